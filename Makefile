@@ -1,0 +1,59 @@
+# Every target sets up what it needs on a machine that has only python3, pip, git and make.
+# Byte code is written on purpose (imports are twice as slow without it), and nothing outside .venv is touched.
+unexport PYTHONDONTWRITEBYTECODE
+unexport PYTHONPATH
+unexport VIRTUAL_ENV
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup system demo test check fmt docs bench lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(VENV)/.ready: pyproject.toml requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Holdfast needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked development set into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+setup: $(VENV)/.ready ## Make the private .venv with the locked dependencies
+
+system: ## Install the Debian packages the tests use (root), or say which are missing
+	@scripts/system_packages.sh
+
+demo: setup ## Show the main job on a sample project, no key needed
+	@$(BIN)/holdfast demo
+
+test: setup system ## Run the whole test suite
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+check: setup ## Format, lint, types, layers, shape, docs drift
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/basedpyright
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest -q -p no:cacheprovider tests/shape
+	@$(BIN)/python scripts/generate_docs.py --check
+
+fmt: setup ## Format the code and apply safe lint fixes
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+docs: setup ## Regenerate the generated pages of docs/
+	@$(BIN)/python scripts/generate_docs.py
+
+bench: setup ## Measure against limits in the same run (PEERS=1: also peers from PyPI)
+	@$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers,)
+
+lock: setup ## Recompute requirements/*.txt with hashes
+	@scripts/lock.sh
+
+clean: ## Remove the private environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist

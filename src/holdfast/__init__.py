@@ -1,0 +1,3 @@
+"""Holdfast: the hands of an AI agent."""
+
+__version__ = "0.1.0"
