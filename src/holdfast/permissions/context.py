@@ -29,6 +29,14 @@ class Rule(NamedTuple):
     content: str | None = None
     source: RuleSource = RuleSource()
 
+    @classmethod
+    def parse(cls, behavior: Behavior, text: str, source: RuleSource | None = None) -> "Rule":
+        """The rule in `Tool` or `Tool(content)`."""
+        tool, opening, rest = text.strip().partition("(")
+        if not tool or (opening and not rest.endswith(")")):
+            raise UsageError(f"{text!r} is no rule; write Tool or Tool(what)")
+        return cls(behavior, tool, rest[:-1] if opening else None, source or RuleSource())
+
     def to_wire(self) -> dict[str, Any]:
         """The rule as JSON."""
         return {"behavior": self.behavior, "rule": self.text, "source": self.source._asdict()}
