@@ -130,6 +130,11 @@ def parse(text: str) -> Node:
     """Parse a whole JSON text into nodes that know their places."""
     if len(text) > MAX_BYTES:
         raise JsonTextError(f"the text has more than {MAX_BYTES} characters", line=1, column=1)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:  # text that came from a command line with broken bytes
+        line = text.count("\n", 0, error.start) + 1
+        raise JsonTextError("a character here is no Unicode text", line=line, column=1) from error
     return _Scanner(text).document()
 
 

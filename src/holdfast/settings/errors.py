@@ -1,9 +1,10 @@
 """What goes wrong with configuration."""
 
+from holdfast.contract.errors import UsageError
 from holdfast.lib.visible import visible
 
 
-class SettingsError(ValueError):
+class SettingsError(UsageError):
     """Configuration that cannot be used. It stops the start: a broken file never means "no rules"."""
 
     def __init__(

@@ -12,7 +12,7 @@ from holdfast.settings.layout import ProjectLayout, find_layout
 from holdfast.settings.merge import Layer, merge
 from holdfast.settings.model import Problem, Settings
 from holdfast.settings.project_view import FolderItem, FolderView, TrustView, project_view
-from holdfast.settings.schema import PermissionMode
+from holdfast.settings.schema import PermissionMode, as_mode
 from holdfast.settings.sources import (
     CHOOSABLE_SOURCES,
     Candidate,
@@ -94,6 +94,7 @@ def load(request: Request) -> Settings:
             root=layout.root,
             folder=folder,
             trusted=trust.trusted,
+            approved=trust.approved if trust.trusted else frozenset(),
             items=tuple(items),
             problems=_problems(documents, request),
             merged=merged,
@@ -178,7 +179,7 @@ def _mode_without_folder(documents: Iterable[Document]) -> PermissionMode:
     mode: PermissionMode = "default"
     for document in documents:
         if document.kind is SourceKind.USER and (found := _mode(document.root.members.get("permissions"))) is not None:
-            mode = msgspec.convert("default" if found == "manual" else found, PermissionMode)
+            mode = as_mode(found) or mode
     return mode
 
 

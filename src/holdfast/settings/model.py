@@ -86,6 +86,8 @@ class Settings(msgspec.Struct, frozen=True):
     folder: FolderIdentity
     trusted: bool
     """Whether the user trusts the project folder."""
+    approved: frozenset[str] = frozenset()
+    """Hashes of the folder's items that the user approved."""
     rules: tuple[RuleEntry, ...] = ()
     directories: tuple[DirectoryEntry, ...] = ()
     default_mode: PermissionMode = "default"

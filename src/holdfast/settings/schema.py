@@ -33,6 +33,13 @@ HOOK_EVENTS = frozenset({
 # fmt: on
 
 
+def as_mode(text: object) -> PermissionMode | None:
+    """Return a permission mode by its name (`manual` is `default`), or None when there is none of that name."""
+    if text == "manual":
+        return "default"
+    return next((mode for mode in MODES if mode == text), None)
+
+
 class Flaw(msgspec.Struct, frozen=True):
     """Something in one file that does not count, and why."""
 

@@ -22,7 +22,7 @@ from holdfast.settings.model import (
     Settings,
     SiblingErrors,
 )
-from holdfast.settings.schema import HOOK_EVENTS, PermissionMode, every
+from holdfast.settings.schema import HOOK_EVENTS, PermissionMode, as_mode, every
 from holdfast.settings.sources import SourceKind
 
 _EMPTY: Mapping[str, FrozenJson] = MappingProxyType({})
@@ -95,8 +95,7 @@ def _any_disables(documents: list[Document], key: str) -> bool:
 
 def _mode(given: Extraction, *, bypass_disabled: bool, auto_disabled: bool) -> tuple[PermissionMode, list[Problem]]:
     value = given.merged.get("permissions.defaultMode")
-    default: PermissionMode = "default"
-    mode: PermissionMode = default if value == "manual" else _typed(value, PermissionMode, default)
+    mode = as_mode(value) or "default"
     if not ((mode == "bypassPermissions" and bypass_disabled) or (mode == "auto" and auto_disabled)):
         return mode, []
     origin = given.merged.origins["permissions", "defaultMode"][-1]

@@ -1,0 +1,142 @@
+"""Write rules that the user chose to keep into a settings file: atomically, in its layout, never over a broken one."""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from holdfast.lib.atomic import ABSENT, Absent, FileChangedError, write_atomic
+from holdfast.lib.stamp import Stamp
+from holdfast.settings.documents import document, read_text
+from holdfast.settings.edit_text import add_to_list, remove_from_list
+from holdfast.settings.errors import SettingsError
+from holdfast.settings.layout import find_layout
+from holdfast.settings.model import Behavior
+from holdfast.settings.sources import Candidate, SettingsRoots, SourceKind, folder_candidates, user_candidates
+
+_ATTEMPTS = 50
+_USER_MODE, _PROJECT_MODE = 0o600, 0o644
+
+
+class SaveTarget(msgspec.Struct, frozen=True):
+    """A settings file to write to."""
+
+    file: str
+    within: str | None = None
+    """The folder the file must really be in; None for the user's own file."""
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """What saving did."""
+
+    path: str
+    changed: bool
+    created: bool = False
+
+
+def save_target(
+    kind: Literal[SourceKind.USER, SourceKind.PROJECT, SourceKind.LOCAL], cwd: str, roots: SettingsRoots
+) -> SaveTarget:
+    """Choose the file for a kind: the native one, unless only the existing format's file is there."""
+    layout = find_layout(cwd, home=roots.home)
+    if kind is SourceKind.USER:
+        return SaveTarget(_chosen(user_candidates(roots)))
+    place = layout.root
+    if kind is SourceKind.LOCAL and layout.main_checkout is not None:
+        place = layout.main_checkout
+    return SaveTarget(_chosen(folder_candidates(kind, [place])), within=place)
+
+
+def _chosen(found: list[Candidate]) -> str:
+    existing, native = found[0].path, found[1].path
+    return existing if os.path.lexists(existing) and not os.path.lexists(native) else native
+
+
+def save_rules(file: str, behavior: Behavior, rules: Sequence[str], *, within: str | None = None) -> Saved:
+    """Add rules to a settings file. Rules that are there already are not written twice.
+
+    Args:
+        file: The settings file; created when missing (0600 for the user's, 0644 in a project).
+        behavior: Which list.
+        rules: The rules as text.
+        within: For a project's file, the project's folder; a file that really lies elsewhere is refused.
+
+    Raises:
+        SettingsError: The file is broken, refused, or cannot be written. It is unchanged then.
+    """
+    path = ("permissions", behavior)
+    return _save(SaveTarget(file, within), lambda text: add_to_list(text, path, rules))
+
+
+def remove_rules(file: str, behavior: Behavior, rules: Sequence[str], *, within: str | None = None) -> Saved:
+    """Take rules out of a settings file."""
+    path = ("permissions", behavior)
+    return _save(SaveTarget(file, within), lambda text: remove_from_list(text, path, rules) if text else text)
+
+
+def save_directories(file: str, directories: Sequence[str], *, within: str | None = None) -> Saved:
+    """Add additional directories to a settings file."""
+    path = ("permissions", "additionalDirectories")
+    return _save(SaveTarget(file, within), lambda text: add_to_list(text, path, directories))
+
+
+def _save(target: SaveTarget, edit: Callable[[str], str]) -> Saved:
+    real = _resolved(target)
+    for _ in range(_ATTEMPTS):
+        try:
+            return _attempt(real, target, edit)
+        except FileChangedError:
+            continue
+    raise SettingsError("the file is being changed all the time", path=real, advice="Try again.")
+
+
+def _resolved(target: SaveTarget) -> str:
+    real = os.path.realpath(target.file)
+    advice = "Remove the link."
+    if os.path.islink(target.file) and not os.path.exists(real):
+        raise SettingsError("the file is a link to something that does not exist", path=target.file, advice=advice)
+    if target.within is None:
+        return real
+    root = os.path.realpath(target.within)
+    if os.path.commonpath([real, root]) != root:
+        reason = "the file is really outside its project, so nothing is written"
+        raise SettingsError(reason, path=target.file, advice=advice)
+    return real
+
+
+def _attempt(real: str, target: SaveTarget, edit: Callable[[str], str]) -> Saved:
+    try:
+        before = os.stat(real, follow_symlinks=False)
+    except FileNotFoundError:
+        before = None
+    except OSError as error:
+        raise SettingsError(f"the file cannot be reached: {error.strerror}", path=real) from error
+    text = read_text(real, private=target.within is None) if before is not None else None
+    if text is not None:
+        _refuse_broken(text, real)
+    changed = edit(text or "")
+    if changed == (text or ""):
+        return Saved(real, changed=False)
+    _refuse_broken(changed, real)
+    expect = ABSENT if before is None else Stamp.of(before, sha256=hashlib.sha256((text or "").encode()).hexdigest())
+    _write(real, changed.encode(), target, expect)
+    return Saved(real, changed=True, created=before is None)
+
+
+def _write(real: str, data: bytes, target: SaveTarget, expect: Stamp | Absent) -> None:
+    private = target.within is None
+    mode = (_USER_MODE if private else _PROJECT_MODE) if expect is ABSENT else None
+    try:
+        os.makedirs(os.path.dirname(real), mode=0o700 if private else 0o755, exist_ok=True)
+        write_atomic(real, data, mode=mode, expect=expect, links="refuse")
+    except FileChangedError:
+        raise
+    except OSError as error:
+        reason = f"the rules were not saved: {error}"
+        raise SettingsError(reason, path=real, advice="Check rights and space.") from error
+
+
+def _refuse_broken(text: str, path: str) -> None:
+    document(text, Candidate(SourceKind.USER, path, anchor="/", folder="/"))
