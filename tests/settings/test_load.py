@@ -182,13 +182,16 @@ def test_a_rule_that_is_not_text_disables_only_itself_loudly(world: Any) -> None
 
 def test_an_unknown_hook_event_is_reported_and_the_rest_of_the_file_counts(world: Any) -> None:
     handler = {"type": "command", "command": "check"}
-    hooks = {"PreToolUse": [{"matcher": "Bash", "hooks": [handler]}], "toString": 5, "Later": [{"hooks": []}]}
+    hooks: dict[str, Any] = {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [handler]}],
+        "toString": 5,
+        "Later": [{"hooks": []}],
+    }
     world.write("~/.claude/settings.json", {"hooks": hooks, "permissions": {"deny": ["A"]}})
     settings = world.load()
     assert [rule.text for rule in settings.rules] == ["A"]
-    assert [(hook.event, hook.matcher, dict(hook.handler)) for hook in settings.hooks] == [
-        ("PreToolUse", "Bash", handler)
-    ]
+    [hook] = settings.hooks
+    assert (hook.event, hook.matcher, dict(hook.handler)) == ("PreToolUse", "Bash", handler)
     assert ["toString" in str(p) or "Later" in str(p) for p in settings.problems] == [True, True]
 
 
@@ -200,7 +203,9 @@ def test_unknown_keys_are_kept_and_ignored(world: Any) -> None:
 
 
 def test_a_repeated_key_is_reported_and_cannot_hide_deny_or_ask_rules(world: Any) -> None:
-    text = '{"permissions": {"deny": ["A"], "allow": ["X"]},\n "permissions": {"deny": ["B"], "deny": ["C"], "ask": ["Q"]}}'
+    text = (
+        '{"permissions": {"deny": ["A"], "allow": ["X"]},\n"permissions": {"deny": ["B"], "deny": ["C"], "ask": ["Q"]}}'
+    )
     world.write("~/.claude/settings.json", text)
     settings = world.load()
     assert sorted((rule.behavior, rule.text) for rule in settings.rules) == [

@@ -15,6 +15,8 @@ def add_to_list(text: str, path: tuple[str, ...], values: Sequence[str]) -> str:
 
     Missing keys and an empty text are filled in. The text is expected to be valid settings.
     """
+    if not values:
+        return text
     if not text.strip("\ufeff \t\r\n"):
         bom = "\ufeff" if text.startswith("\ufeff") else ""
         text = f"{bom}{{}}\n"

@@ -197,22 +197,24 @@ class TrustStore:
     def _update(self, folder: FolderIdentity, *, add: frozenset[str] | None) -> None:
         private_directory(self._state)
         for _ in range(_ATTEMPTS):
+            # Looked at before it is read: a change in between then shows, whichever way round it falls.
+            before = os.lstat(self.path) if os.path.lexists(self.path) else None
             file, seen = self._load()
-            if self._write(_changed(file, folder, add), seen):
+            if (before is None) == (seen is None) and self._write(_changed(file, folder, add), before, seen):
                 self._signature = None
                 return
         raise SettingsError("the trust record is being changed all the time", path=self.path, advice="Try again.")
 
-    def _write(self, file: _File, seen: bytes | None) -> bool:
+    def _write(self, file: _File, before: os.stat_result | None, seen: bytes | None) -> bool:
         from holdfast.lib.atomic import ABSENT, FileChangedError, WriteFailedError, write_atomic  # noqa: PLC0415
         from holdfast.lib.stamp import Stamp  # noqa: PLC0415
 
+        expect = ABSENT if before is None else Stamp.of(before, sha256=hashlib.sha256(seen or b"").hexdigest())
         try:
-            expect = ABSENT if seen is None else Stamp.of(os.lstat(self.path), sha256=hashlib.sha256(seen).hexdigest())
             data = msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n"
             path = os.path.join(os.path.realpath(self._state), TRUST_FILE)
             write_atomic(path, data, mode=0o600, expect=expect, links="refuse")
-        except (FileChangedError, FileNotFoundError):
+        except FileChangedError:
             return False
         except WriteFailedError as error:
             raise SettingsError(f"the trust record cannot be written: {error}", path=self.path) from error

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from holdfast.lib.guarded_read import read_guarded
-from holdfast.lib.positions import MAX_BYTES, Json, JsonTextError, Object, decode, parse
+from holdfast.lib.positions import MAX_BYTES, JsonTextError, Object, decode, parse
 from holdfast.lib.visible import visible
 from holdfast.settings.model import Settings
 from holdfast.settings.project_view import FolderItem, Needs, item_hash
@@ -114,7 +114,7 @@ def brought_items(root: str) -> list[FolderItem]:
     return found
 
 
-def mcp_server_hash(name: str, config: Json) -> str:
+def mcp_server_hash(name: str, config: object) -> str:
     """Return the identity of an MCP server for approval: its name and everything that is configured for it."""
     return item_hash("MCP server", name, config)
 

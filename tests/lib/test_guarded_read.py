@@ -1,0 +1,87 @@
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from holdfast.lib.guarded_read import ReadRefusedError, others_may_write, read_guarded
+
+
+def test_a_regular_file_is_read_and_a_missing_one_is_none(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"text")
+    assert read_guarded(str(tmp_path / "a"), limit_bytes=4) == b"text"
+    assert read_guarded(str(tmp_path / "b"), limit_bytes=4) is None
+    assert read_guarded(str(tmp_path / "a" / "b"), limit_bytes=4) is None
+
+
+def test_nothing_but_regular_files_is_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "directory").mkdir()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name in ("fifo", "directory", "socket", "zero"):
+        with pytest.raises(ReadRefusedError, match="regular"):
+            read_guarded(str(tmp_path / name), limit_bytes=100)
+
+
+def test_a_long_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ReadRefusedError, match="more than the limit"):
+        read_guarded(str(path), limit_bytes=1000)
+
+
+def test_files_without_a_size_are_not_read(tmp_path: Path) -> None:
+    link = tmp_path / "environ"
+    link.symlink_to("/proc/self/environ")
+    assert read_guarded(str(link), limit_bytes=1_000_000) == b""
+
+
+def test_links_are_followed_only_where_allowed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"text")
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "dead").symlink_to("missing")
+    (tmp_path / "loop").symlink_to("loop")
+    assert read_guarded(str(tmp_path / "link"), limit_bytes=10) == b"text"
+    with pytest.raises(ReadRefusedError, match="symbolic link"):
+        read_guarded(str(tmp_path / "link"), limit_bytes=10, follow=False)
+    with pytest.raises(ReadRefusedError, match="does not exist"):
+        read_guarded(str(tmp_path / "dead"), limit_bytes=10)
+    with pytest.raises(OSError, match="loop"):
+        read_guarded(str(tmp_path / "loop"), limit_bytes=10)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_foreign_file_or_link_is_refused_when_it_must_be_mine(tmp_path: Path) -> None:
+    (tmp_path / "own").write_bytes(b"text")
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"text")
+    os.chown(foreign, 12345, 12345)
+    link = tmp_path / "link"
+    link.symlink_to("own")
+    os.chown(link, 12345, 12345, follow_symlinks=False)
+    for path in (foreign, link):
+        with pytest.raises(ReadRefusedError, match="another user"):
+            read_guarded(str(path), limit_bytes=10, owner="me")
+        assert read_guarded(str(path), limit_bytes=10) == b"text"
+
+
+def test_a_file_that_others_may_write_is_refused_when_it_must_be_mine(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"text")
+    path.chmod(0o602)
+    with pytest.raises(ReadRefusedError, match="chmod go-w"):
+        read_guarded(str(path), limit_bytes=10, owner="me")
+
+
+def test_the_private_group_of_a_user_is_that_user() -> None:
+    def found(mode: int, uid: int, gid: int) -> os.stat_result:
+        return os.stat_result((mode, 0, 0, 1, uid, gid, 0, 0, 0, 0))
+
+    assert not others_may_write(found(0o100664, 1000, 1000))
+    assert others_may_write(found(0o100664, 1000, 100))
+    assert others_may_write(found(0o100666, 1000, 1000))
+    assert others_may_write(found(0o100664, 0, 0))
+    assert not others_may_write(found(0o100644, 1000, 100))
