@@ -216,7 +216,7 @@ def test_every_mode_name(machine: Machine, mode: str) -> None:
     assert machine.load().default_mode == ("default" if mode == "manual" else mode)
 
 
-# Fact: disableBypassPermissionsMode": "disable", "disableAutoMode": "disable.
+# Fact: disableBypassPermissionsMode and disableAutoMode take the word disable.
 @pytest.mark.parametrize(
     ("key", "mode"), [("disableBypassPermissionsMode", "bypassPermissions"), ("disableAutoMode", "auto")]
 )
@@ -292,7 +292,7 @@ def test_loading_never_asks_and_never_trusts(machine: Machine, capsys: pytest.Ca
     assert not Path(machine.roots.state).exists()
 
 
-# Header: "Native first, then the existing ones. Both present: both are read, native wins on a scalar, lists merge."
+# Fact of the header, native first: both are read, native wins on a scalar, lists merge.
 def test_native_and_existing(machine: Machine) -> None:
     machine.shared({"model": "existing", "permissions": {"deny": ["A"]}})
     machine.put(machine.project / ".holdfast/settings.json", {"model": "native", "permissions": {"deny": ["B"]}})

@@ -88,6 +88,13 @@ def test_a_fault_is_named_with_its_place(text: str, line: int, column: int, word
     assert word in caught.value.reason
 
 
+def test_escaped_surrogate_pairs_become_one_character() -> None:
+    assert parse(r'"\ud83d\ude00\u0041\n\/"').plain() == "\U0001f600A\n/"
+    for text in (r'"\ude00\ud83d"', r'"\ud83d x"', r'"\ud83d\ud83d\ude00"'):
+        with pytest.raises(JsonTextError, match="surrogate"):
+            parse(text)
+
+
 def test_every_value_knows_its_line_and_offsets() -> None:
     text = '{\n  "a": [\n    "x",\n    {"b": 2}\n  ]\n}'
     root = parse(text)

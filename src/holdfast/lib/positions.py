@@ -19,6 +19,8 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _NUMBER = re.compile(r"-?+(?:0|[1-9][0-9]*+)(?P<fraction>\.[0-9]++)?(?P<exponent>[eE][-+]?[0-9]++)?")
 _AFTER_NUMBER = re.compile(r"[0-9A-Za-z_.+-]")
+_HALF = re.compile("[\ud800-\udfff]")
+_PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
 _SHORT_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: tuple[tuple[str, bool | None], ...] = (("true", True), ("false", False), ("null", None))
 _BOM = "\ufeff"
@@ -221,11 +223,11 @@ class _Scanner:
             raise self._bad_string(offset)
         raw = self.text[offset + 1 : match.end() - 1]
         content = _ESCAPE.sub(_unescape, raw)
-        # A pair of \u escapes makes one character; half a pair is no text and could not be written back.
-        try:
-            content = content.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
-        except UnicodeDecodeError as error:
-            raise self.problem(offset, r"this text has half of a \u surrogate pair") from error
+        if _HALF.search(content):
+            # A pair of \u escapes makes one character; half a pair is no text and could not be written back.
+            content = _PAIR.sub(_joined, content)
+            if _HALF.search(content):
+                raise self.problem(offset, r"this text has half of a \u surrogate pair")
         return content, match.end()
 
     def _bad_string(self, offset: int) -> JsonTextError:
@@ -300,6 +302,10 @@ class _Scanner:
         result.members[name] = node
         result.key_lines[name] = self.line(at)
         return self.skip(node.end)
+
+
+def _joined(pair: re.Match[str]) -> str:
+    return chr(0x10000 + ((ord(pair[1]) - 0xD800) << 10) + (ord(pair[2]) - 0xDC00))
 
 
 def _unescape(match: re.Match[str]) -> str:
