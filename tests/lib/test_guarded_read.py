@@ -76,6 +76,18 @@ def test_a_file_that_others_may_write_is_refused_when_it_must_be_mine(tmp_path: 
         read_guarded(str(path), limit_bytes=10, owner="me")
 
 
+def test_a_directory_in_which_others_could_swap_the_file_is_refused_when_it_must_be_mine(tmp_path: Path) -> None:
+    place = tmp_path / "shared"
+    place.mkdir()
+    (place / "a").write_bytes(b"text")
+    (place / "a").chmod(0o600)
+    place.chmod(0o777)
+    with pytest.raises(ReadRefusedError, match="directory"):
+        read_guarded(str(place / "a"), limit_bytes=10, owner="me")
+    place.chmod(0o1777)
+    assert read_guarded(str(place / "a"), limit_bytes=10, owner="me") == b"text"
+
+
 def test_the_private_group_of_a_user_is_that_user() -> None:
     def found(mode: int, uid: int, gid: int) -> os.stat_result:
         return os.stat_result((mode, 0, 0, 1, uid, gid, 0, 0, 0, 0))

@@ -320,7 +320,7 @@ JSON = st.recursive(
 def _deny_texts(value: dict[str, Any]) -> list[str]:
     """Find, apart from the product, what the file says under permissions.deny."""
     look: Callable[[str], Any] = getattr(value.get("permissions"), "get", lambda _: None)
-    deny = look("deny")
+    deny: Any = look("deny") or ()
     return [text for text in deny if isinstance(text, str)] if hasattr(deny, "append") else []
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.settings.edit_text import add_to_list, remove_from_list
+from holdfast.settings.edit_text import add_to_list, remove_from_list, set_value
 from holdfast.settings.errors import SettingsError
 
 PATH = ("permissions", "allow")
@@ -70,6 +70,21 @@ def test_rules_that_are_there_are_not_written_twice() -> None:
 )
 def test_rules_are_removed_with_the_rest_untouched(text: str, gone: list[str], after: str) -> None:
     assert remove_from_list(text, PATH, gone) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", '{\n  "a": {\n    "b": true\n  }\n}\n'),
+        ("\ufeff", '\ufeff{\n  "a": {\n    "b": true\n  }\n}\n'),
+        ('{"a": {"b": "old"}, "c": 1}', '{"a": {"b": true}, "c": 1}'),
+        ('{"a": {"b": [1, 2]}}', '{"a": {"b": true}}'),
+        ('{"a": {}}', '{"a": {"b": true}}'),
+        ('{\n    "c": 1\n}', '{\n    "c": 1,\n    "a": {\n        "b": true\n    }\n}'),
+    ],
+)
+def test_a_single_value_is_set_by_the_smallest_change(before: str, after: str) -> None:
+    assert set_value(before, ("a", "b"), True) == after
 
 
 def test_text_that_cannot_be_written_as_utf8_is_refused() -> None:

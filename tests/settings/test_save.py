@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.settings.errors import SettingsError
-from holdfast.settings.save import SaveTarget, remove_rules, save_directories, save_rules, save_target
+from holdfast.settings.save import SaveTarget, remove_rules, save_directories, save_rules, save_target, save_value
 from holdfast.settings.sources import SourceKind
 
 
@@ -87,6 +87,15 @@ def test_directories_are_saved_beside_the_rules(world: Any) -> None:
     path = str(world.home / ".config/holdfast/settings.json")
     save_directories(path, ["/data"])
     assert [entry.directory for entry in world.load().directories] == ["/data"]
+
+
+def test_a_single_value_is_saved_only_when_the_file_stays_valid(world: Any) -> None:
+    path = world.write("~/.claude/settings.json", {"model": "a"})
+    save_value(str(path), ("permissions", "defaultMode"), "plan")
+    assert world.load().default_mode == "plan"
+    with pytest.raises(SettingsError, match="defaultMode"):
+        save_value(str(path), ("permissions", "defaultMode"), "yolo")
+    assert world.load().default_mode == "plan"
 
 
 def test_the_native_file_is_chosen_unless_only_the_existing_format_is_there(world: Any) -> None:

@@ -62,6 +62,12 @@ def test_home_and_what_is_above_it_cannot_be_trusted(world: Any, place: str) -> 
     assert not os.path.exists(world.store.path)
 
 
+def test_a_directory_that_everybody_may_write_to_cannot_be_trusted(world: Any) -> None:
+    world.project.chmod(0o777)
+    with pytest.raises(SettingsError, match="every user"):
+        world.store.trust(str(world.project))
+
+
 def test_a_moved_or_replaced_folder_is_asked_about_again(world: Any) -> None:
     world.store.trust(str(world.project), items=["a"])
     moved = world.project.parent / "moved"

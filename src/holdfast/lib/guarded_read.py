@@ -27,7 +27,7 @@ def read_guarded(path: str, *, limit_bytes: int, owner: Owner = "anyone", follow
         path: The file.
         limit_bytes: A longer file is refused.
         owner: `me` also demands that the file and the link to it belong to this user or to root, and that nobody else
-            may write to it.
+            may write to it or put another file in its place.
         follow: Whether a symbolic link in the last component may lead elsewhere.
 
     Raises:
@@ -55,6 +55,8 @@ def _look(path: str, *, owner: Owner, follow: bool) -> os.stat_result | None:
         named = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    if owner == "me":
+        _check_directory(path)
     if not stat.S_ISLNK(named.st_mode):
         _check(path, named, owner)
         return named
@@ -79,6 +81,15 @@ def _check(path: str, found: os.stat_result, owner: Owner) -> None:
         raise ReadRefusedError(path, f"it belongs to another user (uid {found.st_uid})")
     if others_may_write(found):
         raise ReadRefusedError(path, "other users may write to it; take that right away (chmod go-w)")
+
+
+def _check_directory(path: str) -> None:
+    place = os.path.dirname(path) or "."
+    found = os.stat(place)
+    if others_may_write(found) and not found.st_mode & stat.S_ISVTX:
+        raise ReadRefusedError(
+            path, f"other users may write to its directory; take that right away (chmod go-w {place!r})"
+        )
 
 
 def is_mine(found: os.stat_result) -> bool:

@@ -11,6 +11,9 @@ from holdfast.settings.schema import Flaw, check, describe, normalised
 from holdfast.settings.sources import Candidate, SourceKind
 
 
+_ADVICE = "Its rules are not known, so nothing is started; --setting-sources can leave out the user's, project's or local file."
+
+
 class Document(msgspec.Struct, frozen=True):
     """A settings source with the places of its values."""
 
@@ -42,15 +45,9 @@ def read_text(path: str, *, private: bool) -> str | None:
     try:
         data = read_guarded(path, limit_bytes=MAX_BYTES, owner="me" if private else "anyone")
     except ReadRefusedError as error:
-        raise SettingsError(
-            f"the file is refused: {error.reason}", path=path, advice="Its rules are not known, so nothing is started."
-        ) from error
+        raise SettingsError(f"the file is refused: {error.reason}", path=path, advice=_ADVICE) from error
     except OSError as error:
-        raise SettingsError(
-            f"the file cannot be read: {error.strerror}",
-            path=path,
-            advice="Its rules are not known, so nothing is started.",
-        ) from error
+        raise SettingsError(f"the file cannot be read: {error.strerror}", path=path, advice=_ADVICE) from error
     except ValueError as error:  # a NUL byte in the path
         raise SettingsError("the path cannot be used", path=path) from error
     if data is None:
@@ -93,16 +90,21 @@ def _broken(error: JsonTextError, path: str) -> SettingsError:
         path=path,
         line=error.line,
         column=error.column,
-        advice="Correct the file; until then its rules are not known, so nothing is started.",
+        advice=f"Correct the file. {_ADVICE}",
     )
 
 
-def command_line_settings(value: str, *, cwd: str) -> Document:
+def command_line_path(value: str, *, cwd: str, home: str) -> str:
+    """Return the file that a value of `--settings` names."""
+    return os.path.normpath(os.path.join(cwd, home + value[1:] if value.startswith("~/") else value))
+
+
+def command_line_settings(value: str, *, cwd: str, home: str) -> Document:
     """Read the value of `--settings`: JSON text when it starts with a brace, else a file."""
     if value.lstrip().startswith("{"):
         place = Candidate(SourceKind.COMMAND_LINE, "--settings", anchor=cwd, folder=cwd)
         return document(value, place, path="--settings")
-    path = os.path.normpath(os.path.join(cwd, os.path.expanduser(value)))
+    path = command_line_path(value, cwd=cwd, home=home)
     where = os.path.dirname(path)
     candidate = Candidate(SourceKind.COMMAND_LINE, path, anchor=where, folder=where, required=True)
     text = read_text(path, private=False)

@@ -33,6 +33,22 @@ def add_to_list(text: str, path: tuple[str, ...], values: Sequence[str]) -> str:
     return changed
 
 
+def set_value(text: str, path: tuple[str, ...], value: str | float | bool) -> str:  # noqa: FBT001  # a value, not a switch
+    """Return the text with a scalar at a path of keys; missing keys are filled in."""
+    if not text.strip("\ufeff \t\r\n"):
+        text = f"{text[:1].strip()}{{}}\n"
+    root = _parsed(text)
+    parent, depth = _deepest(root, path)
+    written = _quoted(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
+    node = parent.members.get(path[depth])
+    if node is not None and depth == len(path) - 1:
+        return text[: node.start] + written + text[node.end :]
+    entry = _Entry(f"{_quoted(path[-1])}: {written}")
+    for key in reversed(path[depth:-1]):
+        entry = _Entry(f"{_quoted(key)}: ", [entry], "{}")
+    return _insert(text, parent, [entry])
+
+
 def remove_from_list(text: str, path: tuple[str, ...], values: Iterable[str]) -> str:
     """Return the text without the values in the list at a path of keys."""
     gone = set(values)

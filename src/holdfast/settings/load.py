@@ -123,7 +123,7 @@ def read_documents(request: Request, layout: ProjectLayout) -> list[Document]:
     """Read all sources, lowest rank first."""
     found = [document for c in candidates(request, layout) if (document := read_document(c)) is not None]
     cwd = layout.cwd
-    found += [command_line_settings(value, cwd=cwd) for value in request.cli.settings]
+    found += [command_line_settings(value, cwd=cwd, home=request.roots.home) for value in request.cli.settings]
     if (flags := request.cli.flags()) is not None:
         place = Candidate(SourceKind.COMMAND_LINE, "the command line", anchor=cwd, folder=cwd)
         found.append(_pathless(flags, place))

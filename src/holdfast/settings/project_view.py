@@ -57,7 +57,7 @@ class FolderItem(msgspec.Struct, frozen=True):
     line: int
     needs: Needs
     hash: str
-    """Identity of the content: another content is another item."""
+    """Identity of the content of an item that needs approval: another content is another item."""
     counts: bool = False
     """Whether it is in force now."""
 
@@ -106,7 +106,8 @@ class _Gate:
 
     def offer(self, kind: str, text: str, node: Node, *, needs: Needs, content: object = None) -> bool:
         """Record an item and say whether it counts."""
-        identity = item_hash(kind, text if content is None else content)
+        # Only what is approved one by one needs an identity; thousands of rules must not cost thousands of hashes.
+        identity = item_hash(kind, text if content is None else content) if needs == "approval" else ""
         counts = {
             "nothing": True,
             "trust": self.trust.trusted,

@@ -10,7 +10,7 @@ import msgspec
 from holdfast.lib.atomic import ABSENT, Absent, FileChangedError, write_atomic
 from holdfast.lib.stamp import Stamp
 from holdfast.settings.documents import document, read_text
-from holdfast.settings.edit_text import add_to_list, remove_from_list
+from holdfast.settings.edit_text import add_to_list, remove_from_list, set_value
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.layout import find_layout
 from holdfast.settings.model import Behavior
@@ -80,6 +80,11 @@ def save_directories(file: str, directories: Sequence[str], *, within: str | Non
     """Add additional directories to a settings file."""
     path = ("permissions", "additionalDirectories")
     return _save(SaveTarget(file, within), lambda text: add_to_list(text, path, directories))
+
+
+def save_value(file: str, key: tuple[str, ...], value: str | float | bool, *, within: str | None = None) -> Saved:  # noqa: FBT001  # a value, not a switch
+    """Set one scalar of a settings file, for example `("permissions", "defaultMode")`. The result must be valid."""
+    return _save(SaveTarget(file, within), lambda text: set_value(text, key, value))
 
 
 def _save(target: SaveTarget, edit: Callable[[str], str]) -> Saved:

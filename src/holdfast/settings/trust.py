@@ -139,6 +139,12 @@ class TrustStore:
         folder = FolderIdentity.of(real)
         if not folder.is_certain:
             raise SettingsError("this directory cannot be examined, so it cannot be trusted", path=real)
+        if os.name != "nt" and os.stat(real).st_mode & 0o002:
+            raise SettingsError(
+                "this directory cannot be trusted, because every user of this machine may write to it",
+                path=real,
+                advice="Take that right away (chmod o-w) or work in a directory of your own.",
+            )
         self._update(folder, add=frozenset(items))
         return folder
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from holdfast.lib.positions import Json
+from holdfast.settings.documents import command_line_path
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.layout import find_layout
 from holdfast.settings.load import Request, candidates, load
@@ -68,7 +69,8 @@ def watched_paths(request: Request) -> tuple[str, ...]:
     places = (*request.roots.managed_existing, *request.roots.managed_native)
     found = [os.path.join(place, MANAGED_DROP_INS) for place in places]
     found += [os.path.join(place, ".git") for place in layout.directories]
-    found += [os.path.join(layout.cwd, value) for value in request.cli.settings if not value.lstrip().startswith("{")]
+    given = [value for value in request.cli.settings if not value.lstrip().startswith("{")]
+    found += [command_line_path(value, cwd=layout.cwd, home=request.roots.home) for value in given]
     record = getattr(request.trust, "path", None)
     if isinstance(record, str):
         found.append(record)
