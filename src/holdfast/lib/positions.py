@@ -15,6 +15,8 @@ MAX_DEPTH = 64
 _MAX_NUMBER_CHARS = 400
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _PLAIN_STRING = re.compile(r'"[^"\\\x00-\x1f]*+"')
+# A plain text with the comma and space after it, before a further text: the common element of long lists.
+_LIST_ITEM = re.compile(r'"([^"\\\x00-\x1f]*+)"[ \t\n\r]*+,[ \t\n\r]*+(?=")')
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _NUMBER = re.compile(r"-?+(?:0|[1-9][0-9]*+)(?P<fraction>\.[0-9]++)?(?P<exponent>[eE][-+]?[0-9]++)?")
@@ -257,12 +259,21 @@ class _Scanner:
         if self.text.startswith("]", at):
             return Array(items, offset, at + 1, self.line(offset))
         while True:
+            at = self._plain_items(items, at)
             node = self.value(at, depth + 1)
             items.append(node)
             at = self.skip(node.end)
             if self.text.startswith("]", at):
                 return Array(items, offset, at + 1, self.line(offset))
             at = self._comma(at, "]")
+
+    def _plain_items(self, items: list[Node], at: int) -> int:
+        """Take as many plain texts as are followed by a further text, without a call for each part."""
+        text, line, match = self.text, self.line, _LIST_ITEM.match
+        while found := match(text, at):
+            items.append(Scalar(found[1], at, found.end(1) + 1, line(at)))
+            at = found.end()
+        return at
 
     def _comma(self, at: int, closing: str) -> int:
         if not self.text.startswith(",", at):

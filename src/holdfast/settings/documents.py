@@ -10,8 +10,10 @@ from holdfast.settings.errors import SettingsError
 from holdfast.settings.schema import Flaw, check, describe, normalised
 from holdfast.settings.sources import Candidate, SourceKind
 
-
-_ADVICE = "Its rules are not known, so nothing is started; --setting-sources can leave out the user's, project's or local file."
+_ADVICE = (
+    "Its rules are not known, so nothing is started; --setting-sources can leave out the file of the user, the project "
+    "or the local one."
+)
 
 
 class Document(msgspec.Struct, frozen=True):
