@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from holdfast.contract import NO_FACTS, PromptFacts, Tool
 from holdfast.events import encode_json
@@ -10,8 +9,6 @@ from holdfast.events import encode_json
 __all__ = ["Provider", "project", "project_bytes", "tool_list_bytes"]
 
 Provider = Literal["anthropic", "openai"]
-
-_rendered: "WeakKeyDictionary[Tool, dict[tuple[str, PromptFacts], bytes]]" = WeakKeyDictionary()
 
 
 def project(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> dict[str, Any]:
@@ -32,12 +29,9 @@ def project(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = N
 
 def project_bytes(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
     """The same as JSON bytes, rendered once."""
-    known = _rendered.get(tool)
-    if known is None:
-        known = _rendered[tool] = {}
-    rendered = known.get((provider, facts))
+    rendered = tool.rendered.get((provider, facts))
     if rendered is None:
-        rendered = known[provider, facts] = encode_json(project(tool, provider, facts))
+        rendered = tool.rendered[provider, facts] = encode_json(project(tool, provider, facts))
     return rendered
 
 
