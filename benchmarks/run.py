@@ -10,6 +10,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+
+from measure import Row  # noqa: E402 - needs the path above
+
 NOT_BENCHMARKS = {"run", "measure", "peers"}
 TRIES = 3
 HEADER = (
@@ -21,24 +24,28 @@ def modules() -> list[str]:
     return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NOT_BENCHMARKS)
 
 
-def measure(name: str) -> list[dict[str, object]]:
+def measure(name: str) -> list[Row]:
     """The rows of one module; a row over its limit is measured again, because a shared machine has bad moments."""
     module = importlib.import_module(name)
-    best: dict[str, dict[str, object]] = {}
+    best: dict[str, Row] = {}
     for _ in range(TRIES):
-        for row in module.rows():
+        found: list[Row] = module.rows()
+        for row in found:
             known = best.get(row["name"])
-            if known is None or row["ratio"] < known["ratio"]:  # pyright: ignore[reportOperatorIssue]
-                best[row["name"]] = {**row, "benchmark": name}
-        if all(row["ratio"] <= row["limit"] for row in best.values()):  # pyright: ignore[reportOperatorIssue]
+            if known is None or row["ratio"] < known["ratio"]:
+                best[row["name"]] = row
+        if not any(map(is_over, best.values())):
             break
     return list(best.values())
 
 
-def show(row: dict[str, object]) -> str:
-    over = row["ratio"] > row["limit"]  # pyright: ignore[reportOperatorIssue]
+def is_over(row: Row) -> bool:
+    return row["ratio"] > row["limit"]
+
+
+def show(benchmark: str, row: Row) -> str:
     return (
-        f"{'OVER' if over else 'ok':4} {row['benchmark']:<14} {row['name']:<34.34} {row['ours']:>10.3f} "
+        f"{'OVER' if is_over(row) else 'ok':4} {benchmark:<14} {row['name']:<34.34} {row['ours']:>10.3f} "
         f"{row['reference']:>10.3f} {row['unit']:<5} {row['ratio']:>7.2f} {row['limit']:>7.2f}  {row['against']}"
     )
 
@@ -50,23 +57,21 @@ def main() -> int:
         "--peers", action="store_true", help="also measure peers from PyPI, each in its own environment"
     )
     options = parser.parse_args()
-    found: list[dict[str, object]] = []
+    names: list[str] = options.only or [*modules(), *(["peers"] if options.peers else [])]
+    found: dict[str, list[Row]] = {}
     print(HEADER)
-    for name in options.only or modules():
-        for row in measure(name):
-            found.append(row)
-            print(show(row), flush=True)
-    if options.peers:
-        import peers  # noqa: PLC0415 - installs packages, only on request
-
-        found += peers.report()
+    for name in names:
+        found[name] = measure(name)
+        for row in found[name]:
+            print(show(name, row), flush=True)
     results = HERE / "results"
     results.mkdir(exist_ok=True)
     facts = {"python": platform.python_version(), "machine": platform.machine(), "rows": found}
     file = results / time.strftime("%Y%m%d-%H%M%S.json")
     file.write_text(json.dumps(facts, indent=1), encoding="utf-8")
-    over = sum(row["ratio"] > row["limit"] for row in found)  # pyright: ignore[reportOperatorIssue]
-    print(f"\n{len(found)} rows, {over} over their limit. Written to {file.relative_to(HERE.parent)}.")
+    rows = [row for rows in found.values() for row in rows]
+    over = sum(map(is_over, rows))
+    print(f"\n{len(rows)} rows, {over} over their limit. Written to {file.relative_to(HERE.parent)}.")
     return 1 if over else 0
 
 

@@ -35,8 +35,7 @@ class Pool:
         self._by_name: dict[str, Tool] = {}
         self._found: dict[str, Found] = {}
         self._rendered: dict[tuple[Provider, PromptFacts], bytes] = {}
-        for tool in tools:
-            self._put(tool)
+        self._put(tools)
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._order)
@@ -53,9 +52,7 @@ class Pool:
 
     def append(self, tools: Iterable[Tool]) -> None:
         """Add tools that arrived mid-session, behind all others; a name that is taken keeps its tool."""
-        for tool in sorted(tools, key=_name_of):
-            if tool.name not in self._by_name:
-                self._put(tool)
+        self._put(tool for tool in sorted(tools, key=_name_of) if tool.name not in self._by_name)
 
     def to_bytes(self, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
         """The tool list as the provider wants it, rendered once until a tool is added."""
@@ -75,14 +72,17 @@ class Pool:
         shown = ", ".join(names[:40])
         return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "") if names else "none is loaded"
 
-    def _put(self, tool: Tool) -> None:
-        if not tool.name or not hasattr(tool, "max_result_chars"):
-            raise _incomplete(tool)
+    def _put(self, tools: Iterable[Tool]) -> None:
         self._rendered.clear()
-        self._order.append(tool)
-        self._by_name[tool.name] = tool
-        for alias in tool.aliases:
-            self._by_name.setdefault(alias.name if isinstance(alias, Alias) else alias, tool)
+        order, by_name = self._order, self._by_name
+        for tool in tools:
+            name = tool.name
+            if not name or not hasattr(tool, "max_result_chars"):
+                raise _incomplete(tool)
+            order.append(tool)
+            by_name[name] = tool
+            for alias in tool.aliases:
+                by_name.setdefault(alias.name if isinstance(alias, Alias) else alias, tool)
 
 
 def assemble(builtins: Iterable[Tool], mcp_tools: Iterable[Tool] = (), own_tools: Iterable[Tool] = ()) -> Pool:

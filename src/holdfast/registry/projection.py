@@ -37,7 +37,9 @@ def project_bytes(tool: Tool, provider: Provider = "anthropic", facts: PromptFac
 
 def tool_list_bytes(tools: Iterable[Tool], provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
     """The whole tool list as JSON bytes."""
-    return b"[" + b",".join([project_bytes(tool, provider, facts) for tool in tools]) + b"]"
+    key = (provider, facts)
+    known = [tool.rendered.get(key) or project_bytes(tool, provider, facts) for tool in tools]
+    return b"[" + b",".join(known) + b"]"
 
 
 def _fits_strict_mode(schema: dict[str, Any]) -> bool:
