@@ -1,6 +1,6 @@
 """From a parsed call to a yes or no: the user's gates, the rules, and a person where those say ask."""
 
-import secrets
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -39,25 +39,42 @@ _YES = Approval(allowed=True)
 class Approver:
     """Decides each call of one agent. Nothing here can turn a deny into anything else."""
 
-    __slots__ = ("_asker", "_emit", "_hooks", "_state")
+    __slots__ = ("_asker", "_emit", "_hooks", "_known", "_known_for", "_state")
 
     def __init__(self, state: AgentState, hooks: Hooks, *, asker: Asker | None, emit: Callable[[Event], None]) -> None:
         self._state = state
         self._hooks = hooks
         self._asker = asker
         self._emit = emit
+        self._known: dict[tuple[Tool, bool], Decision] = {}
+        self._known_for = state.permissions
 
     def first_look(self, call: Call, tool: Tool, ctx: ToolContext) -> Decision:
         """What rules and mode say, before anything about the call's target is revealed."""
-        return decide(self._facts(call, tool, ctx), self._state.permissions)
+        permissions = self._state.permissions
+        if not tool.judged_by_name:
+            return decide(self._facts(call, tool, ctx), permissions)
+        if self._known_for is not permissions:
+            self._known.clear()
+            self._known_for = permissions
+        call.read_only = read_only = tool.is_read_only(call.args)
+        decision = self._known.get((tool, read_only))
+        if decision is None:
+            decision = decide(self._facts(call, tool, ctx), permissions)
+            if not permissions.judges_input(tool.names):
+                self._known[tool, read_only] = decision
+        return decision
 
-    def settles_at_once(self, decision: Decision, tool: Tool) -> bool:
-        """Nothing further could change this decision: no gate to ask, no opinion to hear, nobody to ask."""
-        return decision.behavior == "deny" or (
-            not self._hooks.before(tool.names)
-            and not tool.has_opinion
-            and (decision.behavior == "allow" or self._asker is None)
-        )
+    def at_once(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval | None:
+        """The final word if nothing further can change it: no gate or opinion to hear, no person to ask."""
+        decision = self.first_look(call, tool, ctx)
+        if decision.behavior == "deny" or not (
+            self._hooks.before(tool.names)
+            or tool.has_opinion
+            or (decision.behavior == "ask" and self._asker is not None)
+        ):
+            return self.conclude(call, tool, decision)
+        return None
 
     def conclude(self, call: Call, tool: Tool, decision: Decision) -> Approval:
         """Announce a decision that stands, and turn it into a yes or no."""
@@ -68,9 +85,9 @@ class Approver:
         self._emit(PermissionDecided(call.id, tool.name, decision.behavior, decision))
         return _YES if decision.behavior == "allow" else Approval(allowed=False, reason=decision.reason)
 
-    async def settle(self, call: Call, tool: Tool, ctx: ToolContext, first: Decision) -> Approval:
-        """Hear the gates and the tool itself, decide again with what they say, and ask a person if need be."""
-        decision = first
+    async def settle(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval:
+        """Hear the gates and the tool itself, decide with what they say, and ask a person if need be."""
+        decision = self.first_look(call, tool, ctx)
         gates = self._hooks.before(tool.names)
         if gates or tool.has_opinion:
             hook = await self._hear_gates(call, tool, ctx) if gates else None
@@ -121,7 +138,7 @@ class Approver:
 
     async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
         assert self._asker is not None
-        question = Question(secrets.token_hex(8), call.id, tool.name, call.raw, decision.reason, (), decision.trace)
+        question = Question(os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, (), decision.trace)
         self._emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason))
         answer = await self._asker.ask(question)
         approval = await self._take_answer(call, tool, ctx, answer)

@@ -22,52 +22,32 @@ class Stop(NamedTuple):
 class Call:
     """The engine's record of one call. Only the executor and the pipeline touch it."""
 
-    __slots__ = (
-        "acting_since",
-        "args",
-        "began",
-        "context",
-        "deadline",
-        "failed_shell",
-        "id",
-        "modifiers",
-        "name",
-        "number",
-        "raw",
-        "read_only",
-        "reply",
-        "safe",
-        "state",
-        "stop",
-        "task",
-        "tool",
-        "turn",
-    )
+    # Defaults stand on the class: most calls never change most of them, and a call must be cheap to make.
+    state: CallState = "queued"
+    tool: Tool | None = None
+    args: Any = None
+    safe: bool | None = None
+    """Whether it may run beside others; worked out when it reaches the head of the queue."""
+    read_only: bool = False
+    began: bool = False
+    """Its task has taken its first step; before that a cancellation would leave it unanswered."""
+    acting_since: float | None = None
+    """When the tool itself began to work."""
+    deadline: float | None = None
+    task: asyncio.Task[None] | None = None
+    context: ToolContext | None = None
+    stop: Stop | None = None
+    failed_shell: bool = False
+    """A state-changing shell command ran and failed: calls behind it may depend on it."""
+    modifiers: tuple[ContextModifier, ...] = ()
+    reply: CallFinished | None = None
 
-    def __init__(self, id: str, name: str, raw: Any, *, number: int, turn: int) -> None:  # noqa: A002 - the wire's word
+    def __init__(self, id: str, name: str, raw: Any, number: int, turn: int) -> None:  # noqa: A002 - the wire's word
         self.id = id
-        self.number = number
         self.name = name
         self.raw = raw
+        self.number = number
         self.turn = turn
-        self.state: CallState = "queued"
-        self.tool: Tool | None = None
-        self.args: Any = None
-        self.safe: bool | None = None
-        """Whether it may run beside others; worked out when it reaches the head of the queue."""
-        self.read_only = False
-        self.began = False
-        """Its task has taken its first step; before that a cancellation would leave it unanswered."""
-        self.acting_since: float | None = None
-        """When the tool itself began to work."""
-        self.deadline: float | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.context: ToolContext | None = None
-        self.stop: Stop | None = None
-        self.failed_shell = False
-        """A state-changing shell command ran and failed: calls behind it may depend on it."""
-        self.modifiers: tuple[ContextModifier, ...] = ()
-        self.reply: CallFinished | None = None
 
     def changes_nothing(self) -> bool:
         """The tool says this call is read-only; a tool that cannot tell says no."""
@@ -77,10 +57,17 @@ class Call:
         except Exception:  # noqa: BLE001 - users' code: what it cannot answer counts as a change
             return False
 
-    def answer(self, message: str, outcome: Outcome, *, duration_ms: float = 0.0) -> None:
+    def duration_ms(self) -> float:
+        """How long the tool has worked so far."""
+        if self.acting_since is None or self.task is None:
+            return 0.0
+        return (self.task.get_loop().time() - self.acting_since) * 1000
+
+    def answer(self, message: str, outcome: Outcome) -> None:
         """Reply with an error."""
+        name = self.name if self.tool is None else self.tool.name
         self.reply = CallFinished(
-            self.id, self.name, error_text(message), is_error=True, outcome=outcome, duration_ms=duration_ms
+            self.id, name, error_text(message), is_error=True, outcome=outcome, duration_ms=self.duration_ms()
         )
 
 

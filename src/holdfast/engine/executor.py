@@ -98,6 +98,8 @@ class Executor:
             emit=self._emit,
             on_acting=self._acting,
             on_refused_turn=self._refuse_turn,
+            on_fatal=self._stop_run,
+            on_left=self._leave,
         )
         self._turn_calls: dict[str, Call] = {}
         self._batch: list[Call] = []
@@ -131,7 +133,7 @@ class Executor:
         self.turn_refused = False
         self._turn_calls.clear()
 
-    def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> CallFinished:
+    def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> CallFinished:
         """One call, without asyncio: runs it and returns its reply."""
         try:
             asyncio.get_running_loop()
@@ -146,11 +148,9 @@ class Executor:
         yield from self._outbox.ready()
         self._raise_fatal()
 
-    async def results(self) -> AsyncIterator[CallFinished | CallProgressed]:
+    def results(self) -> AsyncIterator[CallFinished | CallProgressed]:
         """Progress at once and replies in call order, until every call added so far is answered."""
-        async for event in self._outbox.read():
-            yield event
-        self._raise_fatal()
+        return self._outbox.read(self._raise_fatal)
 
     # Stopping.
 
@@ -209,49 +209,37 @@ class Executor:
         if not isinstance(id_, str) or not id_ or not isinstance(name, str):
             raise UsageError("a tool_use block needs an `id` and a `name`, both strings")
         self._count += 1
-        return Call(id_, name, raw, number=self._count, turn=self.turn)
+        return Call(id_, name, raw, self._count, self.turn)
 
     def _pump(self) -> None:
         while (call := self._gate.next()) is not None:
             call.state = "executing"
             state = self.state
-            call.context = ToolContext(
-                state.cwd,
-                tool_use_id=call.id,
-                session=state.session,
-                file_reads=state.file_reads,
-                emit=lambda data, call=call: self._progress(call, data),
-            )
-            call.task = asyncio.get_running_loop().create_task(self._run(call))
-
-    async def _run(self, call: Call) -> None:
-        call.began = True
-        if call.stop is not None:
-            call.answer(call.stop.message, "cancelled")
-        else:
-            try:
-                await self._pipeline.run(call)
-            except Fatal as error:
-                self._fatal = error
-                self._stop_queued(_ENDED)
-        if call.state == "executing":  # else it was given up: it would not stop in time
-            self._leave(call)
+            call.context = ToolContext(state.cwd, call.id, state.session, state.file_reads, self._progress)
+            call.task = asyncio.get_running_loop().create_task(self._pipeline.run(call))
 
     def _leave(self, call: Call) -> None:
+        """The call has its reply: make room for others, unless it was given up before it came to an end."""
+        if call.state != "executing":
+            return
         self._gate.leave(call)
-        self._apply_modifiers(call)
-        if call.stop is None:
+        if call.modifiers or self._batch:
+            self._apply_modifiers(call)
+        stop = call.stop
+        if stop is None:
             if call.failed_shell:
                 self._stop_siblings(call)
-            elif _is_cancelled_from_outside(call):
+            elif call.reply is None or (call.reply.outcome == "cancelled" and _is_cancelled_from_outside(call)):
                 self._stop_queued(_ENDED)
-        if call.stop is None or not call.stop.discarded:
+            self._outbox.finish(call)
+        elif not stop.discarded:
             self._outbox.finish(call)
         self._pump()
 
     def _apply_modifiers(self, call: Call) -> None:
         """Exclusive: at once. Concurrent: together when the batch ends, in call order."""
-        self._batch.append(call)
+        if call.modifiers:
+            self._batch.append(call)
         if self._gate.running:
             return
         batch, self._batch = self._batch, []
@@ -263,16 +251,18 @@ class Executor:
                 self.state.apply(modifier, done.tool.name)
                 self._emit(ContextChanged(done.id, type(modifier).__name__, modifier._asdict()))
 
-    def _progress(self, call: Call, data: Any) -> None:
-        try:
-            now = asyncio.get_running_loop().time()
-        except RuntimeError:  # a plain function in its thread
-            assert call.task is not None
-            call.task.get_loop().call_soon_threadsafe(self._progress, call, data)
+    def _progress(self, ctx: ToolContext, data: Any) -> None:
+        call = next((call for call in tuple(self._gate.running) if call.context is ctx), None)
+        if call is None or call.task is None:
             return
-        if call.state == "executing":
-            elapsed_s = now - (call.acting_since or now)
-            self._outbox.progress(CallProgressed(call.id, call.name, data, round(elapsed_s, 3)))
+        loop = call.task.get_loop()
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:  # a plain function in its own thread
+            loop.call_soon_threadsafe(self._progress, ctx, data)
+            return
+        elapsed_s = 0.0 if call.acting_since is None else loop.time() - call.acting_since
+        self._outbox.progress(CallProgressed(call.id, call.name, data, elapsed_s))
 
     def _acting(self, call: Call) -> None:
         assert call.tool is not None
@@ -322,7 +312,6 @@ class Executor:
     def _give_up(self, call: Call) -> None:
         _log.error("the tool %s ignores cancellation; call %s is given up", call.name, call.id)
         call.answer("The call was cancelled but did not stop in time; it may still be running.", "cancelled")
-        call.state = "completed"
         self._leave(call)
 
     def _stop_siblings(self, culprit: Call) -> None:
@@ -334,6 +323,10 @@ class Executor:
             for call in list(self._gate.running):
                 self._stop(call, stop)
 
+    def _stop_run(self, error: Fatal) -> None:
+        self._fatal = error
+        self._stop_queued(_ENDED)
+
     def _refuse_turn(self, call: Call) -> None:
         self.turn_refused = True
         self._stop_queued(_REFUSED, call.turn)
@@ -343,7 +336,7 @@ class Executor:
             fatal, self._fatal = self._fatal, None
             raise fatal
 
-    async def _call_once(self, name: str, arguments: Mapping[str, Any]) -> CallFinished:
+    async def _call_once(self, name: str, arguments: Mapping[str, Any] | str) -> CallFinished:
         self.add(ToolUse(f"call-{self._count}", name, arguments))
         replies = [event async for event in self.results() if isinstance(event, CallFinished)]
         self.end_turn()

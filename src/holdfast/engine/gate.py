@@ -15,12 +15,13 @@ class Gate:
     A safe call behind a waiting exclusive one waits. A turn begins when every call of the one before has ended.
     """
 
-    __slots__ = ("_exclusive", "_limit", "_queue", "running")
+    __slots__ = ("_exclusive", "_limit", "_queue", "_turn", "running")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._queue: deque[Call] = deque()
         self._exclusive = False
+        self._turn = 0
         self.running: dict[Call, None] = {}
         """The calls that run now, in the order they started."""
 
@@ -46,6 +47,7 @@ class Gate:
         self._queue.popleft()
         if not self.running:
             self._exclusive = not _is_safe(call)
+            self._turn = call.turn
         self.running[call] = None
         return call
 
@@ -56,7 +58,7 @@ class Gate:
     def _joins(self, call: Call) -> bool:
         if self._exclusive or len(self.running) >= self._limit:
             return False
-        return next(iter(self.running)).turn == call.turn and _is_safe(call)
+        return self._turn == call.turn and _is_safe(call)
 
 
 def _is_safe(call: Call) -> bool:

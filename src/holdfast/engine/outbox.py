@@ -72,12 +72,17 @@ class Outbox:
                 self._progress -= 1
             yield event
 
-    async def read(self) -> AsyncIterator[CallFinished | CallProgressed]:
-        """Everything until no call is unanswered."""
+    async def read(self, at_end: Callable[[], None]) -> AsyncIterator[CallFinished | CallProgressed]:
+        """Everything until no call is unanswered; `at_end` may raise what stopped the run."""
         while True:
-            for event in self.ready():
+            events = self._events
+            while events:
+                event = events.popleft()
+                if type(event) is CallProgressed:
+                    self._progress -= 1
                 yield event
             if not self._order:
+                at_end()
                 return
             self._waiter = asyncio.get_running_loop().create_future()
             try:

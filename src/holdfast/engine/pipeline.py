@@ -5,7 +5,6 @@ Denied, cancelled and crashed calls end in exactly one reply too. This is the on
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -25,7 +24,7 @@ from holdfast.contract import (
     text_of,
 )
 from holdfast.engine.approve import Approval, Approver
-from holdfast.engine.call import Call, Stop
+from holdfast.engine.call import Call
 from holdfast.engine.spill import SpillStore
 from holdfast.engine.state import AgentState
 from holdfast.events import CallFinished, CallStarted, Event
@@ -36,14 +35,27 @@ __all__ = ["Pipeline"]
 
 _log = logging.getLogger(__name__)
 _MAX_INPUT_BYTES = 10_000_000
+_NOT_ANY_MORE = Approval(allowed=False)
+"""A call that was stopped before its task took its first step."""
 
 
 class Pipeline:
     """Takes one call at a time from raw input to its reply; knows nothing of other calls."""
 
-    __slots__ = ("_approver", "_emit", "_hooks", "_on_acting", "_on_refused_turn", "_pool", "_spill", "_state")
+    __slots__ = (
+        "_approver",
+        "_emit",
+        "_hooks",
+        "_on_acting",
+        "_on_fatal",
+        "_on_left",
+        "_on_refused_turn",
+        "_pool",
+        "_spill",
+        "_state",
+    )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the stages and the ways out, handed in by the executor
         self,
         pool: Pool,
         state: AgentState,
@@ -54,6 +66,8 @@ class Pipeline:
         emit: Callable[[Event], None],
         on_acting: Callable[[Call], None],
         on_refused_turn: Callable[[Call], None],
+        on_fatal: Callable[[Fatal], None],
+        on_left: Callable[[Call], None],
     ) -> None:
         self._pool = pool
         self._state = state
@@ -63,6 +77,8 @@ class Pipeline:
         self._emit = emit
         self._on_acting = on_acting
         self._on_refused_turn = on_refused_turn
+        self._on_fatal = on_fatal
+        self._on_left = on_left
 
     def prepare(self, call: Call) -> None:
         """Find the tool and parse the input; what does not fit is answered here and now."""
@@ -76,88 +92,103 @@ class Pipeline:
             if not tool.is_enabled(session):
                 call.answer(f"The tool {call.name!r} is not available in this session.", "invalid")
                 return
-            call.raw = apply_call_name(found, _as_mapping(call.raw))
-            call.args = tool.arguments.parse(call.raw, session.prompt)
+            raw = call.raw if call.raw.__class__ is dict else _as_mapping(call.raw)
+            call.raw = raw = raw if found.plain else apply_call_name(found, raw)
+            call.args = tool.arguments.parse(raw, session.prompt)
         except ArgumentsInvalid as error:
             call.answer(f"{tool.name}: {error}. Correct the arguments and call {tool.name} again.", "invalid")
         except Exception:  # noqa: BLE001 - the engine's edge: whatever the tool raises, its call is answered
-            self._crashed(call, tool, 0.0)
+            self._crashed(call, tool)
         else:
             call.tool = tool
 
     async def run(self, call: Call) -> None:
-        """Everything after parsing, ending in `call.reply`."""
+        """Everything after parsing. However it ends, the call has its reply when `on_left` is told."""
         tool, ctx = call.tool, call.context
         assert tool is not None
         assert ctx is not None
-        began = time.perf_counter()
+        call.began = True
         try:
-            approval = await self._approve(call, tool, ctx)
+            approval = _NOT_ANY_MORE if call.stop is not None else self._approver.at_once(call, tool, ctx)
+            if approval is None or (approval.allowed and tool.has_validate):
+                approval = await self._approve(call, tool, ctx, approval)
             if approval.allowed:
-                await self._act(call, tool, ctx)
-                return
-            call.answer(_refusal(tool, approval), "denied", duration_ms=_ms_since(began))
-            if approval.ends_turn:
-                self._on_refused_turn(call)
-        except asyncio.CancelledError:
-            stop = call.stop or Stop("The call was cancelled before it finished.")
-            call.answer(stop.message, "cancelled", duration_ms=_ms_since(began))
-        except ToolFailed as error:
-            call.answer(str(error), "failed", duration_ms=_ms_since(began))
-        except ArgumentsInvalid as error:
-            call.answer(f"{tool.name}: {error}", "invalid", duration_ms=_ms_since(began))
-        except Denied as error:
-            call.answer(str(error), "denied", duration_ms=_ms_since(began))
-        except Fatal as error:
-            call.answer(str(error), "failed", duration_ms=_ms_since(began))
-            raise
-        except (Exception, SystemExit):  # noqa: BLE001 - the engine's edge, as above
-            self._crashed(call, tool, _ms_since(began))
+                self._emit(CallStarted(call.id, tool.name, call.read_only))
+                self._on_acting(call)
+                self._reply(call, tool, await tool.call(call.args, ctx))
+                if self._hooks.after(tool.names):
+                    await self._tell_hooks(call, tool, ctx)
+            else:
+                self._refuse(call, tool, approval)
+        except BaseException as error:
+            if not isinstance(error, (Exception, asyncio.CancelledError, SystemExit)):
+                raise
+            self._explain(call, tool, error)
+        finally:
+            self._on_left(call)
 
-    async def _approve(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval:
-        decision = self._approver.first_look(call, tool, ctx)
-        if self._approver.settles_at_once(decision, tool):
-            if decision.behavior == "allow" and tool.has_validate:
-                await tool.validate(call.args, ctx)
-            return self._approver.conclude(call, tool, decision)
+    async def _approve(self, call: Call, tool: Tool, ctx: ToolContext, approval: Approval | None) -> Approval:
         if tool.has_validate:
             await tool.validate(call.args, ctx)
-        return await self._approver.settle(call, tool, ctx, decision)
+        return approval or await self._approver.settle(call, tool, ctx)
 
-    async def _act(self, call: Call, tool: Tool, ctx: ToolContext) -> None:
-        began = time.perf_counter()
-        self._emit(CallStarted(call.id, tool.name, call.read_only))
-        self._on_acting(call)
-        result = await tool.call(call.args, ctx)
-        call.deadline = None
-        if not isinstance(result, ToolResult):  # pyright: ignore[reportUnnecessaryIsInstance] - users' tools
-            result = ToolResult(result)
-        call.reply = self._reply(call, tool, result, _ms_since(began))
-        call.modifiers = result.modifiers
-        call.failed_shell = (
-            result.is_error and tool.failure_cancels_dependents and not call.read_only and not result.backgrounded
+    def _refuse(self, call: Call, tool: Tool, approval: Approval) -> None:
+        if call.stop is not None:
+            call.answer(call.stop.message, "cancelled")
+            return
+        call.answer(
+            f"{tool.name} was not run: {approval.reason}. Do not try to get around this; choose another way or ask.",
+            "denied",
         )
-        if self._hooks.after(tool.names):
-            await self._tell_hooks(call, tool, ctx)
+        if approval.ends_turn:
+            self._on_refused_turn(call)
 
-    def _reply(self, call: Call, tool: Tool, result: ToolResult[Any], duration_ms: float) -> CallFinished:
-        content: Content = result.text if result.text is not None else tool.to_blocks(result.data)
+    def _explain(self, call: Call, tool: Tool, error: BaseException) -> None:
+        """Answer a call that ended in an error; a reply it already has stands, because the work was done."""
+        if call.reply is not None:
+            return
+        if isinstance(error, asyncio.CancelledError):
+            call.answer(call.stop.message if call.stop else "The call was cancelled before it finished.", "cancelled")
+        elif isinstance(error, ToolFailed):
+            call.answer(str(error), "failed")
+        elif isinstance(error, ArgumentsInvalid):
+            call.answer(f"{tool.name}: {error}", "invalid")
+        elif isinstance(error, Denied):
+            call.answer(str(error), "denied")
+        elif isinstance(error, Fatal):
+            call.answer(str(error), "failed")
+            self._on_fatal(error)
+        else:
+            self._crashed(call, tool)
+
+    def _reply(self, call: Call, tool: Tool, result: Any) -> None:
+        call.deadline = None
+        if not isinstance(result, ToolResult):  # a user's tool may return bare data
+            result = ToolResult(result)
+        data: Any = result.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        _, content, is_error, modifiers, display, new_messages, backgrounded, _ = result  # pyright: ignore[reportUnknownVariableType]
+        if content is None:
+            content = tool.to_blocks(data)
         spilled_to = None
         limit = tool.max_result_chars
-        if limit is not None and (len(content) > limit if isinstance(content, str) else True):
+        if limit is not None and (len(content) > limit or not isinstance(content, str)):
             content, spilled_to = self._bound(content, call, tool, limit)
-        return CallFinished(
+        call.reply = CallFinished(
             call.id,
             tool.name,
             content if isinstance(content, str) else content_to_wire(content),
-            result.is_error,
+            is_error,
             "completed",
-            duration_ms,
-            result.data,
-            result.display,
-            result.new_messages,
+            call.duration_ms(),
+            data,
+            display,
+            new_messages,
             spilled_to,
         )
+        if modifiers:
+            call.modifiers = modifiers
+        if is_error and tool.failure_cancels_dependents:
+            call.failed_shell = not call.read_only and not backgrounded
 
     def _bound(self, content: Content, call: Call, tool: Tool, limit: int) -> tuple[Content, str | None]:
         text = text_of(content)
@@ -181,13 +212,12 @@ class Pipeline:
             if answer is not None and answer.additional_context:
                 call.reply = _with_note(call.reply, answer.additional_context)
 
-    def _crashed(self, call: Call, tool: Tool, duration_ms: float) -> None:
+    def _crashed(self, call: Call, tool: Tool) -> None:
         _log.exception("internal error in tool %s (call %s)", tool.name, call.id)
         call.answer(
             f"Internal error in {tool.name}: this is a bug in the tool, not in your arguments. "
             "Its details are in the log; try another way.",
             "crashed",
-            duration_ms=duration_ms,
         )
 
 
@@ -211,16 +241,8 @@ def _as_mapping(raw: Any) -> Mapping[str, Any]:
     return cast("dict[str, Any]", decoded)
 
 
-def _refusal(tool: Tool, approval: Approval) -> str:
-    return f"{tool.name} was not run: {approval.reason}. Do not try to get around this; choose another way or ask."
-
-
 def _with_note(reply: CallFinished, note: str) -> CallFinished:
     content = reply.content
     if isinstance(content, str):
         return msgspec.structs.replace(reply, content=f"{content}\n\n{note}")
     return msgspec.structs.replace(reply, content=[*content, {"type": "text", "text": note}])
-
-
-def _ms_since(began: float) -> float:
-    return round((time.perf_counter() - began) * 1000, 3)

@@ -72,6 +72,10 @@ class PermissionContext:
         """The rules that name this tool."""
         return self._by_tool.get(tool, ())
 
+    def judges_input(self, names: tuple[str, ...]) -> bool:
+        """Some rule for these names looks at the call's input, not only at its name."""
+        return any(rule.content is not None for name in names for rule in self.rules_for(name))
+
     def with_mode(self, mode: str) -> "PermissionContext":
         """The same rules in another mode."""
         return PermissionContext(mode, self.rules)
