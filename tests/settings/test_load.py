@@ -407,3 +407,71 @@ def test_a_file_that_may_not_be_read_is_an_error(world: Any) -> None:
     path.mkdir(parents=True)
     with pytest.raises(SettingsError, match="regular"):
         world.load()
+
+
+def test_a_value_of_another_shape_in_a_higher_source_replaces_the_lower_one(world: Any) -> None:
+    world.write("~/.claude/settings.json", {"a": {"b": 1}, "c": 1, "d": [{"x": 1}]})
+    world.write("~/.config/holdfast/settings.json", {"a": 2, "c": {"d": 3}, "d": [{"x": 1}, {"x": 2}]})
+    settings = world.load()
+    assert (settings.get("a"), settings.get("c.d")) == (2, 3)
+    assert settings.where(("a", "b")) is None
+    assert settings.get("d") == ({"x": 1}, {"x": 2})
+    assert str(settings.where("c.d")).endswith(".config/holdfast/settings.json:4")
+
+
+def test_an_origin_without_a_file_names_its_source(world: Any) -> None:
+    settings = world.load(cli=CommandLine(model="m", fallback_model="f"))
+    assert str(settings.where("model")) == "command line"
+    assert settings.get("fallbackModel") == "f"
+    assert settings.describe_problems() == []
+
+
+def test_a_policy_directory_that_cannot_be_listed_or_is_flooded_is_an_error(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = world.policy / "holdfast/managed-settings.d"
+    place.mkdir(parents=True)
+    for number in range(257):
+        (place / f"{number}.json").write_text("{}")
+    with pytest.raises(SettingsError, match="more than 256"):
+        world.load()
+
+    def refuse(_: object) -> list[str]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    with pytest.raises(SettingsError, match="cannot be listed"):
+        world.load()
+
+
+def test_a_file_that_the_system_does_not_give_is_an_error(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write(".claude/settings.json", {"permissions": {"deny": ["A"]}})
+    real = os.open
+
+    def refuse(path: Any, *rest: Any, **more: Any) -> int:
+        if str(path).endswith("settings.json"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(SettingsError, match="Permission denied"):
+        world.load()
+
+
+def test_a_path_that_no_file_can_have_is_an_error(world: Any) -> None:
+    with pytest.raises(SettingsError, match="path"):
+        world.load(cli=CommandLine(settings=("a\0b",)))
+
+
+def test_a_directory_that_does_not_exist_reads_only_the_users_files(world: Any) -> None:
+    world.write("~/.claude/settings.json", {"permissions": {"deny": ["A"]}})
+    settings = world.load(cwd=world.home / "not/there")
+    assert [rule.text for rule in settings.rules] == ["A"]
+    assert not settings.trusted
+
+
+def test_problems_are_safe_to_show(world: Any) -> None:
+    world.write("~/.claude/settings.json", {"hooks": {"\x1b[2J": []}})
+    [line] = world.load().describe_problems()
+    assert "\x1b" not in line
+    assert "settings.json:" in line

@@ -205,3 +205,22 @@ def test_comfort_settings_count_after_trust(world: Any) -> None:
     before, after = world.load(), world.load(trusted=True)
     assert (before.get("model"), before.task_list, before.sibling_errors) == (None, "tasks", "cancel-dependents")
     assert (after.get("model"), after.task_list, after.sibling_errors) == ("m", "todo", "independent")
+
+
+def test_an_editors_schema_key_is_nothing_the_folder_brings(world: Any) -> None:
+    world.write(PROJECT, {"$schema": "https://example.org/settings.json", "permissions": {"deny": ["A"]}})
+    assert [item.kind for item in world.load().items] == ["deny rule"]
+
+
+def test_handlers_of_other_types_and_with_arguments_are_shown_whole(world: Any) -> None:
+    handlers = [
+        {"type": "command", "command": "run", "args": ["--all"]},
+        {"type": "http", "url": "http://h"},
+        {"type": "mcp_tool", "server": "s", "tool": "t"},
+    ]
+    world.write(PROJECT, {"hooks": {"Stop": [{"hooks": handlers}], "Unheard": []}})
+    assert [item.text for item in world.load().withheld] == [
+        'Stop(*): {"args":["--all"],"command":"run","type":"command"}',
+        "Stop(*): http://h",
+        'Stop(*): {"server":"s","tool":"t","type":"mcp_tool"}',
+    ]

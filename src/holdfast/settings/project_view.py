@@ -304,6 +304,11 @@ def _sandbox(gate: _Gate, key: str, node: Node) -> Node | None:
     return kept
 
 
+def _ignored(gate: _Gate, key: str, node: Node) -> None:
+    """Drop a key that means nothing to anybody but an editor."""
+    del gate, key, node
+
+
 def _own_hooks_off(gate: _Gate, key: str, node: Node) -> None:
     gate.offer("setting", f"{key} = {_shown(node)}", node, needs="nothing")  # project_view reads it itself
 
@@ -320,6 +325,7 @@ _HANDLERS: dict[str, _Handler] = {
             "disableAutoMode": _always,
         }
     ),
+    "$schema": _ignored,
     "hooks": _hooks,
     "hooks.onGateFailure": _only("deny"),
     "disableAllHooks": _own_hooks_off,
