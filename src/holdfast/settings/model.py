@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from holdfast.lib.visible import visible
+from holdfast.settings.hook_items import hook_hash
 from holdfast.settings.merge import FrozenJson, Merged, Origin, Path, key_path
 from holdfast.settings.project_view import FolderItem
 from holdfast.settings.schema import PermissionMode
@@ -52,6 +53,14 @@ class HookEntry(msgspec.Struct, frozen=True):
     matcher: str | None
     handler: Mapping[str, FrozenJson]
     origin: Origin
+    folder: str | None = None
+    """The folder that brings it; None for the user's own hooks."""
+
+    def is_as_approved(self, approved: frozenset[str]) -> bool:
+        """Whether the hook, with its scripts as they are now, is still what the user approved; to be asked before a run."""
+        if self.folder is None:
+            return True
+        return hook_hash(self.event, self.matcher, self.handler, root=self.folder) in approved
 
 
 class EnvEntry(msgspec.Struct, frozen=True):

@@ -16,15 +16,15 @@ A folder that only switches the sandbox on does not thereby get its auto-allow: 
 permissions. `disableAllHooks` of a folder switches off the folder's hooks, not the user's gates.
 """
 
-import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from holdfast.lib.positions import Array, Node, Object, Scalar
 from holdfast.settings.documents import Document
-from holdfast.settings.merge import canonical
+from holdfast.settings.hook_items import hook_hash, item_hash
+from holdfast.settings.merge import canonical, freeze
 from holdfast.settings.schema import HOOK_EVENTS, PermissionMode
 from holdfast.settings.sources import SourceKind
 from holdfast.settings.steering import is_steering_variable
@@ -62,11 +62,6 @@ class FolderItem(msgspec.Struct, frozen=True):
     """Whether it is in force now."""
 
 
-def item_hash(kind: str, *content: object) -> str:
-    """Return the identity of an item: its kind and its whole content."""
-    return hashlib.sha256(canonical([kind, *content])).hexdigest()
-
-
 class FolderView(msgspec.Struct, frozen=True):
     """The part of a folder's settings that counts, and everything it brings."""
 
@@ -99,15 +94,17 @@ class _Gate:
 
     def __init__(self, document: Document, trust: TrustView, user_mode: PermissionMode) -> None:
         self.path = document.path or ""
+        self.folder = document.folder
         self.local = document.kind is SourceKind.LOCAL
         self.trust = trust
         self.user_mode = user_mode
         self.items: list[FolderItem] = []
 
-    def offer(self, kind: str, text: str, node: Node, *, needs: Needs, content: object = None) -> bool:
+    def offer(self, kind: str, text: str, node: Node, *, needs: Needs, identity: str = "") -> bool:
         """Record an item and say whether it counts."""
         # Only what is approved one by one needs an identity; thousands of rules must not cost thousands of hashes.
-        identity = item_hash(kind, text if content is None else content) if needs == "approval" else ""
+        if needs == "approval":
+            identity = identity or item_hash(kind, text)
         counts = {
             "nothing": True,
             "trust": self.trust.trusted,
@@ -206,15 +203,21 @@ def _hook_group(gate: _Gate, event: str, group: Node) -> Node | None:
     if not isinstance(group, Object) or not isinstance(handlers := group.members.get("hooks"), Array):
         return None
     matcher = group.members.get("matcher")
-    pattern = matcher.value if isinstance(matcher, Scalar) else None
+    pattern = str(matcher.value) if isinstance(matcher, Scalar) else None
     kept: list[Node] = []
     for handler in handlers.items:
         text = f"{event}({pattern or '*'}): {hook_text(handler)}"
-        if gate.offer("hook", text, handler, needs="approval", content=[event, pattern, handler.plain()]):
+        identity = hook_hash(event, pattern, _mapping(handler), root=gate.folder)
+        if gate.offer("hook", text, handler, needs="approval", identity=identity):
             kept.append(handler)
     if not kept:
         return None
     return group.only({**group.members, "hooks": Array(kept, handlers.start, handlers.end, handlers.line)})
+
+
+def _mapping(node: Node) -> Mapping[str, object]:
+    value = freeze(node.plain())
+    return value if isinstance(value, Mapping) else {}
 
 
 def hook_text(handler: Node) -> str:
@@ -235,7 +238,7 @@ def _env(gate: _Gate, key: str, node: Node) -> Node | None:
     for name, value in node.members.items():
         needs: Needs = "refused" if is_steering_variable(name) else "approval"
         shown = _shown(value)
-        if gate.offer("environment variable", f"{name}={shown}", value, needs=needs, content=[name, shown]):
+        if gate.offer("environment variable", f"{name}={shown}", value, needs=needs):
             kept[name] = value
     return node.only(kept) if kept else None
 
@@ -248,7 +251,7 @@ def _plugins(gate: _Gate, key: str, node: Node) -> Node | None:
     for name, value in node.members.items():
         off = isinstance(value, Scalar) and value.value is False
         needs: Needs = "nothing" if off else "approval"
-        if gate.offer("plugin", f"{name} = {_shown(value)}", value, needs=needs, content=[name, value.plain()]):
+        if gate.offer("plugin", f"{name} = {_shown(value)}", value, needs=needs):
             kept[name] = value
     return node.only(kept) if kept else None
 

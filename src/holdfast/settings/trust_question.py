@@ -11,8 +11,9 @@ import msgspec
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.lib.positions import MAX_BYTES, JsonTextError, Object, decode, parse
 from holdfast.lib.visible import visible
+from holdfast.settings.hook_items import item_hash
 from holdfast.settings.model import Settings
-from holdfast.settings.project_view import FolderItem, Needs, item_hash
+from holdfast.settings.project_view import FolderItem, Needs
 from holdfast.settings.sources import EXISTING_FOLDER, NATIVE_FOLDER
 
 _MAX_TEXT_CHARS = 2000

@@ -140,13 +140,13 @@ def _directories(given: Extraction) -> Iterator[DirectoryEntry]:
 
 
 def _hooks(given: Extraction) -> Iterator[HookEntry]:
-    for layer in given.layers:
+    for document, layer in zip(given.documents, given.layers, strict=True):
         hooks = layer.root.members.get("hooks")
         if not isinstance(hooks, Object) or _hooks_are_off(given, layer):
             continue
         for event, groups in hooks.members.items():
             if event in HOOK_EVENTS and isinstance(groups, Array):
-                yield from _handlers(layer, event, groups)
+                yield from _handlers(layer, event, groups, folder=document.folder if layer.kind.is_folder else None)
 
 
 def _hooks_are_off(given: Extraction, layer: Layer) -> bool:
@@ -167,7 +167,7 @@ def _switched(given: Extraction, kinds: set[SourceKind] | None) -> bool:
     return isinstance(value, Scalar) and value.value is True
 
 
-def _handlers(layer: Layer, event: str, groups: Array) -> Iterator[HookEntry]:
+def _handlers(layer: Layer, event: str, groups: Array, *, folder: str | None) -> Iterator[HookEntry]:
     for group in groups.items:
         if not isinstance(group, Object) or not isinstance(handlers := group.members.get("hooks"), Array):
             continue
@@ -175,7 +175,8 @@ def _handlers(layer: Layer, event: str, groups: Array) -> Iterator[HookEntry]:
         pattern = str(matcher.value) if isinstance(matcher, Scalar) else None
         for handler in handlers.items:
             if isinstance(handler, Object):
-                yield HookEntry(event, pattern, _mapping(freeze(handler.plain())), layer.origin(handler))
+                raw = _mapping(freeze(handler.plain()))
+                yield HookEntry(event, pattern, raw, layer.origin(handler), folder)
 
 
 def _env(layers: list[Layer]) -> Iterator[EnvEntry]:
