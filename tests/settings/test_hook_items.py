@@ -1,4 +1,5 @@
 import os
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -48,7 +49,9 @@ def test_arguments_of_the_exec_form_are_looked_at_too(world: Any) -> None:
 
 def test_a_deep_handler_spells_the_same_frozen_and_plain(world: Any) -> None:
     handler: dict[str, object] = {"type": "mcp_tool", "input": {"a": [{"b": [1, None]}], "c": {}}}
-    frozen = MappingProxyType({"type": "mcp_tool", "input": {"a": (MappingProxyType({"b": (1, None)}),), "c": {}}})
+    frozen: Mapping[str, Any] = MappingProxyType(
+        {"type": "mcp_tool", "input": {"a": (MappingProxyType({"b": (1, None)}),), "c": {}}}
+    )
     assert _hash(world, handler) == hook_hash("PreToolUse", "Bash", frozen, root=str(world.project))
 
 

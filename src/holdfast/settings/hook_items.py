@@ -2,7 +2,7 @@
 
 A hook `./scripts/check.sh` is approved once, but the script can be changed later, by a pull or by the agent itself,
 which may edit files. So the identity of a hook covers the content of every file of the folder that its command names.
-It is computed again before the hook runs; another identity means: ask again. Programs outside the folder are the user's.
+It is computed again before the hook runs; another identity means: ask again. Programs outside are the user's.
 """
 
 import hashlib

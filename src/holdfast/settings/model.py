@@ -57,7 +57,7 @@ class HookEntry(msgspec.Struct, frozen=True):
     """The folder that brings it; None for the user's own hooks."""
 
     def is_as_approved(self, approved: frozenset[str]) -> bool:
-        """Whether the hook, with its scripts as they are now, is still what the user approved; to be asked before a run."""
+        """Whether the hook, with its scripts as they are now, is still what the user approved. Ask before a run."""
         if self.folder is None:
             return True
         return hook_hash(self.event, self.matcher, self.handler, root=self.folder) in approved
