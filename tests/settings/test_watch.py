@@ -1,8 +1,10 @@
 from typing import Any
 
+import msgspec
 import pytest
 
 from holdfast.settings.errors import SettingsError
+from holdfast.settings.sources import CommandLine
 from holdfast.settings.watch import Reloader
 
 
@@ -25,18 +27,49 @@ def test_a_changed_new_or_removed_file_is_noticed_and_loaded(world: Any) -> None
     assert _texts(reloader.refresh()) == ["P"]
 
 
-def test_a_broken_file_keeps_the_last_good_settings_and_says_why(world: Any) -> None:
+def test_a_broken_file_counts_with_its_last_good_content_and_says_why(world: Any) -> None:
     path = world.write(".claude/settings.json", {"permissions": {"deny": ["A"], "ask": ["Q"]}})
     reloader = Reloader(world.request())
     path.write_text('{"permissions": {"deny": [}')
-    good = reloader.current
-    assert reloader.refresh() is good
-    assert reloader.error is not None
-    assert reloader.error.path == str(path)
+    world.write("~/.claude/settings.json", {"permissions": {"deny": ["New"]}})
+    assert _texts(reloader.refresh()) == ["New", "A", "Q"]
+    assert [error.path for error in reloader.errors] == [str(path)]
     assert not reloader.changed()
     world.write(".claude/settings.json", {"permissions": {"deny": ["C"]}})
-    assert _texts(reloader.refresh()) == ["C"]
-    assert reloader.error is None
+    assert _texts(reloader.refresh()) == ["New", "C"]
+    assert reloader.errors == ()
+
+
+def test_a_new_file_that_is_broken_changes_nothing_and_says_why(world: Any) -> None:
+    world.write("~/.claude/settings.json", {"permissions": {"deny": ["A"]}})
+    reloader = Reloader(world.request())
+    good = reloader.current
+    path = world.write(".claude/settings.local.json", "{")
+    assert reloader.refresh() is good
+    assert [error.path for error in reloader.errors] == [str(path)]
+
+
+def test_trust_that_is_lost_while_a_file_is_broken_is_lost(world: Any) -> None:
+    path = world.write(".claude/settings.json", {"permissions": {"allow": ["A"], "deny": ["D"]}})
+    world.store.trust(str(world.project))
+    reloader = Reloader(world.request())
+    path.write_text("{")
+    world.store.revoke(str(world.project))
+    assert _texts(reloader.refresh()) == ["D"]
+
+
+def test_a_file_named_on_the_command_line_is_watched_too(world: Any) -> None:
+    path = world.write("more.json", {"permissions": {"deny": ["A"]}})
+    request = msgspec.structs.replace(world.request(), cli=CommandLine(settings=("more.json", '{"model": "m"}')))
+    reloader = Reloader(request)
+    path.write_text("{")
+    assert _texts(reloader.refresh()) == ["A"]
+    assert len(reloader.errors) == 1
+    world.write("more.json", {"permissions": {"deny": ["B"]}})
+    assert _texts(reloader.refresh()) == ["B"]
+    path.unlink()
+    assert _texts(reloader.refresh()) == ["B"]
+    assert "does not exist" in str(reloader.errors[0])
 
 
 def test_a_broken_file_at_the_start_is_an_error(world: Any) -> None:

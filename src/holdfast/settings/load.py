@@ -1,7 +1,8 @@
 """Load the settings of a session: find the sources, read them, judge the folder's, merge, report what did not count."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -68,10 +69,38 @@ def load_settings(
     return load(Request(cwd, roots, cli=cli, sources=chosen, session=session, trust=trust or NoTrust()))
 
 
-def load(request: Request) -> Settings:
-    """Load the settings of a request."""
+class Memory:
+    """The last good content of each file, for a session that goes on while somebody edits."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, Document] = {}
+        self.errors: list[SettingsError] = []
+        """What is wrong with the files whose last good content stands in for them."""
+
+    def read(self, path: str, reader: Callable[[], Document | None]) -> Document | None:
+        """Read a file, or return its last good content when it is broken now.
+
+        Raises:
+            SettingsError: It is broken and never was good.
+        """
+        try:
+            found = reader()
+        except SettingsError as error:
+            if path not in self.documents:
+                raise
+            self.errors.append(error)
+            return self.documents[path]
+        if found is None:
+            self.documents.pop(path, None)
+        else:
+            self.documents[path] = found
+        return found
+
+
+def load(request: Request, memory: Memory | None = None) -> Settings:
+    """Load the settings of a request; with a memory, a file that broke since counts with its last good content."""
     layout = find_layout(request.cwd, home=request.roots.home)
-    documents = read_documents(request, layout)
+    documents = read_documents(request, layout, memory or Memory())
     folder = FolderIdentity.of(layout.root)
     trust = request.trust.view(folder)
     judged = [_judge(document, _trust_of(document, trust, layout, request), documents) for document in documents]
@@ -119,11 +148,17 @@ def candidates(request: Request, layout: ProjectLayout) -> list[Candidate]:
     return [*readable, *policy_candidates(request.roots, anchor=layout.root)]
 
 
-def read_documents(request: Request, layout: ProjectLayout) -> list[Document]:
+def read_documents(request: Request, layout: ProjectLayout, memory: Memory) -> list[Document]:
     """Read all sources, lowest rank first."""
-    found = [document for c in candidates(request, layout) if (document := read_document(c)) is not None]
     cwd = layout.cwd
-    found += [command_line_settings(value, cwd=cwd, home=request.roots.home) for value in request.cli.settings]
+    readers: list[tuple[str, Callable[[], Document | None]]] = [
+        (candidate.path, partial(read_document, candidate)) for candidate in candidates(request, layout)
+    ]
+    readers += [
+        (f"--settings {value}", partial(command_line_settings, value, cwd=cwd, home=request.roots.home))
+        for value in request.cli.settings
+    ]
+    found = [document for path, reader in readers if (document := memory.read(path, reader)) is not None]
     if (flags := request.cli.flags()) is not None:
         place = Candidate(SourceKind.COMMAND_LINE, "the command line", anchor=cwd, folder=cwd)
         found.append(_pathless(flags, place))

@@ -1,7 +1,7 @@
 """Notice changed settings files and load them again, without a watcher process: a handful of stat calls when asked.
 
-A file that became broken keeps the settings as they were: the deny and ask rules of the last good file stay in force,
-and the notice says what is wrong.
+A file that became broken counts with its last good content: its deny and ask rules stay in force, and the notice says
+what is wrong. Everything else, trust included, counts as it is now.
 """
 
 import os
@@ -15,7 +15,7 @@ from holdfast.lib.positions import Json
 from holdfast.settings.documents import command_line_path
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.layout import find_layout
-from holdfast.settings.load import Request, candidates, load
+from holdfast.settings.load import Memory, Request, candidates, load
 from holdfast.settings.model import Settings
 from holdfast.settings.sources import MANAGED_DROP_INS
 
@@ -28,24 +28,30 @@ class Reloader:
     def __init__(self, request: Request) -> None:
         """Load for the first time; a broken file is an error here, because there is no older state to keep."""
         self.request = request
-        self.error: SettingsError | None = None
-        """Why the files on disk are not the settings in force; None when they are."""
+        self.errors: tuple[SettingsError, ...] = ()
+        """What is wrong with files on disk, so that older content of them is in force."""
+        self._memory = Memory()
         self._paths, self._seen = self._look()
-        self.current: Settings = load(request)
+        self.current: Settings = load(request, self._memory)
 
     def changed(self) -> bool:
         """Whether any file that matters is not what it was when it was last looked at."""
         return signature(self._paths) != self._seen
 
     def reload(self) -> Settings:
-        """Load again and return the settings in force: the new ones, or the old ones when a file is broken."""
+        """Load again and return the settings in force.
+
+        A broken file counts with its last good content; when there is none, or a policy directory cannot be listed, all
+        settings stay as they were.
+        """
         self._paths, self._seen = self._look()
+        self._memory.errors.clear()
         try:
-            self.current = load(self.request)
+            self.current = load(self.request, self._memory)
         except SettingsError as error:
-            self.error = error
+            self.errors = (*self._memory.errors, error)
         else:
-            self.error = None
+            self.errors = tuple(self._memory.errors)
         return self.current
 
     def refresh(self) -> Settings:
