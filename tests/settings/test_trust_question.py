@@ -64,6 +64,32 @@ def test_without_anybody_to_ask_the_reason_and_the_way_out_are_said(world: Any) 
     assert explain_untrusted(world.load()) == ""
 
 
+def test_a_folder_that_cannot_be_trusted_is_not_asked_about(world: Any) -> None:
+    world.write("~/.claude/agents/mine.md", "x")
+    world.write("~/.holdfast/settings.json", {"permissions": {"allow": ["A"]}})
+    settings = world.load(cwd=world.home)
+    assert settings.untrustable is not None
+    assert trust_question(settings) is None
+    assert "cannot be trusted" in explain_untrusted(settings)
+    world.write(".claude/settings.json", {"permissions": {"allow": ["A"]}})
+    world.project.chmod(0o777)
+    assert trust_question(world.load()) is None
+
+
+def test_a_worktree_does_not_ask_for_what_its_main_checkout_brings(world: Any) -> None:
+    tree = world.home / "tree"
+    private = world.project / ".git/worktrees/tree"
+    private.mkdir(parents=True)
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {private}\n")
+    (private / "gitdir").write_text(f"{tree}/.git\n")
+    (private / "commondir").write_text("../..\n")
+    world.write(".claude/settings.local.json", {"permissions": {"allow": ["A"], "deny": ["D"]}})
+    settings = world.load(cwd=tree)
+    assert [rule.text for rule in settings.rules] == ["D"]
+    assert trust_question(settings) is None
+
+
 def test_an_mcp_approval_is_bound_to_every_field(world: Any) -> None:
     base = {"command": "run", "args": ["a"], "env": {"X": "1"}, "cwd": "/x", "url": "u", "headers": {"h": "1"}}
     hashes = {mcp_server_hash("db", base), mcp_server_hash("other", base)}

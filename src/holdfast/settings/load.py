@@ -25,7 +25,7 @@ from holdfast.settings.sources import (
     session_settings,
     user_candidates,
 )
-from holdfast.settings.trust import FolderIdentity, NoTrust, Trust
+from holdfast.settings.trust import FolderIdentity, NoTrust, Trust, why_never_trusted
 from holdfast.settings.values import Extraction, assemble
 
 NO_FLAGS = CommandLine()
@@ -123,6 +123,7 @@ def load(request: Request, memory: Memory | None = None) -> Settings:
             root=layout.root,
             folder=folder,
             trusted=trust.trusted,
+            untrustable=None if trust.trusted else why_never_trusted(layout.root, home=request.roots.home),
             approved=trust.approved if trust.trusted else frozenset(),
             items=tuple(items),
             problems=_problems(documents, request),

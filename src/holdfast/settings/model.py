@@ -95,6 +95,8 @@ class Settings(msgspec.Struct, frozen=True):
     folder: FolderIdentity
     trusted: bool
     """Whether the user trusts the project folder."""
+    untrustable: str | None = None
+    """Why the folder cannot be trusted at all, so that asking is pointless; None when it can."""
     approved: frozenset[str] = frozenset()
     """Hashes of the folder's items that the user approved."""
     rules: tuple[RuleEntry, ...] = ()

@@ -56,6 +56,18 @@ class FolderIdentity(msgspec.Struct, frozen=True):
         return self.ino >= 0 and self.git != "unreadable"
 
 
+def why_never_trusted(root: str, *, home: str) -> str | None:
+    """Return why a directory cannot be trusted at all, or None when it can."""
+    real = os.path.realpath(root)
+    if is_above_home(real, os.path.realpath(home)):
+        return "everything below it would be trusted too"
+    if not FolderIdentity.of(real).is_certain:
+        return "it cannot be examined"
+    if os.name != "nt" and os.stat(real).st_mode & 0o002:
+        return "every user of this machine may write to it (chmod o-w)"
+    return None
+
+
 class Trust(Protocol):
     """Answers what the user said about a folder."""
 
@@ -129,22 +141,10 @@ class TrustStore:
         Raises:
             SettingsError: The folder must not be trusted, or the record cannot be written.
         """
-        real = os.path.realpath(root)
-        if is_above_home(real, self._home):
-            raise SettingsError(
-                "this directory cannot be trusted, because everything below it would be trusted too",
-                path=real,
-                advice="Start in the project's own directory.",
-            )
-        folder = FolderIdentity.of(real)
-        if not folder.is_certain:
-            raise SettingsError("this directory cannot be examined, so it cannot be trusted", path=real)
-        if os.name != "nt" and os.stat(real).st_mode & 0o002:
-            raise SettingsError(
-                "this directory cannot be trusted, because every user of this machine may write to it",
-                path=real,
-                advice="Take that right away (chmod o-w) or work in a directory of your own.",
-            )
+        folder = FolderIdentity.of(root)
+        if (reason := why_never_trusted(root, home=self._home)) is not None:
+            advice = "Start in the project's own directory."
+            raise SettingsError(f"this directory cannot be trusted: {reason}", path=root, advice=advice)
         self._update(folder, add=frozenset(items))
         return folder
 

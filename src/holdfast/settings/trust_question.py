@@ -4,6 +4,7 @@ All text from the folder is escaped here: nothing in it can move the cursor, hid
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -62,12 +63,20 @@ class TrustQuestion(msgspec.Struct, frozen=True):
 
 def trust_question(settings: Settings) -> TrustQuestion | None:
     """Return the question to ask about the project folder, or None when a yes would change nothing."""
-    brought = [item for item in brought_items(settings.root) if not _in_force(item, settings)]
-    items = [*(item for item in settings.items if not item.counts), *brought]
+    if settings.untrustable is not None:
+        return None
+    items = _not_in_force(settings)
     if not any(_waits(item, settings) for item in items):
         return None
     lines = tuple(_line(item, settings.root) for item in items)
     return TrustQuestion(visible(settings.root), settings.root, lines)
+
+
+def _not_in_force(settings: Settings) -> list[FolderItem]:
+    # A worktree's main checkout is another folder; what it brings waits for its own trust.
+    inside = settings.root.rstrip(os.sep) + os.sep
+    own = [item for item in settings.items if not item.counts and item.path.startswith(inside)]
+    return [*own, *(item for item in brought_items(settings.root) if not _in_force(item, settings))]
 
 
 def _waits(item: FolderItem, settings: Settings) -> bool:
@@ -81,17 +90,17 @@ def _in_force(item: FolderItem, settings: Settings) -> bool:
 
 def explain_untrusted(settings: Settings) -> str:
     """Say, for a run with nobody to ask, what of the folder is not in force and how that can be changed."""
-    question = None if settings.trusted else trust_question(settings)
-    if question is None:
+    waiting = [] if settings.trusted else [item for item in _not_in_force(settings) if _waits(item, settings)]
+    if not waiting:
         return ""
-    kinds: dict[str, int] = {}
-    for line in question.waiting:
-        kinds[line.kind] = kinds.get(line.kind, 0) + 1
-    listed = ", ".join(f"{kind} ({count})" for kind, count in kinds.items())
+    listed = ", ".join(f"{kind} ({count})" for kind, count in Counter(item.kind for item in waiting).items())
+    way_out = "To trust it, start holdfast there in a terminal and answer the question."
+    if settings.untrustable is not None:
+        way_out = f"It cannot be trusted: {settings.untrustable}."
     return (
-        f"The folder {question.folder} is not trusted, so what it brings is not in force: {listed}. Its deny and ask "
-        "rules are. To trust it, start holdfast there in a terminal and answer the question; rules and servers of your "
-        "own can be given with --settings, --allowed-tools and --mcp-config."
+        f"The folder {visible(settings.root)} is not trusted, so what it brings is not in force: {listed}. Its deny "
+        f"and ask rules are. {way_out} Rules and servers of your own can be given with --settings, --allowed-tools and "
+        "--mcp-config."
     )
 
 
