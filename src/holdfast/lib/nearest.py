@@ -13,12 +13,13 @@ from typing import Final
 
 _MAX_WORDS = 12
 _MAX_PLACES_PER_WORD = 40
-_MAX_COMPARED = 20
-_MAX_COMPARED_CHARS = 3_000
+_MAX_COMPARED = 12
+_MAX_COMPARED_TOKENS = 400
 _MAX_LINES = 60
 _MAX_LINE_CHARS = 400
 _MIN_ALIKE = 0.5
 _WORD: Final = re.compile(r"[^\W_][\w.-]{2,}")
+_TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 _VISIBLE: Final = str.maketrans({" ": "·", "\t": "→   ", "\r": "␍", "\u00a0": "⍽"})
 
 
@@ -38,7 +39,7 @@ def find_nearest(data: bytes, old: str) -> Candidate | None:
     """Find the part of UTF-8 content that is most like a text, or nothing if it is not at least half alike."""
     asked = [line[:_MAX_LINE_CHARS] for line in old.splitlines()[:_MAX_LINES]]
     best: tuple[float, int, list[str]] | None = None
-    matcher = SequenceMatcher(autojunk=False)
+    matcher: SequenceMatcher[str] = SequenceMatcher(autojunk=False)
     matcher.set_seq2(_comparable(asked))
     for start in _starts(data, asked):
         found = _lines_from(data, start, len(asked))
@@ -55,8 +56,8 @@ def find_nearest(data: bytes, old: str) -> Candidate | None:
     return Candidate(first, first + len(found) - 1, alike, _difference(asked, found))
 
 
-def _comparable(lines: list[str]) -> str:
-    return "\n".join(line.strip() for line in lines)[:_MAX_COMPARED_CHARS]
+def _comparable(lines: list[str]) -> list[str]:
+    return _TOKEN.findall("\n".join(lines))[:_MAX_COMPARED_TOKENS]
 
 
 def _starts(data: bytes, asked: list[str]) -> list[int]:
