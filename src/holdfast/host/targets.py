@@ -26,7 +26,7 @@ class Targets:
         given = str(ctx.resolve(path))
         try:
             resolved = resolve_path(given)
-        except OSError:
+        except (OSError, UnicodeEncodeError):
             return [given]  # it cannot be opened either; `take` says why
         if ctx.tool_use_id:
             self._judged[ctx.tool_use_id, ctx.cwd, path] = resolved
@@ -46,6 +46,8 @@ class Targets:
                 resolved = resolve_path(str(ctx.resolve(path)))
             except OSError as error:
                 raise ToolFailed(f"{path!r} leads nowhere: {error.strerror}", error_code=1) from error
+            except UnicodeEncodeError as error:
+                raise ToolFailed(f"{path!r} is no file name: it holds a lone surrogate", error_code=1) from error
         if resolved.kernel is not None and resolved.path != os.devnull:
             raise ToolFailed(
                 f"{path!r} goes through {resolved.kernel!r}, which is a device or a view into the kernel, not a stored "

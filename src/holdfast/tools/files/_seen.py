@@ -3,7 +3,7 @@
 import os
 
 from holdfast.contract import FileStamp, ToolContext, ToolFailed
-from holdfast.lib.stamp import hash_bytes, hash_fd
+from holdfast.lib.stamp import Stamp, hash_bytes, hash_fd
 
 HASHED_BYTES = 8 * 1024 * 1024
 """Up to this size the whole content is hashed even when only a part is shown: it costs a few milliseconds."""
@@ -25,9 +25,20 @@ def stamp_read(
     return _stamp(facts, digest, whole=whole)._replace(content_sha256=content, shown=shown, window=window)
 
 
-def stamp_written(facts: os.stat_result, sha256: str, *, whole: bool) -> FileStamp:
+def stamp_written(written: Stamp, *, whole: bool) -> FileStamp:
     """Stamp a file that a tool has just written; nothing of the new state was shown yet, so a read will show it."""
-    return _stamp(facts, sha256, whole=whole)._replace(content_sha256=sha256, shown=(0, facts.st_size))
+    digest = written.sha256 or ""
+    return FileStamp(
+        written.dev,
+        written.ino,
+        written.size,
+        written.mtime_ns,
+        digest,
+        whole,
+        ctime_ns=written.ctime_ns,
+        content_sha256=digest,
+        shown=(0, written.size),
+    )
 
 
 def _stamp(facts: os.stat_result, sha256: str, *, whole: bool) -> FileStamp:

@@ -11,7 +11,6 @@ from holdfast.contract import (
     ArgumentsInvalid,
     Effects,
     FileRead,
-    FileStamp,
     RuleSubject,
     Tool,
     ToolContext,
@@ -70,23 +69,25 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
         with opened(real, args.file_path, self.hidden) as handle:
             head = os.pread(handle, 2048, 0)
             if is_pdf(head):
-                return await _pdf(handle, args, real)
+                return await show_pdf(handle, real, args.pages)
             if args.pages is not None:
-                raise ArgumentsInvalid(
-                    f"`pages` is for PDF files, and {args.file_path!r} is none; use offset and limit"
-                )
+                raise ArgumentsInvalid(f"`pages` is for PDF files, and {args.file_path!r} is none; use offset")
             if image_kind(head) is not None:
-                return await _image(handle, args, real)
-            show = _notebook if real.lower().endswith(".ipynb") else self._text
-            scan = Scan(stopped=lambda: ctx.cancelled)
-            return await asyncio.to_thread(show, handle, args, real, ctx.file_reads.get(real), scan)
+                return await show_image(handle, real, args.file_path)
+        # The thread opens the file itself: a cancelled call leaves it running, and its handle must stay its own.
+        return await asyncio.to_thread(self._in_thread, args, real, ctx)
 
-    def _text(
-        self, handle: int, args: ReadArgs, real: str, before: FileStamp | None, scan: Scan
-    ) -> ToolResult[dict[str, Any]]:
+    def _in_thread(self, args: ReadArgs, real: str, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
+        before = ctx.file_reads.get(real)
         window = (args.offset or 1, args.limit or DEFAULT_LINES)
-        part = read_text(self.lines, handle, args.file_path, first=window[0], limit=window[1], scan=scan)
-        stamp = stamp_read(handle, shown=part.shown, window=window, whole=part.whole, before=before)
+        with opened(real, args.file_path, self.hidden) as handle:
+            if before is not None and before.window == window and before.size and is_unchanged(before, handle):
+                return ToolResult({"type": "file_unchanged", "file": {"filePath": real}}, _UNCHANGED)
+            if real.lower().endswith(".ipynb"):
+                return show_notebook(handle, real, args.file_path, window=window, before=before)
+            scan = Scan(stopped=lambda: ctx.cancelled)
+            part = read_text(self.lines, handle, args.file_path, first=window[0], limit=window[1], scan=scan)
+            stamp = stamp_read(handle, shown=part.shown, window=window, whole=part.whole, before=before)
         file = {
             "filePath": real,
             "content": part.text,
