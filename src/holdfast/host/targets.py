@@ -4,7 +4,6 @@ A path is resolved when permissions look at the call. What is opened later is th
 following links, so a link swapped in between is refused instead of followed.
 """
 
-import os
 from collections import OrderedDict
 
 from holdfast.contract import ToolContext, ToolFailed
@@ -48,7 +47,7 @@ class Targets:
                 raise ToolFailed(f"{path!r} leads nowhere: {error.strerror}", error_code=1) from error
             except UnicodeEncodeError as error:
                 raise ToolFailed(f"{path!r} is no file name: it holds a lone surrogate", error_code=1) from error
-        if resolved.kernel is not None and resolved.path != os.devnull:
+        if resolved.kernel is not None:
             raise ToolFailed(
                 f"{path!r} goes through {resolved.kernel!r}, which is a device or a view into the kernel, not a stored "
                 "file; use Bash if you need what it shows"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 _MAX_LINKS = 40
 _KERNEL_ROOTS = ("/proc", "/sys", "/dev")
+_HARMLESS = ("/dev", "/dev/null")
 
 
 class Resolved(NamedTuple):
@@ -14,7 +15,7 @@ class Resolved(NamedTuple):
     path: str
     """Absolute and free of links, as far as it exists."""
     kernel: str | None
-    """The first place on the way inside /proc, /sys or /dev; links there lead to anything, so the way counts."""
+    """The first place on the way inside /proc, /sys or /dev, but for /dev/null; links there lead to anything."""
 
 
 def resolve_path(path: str) -> Resolved:
@@ -37,7 +38,7 @@ def resolve_path(path: str) -> Resolved:
             done = done.rpartition("/")[0]
             continue
         here = f"{done}/{name}"
-        if kernel is None and (here in _KERNEL_ROOTS or _is_kernel(done)):
+        if kernel is None and here not in _HARMLESS and (here in _KERNEL_ROOTS or _is_kernel(done)):
             kernel = here
         try:
             target = os.readlink(here)
@@ -50,7 +51,7 @@ def resolve_path(path: str) -> Resolved:
         if target.startswith("/"):
             done = ""
         rest.extend(target.split("/")[::-1])
-    return Resolved(done or "/", kernel)
+    return Resolved(done or "/", done if done == "/dev" else kernel)
 
 
 def _is_kernel(path: str) -> bool:

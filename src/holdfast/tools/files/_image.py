@@ -61,7 +61,7 @@ def shrink(fd: int, request: dict[str, Any]) -> dict[str, Any]:
         else:
             upright = ImageOps.exif_transpose(picture)
             upright.thumbnail((MAX_SIDE, MAX_SIDE) if scale == 1.0 else (max(size), max(size)), reducing_gap=2.0)
-            out, media_type, shown = _encode(upright)
+            out, media_type, shown = _encode(upright, photo=picture.format == "JPEG")
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ParseError(f"the picture is too large to open safely: {error}") from error
     except UnidentifiedImageError as error:
@@ -91,14 +91,15 @@ def _read_all(fd: int) -> bytes:
         return file.read()
 
 
-def _encode(picture: "Image") -> tuple[bytes, str, tuple[int, int]]:
-    """Try lossless, then ever smaller JPEG, until the bytes fit."""
+def _encode(picture: "Image", *, photo: bool) -> tuple[bytes, str, tuple[int, int]]:
+    """Try lossless unless it is a photo, then ever smaller JPEG, until the bytes fit."""
     has_alpha = picture.mode in {"RGBA", "LA", "PA"} or "transparency" in picture.info
     flat = picture.convert("RGBA" if has_alpha else "RGB")
     out = io.BytesIO()
-    flat.save(out, "PNG", optimize=True)
-    if out.tell() <= MAX_BYTES // 3 or (has_alpha and out.tell() <= MAX_BYTES):
-        return out.getvalue(), "image/png", flat.size
+    if not photo:
+        flat.save(out, "PNG")
+        if out.tell() <= MAX_BYTES // 3 or (has_alpha and out.tell() <= MAX_BYTES):
+            return out.getvalue(), "image/png", flat.size
     opaque = flat.convert("RGB")
     for quality in (85, 70, 50, 30):
         out = io.BytesIO()
