@@ -4,10 +4,15 @@ from collections.abc import Iterable
 
 from holdfast.contract import SessionFacts, Tool
 from holdfast.host.ripgrep import Ripgrep
+from holdfast.host.targets import Targets
 from holdfast.permissions import PermissionContext
 from holdfast.registry import Pool, ViewOptions, tools_for
 from holdfast.registry import assemble as assemble_pool
+from holdfast.tools.files.edit import Edit
+from holdfast.tools.files.notebook_edit import NotebookEdit
 from holdfast.tools.files.read import Read
+from holdfast.tools.files.workbench import Workbench
+from holdfast.tools.files.write import Write
 from holdfast.tools.search.glob import Glob
 from holdfast.tools.search.grep import Grep
 
@@ -16,8 +21,16 @@ __all__ = ["all_tools", "assemble"]
 
 def all_tools() -> list[Tool]:
     """A fresh set of every built-in tool."""
-    ripgrep = Ripgrep()
-    return [Read(), Glob(ripgrep), Grep(ripgrep)]
+    ripgrep, targets = Ripgrep(), Targets()
+    bench = Workbench(targets)
+    return [
+        Read(targets),
+        Write(bench),
+        Edit(bench),
+        NotebookEdit(bench),
+        Glob(ripgrep, targets),
+        Grep(ripgrep, targets),
+    ]
 
 
 def assemble(

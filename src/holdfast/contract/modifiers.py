@@ -16,6 +16,13 @@ class FileStamp(NamedTuple):
     """Digest of the bytes that were shown: of the whole file if `whole`."""
     whole: bool
     """The complete file was shown, not a part of it."""
+    ctime_ns: int = 0
+    content_sha256: str | None = None
+    """Digest of the whole file where it was taken although only a part was shown."""
+    shown: tuple[int, int] = (0, 0)
+    """The bytes that were shown, from and to."""
+    window: tuple[int, int] | None = None
+    """First line and number of lines of the last request, to recognise its repetition; none after our own change."""
 
 
 class FileRead(NamedTuple):

@@ -9,6 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 CHUNK_BYTES = 256 * 1024
 
@@ -39,6 +43,14 @@ class Stamp:
 def hash_bytes(data: bytes | memoryview) -> str:
     """Hash bytes as stamps do."""
     return hashlib.sha256(data).hexdigest()
+
+
+def hash_parts(parts: Iterable[bytes | memoryview]) -> str:
+    """Hash content given in parts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def hash_fd(fd: int, *, start: int = 0, end: int | None = None) -> str:

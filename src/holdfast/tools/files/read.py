@@ -1,128 +1,102 @@
-"""Read a text file. The text the model reads is in read.md, beside this file."""
+"""Read a file: text, a picture, a PDF or a notebook. The text the model reads is in read.md, beside this file."""
 
 import asyncio
-import hashlib
 import os
-import stat
-from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
 from holdfast.contract import (
     Args,
+    ArgumentsInvalid,
     Effects,
     FileRead,
-    FileStamp,
     RuleSubject,
     Tool,
     ToolContext,
-    ToolFailed,
     ToolResult,
 )
+from holdfast.host.targets import Targets
+from holdfast.lib.lines import LineReader, Scan
+from holdfast.tools.files._image import image_kind
+from holdfast.tools.files._media import show_image, show_notebook, show_pdf
+from holdfast.tools.files._open import Hidden, nothing_hidden, opened
+from holdfast.tools.files._pdf import is_pdf
+from holdfast.tools.files._seen import is_unchanged, stamp_read
+from holdfast.tools.files._text import DEFAULT_LINES, read_text
 
-DEFAULT_LINES = 2_000
-LINE_CHARS = 2_000
-_REFUSED_ROOTS = ("/dev/", "/proc/", "/sys/")
+_UNCHANGED = "[Unchanged: you have already read these lines and the file is still the same; look at that result.]"
 
 
 class ReadArgs(Args):
     """What to read."""
 
     file_path: str = Field(description="The file to read; a relative path starts at the working directory.")
-    offset: int | None = Field(default=None, ge=1, description="Line to start at, counted from 1.")
-    limit: int | None = Field(default=None, ge=1, description="How many lines to read; 2000 if omitted.")
+    offset: int | None = Field(default=None, ge=1, description="Line (or notebook cell) to start at, counted from 1.")
+    limit: int | None = Field(default=None, ge=1, description="How many lines (or cells) to read; 2000 if omitted.")
+    pages: str | None = Field(default=None, description="PDF only: which pages, as `3` or `2-5`; at most 20 a call.")
 
 
-class Read(Tool[ReadArgs, dict[str, object]]):
-    """Shows a file with line numbers and remembers that the model has seen it."""
+class Read(Tool[ReadArgs, dict[str, Any]]):
+    """Shows a file and remembers what the model has seen of it."""
 
     name, args_type = "Read", ReadArgs
-    search_hint = "open a file and show its lines"
+    search_hint = "open a file, picture, PDF or notebook and show it"
     max_result_chars = None
     read_only = concurrency_safe = True
     interrupt_behavior = "cancel"
     folds_into = "read"
     strict = True
 
+    def __init__(self, targets: Targets | None = None, *, hidden: Hidden = nothing_hidden) -> None:
+        self.targets = targets or Targets()
+        self.hidden = hidden
+        self.lines = LineReader()
+
     def effects(self, args: ReadArgs, ctx: ToolContext) -> Effects:
         """It reads the one file."""
-        return Effects(reads=[ctx.resolve(args.file_path)])
+        return Effects(reads=self.targets.judge(ctx, args.file_path))
 
     def permission_matcher(self, args: ReadArgs, ctx: ToolContext) -> RuleSubject:
         """Rules for Read are about paths."""
         return RuleSubject("read_path", str(ctx.resolve(args.file_path)))
 
-    async def call(self, args: ReadArgs, ctx: ToolContext) -> ToolResult[dict[str, object]]:
-        """Read the window in a thread; a huge file is never loaded whole."""
-        path = ctx.resolve(args.file_path)
-        window = await asyncio.to_thread(_read_window, path, args.offset or 1, args.limit or DEFAULT_LINES)
-        data: dict[str, object] = {
-            "type": "text",
-            "filePath": str(path),
-            "content": "".join(window.lines),
-            "numLines": len(window.lines),
-            "startLine": args.offset or 1,
+    async def call(self, args: ReadArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
+        """Look at the first bytes, then show the file as what it is."""
+        real = self.targets.take(ctx, args.file_path)
+        if real == os.devnull:
+            return ToolResult({"type": "text", "filePath": real, "content": ""}, "[The file is empty.]")
+        with opened(real, args.file_path, self.hidden) as handle:
+            head = os.pread(handle, 2048, 0)
+            if is_pdf(head):
+                return await show_pdf(handle, real, args.pages)
+            if args.pages is not None:
+                raise ArgumentsInvalid(f"`pages` is for PDF files, and {args.file_path!r} is none; use offset")
+            if image_kind(head) is not None:
+                return await show_image(handle, real, args.file_path)
+        # The thread opens the file itself: a cancelled call leaves it running, and its handle must stay its own.
+        return await asyncio.to_thread(self._in_thread, args, real, ctx)
+
+    def _in_thread(self, args: ReadArgs, real: str, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
+        before = ctx.file_reads.get(real)
+        window = (args.offset or 1, args.limit or DEFAULT_LINES)
+        with opened(real, args.file_path, self.hidden) as handle:
+            if before is not None and before.window == window and before.size and is_unchanged(before, handle):
+                return ToolResult({"type": "file_unchanged", "file": {"filePath": real}}, _UNCHANGED)
+            if real.lower().endswith(".ipynb"):
+                return show_notebook(handle, real, args.file_path, window=window, before=before)
+            scan = Scan(stopped=lambda: ctx.cancelled)
+            part = read_text(self.lines, handle, args.file_path, first=window[0], limit=window[1], scan=scan)
+            stamp = stamp_read(handle, shown=part.shown, window=window, whole=part.whole, before=before)
+        file = {
+            "filePath": real,
+            "content": part.text,
+            "numLines": part.lines,
+            "startLine": window[0],
+            "totalLines": part.total,
+            "encoding": part.encoding.label,
         }
-        return ToolResult(data, window.shown(args.offset or 1), modifiers=(FileRead(str(path), window.stamp),))
-
-
-class _Window:
-    """The lines that were asked for, and what the file looked like."""
-
-    def __init__(self, lines: list[str], stamp: FileStamp, *, more: bool) -> None:
-        self.lines = lines
-        self.stamp = stamp
-        self.more = more
-
-    def shown(self, first: int) -> str:
-        if not self.lines:
-            return "The file is empty." if self.stamp.size == 0 else f"The file has fewer than {first} lines."
-        numbered = [f"{first + i:6}\t{_cut(line)}" for i, line in enumerate(self.lines)]
-        if self.more:
-            numbered.append(f"[More lines follow; read on with offset {first + len(self.lines)}.]")
-        return "\n".join(numbered)
-
-
-def _cut(line: str) -> str:
-    text = line.rstrip("\r\n")
-    return text if len(text) <= LINE_CHARS else f"{text[:LINE_CHARS]}… [cut: the line has {len(text):,} characters]"
-
-
-def _read_window(path: Path, first: int, count: int) -> _Window:
-    descriptor = _open_regular(path)
-    with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(file.fileno())
-        digest = hashlib.sha256()
-        lines: list[str] = []
-        number = 0
-        for raw in file:
-            number += 1
-            if number < first:
-                continue
-            if len(lines) == count:
-                break
-            if b"\0" in raw:
-                raise ToolFailed(f"{str(path)!r} is not a text file: line {number} holds NUL bytes")
-            digest.update(raw)
-            lines.append(raw.decode("utf-8", "replace"))
-        more = number >= first + count
-    whole = first == 1 and not more
-    stamp = FileStamp(facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, digest.hexdigest(), whole)
-    return _Window(lines, stamp, more=more)
-
-
-def _open_regular(path: Path) -> int:
-    if str(path).startswith(_REFUSED_ROOTS):
-        raise ToolFailed(f"{str(path)!r} is a device or kernel file; only regular files can be read")
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except FileNotFoundError as error:
-        raise ToolFailed(f"there is no file {str(path)!r}; look for it with Glob", error_code=1) from error
-    except OSError as error:
-        raise ToolFailed(f"cannot read {str(path)!r}: {error.strerror}") from error
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
-        return descriptor
-    os.close(descriptor)
-    kind = "a directory; list it with Glob" if stat.S_ISDIR(mode) else "no regular file"
-    raise ToolFailed(f"{str(path)!r} is {kind}")
+        data: dict[str, Any] = {"type": "text", "file": file}
+        if part.over_budget:
+            data["truncatedByTokenCap"] = True
+        return ToolResult(data, part.text, modifiers=(FileRead(real, stamp),))

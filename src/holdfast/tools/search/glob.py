@@ -1,26 +1,31 @@
 """Find files by name. The text the model reads is in glob.md, beside this file."""
 
-import asyncio
 import os
+import re
 import time
-from pathlib import Path
+from collections.abc import Callable
+from heapq import nsmallest
+from typing import Any
 
 from pydantic import Field
 
-from holdfast.contract import Args, Effects, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.contract import Args, Effects, RuleSubject, Tool, ToolContext, ToolResult
 from holdfast.host.ripgrep import Ripgrep
+from holdfast.host.targets import Targets
+from holdfast.tools.search._place import Place, check_argument, searched
 
 LIMIT = 100
+_SPECIAL = re.compile(r"[*?\[{\\]")
 
 
 class GlobArgs(Args):
     """What to look for."""
 
-    pattern: str = Field(description="Glob relative to `path`, for example `src/**/*.py` or `*.{js,ts}`.")
+    pattern: str = Field(min_length=1, description="Glob relative to `path`, as `src/**/*.py` or `*.{js,ts}`.")
     path: str | None = Field(default=None, description="Directory to search; the working directory if omitted.")
 
 
-class Glob(Tool[GlobArgs, dict[str, object]]):
+class Glob(Tool[GlobArgs, dict[str, Any]]):
     """Lists the files that fit a pattern, newest first."""
 
     name, args_type = "Glob", GlobArgs
@@ -30,47 +35,100 @@ class Glob(Tool[GlobArgs, dict[str, object]]):
     interrupt_behavior = "cancel"
     folds_into = "search"
 
-    def __init__(self, search: Ripgrep) -> None:
+    def __init__(
+        self, search: Ripgrep, targets: Targets | None = None, *, hidden: Callable[[str], bool] | None = None
+    ) -> None:
         self.search = search
+        self.targets = targets or Targets()
+        self.hidden = hidden
 
     def effects(self, args: GlobArgs, ctx: ToolContext) -> Effects:
-        """It reads the directory."""
-        return Effects(reads=[ctx.resolve(args.path or ".")])
+        """It reads below the directory."""
+        return Effects(reads=self.targets.judge(ctx, _split(args)[0]))
 
     def permission_matcher(self, args: GlobArgs, ctx: ToolContext) -> RuleSubject:
         """Rules for Read decide."""
-        return RuleSubject("read_path", str(ctx.resolve(args.path or ".")))
+        return RuleSubject("read_path", str(ctx.resolve(_split(args)[0])))
 
-    async def call(self, args: GlobArgs, ctx: ToolContext) -> ToolResult[dict[str, object]]:
-        """List with ripgrep, then order by time of change."""
+    async def call(self, args: GlobArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
+        """List with ripgrep and look at the times while the list is still coming."""
         began = time.perf_counter()
-        root = ctx.resolve(args.path or ".")
-        if not root.is_dir():
-            raise ToolFailed(f"{str(root)!r} is no directory; give one in `path`", error_code=1)
-        names = await self.search.files(root, args.pattern)
-        newest = await asyncio.to_thread(_newest_first, root, names)
-        shown = [os.path.relpath(root / name, ctx.cwd) for name in newest[:LIMIT]]
-        truncated = len(newest) > LIMIT
-        data: dict[str, object] = {
+        base, pattern = _split(args)
+        real = self.targets.take(ctx, base)
+        argv = ["--files", "--hidden", "--no-ignore", "--no-messages", "--null", f"--glob={pattern}"]
+        with searched(real, base, ctx.cwd, only_directory=True) as place:
+            names = _Names(place)
+            ended = await self.search.run(argv, ".", place.handle, names.take)
+            found, truncated = names.newest(self.hidden)
+            shown = [place.shown(name) for name in found]
+        data: dict[str, Any] = {
             "filenames": shown,
             "numFiles": len(shown),
-            "truncated": truncated,
+            "truncated": truncated or not ended,
             "durationMs": round((time.perf_counter() - began) * 1000),
         }
-        note = [f"[The newest {LIMIT} of {len(newest):,}; narrow the pattern or the path.]"] if truncated else []
-        return ToolResult(data, "\n".join([*shown, *note]) or "No files found.")
+        notes: list[str] = []
+        if truncated:
+            notes.append(f"[The newest {LIMIT} of {names.count:,}; narrow the pattern or the path.]")
+        if not ended:
+            notes.append("[The search ran out of time, so newer files may be missing; narrow the path.]")
+        return ToolResult(data, "\n".join([*shown, *notes]) or "No files found.")
 
 
-def _newest_first(root: Path, names: list[str]) -> list[str]:
-    base = os.open(root, os.O_RDONLY)
-    try:
-        return sorted(names, key=lambda name: _changed_at(name, base), reverse=True)
-    finally:
-        os.close(base)
+def _split(args: GlobArgs) -> tuple[str, str]:
+    """Return the directory to search and the pattern below it; a pattern may carry its directory in front."""
+    base, pattern = args.path or ".", args.pattern.removeprefix("./")
+    if pattern.startswith(("/", "~", "../")):
+        parts = pattern.split("/")
+        literal = next((number for number, part in enumerate(parts) if _SPECIAL.search(part)), len(parts) - 1)
+        base = os.path.join(base, "/".join(parts[:literal]) or "/")
+        pattern = "/" + "/".join(parts[literal:])
+    check_argument(pattern)
+    if pattern.endswith("/"):
+        pattern += "**"
+    return base, f"\\{pattern}" if pattern.startswith("!") else pattern
 
 
-def _changed_at(name: str, base: int) -> int:
-    try:
-        return os.stat(name, dir_fd=base, follow_symlinks=False).st_mtime_ns
-    except OSError:  # gone since it was listed
-        return 0
+class _Names:
+    """Collects names and their times piece by piece."""
+
+    def __init__(self, place: Place) -> None:
+        self._handle = place.handle
+        self._place = place
+        self._rest = b""
+        self._found: list[tuple[int, bytes]] = []
+
+    @property
+    def count(self) -> int:
+        """How many files were found."""
+        return len(self._found)
+
+    def take(self, piece: bytes) -> bool:
+        """Take a piece of output; never has enough."""
+        *names, self._rest = (self._rest + piece).split(b"\0")
+        stat, handle, found = os.stat, self._handle, self._found
+        for name in names:
+            try:
+                found.append((-stat(name, dir_fd=handle, follow_symlinks=False).st_mtime_ns, name))
+            except OSError:  # gone since it was listed, and a check first would cost as much
+                continue
+        return False
+
+    def newest(self, hidden: Callable[[str], bool] | None) -> tuple[list[str], bool]:
+        """Return the newest names that are not hidden, and whether there are more."""
+        if hidden is None:
+            chosen = nsmallest(LIMIT, self._found)
+            return [_clean(name) for _, name in chosen], len(self._found) > LIMIT
+        visible: list[str] = []
+        for _, name in sorted(self._found):
+            clean = _clean(name)
+            if hidden(self._place.absolute(clean)):
+                continue
+            if len(visible) == LIMIT:
+                return visible, True
+            visible.append(clean)
+        return visible, False
+
+
+def _clean(name: bytes) -> str:
+    return os.fsdecode(name.removeprefix(b"./"))

@@ -1,26 +1,31 @@
 """Search file contents. The text the model reads is in grep.md, beside this file."""
 
 import os
-from contextlib import aclosing
-from pathlib import Path
-from typing import Literal
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
 
 from pydantic import Field
 
-from holdfast.contract import Args, Effects, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
-from holdfast.host.ripgrep import Ripgrep
+from holdfast.contract import Args, ArgumentsInvalid, Effects, RuleSubject, Tool, ToolContext, ToolResult
+from holdfast.host.ripgrep import TIME_LIMIT_S, Ripgrep, RipgrepError
+from holdfast.host.targets import Targets
+from holdfast.tools.search._place import Place, check_argument, searched
+from holdfast.tools.search._records import Mode, Records
 
 LINE_COLUMNS = 500
+_KEPT_ORDERS = 32
 
 
 class GrepArgs(Args):
     """What to search for and how to show it."""
 
-    pattern: str = Field(description="Regular expression in ripgrep's syntax.")
+    pattern: str = Field(min_length=1, description="Regular expression in ripgrep's syntax.")
     path: str | None = Field(default=None, description="File or directory; the working directory if omitted.")
-    glob: str | None = Field(default=None, description="Only files that fit, for example `*.py` or `*.{c,h}`.")
+    glob: str | None = Field(default=None, description="Only files that fit, as `*.py` or `*.{c,h}`; lists too.")
     type: str | None = Field(default=None, description="Only files of this ripgrep type, for example `py`.")
-    output_mode: Literal["content", "files_with_matches", "count"] = Field(
+    output_mode: Mode = Field(
         default="files_with_matches", description="Matching lines, names of files, or matches per file."
     )
     before: int | None = Field(default=None, alias="-B", ge=0, description="Lines before a match (content).")
@@ -35,7 +40,7 @@ class GrepArgs(Args):
     offset: int = Field(default=0, ge=0, description="Skip so many first, to read on.")
 
 
-class Grep(Tool[GrepArgs, dict[str, object]]):
+class Grep(Tool[GrepArgs, dict[str, Any]]):
     """Searches with ripgrep and stops it as soon as enough is found."""
 
     name, args_type = "Grep", GrepArgs
@@ -46,36 +51,67 @@ class Grep(Tool[GrepArgs, dict[str, object]]):
     folds_into = "search"
     strict = True
 
-    def __init__(self, search: Ripgrep) -> None:
+    def __init__(
+        self, search: Ripgrep, targets: Targets | None = None, *, hidden: Callable[[str], bool] | None = None
+    ) -> None:
         self.search = search
+        self.targets = targets or Targets()
+        self.hidden = hidden
+        self._orders: OrderedDict[tuple[Any, ...], list[str]] = OrderedDict()
 
     def effects(self, args: GrepArgs, ctx: ToolContext) -> Effects:
         """It reads below the path."""
-        return Effects(reads=[ctx.resolve(args.path or ".")])
+        return Effects(reads=self.targets.judge(ctx, args.path or "."))
 
     def permission_matcher(self, args: GrepArgs, ctx: ToolContext) -> RuleSubject:
         """Rules for Read decide."""
         return RuleSubject("read_path", str(ctx.resolve(args.path or ".")))
 
-    async def call(self, args: GrepArgs, ctx: ToolContext) -> ToolResult[dict[str, object]]:
-        """Take lines until the limit is reached, then end ripgrep."""
-        target = ctx.resolve(args.path or ".")
-        if not target.exists():
-            raise ToolFailed(f"there is no {str(target)!r}; give an existing file or directory", error_code=1)
+    async def call(self, args: GrepArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
+        """Take entries until the limit is reached, then end ripgrep."""
+        real = self.targets.take(ctx, args.path or ".")
+        key = (real, args.model_copy(update={"offset": 0, "head_limit": 0, "path": None}))
         wanted = args.offset + args.head_limit if args.head_limit else None
-        lines: list[str] = []
-        more = False
-        async with aclosing(self.search.search(_argv(args, target, ctx.cwd), Path(ctx.cwd))) as found:
-            async for line in found:
-                if wanted is not None and len(lines) == wanted:
-                    more = True
-                    break
-                lines.append(os.fsdecode(line).removeprefix("./"))
-        return _result(args, lines[args.offset :], more=more)
+        with searched(real, args.path or ".", ctx.cwd) as place:
+            records = Records(
+                args.output_mode,
+                place,
+                wanted=wanted,
+                shown_before=self._orders.get(key, ()) if args.offset else (),
+                hidden=self.hidden,
+                numbered=args.line_numbers,
+            )
+            try:
+                complete = await self.search.run(_argv(args), place.operand, place.handle, records.take)
+            except RipgrepError as error:
+                raise ArgumentsInvalid(_advice(str(error))) from error
+            found = records.ordered(complete=complete, newest_first=lambda names: _newest_first(place, names))
+            page = found[args.offset : wanted]
+            more = not complete if wanted is None else len(found) > wanted
+            if more:
+                self._remember(key, [name for name, _ in found[:wanted]])
+            return _result(args, place, page, more=more)
+
+    def _remember(self, key: tuple[Any, ...], names: list[str]) -> None:
+        self._orders[key] = list(dict.fromkeys(names))
+        self._orders.move_to_end(key)
+        while len(self._orders) > _KEPT_ORDERS:
+            self._orders.popitem(last=False)
 
 
-def _argv(args: GrepArgs, target: Path, cwd: str) -> list[str]:
-    argv = ["--hidden", "--no-messages", f"--max-columns={LINE_COLUMNS}", "--max-columns-preview", "--color=never"]
+def _newest_first(place: Place, names: list[str]) -> list[str]:
+    def changed_at(name: str) -> tuple[int, str]:
+        try:
+            return -os.stat(name, dir_fd=place.handle, follow_symlinks=False).st_mtime_ns, name
+        except OSError:  # gone since it was found
+            return 0, name
+
+    return sorted(names, key=changed_at)
+
+
+def _argv(args: GrepArgs) -> list[str]:
+    argv = ["--hidden", "--no-require-git", "--no-messages", "--null", "--color=never"]
+    argv += [f"--max-columns={LINE_COLUMNS}", "--max-columns-preview"]
     if args.output_mode == "files_with_matches":
         argv.append("--files-with-matches")
     elif args.output_mode == "count":
@@ -83,34 +119,56 @@ def _argv(args: GrepArgs, target: Path, cwd: str) -> list[str]:
     else:
         argv += ["--no-heading", "--with-filename", "--line-number" if args.line_numbers else "--no-line-number"]
         around = args.around if args.around is not None else args.context
-        before, after = (args.before or around or 0), (args.after or around or 0)
-        argv += [f"--before-context={before}", f"--after-context={after}"]
+        before = args.before if args.before is not None else around
+        after = args.after if args.after is not None else around
+        argv += [f"--before-context={before or 0}", f"--after-context={after or 0}"]
         if args.only_matching:
             argv.append("--only-matching")
     if args.ignore_case:
         argv.append("--ignore-case")
     if args.multiline:
         argv += ["--multiline", "--multiline-dotall"]
-    if args.glob:
-        argv.append(f"--glob={args.glob}")
+    argv += [f"--glob={glob}" for glob in _globs(args.glob or "")]
     if args.type:
         argv.append(f"--type={args.type}")
-    return [*argv, f"--regexp={args.pattern}", "--", os.path.relpath(target, cwd)]
+    argv.append(f"--regexp={args.pattern}")
+    for part in argv:
+        check_argument(part)
+    return argv
 
 
-def _result(args: GrepArgs, lines: list[str], *, more: bool) -> ToolResult[dict[str, object]]:
-    data: dict[str, object] = {"mode": args.output_mode, "numFiles": 0, "filenames": []}
-    if args.output_mode == "files_with_matches":
-        data |= {"numFiles": len(lines), "filenames": lines}
-    elif args.output_mode == "count":
-        data |= {"numFiles": len(lines), "numMatches": sum(int(line.rpartition(":")[2]) for line in lines)}
-        data |= {"content": "\n".join(lines)}
-    else:
+def _globs(text: str) -> list[str]:
+    """Split a list of globs at white space, and at commas outside braces."""
+    return [glob for word in text.split() for glob in ([word] if "{" in word else word.split(",")) if glob]
+
+
+def _advice(message: str) -> str:
+    if re.search(r"look-around|backreferences", message):
+        return (
+            "the pattern uses look-around or a back-reference, which the fast engine does not have; "
+            "search for the plain part and filter, or run `rg --pcre2` in Bash"
+        )
+    advice = (
+        " Escape literal brackets, braces and parentheses with a backslash." if "regex parse error" in message else ""
+    )
+    return f"ripgrep refused the search: {message}.{advice}"
+
+
+def _result(args: GrepArgs, place: Place, page: list[tuple[str, str]], *, more: bool) -> ToolResult[dict[str, Any]]:
+    names = [place.shown(name) for name in dict.fromkeys(name for name, _ in page)]
+    lines = [entry for _, entry in page]
+    data: dict[str, Any] = {"mode": args.output_mode, "numFiles": len(names), "filenames": names}
+    if args.output_mode != "files_with_matches":
         data |= {"content": "\n".join(lines), "numLines": len(lines)}
-    note: list[str] = []
-    if more:
+    if args.output_mode == "count":
+        counted = [line.rpartition(":")[2] for line in lines]
+        data |= {"numMatches": sum(int(number) for number in counted if number.isdigit())}
+    notes: list[str] = []
+    if more and args.head_limit:
         data |= {"appliedLimit": args.head_limit}
-        note = [f"[More follows; read on with offset {args.offset + args.head_limit}, or narrow the search.]"]
+        notes = [f"[More follows; read on with offset {args.offset + args.head_limit}, or narrow the search.]"]
+    elif more:
+        notes = [f"[The search was stopped after {TIME_LIMIT_S:g} s; narrow it by path, glob or type.]"]
     if args.offset:
         data |= {"appliedOffset": args.offset}
-    return ToolResult(data, "\n".join([*lines, *note]) or "No matches found.")
+    return ToolResult(data, "\n".join([*lines, *notes]) or "No matches found.")

@@ -1,0 +1,266 @@
+"""Earlier contents of files, kept by their hash, so that changes can be taken back.
+
+Every change is one line in a log: which file, its content before, its content after. Contents are stored once each,
+under their own hash, which is checked before anything is restored. A file that somebody else has changed since is not
+touched. The oldest contents go when the store grows over its limit.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from holdfast.lib.atomic import ABSENT, FileChangedError, WriteFailedError, write_atomic
+from holdfast.lib.handles import directory_handle, regular_file
+from holdfast.lib.stamp import CHUNK_BYTES, Stamp, hash_fd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_LOG = "changes.jsonl"
+_LINKED_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file changed by one call."""
+
+    call: str
+    path: str
+    before: str | None
+    """Hash of the earlier content; none if there was no file."""
+    after: str | None
+    """Hash of the later content; none if the file was removed."""
+    mode: int = 0o644
+    time_s: float = 0.0
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """One file that was brought back."""
+
+    path: str
+    action: Literal["restored", "removed", "already"]
+
+
+class UndoRefusedError(Exception):
+    """Nothing was taken back; `reasons` says why, one line a file."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = tuple(reasons)
+
+
+class CheckpointStore:
+    """Keeps contents and the log of changes in one private directory."""
+
+    def __init__(self, home: str, *, limit_bytes: int = 1024**3) -> None:
+        self._home = home
+        self._blobs = os.path.join(home, "blobs")
+        self._limit = limit_bytes
+
+    def keep(self, fd: int, sha256: str | None = None, *, source: str | None = None) -> str:
+        """Store the content of an open file and return its hash; content that is already there costs nothing.
+
+        Args:
+            fd: The open file.
+            sha256: Its hash, if known.
+            source: Its path. A large file about to be replaced by a rename can be linked instead of copied, because
+                nobody will write into the old one any more; the hash tells if somebody does.
+        """
+        digest = sha256 or hash_fd(fd)
+        path = self._blob(digest)
+        if os.path.exists(path):
+            return digest
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        if source is not None and os.fstat(fd).st_size >= _LINKED_BYTES:
+            try:
+                os.link(source, path, follow_symlinks=False)
+            except OSError:
+                pass  # another file system, or links not allowed: copy
+            else:
+                return digest
+        write_atomic(path, _chunks(fd), mode=0o600)
+        self._shrink()
+        return digest
+
+    def record(self, change: Change) -> None:
+        """Add one change to the log, in a single write that a crash leaves whole or absent."""
+        os.makedirs(self._home, mode=0o700, exist_ok=True)
+        stamped = change if change.time_s else replace(change, time_s=time.time())
+        line = json.dumps(asdict(stamped), separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        log = os.open(os.path.join(self._home, _LOG), flags, 0o600)
+        try:
+            size = os.fstat(log).st_size
+            if size and os.pread(log, 1, size - 1) != b"\n":
+                line = b"\n" + line  # a crash cut the last line; it must not swallow this one
+            os.write(log, line)
+            os.fsync(log)
+        finally:
+            os.close(log)
+
+    def forget(self, change: Change) -> None:
+        """Note that a change does not stand any more: it was taken back, or never came about."""
+        self.record(replace(change, undone=True, time_s=0.0))
+
+    def changes(self) -> list[Change]:
+        """Return the changes that can still be taken back, oldest first."""
+        standing: list[Change] = []
+        for change in self._log():
+            if change.undone:
+                standing = [other for other in standing if (other.call, other.path) != (change.call, change.path)]
+            else:
+                standing.append(change)
+        return standing
+
+    def undo(self, to: str | None = None) -> list[Restored]:
+        """Take back the last call, or every call since and including `to`.
+
+        All files are checked first; if one cannot be brought back, none is touched.
+
+        Raises:
+            UndoRefusedError: A content is lost or damaged, a file was changed by somebody else, or the call is unknown.
+        """
+        standing = self.changes()
+        chosen = _since(standing, to if to is not None else standing[-1].call if standing else None)
+        if not chosen:
+            raise UndoRefusedError(
+                [f"no change by call {to!r} is on record" if to else "there is nothing to take back"]
+            )
+        oldest: dict[str, Change] = {}
+        newest: dict[str, Change] = {}
+        for change in chosen:
+            oldest.setdefault(change.path, change)
+            newest[change.path] = change
+        plans = {path: _Plan.of(oldest[path], newest[path]) for path in oldest}
+        problems = [problem for plan in plans.values() if (problem := self._problem(plan)) is not None]
+        if problems:
+            raise UndoRefusedError(problems)
+        restored = [self._restore(plan) for plan in plans.values()]
+        for change in chosen:
+            self.forget(change)
+        return restored
+
+    def _problem(self, plan: _Plan) -> str | None:
+        current = _hash_of(plan.path)
+        if current not in {plan.now, plan.then}:
+            return f"{plan.path!r} was changed by somebody else since; it is left as it is"
+        if plan.then is None or current == plan.then:
+            return None
+        try:
+            with regular_file(self._blob(plan.then)) as blob:
+                if hash_fd(blob) != plan.then:
+                    return f"the earlier content of {plan.path!r} is damaged"
+        except OSError:
+            return f"the earlier content of {plan.path!r} is no longer kept"
+        return None
+
+    def _restore(self, plan: _Plan) -> Restored:
+        try:
+            if _hash_of(plan.path) == plan.then:
+                return Restored(plan.path, "already")
+            if plan.then is None:
+                _remove(plan)
+                return Restored(plan.path, "removed")
+            with regular_file(self._blob(plan.then)) as blob:
+                if plan.now is None:
+                    write_atomic(plan.path, _chunks(blob), mode=plan.mode, expect=ABSENT, make_parents=True)
+                else:
+                    with regular_file(plan.path) as current:
+                        expect = Stamp.of(os.fstat(current), sha256=plan.now)
+                        write_atomic(plan.path, _chunks(blob), expect=expect, links="refuse")
+        except (FileChangedError, WriteFailedError, OSError) as error:
+            raise UndoRefusedError([f"{plan.path!r} could not be brought back: {error}"]) from error
+        return Restored(plan.path, "restored")
+
+    def _blob(self, digest: str) -> str:
+        return os.path.join(self._blobs, digest[:2], digest)
+
+    def _log(self) -> Iterable[Change]:
+        try:
+            with regular_file(os.path.join(os.path.realpath(self._home), _LOG)) as handle:
+                raw = b"".join(_chunks(handle))
+        except OSError:
+            return
+        for line in raw.split(b"\n"):
+            with suppress(ValueError, TypeError):  # a line that a crash cut short
+                fields: dict[str, Any] = json.loads(line)
+                yield Change(**fields)
+
+    def _shrink(self) -> None:
+        """Drop the oldest contents until the store is within its limit."""
+        found: list[tuple[float, int, str]] = []
+        for directory, _, names in os.walk(self._blobs):
+            for name in names:
+                path = os.path.join(directory, name)
+                with suppress(OSError):
+                    facts = os.lstat(path)
+                    found.append((facts.st_ctime, facts.st_size, path))
+        total = sum(size for _, size, _ in found)
+        for _, size, path in sorted(found):
+            if total <= self._limit:
+                return
+            with suppress(OSError):
+                os.unlink(path)
+            total -= size
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to do with one file: from the content it must have now to the one it had then."""
+
+    path: str
+    now: str | None
+    then: str | None
+    mode: int
+
+    @classmethod
+    def of(cls, oldest: Change, newest: Change) -> _Plan:
+        return cls(newest.path, newest.after, oldest.before, oldest.mode)
+
+
+def _since(standing: list[Change], call: str | None) -> list[Change]:
+    first = next((index for index, change in enumerate(standing) if change.call == call), None)
+    return [] if first is None else standing[first:]
+
+
+def _hash_of(path: str) -> str | None:
+    """Hash of a file now; none if there is no file, and a value that fits nothing if it is no regular file."""
+    try:
+        with regular_file(path) as handle:
+            return hash_fd(handle)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return "unreadable"
+
+
+def _remove(plan: _Plan) -> None:
+    parent, name = os.path.split(plan.path)
+    aside = f".holdfast-{secrets.token_hex(8)}.tmp"
+    with directory_handle(parent) as directory:
+        # Moved aside first: only what was looked at is removed, whoever writes to the name meanwhile.
+        os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
+        handle = os.open(aside, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+        try:
+            if hash_fd(handle) != plan.now:
+                os.rename(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
+                raise OSError(errno.ESTALE, "it was changed by somebody else", plan.path)
+            os.unlink(aside, dir_fd=directory)
+        finally:
+            os.close(handle)
+
+
+def _chunks(fd: int) -> Iterable[bytes]:
+    position = 0
+    while chunk := os.pread(fd, CHUNK_BYTES, position):
+        yield chunk
+        position += len(chunk)

@@ -1,0 +1,175 @@
+"""What Write, Edit and NotebookEdit share: the file as it is now, and the one way to replace it."""
+
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.contract import FileRead, ToolContext, ToolFailed
+from holdfast.host.targets import Targets
+from holdfast.lib.atomic import ABSENT, FileChangedError, StrayNotes, write_atomic
+from holdfast.lib.checkpoints import Change, CheckpointStore
+from holdfast.lib.diff import Span, git_diff, hunks_of
+from holdfast.lib.handles import NotRegularFileError, regular_file
+from holdfast.lib.stamp import Stamp, hash_bytes, hash_parts
+from holdfast.lib.text import UTF8, Encoding
+from holdfast.tools.files._open import Hidden, nothing_hidden, opened
+from holdfast.tools.files._seen import is_unchanged, require_read, stale, stamp_written
+
+MAX_BYTES = 1024**3
+_SHOWN_SPANS = 200
+_ORIGINAL_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """A file about to be changed, held open so that nobody can pass another one off as it."""
+
+    handle: int | None
+    """None if there is no file yet."""
+    path: str
+    data: bytes
+    stamp: Stamp | None
+    whole: bool = True
+    """Whether the model has seen all of it."""
+
+
+class Workbench:
+    """Opens files for changing and puts the changed content in place, with a checkpoint of the old one."""
+
+    def __init__(
+        self,
+        targets: Targets | None = None,
+        *,
+        hidden: Hidden = nothing_hidden,
+        checkpoints: CheckpointStore | None = None,
+        strays: StrayNotes | None = None,
+        on_changed: Callable[[str], None] | None = None,
+    ) -> None:
+        self.targets = targets or Targets()
+        self.hidden = hidden
+        self._checkpoints = checkpoints
+        self._strays = strays
+        self._on_changed = on_changed
+
+    @contextmanager
+    def seen_file(self, ctx: ToolContext, real: str, shown_as: str, *, whole: bool) -> Generator[Current]:
+        """Open a file that the model has read and that did not change since.
+
+        Raises:
+            ToolFailed: Code 1 if there is no such file, 2 if it was not read, 3 if it changed since.
+        """
+        with opened(real, shown_as, self.hidden) as handle:
+            known = require_read(ctx, real, shown_as, whole=whole)
+            facts = os.fstat(handle)
+            if facts.st_size > MAX_BYTES:
+                raise ToolFailed(f"{shown_as!r} has {facts.st_size:,} bytes; files up to {MAX_BYTES:,} can be changed")
+            data = _read(handle)
+            if not is_unchanged(known, handle, data):
+                raise stale(shown_as)
+            yield Current(handle, real, data, Stamp.of(facts), known.whole)
+
+    @contextmanager
+    def file_or_nothing(self, ctx: ToolContext, real: str, shown_as: str) -> Generator[Current]:
+        """Open a file for replacing it altogether, or get ready to create it."""
+        if exists(real, shown_as):
+            with self.seen_file(ctx, real, shown_as, whole=True) as current:
+                yield current
+        else:
+            yield Current(None, real, b"", None)
+
+    def replace(
+        self, ctx: ToolContext, current: Current, parts: Sequence[bytes | memoryview], shown_as: str
+    ) -> FileRead:
+        """Put new content in place, if the file is still the one that was opened.
+
+        Raises:
+            ToolFailed: Code 3 if it is not; otherwise naming what the system said.
+        """
+        change = self._checkpoint(ctx, current, parts)
+        expect = ABSENT if current.handle is None else _expected(current)
+        try:
+            written = write_atomic(
+                current.path, parts, expect=expect, links="refuse", make_parents=True, strays=self._strays
+            )
+        except OSError as error:
+            if change is not None and self._checkpoints is not None and not getattr(error, "landed", False):
+                self._checkpoints.forget(change)
+            if isinstance(error, FileChangedError):
+                raise stale(shown_as) from error
+            raise ToolFailed(str(error)) from error
+        if self._on_changed is not None:
+            self._on_changed(current.path)
+        return FileRead(current.path, stamp_written(written.stamp, whole=current.whole))
+
+    def _checkpoint(self, ctx: ToolContext, current: Current, parts: Sequence[bytes | memoryview]) -> Change | None:
+        """Keep the old content and log the change before it happens, so that no crash can lose the way back."""
+        if self._checkpoints is None:
+            return None
+        before, mode = None, 0o644
+        try:
+            if current.handle is not None:
+                before = self._checkpoints.keep(current.handle, hash_bytes(current.data), source=current.path)
+                mode = os.fstat(current.handle).st_mode & 0o7777
+            change = Change(ctx.tool_use_id, current.path, before, hash_parts(parts), mode)
+            self._checkpoints.record(change)
+        except OSError as error:
+            raise ToolFailed(f"nothing was changed, because the old content could not be kept: {error}") from error
+        return change
+
+
+def _expected(current: Current) -> Stamp:
+    """Return the state the name must still have; the handle pins the inode, so identity cannot be reused."""
+    assert current.handle is not None
+    assert current.stamp is not None
+    now = os.fstat(current.handle)
+    if (now.st_size, now.st_mtime_ns) != (current.stamp.size, current.stamp.mtime_ns):
+        return current.stamp
+    return Stamp.of(now)
+
+
+def exists(real: str, shown_as: str) -> bool:
+    """Whether a regular file is at a judged place.
+
+    Raises:
+        ToolFailed: Something else is there.
+    """
+    try:
+        with regular_file(real):
+            return True
+    except FileNotFoundError:
+        return False
+    except NotRegularFileError as error:
+        raise ToolFailed(f"{shown_as!r} is {error.kind}; only regular files are written") from error
+    except OSError as error:
+        raise ToolFailed(f"cannot open {shown_as!r}: {error.strerror or error}") from error
+
+
+def _read(handle: int) -> bytes:
+    with os.fdopen(handle, "rb", closefd=False) as file:
+        return file.read()
+
+
+def describe(
+    path: str, shown_as: str, data: bytes, spans: Sequence[Span], *, created: bool = False, encoding: Encoding = UTF8
+) -> tuple[dict[str, Any], str]:
+    """Return the fields that tell programs what changed, and the diff for people."""
+    hunks = hunks_of(data, spans[:_SHOWN_SPANS])
+    diff = git_diff(shown_as.lstrip("/"), hunks, created=created)
+    fields: dict[str, Any] = {
+        "filePath": path,
+        "structuredPatch": [hunk.to_wire() for hunk in hunks],
+        "originalFile": None if created or len(data) > _ORIGINAL_BYTES else data.decode("utf-8", "backslashreplace"),
+        "userModified": False,
+        "gitDiff": diff,
+        "encoding": encoding.label,
+    }
+    return fields, diff
+
+
+def counts(fields: dict[str, Any]) -> str:
+    """Say in short how many lines came and went."""
+    lines = [line for hunk in fields["structuredPatch"] for line in hunk["lines"]]
+    added, removed = sum(line[0] == "+" for line in lines), sum(line[0] == "-" for line in lines)
+    return f"+{added} -{removed}"

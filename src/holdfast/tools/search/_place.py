@@ -1,0 +1,78 @@
+"""Where a search happens: a directory held by its handle, and how its names look from the working directory."""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from holdfast.contract import ArgumentsInvalid, ToolFailed
+from holdfast.lib.handles import directory_handle
+from holdfast.lib.names import show_name
+
+_MAX_ARGUMENT_BYTES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory to search, or one file in it."""
+
+    handle: int
+    directory: str
+    operand: str
+    """What to search, relative to the directory."""
+    prefix: str
+    """What to put before a name found there to see it from the working directory."""
+
+    def shown(self, name: str) -> str:
+        """Return a found name as it looks from the working directory."""
+        return show_name(self.prefix + name)
+
+    def absolute(self, name: str) -> str:
+        """Return the full path of a found name."""
+        return f"{self.directory.rstrip('/')}/{name}"
+
+
+def check_argument(text: str) -> None:
+    """Refuse text that no program can be given.
+
+    Raises:
+        ArgumentsInvalid: It is too long, or holds a NUL or a lone surrogate.
+    """
+    try:
+        encoded = os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise ArgumentsInvalid("the text holds a lone surrogate, which no file contains") from error
+    if b"\0" in encoded:
+        raise ArgumentsInvalid("the text holds a NUL character, which cannot be searched for")
+    if len(encoded) > _MAX_ARGUMENT_BYTES:
+        raise ArgumentsInvalid(
+            f"the text has {len(encoded):,} bytes; at most {_MAX_ARGUMENT_BYTES:,} can be searched for"
+        )
+
+
+@contextmanager
+def searched(real: str, shown_as: str, cwd: str, *, only_directory: bool = False) -> Generator[Place]:
+    """Hold the directory of a judged place; a file is searched from its parent.
+
+    Raises:
+        ToolFailed: With code 1 if it is not there, or is neither a file nor a directory.
+    """
+    is_file = os.path.isfile(real) and not only_directory
+    directory, operand = os.path.split(real) if is_file else (real, ".")
+    try:
+        with directory_handle(directory) as handle:
+            operand = operand if operand == "." else f"./{operand}"
+            yield Place(handle, directory, operand, _prefix(directory, os.path.realpath(cwd)))
+    except FileNotFoundError as error:
+        raise ToolFailed(f"there is no {shown_as!r}; give an existing path", error_code=1) from error
+    except NotADirectoryError as error:
+        raise ToolFailed(f"{shown_as!r} is no directory; give one in `path`", error_code=1) from error
+    except OSError as error:
+        raise ToolFailed(f"cannot search {shown_as!r}: {error.strerror or error}") from error
+
+
+def _prefix(directory: str, cwd: str) -> str:
+    if directory == cwd:
+        return ""
+    inside = cwd.rstrip("/") + "/"
+    return directory[len(inside) :] + "/" if directory.startswith(inside) else directory.rstrip("/") + "/"

@@ -1,0 +1,323 @@
+"""Write and Edit change what was asked for, only over what the model has seen, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.contract import ArgumentsInvalid, ToolContext, ToolFailed
+from holdfast.host.targets import Targets
+from holdfast.lib.atomic import remove_strays
+from holdfast.lib.checkpoints import CheckpointStore
+from holdfast.testing.faults import count_calls, failing_at, killed_at
+from holdfast.testing.swaps import swapping
+from holdfast.tools.files.edit import Edit
+from holdfast.tools.files.read import Read
+from holdfast.tools.files.workbench import Workbench
+from holdfast.tools.files.write import Write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def tools() -> tuple[Read, Write, Edit]:
+    bench = Workbench(Targets())
+    return Read(bench.targets), Write(bench), Edit(bench)
+
+
+def code_of(action: Any) -> int | None:
+    with pytest.raises(ToolFailed) as caught:
+        action()
+    return caught.value.error_code
+
+
+def test_write_creates_files_and_their_directories(session: Any, tools: Any, tmp_path: Path) -> None:
+    _, write, _ = tools
+    result = session.call(write, file_path="a/b/c.txt", content="one\ntwo\n")
+    assert (tmp_path / "a/b/c.txt").read_bytes() == b"one\ntwo\n"
+    assert result.data["type"] == "create"
+    assert result.data["originalFile"] is None
+    assert result.data["structuredPatch"][0]["lines"] == ["+one", "+two"]
+    session.call(write, file_path="a/b/c.txt", content="three")  # its own writing counts as seen
+    assert (tmp_path / "a/b/c.txt").read_bytes() == b"three"
+
+
+def test_write_replaces_only_what_was_read_whole_and_is_unchanged(session: Any, tools: Any, tmp_path: Path) -> None:
+    read, write, _ = tools
+    path = tmp_path / "a.txt"
+    path.write_text("x\n" * 3000)
+    path.chmod(0o640)
+    assert code_of(lambda: session.call(write, file_path="a.txt", content="y")) == 2
+    session.call(read, file_path="a.txt", limit=10)
+    assert code_of(lambda: session.call(write, file_path="a.txt", content="y")) == 2
+    session.call(read, file_path="a.txt", offset=1, limit=3000)
+    os.utime(path, ns=(1, 1))
+    session.call(write, file_path="a.txt", content="y")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    path.write_text("z")
+    assert code_of(lambda: session.call(write, file_path="a.txt", content="y")) == 3
+    assert path.read_text() == "z"
+
+
+def test_write_keeps_encoding_and_mark_and_stores_line_ends_as_given(session: Any, tools: Any, tmp_path: Path) -> None:
+    read, write, _ = tools
+    for name, old in (("u16", "\ufeffäöü\r\n".encode("utf-16-le")), ("bom", b"\xef\xbb\xbfx")):
+        (tmp_path / name).write_bytes(old)
+        session.call(read, file_path=name)
+        session.call(write, file_path=name, content="neu\r\nß\n")
+    assert (tmp_path / "u16").read_bytes() == "\ufeffneu\r\nß\n".encode("utf-16-le")
+    assert (tmp_path / "bom").read_bytes() == b"\xef\xbb\xbf" + "neu\r\nß\n".encode()
+
+
+def test_what_the_old_encoding_cannot_hold_is_not_written(session: Any, tools: Any, tmp_path: Path) -> None:
+    read, write, edit = tools
+    old = ("Straße über Köln, schöne Grüße\n" * 30).encode("cp1252")
+    (tmp_path / "a").write_bytes(old)
+    session.call(read, file_path="a")
+    assert code_of(lambda: session.call(write, file_path="a", content="日本")) is None
+    with pytest.raises(ToolFailed):
+        session.call(edit, file_path="a", old_string="Köln, ", new_string="日本", replace_all=True)
+    assert (tmp_path / "a").read_bytes() == old
+
+
+def test_edit_changes_the_one_place(session: Any, tools: Any, tmp_path: Path) -> None:
+    read, _, edit = tools
+    path = tmp_path / "a.py"
+    path.write_bytes(b"\xef\xbb\xbfdef f():\r\n    return 1\r\n")
+    session.call(read, file_path="a.py")
+    result = session.call(
+        edit, file_path="a.py", old_string="def f():\n    return 1", new_string="def f():\n    return 2"
+    )
+    assert path.read_bytes() == b"\xef\xbb\xbfdef f():\r\n    return 2\r\n"
+    assert "line endings" in result.text
+    assert result.data["structuredPatch"] == [
+        {"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2}
+        | {"lines": [" def f():", "-    return 1", "+    return 2"]}
+    ]
+    assert result.display.startswith("diff --git a/a.py b/a.py\n")
+    assert result.data["userModified"] is False
+    session.call(edit, file_path="a.py", old_string="2", new_string="3")  # no second read needed
+    assert path.read_bytes().endswith(b"return 3\r\n")
+
+
+def test_edit_answers_with_the_codes_of_the_contract(session: Any, tools: Any, tmp_path: Path) -> None:
+    read, _, edit = tools
+    path = tmp_path / "a.py"
+
+    def attempt(old: str, new: str, **more: Any) -> int | None:
+        return code_of(lambda: session.call(edit, file_path="a.py", old_string=old, new_string=new, **more))
+
+    assert attempt("a", "b") == 1
+    path.write_text("alpha\nbeta\nalpha\nvalue = compute(1)\n")
+    assert attempt("alpha", "b") == 2
+    session.call(read, file_path="a.py", limit=1)
+    assert attempt("alpha", "alpha") == 4
+    assert attempt("gamma", "b") == 5
+    assert attempt("alpha", "b") == 6
+    path.write_text("changed\n")
+    assert attempt("changed", "b") == 3
+    assert path.read_text() == "changed\n"
+
+
+def test_a_miss_names_the_nearest_place_and_a_double_match_its_lines(session: Any, tools: Any, tmp_path: Path) -> None:
+    read, _, edit = tools
+    (tmp_path / "a.py").write_text("alpha\nbeta\nalpha\nvalue = compute(1)\n")
+    session.call(read, file_path="a.py")
+    with pytest.raises(ToolFailed) as caught:
+        session.call(edit, file_path="a.py", old_string="value = compute(2)", new_string="x")
+    assert "line 4" in str(caught.value)
+    assert "+ value = compute(1)" in str(caught.value)
+    with pytest.raises(ToolFailed) as caught:
+        session.call(edit, file_path="a.py", old_string="alpha", new_string="x")
+    assert "lines 1, 3" in str(caught.value)
+
+
+def test_edit_fills_a_new_or_empty_file_and_refuses_an_empty_old_string_else(
+    session: Any, tools: Any, tmp_path: Path
+) -> None:
+    _, _, edit = tools
+    session.call(edit, file_path="new.txt", old_string="", new_string="hello\n")
+    assert (tmp_path / "new.txt").read_text() == "hello\n"
+    with pytest.raises(ArgumentsInvalid):
+        session.call(edit, file_path="new.txt", old_string="", new_string="more")
+
+
+def test_notebooks_are_sent_to_their_own_tool(session: Any, tools: Any, tmp_path: Path) -> None:
+    _, write, edit = tools
+    (tmp_path / "n.ipynb").write_text("{}")
+    for tool, more in ((write, {"content": "{}"}), (edit, {"old_string": "a", "new_string": "b"})):
+        with pytest.raises(ToolFailed, match="NotebookEdit"):
+            session.call(tool, file_path="n.ipynb", **more)
+
+
+def test_binary_files_are_not_edited(session: Any, tools: Any, tmp_path: Path) -> None:
+    read, _, edit = tools
+    (tmp_path / "a.txt").write_bytes(b"text\n")
+    session.call(read, file_path="a.txt")
+    (tmp_path / "a.txt").write_bytes(b"text\n")
+    session.call(edit, file_path="a.txt", old_string="text", new_string="more")
+    assert (tmp_path / "a.txt").read_bytes() == b"more\n"
+
+
+def test_a_link_is_followed_to_its_target_and_stays(session: Any, tools: Any, tmp_path: Path) -> None:
+    read, _, edit = tools
+    (tmp_path / "real").write_text("a")
+    (tmp_path / "link").symlink_to("real")
+    session.call(read, file_path="link")
+    session.call(edit, file_path="link", old_string="a", new_string="b")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "b"
+
+
+@pytest.mark.parametrize("target", ["/proc/self/comm", "/dev/null", "/sys/kernel/x"])
+def test_kernel_files_are_not_written(session: Any, tools: Any, target: str) -> None:
+    _, write, _ = tools
+    with pytest.raises(ToolFailed):
+        session.call(write, file_path=target, content="x")
+
+
+def test_a_thousand_swapped_links_never_lead_outside(session: Any, tools: Any, tmp_path: Path) -> None:
+    """Another process keeps exchanging a directory for a link to the outside while files are written and read."""
+    read, write, edit = tools
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "f").write_text("SECRET")
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "f").write_text("harmless")
+    (tmp_path / "other").symlink_to("outside")
+    seen: Counter[str] = Counter()
+
+    async def attempt(tool: Any, raw: dict[str, Any], number: int) -> str:
+        ctx = ToolContext(tmp_path, tool_use_id=f"swap{number}", file_reads=session.reads)
+        args = tool.arguments.parse(raw)
+        judged = tool.effects(args, ctx)
+        if any("outside" in path for path in (*judged.reads, *judged.writes)):
+            return "denied"  # what a permission rule would say about the judged place
+        try:
+            await tool.validate(args, ctx)
+            return str((await tool.call(args, ctx)).text)
+        except (ToolFailed, ArgumentsInvalid):
+            return "refused"
+
+    async def race() -> None:
+        for number in range(200):
+            for tool, raw in (
+                (read, {"file_path": "inside/f"}),
+                (write, {"file_path": f"inside/new{number}", "content": "x"}),
+                (edit, {"file_path": f"inside/made{number}", "old_string": "", "new_string": "y"}),
+            ):
+                answer = await attempt(tool, raw, number)
+                assert "SECRET" not in answer
+                seen[answer if answer in {"denied", "refused"} else "done"] += 1
+
+    with swapping(str(tmp_path / "inside"), str(tmp_path / "other")) as swaps:
+        asyncio.run(race())
+    assert swaps.count > 1000
+    assert min(seen.values()) > 0
+    assert len(seen) == 3, "the race must have had every outcome, or it proves nothing"
+    assert [entry.name for entry in (tmp_path / "outside").iterdir()] == ["f"]
+    assert (tmp_path / "outside" / "f").read_text() == "SECRET"
+
+
+EDITOR = """
+    import asyncio, sys
+    from holdfast.contract import FileRead, ToolContext, ToolFailed
+    from holdfast.tools.files.edit import Edit
+    from holdfast.tools.files.read import Read
+    path, me, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    read, edit, reads = Read(), Edit(), {}
+
+    async def call(tool, raw):
+        ctx = ToolContext("/", file_reads=reads)
+        args = tool.arguments.parse(raw)
+        await tool.validate(args, ctx)
+        for change in (await tool.call(args, ctx)).modifiers:
+            if isinstance(change, FileRead):
+                reads[change.path] = change.stamp
+
+    async def main():
+        for number in range(rounds):
+            while True:
+                try:
+                    await call(read, {"file_path": path})
+                    await call(edit, {"file_path": path, "old_string": "END", "new_string": f"{me}.{number}\\nEND"})
+                    break
+                except ToolFailed as error:
+                    assert error.error_code == 3, error
+
+    asyncio.run(main())
+"""
+
+
+def test_eight_editors_lose_no_update_without_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "shared.txt"
+    path.write_text("END\n")
+    script = textwrap.dedent(EDITOR)
+    workers = [subprocess.Popen([sys.executable, "-c", script, str(path), str(n), "25"]) for n in range(8)]
+    assert [worker.wait(timeout=110) for worker in workers] == [0] * 8
+    assert sorted(path.read_text().split()) == sorted(["END", *(f"{n}.{i}" for n in range(8) for i in range(25))])
+
+
+def crash_case(session: Any, tmp_path: Path, name: str) -> tuple[Path, Any]:
+    """A session that has read a file, and an edit and a write that run without an event loop."""
+    directory = tmp_path / name
+    directory.mkdir()
+    path = directory / "f"
+    path.write_bytes(b"old text\n" * 20 + b"HERE\n")
+    bench = Workbench(checkpoints=CheckpointStore(str(tmp_path / f"state-{name}")))
+    read, write, edit = Read(bench.targets), Write(bench), Edit(bench)
+    session.call(read, file_path=str(path))
+
+    def act() -> None:
+        ctx = ToolContext(tmp_path, tool_use_id="crash", file_reads=session.reads)
+        edit._edit(edit.arguments.parse({"file_path": str(path), "old_string": "HERE", "new_string": "THERE"}), ctx)
+        write._write(write.arguments.parse({"file_path": str(directory / "new"), "content": "fresh"}), ctx)
+
+    return directory, act
+
+
+def check_crash_case(directory: Path) -> None:
+    remove_strays(str(directory))
+    old = b"old text\n" * 20
+    assert (directory / "f").read_bytes() in {old + b"HERE\n", old + b"THERE\n"}
+    assert {entry.name for entry in directory.iterdir()} <= {"f", "new"}
+    if (directory / "new").exists():
+        assert (directory / "new").read_bytes() == b"fresh"
+
+
+def test_death_at_every_call_of_edit_and_write_leaves_old_or_new(session: Any, tmp_path: Path) -> None:
+    _, act = crash_case(session, tmp_path, "count")
+    total = count_calls(act)
+    assert total > 60
+    for nth in range(1, total + 1):
+        directory, act = crash_case(session, tmp_path, f"kill{nth}")
+        assert killed_at(nth, act)
+        check_crash_case(directory)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.EACCES])
+def test_an_error_at_every_call_of_edit_and_write_is_a_clear_failure(session: Any, tmp_path: Path, number: int) -> None:
+    _, act = crash_case(session, tmp_path, "count")
+    for nth in range(1, count_calls(act) + 1):
+        directory, act = crash_case(session, tmp_path, f"fail{nth}")
+        with failing_at(nth, number):
+            message = failure_of(act)
+        assert message is None or str(directory) in message or "kept" in message
+        check_crash_case(directory)
+
+
+def failure_of(act: Any) -> str | None:
+    try:
+        act()
+    except ToolFailed as error:
+        return str(error)
+    return None
