@@ -14,7 +14,7 @@ ATOMS = [
 ]
 NAMES = [
     *("a", "b", "ab", "foo", "aa", "ba", ".a", "é", "x", "*", "-", "A", "abab", "foob", "a b", "[b-", "]", "c", "!a"),
-    *("#", "\\a", "[", ":", "1", "{a,b}"),
+    *("#", "\\a", "[", "a:", "1", "{a,b}"),
 ]
 PAIRS = int(os.environ.get("HOLDFAST_GITIGNORE_PAIRS", "30000"))
 """The long run of `make torture` sets 200000."""
@@ -23,7 +23,7 @@ PAIRS = int(os.environ.get("HOLDFAST_GITIGNORE_PAIRS", "30000"))
 def git_ignored(repository: Path, pattern: str, paths: list[str]) -> set[str]:
     (repository / ".gitignore").write_text(pattern + "\n", encoding="utf-8")
     done = subprocess.run(
-        ["git", "--literal-pathspecs", "-C", str(repository), "check-ignore", "--stdin", "-z", "--no-index"],
+        ["git", "-C", str(repository), "check-ignore", "--stdin", "-z", "--no-index"],
         input="\0".join(paths).encode(),
         capture_output=True,
         check=False,
