@@ -15,7 +15,7 @@ _NO_READS: Mapping[str, FileStamp] = MappingProxyType({})
 _LOCAL = SessionFacts()
 
 
-def _ignore_progress(data: Any) -> None:
+def _ignore_progress(ctx: "ToolContext", data: Any) -> None:
     """Progress of a tool that nobody watches."""
 
 
@@ -27,13 +27,12 @@ class ToolContext:
     def __init__(
         self,
         cwd: str | os.PathLike[str] | None = None,
-        *,
         tool_use_id: str = "",
         session: SessionFacts = _LOCAL,
         file_reads: Mapping[str, FileStamp] = _NO_READS,
-        emit: Callable[[Any], None] = _ignore_progress,
+        emit: Callable[["ToolContext", Any], None] = _ignore_progress,
     ) -> None:
-        self.cwd: str = os.fspath(cwd) if cwd is not None else os.getcwd()
+        self.cwd = cwd if type(cwd) is str else os.getcwd() if cwd is None else os.fspath(cwd)
         self.tool_use_id = tool_use_id
         self.session = session
         self.file_reads = file_reads
@@ -54,4 +53,4 @@ class ToolContext:
 
     def progress(self, data: Any) -> None:
         """Tell whoever watches how the work goes on; never waits."""
-        self._emit(data)
+        self._emit(self, data)

@@ -3,9 +3,9 @@
 import asyncio
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints, overload
+from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
 
 from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
@@ -73,11 +73,12 @@ class FunctionTool(Tool[Any, Any]):
         values: dict[str, Any] = args.__dict__
         if self._context_parameter is not None:
             values = {**values, self._context_parameter: ctx}
+        data: Any
         if self._is_async:
-            data = await cast("Awaitable[Any]", self.function(**values))
+            data = await self.function(**values)
         else:
             data = await asyncio.to_thread(self.function, **values)
-        return cast("ToolResult[Any]", data) if isinstance(data, ToolResult) else ToolResult(data)
+        return data if isinstance(data, ToolResult) else ToolResult(data)  # pyright: ignore[reportUnknownVariableType]
 
 
 @overload

@@ -1,6 +1,5 @@
 """What a tool is: one class, fail-closed defaults. A tool that says nothing is slow, exclusive and asked about."""
 
-import json
 import sys
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
@@ -9,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, cast
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 from typing_extensions import TypeVar
 
 from holdfast.contract.arguments import Arguments, SchemaArguments, arguments_of
@@ -90,11 +90,16 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
 
     has_validate: ClassVar[bool] = False
     has_opinion: ClassVar[bool] = False
+    judged_by_name: ClassVar[bool] = True
+    """Permission depends on name, flags and rules alone, so that one decision serves many calls."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.has_validate = cls.validate is not Tool.validate
         cls.has_opinion = cls.check_permission is not Tool.check_permission
+        cls.judged_by_name = (
+            cls.effects is Tool.effects and cls.permission_matcher is Tool.permission_matcher and not cls.has_opinion
+        )
 
     @cached_property
     def arguments(self) -> Arguments:
@@ -105,7 +110,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
             return SchemaArguments(self.json_schema)
         raise UsageError(f"{type(self).__name__} declares neither args_type nor json_schema; set one of them")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The canonical name, then every alias."""
         return (self.name, *(alias if isinstance(alias, str) else alias.name for alias in self.aliases))
@@ -192,9 +197,7 @@ def text_of_data(data: object) -> str:
     """Data as text: strings as they are, everything else as JSON."""
     if isinstance(data, str):
         return data
-    if isinstance(data, BaseModel):
-        return data.model_dump_json()
-    return json.dumps(data, default=str, ensure_ascii=False)
+    return to_json(data, fallback=str, inf_nan_mode="constants").decode()
 
 
 @lru_cache(maxsize=512)

@@ -19,6 +19,8 @@ class Found(NamedTuple):
     tool: Tool
     defaults: Mapping[str, Any] | None = None
     """What calling by an older name implies."""
+    plain: bool = True
+    """The input is taken as it is: no older names to translate."""
 
 
 class Pool:
@@ -66,12 +68,13 @@ class Pool:
     def _put(self, tool: Tool) -> None:
         _require_complete(tool)
         self._order.append(tool)
-        self._by_name[tool.name] = Found(tool)
+        plain = not tool.renamed_arguments
+        self._by_name[tool.name] = Found(tool, plain=plain)
         for alias in tool.aliases:
             if isinstance(alias, Alias):
-                self._by_name.setdefault(alias.name, Found(tool, alias.defaults))
+                self._by_name.setdefault(alias.name, Found(tool, alias.defaults, plain=plain and not alias.defaults))
             else:
-                self._by_name.setdefault(alias, Found(tool))
+                self._by_name.setdefault(alias, Found(tool, plain=plain))
 
 
 def assemble(builtins: Iterable[Tool], mcp_tools: Iterable[Tool] = (), own_tools: Iterable[Tool] = ()) -> Pool:
@@ -97,11 +100,10 @@ def assemble(builtins: Iterable[Tool], mcp_tools: Iterable[Tool] = (), own_tools
 
 def apply_call_name(found: Found, raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """The input with old argument names replaced and an alias's defaults filled in."""
-    renames = found.tool.renamed_arguments
-    if not found.defaults and (not renames or renames.keys().isdisjoint(raw)):
+    if found.plain:
         return raw
     current = dict(raw)
-    for old, new in renames.items():
+    for old, new in found.tool.renamed_arguments.items():
         if old in current:
             if new in current:
                 raise ArgumentsInvalid(f"{old!r} is the old name of {new!r}: send only {new!r}")

@@ -16,6 +16,8 @@ from holdfast.registry.names import (
 
 __all__ = ["AgentKind", "ViewOptions", "for_subagent", "preset_names", "tools_for"]
 
+_LOCAL = SessionFacts()
+
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
@@ -28,7 +30,7 @@ class ViewOptions:
     """Bash, Read and Edit alone."""
     repl_mode: bool = False
     """Primitives are hidden; the model reaches them inside the REPL."""
-    session: SessionFacts = SessionFacts()
+    session: SessionFacts = _LOCAL
 
 
 @dataclass(frozen=True, slots=True)
