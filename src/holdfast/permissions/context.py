@@ -143,6 +143,10 @@ class PermissionContext:
         """The rules that name this tool."""
         return self._book.rules_for(tool)
 
+    def judges_input(self, names: Iterable[str]) -> bool:
+        """Some rule for these names looks at the call's input, not only at its name."""
+        return any(context.book.judges_input(names) for context in (self, *self.ancestors()))
+
     def denies_whole(self, names: Iterable[str]) -> Rule | None:
         """A rule that denies a tool as a whole, by any of its names: the model never sees that tool."""
         return self._book.whole("deny", tuple(names))

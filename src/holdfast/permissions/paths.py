@@ -6,13 +6,12 @@ name as given and the target. Paths that cannot be judged are refused, which is 
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, Protocol
 
-from holdfast.lib.gitignore import fold_case
 from holdfast.permissions.path_rules import relative_to
 
-__all__ = ["Disk", "LiveDisk", "NoDisk", "PathFacts", "absolute_path", "is_inside"]
+__all__ = ["Disk", "LiveDisk", "NoDisk", "PathFacts", "absolute_path", "is_inside", "probe_folding"]
 
 MAX_PATH_BYTES: Final = 4_096
 _MAX_LINKS: Final = 40
@@ -109,9 +108,14 @@ class NoDisk:
 
 
 class LiveDisk:
-    """The real disk."""
+    """The real disk.
 
-    def __init__(self) -> None:
+    Args:
+        folding: Says whether names in a directory fold; asked once per directory.
+    """
+
+    def __init__(self, folding: Callable[[str], bool] | None = None) -> None:
+        self._folding = folding or probe_folding
         self._folds: dict[str, bool] = {}
 
     def look(self, path: str, cwd: str, *, home: str) -> PathFacts:
@@ -169,7 +173,7 @@ class LiveDisk:
         if known is None:
             if len(self._folds) > 10_000:
                 self._folds.clear()
-            known = self._folds[directory] = _probe_folding(directory)
+            known = self._folds[directory] = self._folding(directory)
         return known
 
 
@@ -181,26 +185,30 @@ def _facts(given: str, target: str, names: tuple[str, ...], status: os.stat_resu
     return PathFacts(given, target, names, is_dir=False, links=status.st_nlink)
 
 
-def _probe_folding(directory: str) -> bool:
-    """Compare the nearest directory that exists with its name in the other case."""
+def probe_folding(directory: str) -> bool:
+    """Whether the disk takes names in `directory` as equal when only their case differs."""
     while directory not in ("", "/"):
-        parent, name = os.path.split(directory)
-        swapped = name.swapcase()
-        try:
-            here = os.stat(directory)
-            if swapped == name:
-                directory = parent
-                continue
-            there = os.stat(os.path.join(parent, swapped))
-        except FileNotFoundError:
-            if not os.path.lexists(directory):
-                directory = parent
-                continue
-            return False
-        except (OSError, ValueError):
-            return False
-        return os.path.samestat(here, there)
+        answer = _same_in_other_case(directory)
+        if answer is not None:
+            return answer
+        directory = directory.rpartition("/")[0]
     return False
+
+
+def _same_in_other_case(directory: str) -> bool | None:
+    """Compare a directory with its name in the other case; none when that says nothing."""
+    parent, _, name = directory.rpartition("/")
+    swapped = name.swapcase()
+    try:
+        here = os.stat(directory)
+    except (OSError, ValueError):
+        return None
+    if swapped == name:
+        return None
+    try:
+        return os.path.samestat(here, os.stat(f"{parent}/{swapped}"))
+    except (OSError, ValueError):
+        return False
 
 
 class _Walk:
@@ -241,8 +249,3 @@ class _Walk:
         if link.startswith("/"):
             self.current = ""
         pending.extend(reversed(link.split("/")))
-
-
-def folded_names(facts: PathFacts) -> tuple[str, ...]:
-    """The names of a path as a case-insensitive disk compares them."""
-    return tuple(dict.fromkeys(fold_case(name) for name in facts.names))

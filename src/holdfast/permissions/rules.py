@@ -6,11 +6,13 @@ A rule that cannot be understood disables only itself; `parse_rules` returns it 
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
+from holdfast.contract import UsageError
+from holdfast.permissions.domains import DomainRule, compile_domain
 from holdfast.permissions.path_rules import PathRule, compile_path_rule
 from holdfast.permissions.star_glob import StarGlob
-from holdfast.permissions.web import DomainRule, compile_domain
 
 __all__ = ["Behavior", "Form", "Rule", "RuleProblem", "RuleSource", "compile_rule", "parse_rule", "parse_rules"]
 
@@ -58,6 +60,25 @@ class Rule(NamedTuple):
     source: RuleSource = RuleSource()
     written: str = ""
     """The rule as the user wrote it, where that differs from its canonical form."""
+
+    @classmethod
+    def parse(
+        cls,
+        behavior: Behavior,
+        text: str,
+        source: RuleSource | None = None,
+        *,
+        aliases: Mapping[str, str] = MappingProxyType({}),
+    ) -> "Rule":
+        """The rule in `Tool` or `Tool(content)`.
+
+        Raises:
+            UsageError: It is no rule, or one that would not be in force.
+        """
+        found = parse_rule(text, behavior, source or RuleSource(), aliases=aliases)
+        if isinstance(found, RuleProblem):
+            raise UsageError(f"{text!r} is no rule in force: {found.reason}")
+        return found
 
     def to_wire(self) -> dict[str, Any]:
         """The rule as JSON."""

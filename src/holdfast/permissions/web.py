@@ -11,14 +11,105 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from holdfast.permissions.star_glob import StarGlob
-
-__all__ = ["DomainRule", "WebRefusal", "WebTarget", "address_problem", "check_url", "compile_domain", "host_problem"]
+__all__ = ["WebRefusal", "WebTarget", "address_problem", "canonical_host", "check_url", "host_problem"]
 
 _BAD_PORTS: Final = frozenset(
     map(
         int,
-        ["0", "1", "7", "9", "11", "13", "15", "17", "19", "20", "21", "22", "23", "25", "37", "42", "43", "53", "69", "77", "79", "87", "95", "101", "102", "103", "104", "109", "110", "111", "113", "115", "117", "119", "123", "135", "137", "139", "143", "161", "179", "389", "427", "445", "465", "512", "513", "514", "515", "526", "530", "531", "532", "540", "548", "554", "556", "563", "587", "601", "636", "989", "990", "993", "995", "1719", "1720", "1723", "2049", "2375", "2376", "3306", "3389", "3659", "4045", "4190", "5060", "5061", "5432", "6000", "6379", "6566", "6665", "6666", "6667", "6668", "6669", "6679", "6697", "10080", "11211", "27017"],
+        [
+            "0",
+            "1",
+            "7",
+            "9",
+            "11",
+            "13",
+            "15",
+            "17",
+            "19",
+            "20",
+            "21",
+            "22",
+            "23",
+            "25",
+            "37",
+            "42",
+            "43",
+            "53",
+            "69",
+            "77",
+            "79",
+            "87",
+            "95",
+            "101",
+            "102",
+            "103",
+            "104",
+            "109",
+            "110",
+            "111",
+            "113",
+            "115",
+            "117",
+            "119",
+            "123",
+            "135",
+            "137",
+            "139",
+            "143",
+            "161",
+            "179",
+            "389",
+            "427",
+            "445",
+            "465",
+            "512",
+            "513",
+            "514",
+            "515",
+            "526",
+            "530",
+            "531",
+            "532",
+            "540",
+            "548",
+            "554",
+            "556",
+            "563",
+            "587",
+            "601",
+            "636",
+            "989",
+            "990",
+            "993",
+            "995",
+            "1719",
+            "1720",
+            "1723",
+            "2049",
+            "2375",
+            "2376",
+            "3306",
+            "3389",
+            "3659",
+            "4045",
+            "4190",
+            "5060",
+            "5061",
+            "5432",
+            "6000",
+            "6379",
+            "6566",
+            "6665",
+            "6666",
+            "6667",
+            "6668",
+            "6669",
+            "6679",
+            "6697",
+            "10080",
+            "11211",
+            "27017",
+        ],
     )
 )
 """Ports of other services (the Fetch standard's list, and databases): a web page is never served there."""
@@ -271,49 +362,3 @@ def address_problem(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> s
     if address not in _V6_OPEN or any(address in network for network in _V6_CLOSED):
         return f"{address} is not a public address"
     return ""
-
-
-class DomainRule(NamedTuple):
-    """`domain:host`, `domain:*.host` (every sub-domain, not the host itself), or `*` inside single labels."""
-
-    host: str
-    """The exact host, or the host whose sub-domains are meant."""
-    kind: str
-    """exact, subdomains, labels or any."""
-    labels: tuple[StarGlob, ...] = ()
-
-    def matches(self, host: str) -> bool:
-        """Whether the rule names this canonical host."""
-        if self.kind == "exact":
-            return host == self.host
-        if self.kind == "any":
-            return True
-        parts = host.split(".")
-        tail = len(self.labels)
-        if self.kind == "subdomains":
-            return len(parts) > tail and _labels_fit(self.labels, parts[-tail:])
-        return len(parts) == tail and _labels_fit(self.labels, parts)
-
-
-def _labels_fit(globs: tuple[StarGlob, ...], parts: list[str]) -> bool:
-    return all(glob.matches(part) for glob, part in zip(globs, parts, strict=True))
-
-
-def compile_domain(text: str, *, any_host: bool = False) -> DomainRule | str:
-    """Read what follows `domain:` in a rule; the answer is a text when it cannot be used."""
-    text = text.strip()
-    if text == "*" and any_host:
-        return DomainRule("*", "any")
-    if "*" not in text:
-        host = canonical_host(text)
-        if isinstance(host, WebRefusal) or (":" in text.strip("[]") and not text.startswith("[")):
-            return f"{text!r} is not a host name; write domain:example.com without scheme, port or path"
-        return DomainRule(host, "exact")
-    subdomains = text.startswith("*.")
-    rest = text[2:] if subdomains else text
-    rest = rest.removesuffix(".").lower()
-    probe = canonical_host(rest.replace("*", "x"))
-    if isinstance(probe, WebRefusal) or any("*" in label and not label.isascii() for label in rest.split(".")):
-        return f"{text!r} is not a host pattern; write domain:*.example.com, or '*' inside one part of the name"
-    labels = [label if "*" in label else probe.split(".")[i] for i, label in enumerate(rest.split("."))]
-    return DomainRule(".".join(labels), "subdomains" if subdomains else "labels", tuple(map(StarGlob, labels)))
