@@ -8,9 +8,9 @@ git compares bytes, so text that is not ASCII is matched as its UTF-8 bytes (`?`
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Final, NamedTuple
 
 from holdfast.lib.wildmatch import Item, NeverMatchesError, Segment, read_item, read_segment
 
@@ -108,18 +108,17 @@ class _Alternative:
         return end
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What an index may know about a pattern without running it."""
+class Shape(NamedTuple):
+    """What an index may know about a pattern without running it: what every matching path contains."""
 
-    name: str | None
-    """The literal basename the pattern asks for at any depth."""
-    directory: tuple[str, ...]
-    """The literal leading segments of an anchored pattern."""
-    floating_name: str | None
-    """For `**/name/…`: the literal that follows the leading `**`."""
-    literals: tuple[str, ...]
-    """Literal runs that occur in every matching path."""
+    directory: tuple[str, ...] = ()
+    """The literal leading components of an anchored pattern."""
+    components: tuple[str, ...] = ()
+    """Components, somewhere in the path, that are exactly these."""
+    heads: tuple[str, ...] = ()
+    """How components, somewhere in the path, start."""
+    tails: tuple[str, ...] = ()
+    """How components, somewhere in the path, end."""
 
 
 class Pattern:
@@ -163,25 +162,22 @@ class Pattern:
 
     def shape(self) -> Shape:
         """The literal parts of the pattern, for an index over many patterns."""
-        if self._basename is not None:
-            return Shape(self._basename.literal, (), None, _literal_runs([self._basename]))
-        if len(self._alternatives) != 1:
-            return Shape(None, (), None, ())
-        alternative = self._alternatives[0]
-        first = alternative.blocks[0].segments if alternative.blocks else ()
-        runs = _literal_runs([segment for block in alternative.blocks for segment in block.segments])
-        if alternative.floating:
-            return Shape(None, (), first[0].literal if first else None, runs)
         directory: list[str] = []
-        for segment in first:
-            if segment.literal is None:
-                break
-            directory.append(segment.literal)
-        return Shape(None, tuple(directory), None, runs)
-
-
-def _literal_runs(segments: Iterable[Segment]) -> tuple[str, ...]:
-    return tuple(chunk.literal for segment in segments for chunk in segment.chunks if chunk.literal)
+        segments: list[Segment] = []
+        if self._basename is not None:
+            segments = [self._basename]
+        elif len(self._alternatives) == 1:
+            alternative = self._alternatives[0]
+            segments = [segment for block in alternative.blocks for segment in block.segments]
+            first = () if alternative.floating else alternative.blocks[0].segments
+            directory = [segment.literal or "" for segment in takewhile(lambda s: s.literal is not None, first)]
+        wild = [segment.chunks for segment in segments if segment.literal is None]
+        return Shape(
+            tuple(directory),
+            tuple(segment.literal for segment in segments if segment.literal is not None),
+            tuple(chunks[0].literal for chunks in wild if chunks[0].literal),
+            tuple(chunks[-1].literal for chunks in wild if chunks[-1].literal),
+        )
 
 
 def _readings(body: str) -> list[str]:

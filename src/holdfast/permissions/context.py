@@ -62,6 +62,7 @@ class PermissionContext:
 
     __slots__ = (
         "_book",
+        "_known_forms",
         "_options",
         "disabled_modes",
         "disk",
@@ -88,6 +89,7 @@ class PermissionContext:
     disk: Disk
     parent: "PermissionContext | None"
     _book: RuleBook
+    _known_forms: Mapping[str, tuple[str, ...]]
     _options: Mapping[str, Any]
 
     def __init__(self, mode: str = "default", rules: Iterable[Rule] = (), **options: Unpack[Flags]) -> None:
@@ -107,6 +109,8 @@ class PermissionContext:
         put(self, "disabled_modes", frozenset(options.get("disabled_modes", ())))
         put(self, "parent", options.get("parent"))
         start = options.get("start_directory")
+        known = {path: _both_forms((path,), disk) for path in (*working, *((start,) if start else ()))}
+        put(self, "_known_forms", MappingProxyType(known))
         put(self, "start_directories", _both_forms((start,), disk) if start else ())
         plan_file = options.get("plan_file")
         put(
@@ -138,6 +142,11 @@ class PermissionContext:
     def effective_mode(self) -> PermissionMode:
         """The mode that counts: a mode that policy forbids acts as `default`."""
         return "default" if self.mode in self.disabled_modes else self.mode
+
+    def forms_of(self, directory: str) -> tuple[str, ...]:
+        """A directory as given and as the disk resolves it; start-up directories were resolved then."""
+        known = self._known_forms.get(directory)
+        return known if known is not None else _both_forms((directory,), self.disk)
 
     def rules_for(self, tool: str) -> tuple[Rule, ...]:
         """The rules that name this tool."""

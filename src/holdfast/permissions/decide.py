@@ -5,6 +5,7 @@ guards that nothing lifts, allow rules, the mode. Deny beats ask beats allow, wh
 rights of a subagent are bounded by every context above it: the strictest verdict counts.
 """
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from holdfast.permissions.bash_rules import ShellVerdict, judge_shell
 from holdfast.permissions.classifier import Classifier, DeterministicClassifier
 from holdfast.permissions.facts import CallFacts, Sight, look
-from holdfast.permissions.matching import allowing_part, matching_rule, whole_allow
+from holdfast.permissions.matching import Hits, matching_rule, path_hits, whole_allow
 from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
 from holdfast.permissions.rules import Behavior, Rule
 from holdfast.permissions.web import WebRefusal
@@ -75,6 +76,17 @@ class _Part(NamedTuple):
     path: "PathFacts | None" = None
 
 
+_SESSION_PART: Final = _Part("free", "a change of the session's own records")
+
+
+class _Seen(NamedTuple):
+    """What a call would touch and the path rules that speak to it."""
+
+    sight: Sight
+    hits: Hits
+    shell: ShellVerdict | None
+
+
 def decide(
     call: CallFacts,
     context: "PermissionContext",
@@ -124,39 +136,36 @@ class _Judge:
         refused = _refusal(sight) if shell is None else ""
         if refused:
             return _end("deny", "guard", refused, trace)
-        denied = matching_rule("deny", call, context, sight=sight, shell=shell)
+        hits = path_hits(call, context, sight)
+        denied = matching_rule("deny", call, context, sight=sight, hits=hits, shell=shell)
         if denied is not None:
             return _end("deny", "deny", f"the rule {denied.text} denies it", trace, denied)
         if opinion is not None and opinion.behavior == "deny":
             return _end("deny", "tool", opinion.reason, trace)
-        return self._undenied(context, sight, shell, trace)
+        return self._undenied(context, _Seen(sight, hits, shell), trace)
 
-    def _undenied(
-        self, context: "PermissionContext", sight: Sight, shell: ShellVerdict | None, trace: list[Step]
-    ) -> Decision:
+    def _undenied(self, context: "PermissionContext", seen: _Seen, trace: list[Step]) -> Decision:
         call, mode = self._call, context.effective_mode
-        parts = _parts(call, context, sight, shell)
+        parts = _parts(call, context, seen)
         if mode == "plan":
             ceiling = next((part for part in parts if cell(part.row, "plan") == "deny"), None)
             if ceiling is not None:
                 return _end("deny", "mode", f"plan mode changes nothing, and this is {ceiling.what}", trace)
-        asked = matching_rule("ask", call, context, sight=sight, shell=shell)
+        asked = matching_rule("ask", call, context, sight=seen.sight, hits=seen.hits, shell=seen.shell)
         if asked is not None:
             return _asked("ask", f"the rule {asked.text} asks first", context, trace, asked)
-        held = self._held_back(context, sight, shell)
+        held = self._held_back(context, seen)
         if held is not None:
             layer, reason = held
             return _asked(layer, reason, context, trace, guarded=layer == "guard")
         hook = self._hook
         if hook is not None and hook.behavior == "allow":
             return _end("allow", "hook", hook.reason, trace)
-        return self._by_parts(parts, context, sight, trace, shell)
+        return self._by_parts(parts, context, seen, trace)
 
-    def _held_back(
-        self, context: "PermissionContext", sight: Sight, shell: ShellVerdict | None
-    ) -> tuple[str, str] | None:
+    def _held_back(self, context: "PermissionContext", seen: _Seen) -> tuple[str, str] | None:
         """What asks although no rule does, and no allow rule can answer: gates, the tool, a person, guards."""
-        call, hook, opinion = self._call, self._hook, self._opinion
+        call, hook, opinion, shell = self._call, self._hook, self._opinion, seen.shell
         bypass = context.effective_mode == "bypassPermissions"
         if hook is not None and hook.behavior == "ask":
             return "hook", hook.reason
@@ -169,21 +178,15 @@ class _Judge:
         if opinion is not None and opinion.behavior == "ask":
             return "tool", opinion.reason
         if not (shell is not None and _sandboxed(call, context)):
-            reason = _guard(context, sight)
+            reason = _guard(context, seen.sight)
             if reason:
                 return "guard", reason
         return None
 
-    def _by_parts(
-        self,
-        parts: list[_Part],
-        context: "PermissionContext",
-        sight: Sight,
-        trace: list[Step],
-        shell: ShellVerdict | None,
-    ) -> Decision:
+    def _by_parts(self, parts: list[_Part], context: "PermissionContext", seen: _Seen, trace: list[Step]) -> Decision:
         """Every effect must be allowed, by a rule or by the mode; the strictest decides."""
         call, mode = self._call, context.effective_mode
+        shell = seen.shell
         broad = whole_allow(call, context, shell=shell)
         if broad is not None:
             return _end("allow", "allow", f"the rule {broad.text} allows it", trace, broad)
@@ -196,7 +199,7 @@ class _Judge:
             if answer == "secrets ask":
                 answer = "ask" if part.path is not None and secret_outside(part.path) else "allow"
             if answer == "classifier":
-                risk = shell.risk if shell is not None else self._classifier.classify(call, context, sight)
+                risk = shell.risk if shell is not None else self._classifier.classify(call, context, seen.sight)
                 trace.append(Step("classifier", "allow" if risk.level == "low" else "ask", risk.reason))
                 if risk.level == "high":
                     return _end("ask", "classifier", f"{risk.reason}, and auto mode asks about that", trace)
@@ -225,7 +228,7 @@ def _guard(context: "PermissionContext", sight: Sight) -> str:
         reason = guard_of_write(path, context)
         if reason:
             return reason
-    if any(path.links > 1 for path in sight.reads) and context.book.paths("deny", "Read"):
+    if any(path.links > 1 for path in sight.reads) and context.book.denies_reads:
         return "a file with several names (hard links) may be one that a deny rule forbids to read"
     return ""
 
@@ -234,33 +237,36 @@ def _sandboxed(call: CallFacts, context: "PermissionContext") -> bool:
     return call.sandboxed and context.sandbox_auto_allow
 
 
-def _parts(call: CallFacts, context: "PermissionContext", sight: Sight, shell: ShellVerdict | None) -> list[_Part]:
+def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_Part]:
     if call.session_state:
-        return [_Part("free", "a change of the session's own records")]
-    if shell is not None:
-        return _shell_parts(call, context, shell)
+        return [_SESSION_PART]
+    if seen.shell is not None:
+        return _shell_parts(call, context, seen, seen.shell)
+    sight, hits = seen.sight, seen.hits
     parts = [
-        _Part(row_of_read(path, context), f"reading {path.given!r}", allowing_part("Read", path, call, context), path)
-        for path in sight.reads
+        _Part(row_of_read(path, context), f"reading {path.given!r}", rule, path)
+        for path, rule in zip_longest(sight.reads, hits.reads)
     ]
     parts += [
-        _Part(row_of_write(path, context), f"writing {path.given!r}", allowing_part("Edit", path, call, context), path)
-        for path in sight.writes
+        _Part(row_of_write(path, context), f"writing {path.given!r}", rule, path)
+        for path, rule in zip_longest(sight.writes, hits.writes)
     ]
     kind = call.subject.kind
-    named = matching_rule("allow", call, context, sight=sight, shell=None)
     if kind in ("domain", "mcp") or call.passthrough or call.effects.network:
-        parts.append(_Part("network, MCP or passthrough", f"a call of {call.tool}", named))
+        row, what = "network, MCP or passthrough", f"a call of {call.tool}"
     elif not call.read_only and not (kind == "edit_path" and sight.writes):
-        parts.append(_Part("other", f"a call of {call.tool}, which may change something", named))
-    return parts or [_Part("free", f"a call of {call.tool}, which changes nothing")]
+        row, what = "other", f"a call of {call.tool}, which may change something"
+    else:
+        return parts or [_Part("free", f"a call of {call.tool}, which changes nothing")]
+    named = matching_rule("allow", call, context, sight=sight, hits=hits, shell=None)
+    return [*parts, _Part(row, what, named)]
 
 
-def _shell_parts(call: CallFacts, context: "PermissionContext", shell: ShellVerdict) -> list[_Part]:
+def _shell_parts(call: CallFacts, context: "PermissionContext", seen: _Seen, shell: ShellVerdict) -> list[_Part]:
     if shell.read_only:
         outside = [
-            _Part(row, f"reading {path.given!r}", allowing_part("Read", path, call, context) or shell.allowed, path)
-            for path in shell.sight.reads
+            _Part(row, f"reading {path.given!r}", rule or shell.allowed, path)
+            for path, rule in zip_longest(seen.sight.reads, seen.hits.reads)
             if (row := row_of_read(path, context)) != "free"
         ]
         return outside or [_Part("free", "a command that only reads")]

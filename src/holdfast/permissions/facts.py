@@ -11,7 +11,7 @@ from holdfast.permissions.web import WebRefusal, WebTarget, check_url
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
 
-__all__ = ["CallFacts", "Sight", "look"]
+__all__ = ["CallFacts", "Sight", "look", "normalised"]
 
 
 class CallFacts(NamedTuple):
@@ -36,6 +36,8 @@ class CallFacts(NamedTuple):
     """The MCP server's name as rules spell it."""
     classifier_input: str | None = None
     """What a classifier may see; none means that `auto` asks."""
+    sight: "Sight | None" = None
+    """The paths and addresses, where they were resolved beforehand (see `normalised`)."""
 
 
 class Sight(NamedTuple):
@@ -51,8 +53,15 @@ class Sight(NamedTuple):
 _NOTHING = Sight()
 
 
+def normalised(call: CallFacts, context: "PermissionContext") -> CallFacts:
+    """The call with its paths resolved: what touches the disk is done, the decision is pure."""
+    return call._replace(sight=look(call, context))
+
+
 def look(call: CallFacts, context: "PermissionContext") -> Sight:
     """Resolve the paths and addresses of a call."""
+    if call.sight is not None:
+        return call.sight
     effects, subject = call.effects, call.subject
     kind = subject.kind
     if kind == "name" and not (effects.reads or effects.writes):

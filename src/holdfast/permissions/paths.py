@@ -17,7 +17,6 @@ MAX_PATH_BYTES: Final = 4_096
 _MAX_LINKS: Final = 40
 _KERNEL_ROOTS: Final = ("/proc", "/sys", "/dev")
 _FREE_DEVICE: Final = "/dev/null"
-_DELETED: Final = " (deleted)"
 
 
 class PathFacts(NamedTuple):
@@ -72,7 +71,7 @@ def _normal(path: str) -> str:
 
 def _refusal(names: Iterable[str]) -> str:
     for name in names:
-        if name != _FREE_DEVICE and is_inside(name, _KERNEL_ROOTS):
+        if name.startswith(_KERNEL_ROOTS) and name != _FREE_DEVICE and is_inside(name, _KERNEL_ROOTS):
             return f"{name!r} belongs to the kernel (/proc, /sys, /dev); file tools do not open it"
     return ""
 
@@ -80,13 +79,13 @@ def _refusal(names: Iterable[str]) -> str:
 def _unjudgeable(path: str) -> str:
     if "\0" in path:
         return "the path contains a NUL character; no file can have such a name"
-    if len(path) > MAX_PATH_BYTES or len(os.fsencode(_encodable(path))) > MAX_PATH_BYTES:
+    if len(path) > MAX_PATH_BYTES or not (path.isascii() or len(_utf8(path)) <= MAX_PATH_BYTES):
         return f"the path is longer than {MAX_PATH_BYTES} bytes; no file can have such a name"
     return ""
 
 
-def _encodable(path: str) -> str:
-    return path.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+def _utf8(path: str) -> bytes:
+    return path.encode("utf-8", "surrogatepass")
 
 
 def _lexical(path: str, cwd: str, home: str) -> PathFacts:
@@ -131,28 +130,30 @@ class LiveDisk:
         if facts is None:
             facts = self._walked(absolute, given)
         refusal = facts.refusal or _refusal(facts.names)
-        return facts._replace(folds=self._case_folds(facts.target), refusal=refusal)
+        folds = self._case_folds(facts.target)
+        return facts._replace(folds=folds, refusal=refusal) if folds or refusal else facts
 
     def real(self, path: str) -> str:
         """The path with every link resolved, as far as it exists."""
         return self.look(path, "/", home="/").target
 
     def _opened(self, absolute: str, given: str) -> PathFacts | None:
-        """The usual case in four system calls: what exists and goes through no link."""
+        """The usual cases in a few system calls: what goes through no link, and new files beside such."""
+        status = _status_without_links(absolute, given)
+        if status is not None:
+            return _facts(given, given, (given,), status)
+        if absolute != given:
+            return None
+        directory, _, name = given.rpartition("/")
+        if not name or _status_without_links(directory, directory) is None:
+            return None
         try:
-            handle = os.open(absolute, os.O_PATH | os.O_CLOEXEC)
+            os.lstat(given)
+        except FileNotFoundError:
+            return PathFacts(given, given, (given,))
         except (OSError, ValueError):
             return None
-        try:
-            target = os.readlink(f"/proc/self/fd/{handle}")
-            status = os.fstat(handle)
-        except OSError:
-            return None
-        finally:
-            os.close(handle)
-        if target != given or status.st_nlink == 0 or target.endswith(_DELETED):
-            return None
-        return _facts(given, given, (given,), status)
+        return None
 
     def _walked(self, absolute: str, given: str) -> PathFacts:
         """Follow the path component by component, remembering every link on the way."""
@@ -168,13 +169,30 @@ class LiveDisk:
 
     def _case_folds(self, target: str) -> bool:
         """Whether names fold where the target lies; asked once per directory."""
-        directory = os.path.dirname(target)
+        directory = target.rpartition("/")[0]
         known = self._folds.get(directory)
         if known is None:
             if len(self._folds) > 10_000:
                 self._folds.clear()
             known = self._folds[directory] = self._folding(directory)
         return known
+
+
+def _status_without_links(path: str, wanted: str) -> os.stat_result | None:
+    """The status of what a path names, when the kernel knows it by exactly the wanted name."""
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        if os.readlink(f"/proc/self/fd/{handle}") != wanted:
+            return None
+        status = os.fstat(handle)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+    return None if status.st_nlink == 0 else status
 
 
 def _facts(given: str, target: str, names: tuple[str, ...], status: os.stat_result | None) -> PathFacts:

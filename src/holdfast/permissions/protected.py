@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from holdfast.permissions.path_rules import PathIndex
+from holdfast.permissions.path_index import Filed, PathIndex
 
 __all__ = ["is_secret", "protected_by"]
 
@@ -46,12 +46,20 @@ _SECRETS: Final = (
 def _protected() -> PathIndex[str]:
     directories = [(f"**/{name}", name) for name in _PROTECTED_DIRECTORIES if "/" in name]
     plain = [(name, name) for name in _PROTECTED_DIRECTORIES if "/" not in name]
-    return PathIndex([*plain, *directories, *((name, name) for name in _PROTECTED_FILES)])
+    return _index([*plain, *directories, *((name, name) for name in _PROTECTED_FILES)])
 
 
 @lru_cache(maxsize=1)
 def _secrets() -> PathIndex[str]:
-    return PathIndex([(name, name) for name in _SECRETS])
+    return _index([(name, name) for name in _SECRETS])
+
+
+def _index(entries: Iterable[tuple[str, str]]) -> PathIndex[str]:
+    return PathIndex(Filed(pattern, "/", name) for pattern, name in entries)
+
+
+def _find(index: PathIndex[str], path: str) -> str | None:
+    return next(iter(index.find(path, cwds=(), grant_cwds=(), is_dir=None)), None)
 
 
 def _plain(path: str) -> str:
@@ -65,12 +73,12 @@ def _plain(path: str) -> str:
 def protected_by(names: Iterable[str]) -> str | None:
     """The entry of the table that protects one of these absolute paths from being written, if any."""
     for name in names:
-        relative = _plain(name).strip("/")
+        path = _plain(name)
         for free in _FREE:
-            head, found, tail = f"/{relative}/".rpartition(f"/{free}/")
+            head, found, tail = f"{path}/".rpartition(f"/{free}/")
             if found and tail:
-                relative = f"{head}/{tail}".strip("/")
-        entry = _protected().find(relative, is_dir=True)
+                path = f"{head}/{tail}".rstrip("/")
+        entry = _find(_protected(), path)
         if entry is not None:
             return entry
     return None
@@ -78,4 +86,4 @@ def protected_by(names: Iterable[str]) -> str | None:
 
 def is_secret(names: Iterable[str]) -> bool:
     """Whether one of these absolute paths looks like a file with credentials; for reads outside in `auto`."""
-    return any(_secrets().find(_plain(name).strip("/"), is_dir=False) is not None for name in names)
+    return any(_find(_secrets(), _plain(name)) is not None for name in names)

@@ -1,10 +1,11 @@
 """All rules of a context, compiled and indexed once by behaviour and tool."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.permissions.domains import DomainRule
-from holdfast.permissions.path_rules import AnchoredPaths, PathRule, climb
+from holdfast.permissions.path_index import Filed, PathIndex
+from holdfast.permissions.path_rules import PathRule, climb
 from holdfast.permissions.rules import (
     Behavior,
     Command,
@@ -24,7 +25,6 @@ _Key = tuple[Behavior, str]
 _MCP: Final = "mcp__"
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})
 _FALSE: Final = frozenset({"false", "f", "no", "n", "off", "0"})
-_NO_PATHS: Final[AnchoredPaths[Rule]] = AnchoredPaths({}, {})
 
 
 class RuleBook:
@@ -45,9 +45,10 @@ class RuleBook:
         "_hosts",
         "_named",
         "_parameters",
-        "_paths",
         "_servers",
         "_whole",
+        "denies_reads",
+        "paths",
     )
 
     def __init__(
@@ -62,16 +63,18 @@ class RuleBook:
         self._hosts: dict[_Key, Rule] = {}
         self._domains: dict[Behavior, list[tuple[DomainRule, Rule]]] = {}
         self._named: dict[_Key, list[tuple[Named, Rule]]] = {}
-        anchored: dict[_Key, list[tuple[PathRule, Rule]]] = {}
+        anchored: list[tuple[PathRule, Rule]] = []
         for rule in rules:
             self._by_tool.setdefault(rule.tool, []).append(rule)
             for form in compile_rule(rule):
                 if isinstance(form, PathRule):
-                    anchored.setdefault((rule.behavior, rule.tool), []).append((form, rule))
+                    anchored.append((form, rule))
                 else:
                     self._add(form, rule)
         anchors = {"root": ("/",), "home": forms(home), "source": forms(project_root) if project_root else ()}
-        self._paths = {key: _grouped(found, anchors, forms) for key, found in anchored.items()}
+        self.paths: PathIndex[Rule] = PathIndex(_filed(anchored, anchors, forms))
+        """The path rules of Read and Edit, of every behaviour."""
+        self.denies_reads = any(rule.behavior == "deny" and rule.tool == "Read" for _, rule in anchored)
 
     def _add(self, form: Form, rule: Rule) -> None:
         behavior: Behavior = rule.behavior
@@ -140,10 +143,6 @@ class RuleBook:
                     return rule
         return None
 
-    def paths(self, behavior: Behavior, tool: str) -> AnchoredPaths[Rule]:
-        """The path rules of Read or Edit."""
-        return self._paths.get((behavior, tool), _NO_PATHS)
-
     def commands(self, behavior: Behavior, tool: str) -> tuple[Rule, ...]:
         """The command rules of a shell tool."""
         return tuple(self._commands.get((behavior, tool), ()))
@@ -171,22 +170,22 @@ class RuleBook:
         return any(rule.behavior in behaviors for found in self._by_tool.values() for rule in found)
 
 
-def _grouped(
+def _filed(
     found: Iterable[tuple[PathRule, Rule]],
     anchors: Mapping[str, tuple[str, ...]],
     forms: Callable[[str], tuple[str, ...]],
-) -> AnchoredPaths[Rule]:
-    roots: dict[str, list[tuple[str, Rule]]] = {}
-    cwd: dict[int, list[tuple[str, Rule]]] = {}
+) -> Iterator[Filed[Rule]]:
+    roots: dict[str, tuple[str, ...]] = {}
     for form, rule in found:
         bases = anchors.get(form.anchor, ())
-        if form.anchor == "source" and rule.source.root:
-            bases = forms(rule.source.root)
+        root = rule.source.root
+        if form.anchor == "source" and root:
+            bases = roots.get(root) or roots.setdefault(root, forms(root))
+        grants = rule.behavior == "allow"
         for base in bases:
-            roots.setdefault(climb(base, form.up), []).append((form.pattern, rule))
+            yield Filed(form.pattern, climb(base, form.up), rule, grants=grants)
         if not bases:
-            cwd.setdefault(form.up, []).append((form.pattern, rule))
-    return AnchoredPaths(roots, cwd)
+            yield Filed(form.pattern, None, rule, form.up, grants)
 
 
 def _server_is_clear(rule_tool: str, name: str, server: str | None) -> bool:

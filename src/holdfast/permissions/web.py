@@ -160,6 +160,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
 _MAX_URL_CHARS: Final = 100_000
+_MAX_CACHED_CHARS: Final = 500
 
 
 class WebTarget(NamedTuple):
@@ -181,6 +182,15 @@ class WebRefusal(NamedTuple):
 
 def check_url(url: str) -> WebTarget | WebRefusal:
     """Bring a web address into its one canonical form, or say why it is refused."""
+    return _checked(url) if len(url) <= _MAX_CACHED_CHARS else _check(url)
+
+
+@lru_cache(maxsize=1_024)
+def _checked(url: str) -> WebTarget | WebRefusal:
+    return _check(url)
+
+
+def _check(url: str) -> WebTarget | WebRefusal:
     problem = _text_problem(url)
     if problem:
         return WebRefusal(problem)
