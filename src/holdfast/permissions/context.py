@@ -66,6 +66,7 @@ class PermissionContext:
         "_options",
         "disabled_modes",
         "disk",
+        "effective_mode",
         "home",
         "mode",
         "parent",
@@ -78,6 +79,8 @@ class PermissionContext:
     )
 
     mode: PermissionMode
+    effective_mode: PermissionMode
+    """The mode that counts: a mode that policy forbids acts as `default`."""
     rules: tuple[Rule, ...]
     roots: Roots
     home: str
@@ -99,14 +102,14 @@ class PermissionContext:
         project_root = options.get("project_root") or ""
         working = tuple(options.get("working_directories", ()))
         trusted = options.get("trusted", False)
-        put(self, "mode", _known_mode(mode))
+        put(self, "disabled_modes", frozenset(options.get("disabled_modes", ())))
+        _set_mode(self, mode)
         put(self, "rules", tuple(rules))
         put(self, "home", home)
         put(self, "disk", disk)
         put(self, "trusted", trusted)
         put(self, "project_root", project_root)
         put(self, "sandbox_auto_allow", options.get("sandbox_auto_allow", False))
-        put(self, "disabled_modes", frozenset(options.get("disabled_modes", ())))
         put(self, "parent", options.get("parent"))
         start = options.get("start_directory")
         known = {path: _both_forms((path,), disk) for path in (*working, *((start,) if start else ()))}
@@ -138,11 +141,6 @@ class PermissionContext:
         """The compiled rules that are active here."""
         return self._book
 
-    @property
-    def effective_mode(self) -> PermissionMode:
-        """The mode that counts: a mode that policy forbids acts as `default`."""
-        return "default" if self.mode in self.disabled_modes else self.mode
-
     def forms_of(self, directory: str) -> tuple[str, ...]:
         """A directory as given and as the disk resolves it; start-up directories were resolved then."""
         known = self._known_forms.get(directory)
@@ -165,7 +163,7 @@ class PermissionContext:
         copy = object.__new__(PermissionContext)
         for name in PermissionContext.__slots__:
             object.__setattr__(copy, name, getattr(self, name))
-        object.__setattr__(copy, "mode", _known_mode(mode))
+        _set_mode(copy, mode)
         return copy
 
     def with_rules(self, *rules: Rule) -> "PermissionContext":
@@ -218,6 +216,12 @@ def _both_forms(paths: tuple[str, ...], disk: Disk) -> tuple[str, ...]:
         found[absolute] = None
         found[disk.real(absolute)] = None
     return tuple(found)
+
+
+def _set_mode(context: PermissionContext, mode: str) -> None:
+    known = _known_mode(mode)
+    object.__setattr__(context, "mode", known)
+    object.__setattr__(context, "effective_mode", "default" if known in context.disabled_modes else known)
 
 
 def _user_home() -> str:

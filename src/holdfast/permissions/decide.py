@@ -71,9 +71,14 @@ class _Part(NamedTuple):
     """One effect of a call: where it falls in the mode table, and the allow rule that covers it."""
 
     row: Row
-    what: str
+    does: str
     rule: Rule | None = None
     path: "PathFacts | None" = None
+
+    @property
+    def what(self) -> str:
+        """The effect in words."""
+        return self.does if self.path is None else f"{self.does} {self.path.given!r}"
 
 
 _SESSION_PART: Final = _Part("free", "a change of the session's own records")
@@ -244,11 +249,10 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
         return _shell_parts(call, context, seen, seen.shell)
     sight, hits = seen.sight, seen.hits
     parts = [
-        _Part(row_of_read(path, context), f"reading {path.given!r}", rule, path)
-        for path, rule in zip_longest(sight.reads, hits.reads)
+        _Part(row_of_read(path, context), "reading", rule, path) for path, rule in zip_longest(sight.reads, hits.reads)
     ]
     parts += [
-        _Part(row_of_write(path, context), f"writing {path.given!r}", rule, path)
+        _Part(row_of_write(path, context), "writing", rule, path)
         for path, rule in zip_longest(sight.writes, hits.writes)
     ]
     kind = call.subject.kind
@@ -265,7 +269,7 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
 def _shell_parts(call: CallFacts, context: "PermissionContext", seen: _Seen, shell: ShellVerdict) -> list[_Part]:
     if shell.read_only:
         outside = [
-            _Part(row, f"reading {path.given!r}", rule or shell.allowed, path)
+            _Part(row, "reading", rule or shell.allowed, path)
             for path, rule in zip_longest(seen.sight.reads, seen.hits.reads)
             if (row := row_of_read(path, context)) != "free"
         ]

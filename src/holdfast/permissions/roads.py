@@ -8,7 +8,7 @@ left out by the tool itself.
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-__all__ = ["NO_ROADS", "Roads", "search_roads"]
+__all__ = ["NO_ROADS", "Roads", "sample_path", "search_roads"]
 
 _MAX_ALTERNATIVES: Final = 32
 _SAMPLE: Final = "x"
@@ -108,3 +108,8 @@ def _sample(part: str, star: str) -> str:
             text.append(star if char == "*" else char)
         position += 1
     return "".join(text) or _SAMPLE
+
+
+def sample_path(pattern: str) -> str:
+    """One relative path that a gitignore pattern matches, for reasoning about patterns by example."""
+    return _witnesses(pattern.strip("/"))[-1]

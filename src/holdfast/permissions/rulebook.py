@@ -55,7 +55,7 @@ class RuleBook:
         self, rules: Iterable[Rule], *, home: str, project_root: str, forms: Callable[[str], tuple[str, ...]]
     ) -> None:
         self._by_tool: dict[str, list[Rule]] = {}
-        self._whole: dict[_Key, Rule] = {}
+        self._whole: dict[Behavior, dict[str, Rule]] = {}
         self._servers: dict[_Key, Rule] = {}
         self._globs: dict[Behavior, list[tuple[ToolGlob, Rule]]] = {}
         self._parameters: dict[_Key, list[tuple[Parameter, Rule]]] = {}
@@ -81,7 +81,7 @@ class RuleBook:
         key: _Key = (behavior, rule.tool)
         match form:
             case WholeTool():
-                self._whole.setdefault(key, rule)
+                self._whole.setdefault(behavior, {}).setdefault(rule.tool, rule)
             case Server(name):
                 self._servers.setdefault((behavior, name), rule)
             case ToolGlob():
@@ -105,18 +105,16 @@ class RuleBook:
 
     def whole(self, behavior: Behavior, names: tuple[str, ...], *, server: str | None = None) -> Rule | None:
         """A rule for every call of a tool, by any of its names."""
-        for name in names:
-            found = self._whole.get((behavior, name))
+        whole = self._whole.get(behavior)
+        if whole is not None:
+            for name in names:
+                if name in whole:
+                    return whole[name]
+        if self._servers and names[0].startswith(_MCP):
+            found = self._server_rule(behavior, names[0], server)
             if found is not None:
                 return found
-            if name.startswith(_MCP):
-                found = self._server_rule(behavior, name, server)
-                if found is not None:
-                    return found
-        globs = self._globs.get(behavior)
-        if globs is None:
-            return None
-        for form, rule in globs:
+        for form, rule in self._globs.get(behavior, ()):
             for name in names:
                 if form.glob.matches(name) and (behavior != "allow" or _server_is_clear(rule.tool, name, server)):
                     return rule
