@@ -67,13 +67,13 @@ def seconds(action: Callable[[], object]) -> float:
 
 def decisions() -> dict[str, float]:
     figures: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as root:
-        root = os.path.realpath(root)
+    with tempfile.TemporaryDirectory() as directory:
+        root = os.path.realpath(directory)
         os.makedirs(f"{root}/src/deep/er")
         with open(f"{root}/src/deep/er/file.py", "w", encoding="utf-8") as file:
             file.write("x")
         rules = many_rules(root)
-        calls = {
+        calls: dict[str, tuple[str, dict[str, object]]] = {
             "Read of a file": ("Read", {"file_path": f"{root}/src/deep/er/file.py"}),
             "Write of a new file": ("Write", {"file_path": f"{root}/src/deep/er/new.py"}),
             "Grep": ("Grep", {"pattern": "x", "path": root}),

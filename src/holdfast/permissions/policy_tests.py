@@ -5,7 +5,7 @@ directory when absent). A working directory that does not exist is fine; then no
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from holdfast.contract import UsageError
@@ -16,7 +16,7 @@ from holdfast.permissions.paths import Disk, LiveDisk, NoDisk
 from holdfast.permissions.rules import Behavior, Rule, RuleProblem, RuleSource, parse_rules
 from holdfast.permissions.traits import ALIASES, facts_from_input
 
-__all__ = ["CaseResult", "run_case"]
+__all__ = ["CaseResult", "judge", "run_case"]
 
 _BEHAVIORS: Final[tuple[Behavior, ...]] = ("allow", "ask", "deny")
 _SHELL: Final = frozenset({"Bash", "Monitor", "PowerShell"})
@@ -69,6 +69,23 @@ def run_case(case: Mapping[str, Any], base: PermissionContext) -> CaseResult:
     failures = _failures(case, decision, read_only=read_only)
     expects = "expect" in case or "read_only" in case
     return CaseResult(decision, read_only, not failures if expects else None, failures, problems)
+
+
+def judge(
+    tool: str,
+    arguments: Mapping[str, Any],
+    *,
+    mode: str = "default",
+    cwd: str = "/project",
+    home: str = "/home/user",
+    **rules: Sequence[str],
+) -> Decision:
+    """The decision on one call under rules given as text: a policy's unit test in one line of Python.
+
+    `judge("Read", {"file_path": ".env"}, deny=["Read(.env)"]).behavior == "deny"`; directories need not exist.
+    """
+    case = {"tool": tool, "input": arguments, "mode": mode, "cwd": cwd, "rules": rules}
+    return run_case(case, PermissionContext(home=home, disk=_NONE)).decision
 
 
 def _context(

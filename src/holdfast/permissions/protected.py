@@ -73,15 +73,20 @@ def _plain(path: str) -> str:
 def protected_by(names: Iterable[str]) -> str | None:
     """The entry of the table that protects one of these absolute paths from being written, if any."""
     for name in names:
-        path = _plain(name)
-        for free in _FREE:
-            head, found, tail = f"{path}/".rpartition(f"/{free}/")
-            if found and tail:
-                path = f"{head}/{tail}".rstrip("/")
-        entry = _find(_protected(), path)
+        entry = _protected_entry(name)
         if entry is not None:
             return entry
     return None
+
+
+@lru_cache(maxsize=2_048)
+def _protected_entry(name: str) -> str | None:
+    path = _plain(name)
+    for free in _FREE:
+        head, found, tail = f"{path}/".rpartition(f"/{free}/")
+        if found and tail:
+            path = f"{head}/{tail}".rstrip("/")
+    return _find(_protected(), path)
 
 
 def is_secret(names: Iterable[str]) -> bool:

@@ -76,13 +76,13 @@ def _literal_directory(pattern: str) -> str:
 
 
 def _witnesses(pattern: str) -> list[str]:
-    """Names the pattern matches: wildcards as a sample character, `**` as nothing and as one directory."""
-    short = [part for part in pattern.split("/") if part != "**"] or [_SAMPLE]
-    long = [_SAMPLE if part == "**" else part for part in pattern.split("/")]
+    """Names the pattern matches: wildcards as nothing and as a sample, `**` as nothing and as one directory."""
     lead = "/" if pattern.startswith("/") else ""
+    parts = [part for part in pattern.split("/") if part]
+    short = [part for part in parts[:-1] if part != "**"] + [part if part != "**" else "*" for part in parts[-1:]]
     found = [
-        lead + "/".join([_sample(part, star) for part in parts]).lstrip("/")
-        for parts in (short, long)
+        lead + "/".join([_sample(part, star) for part in candidate])
+        for candidate in (short, parts)
         for star in ("", _SAMPLE)
     ]
     return list(dict.fromkeys(found))
