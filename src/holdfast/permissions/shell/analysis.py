@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
+from holdfast.permissions.shell.emit import load_tables
 from holdfast.permissions.shell.parts import Part, Redirect
 
 _CACHED: Final = 256
@@ -243,6 +244,8 @@ def analyse(command: str, *, cwd: str | None = None) -> Analysis:
 def _analyse(command: str, cwd: str | None) -> Analysis:
     if len(command) > g.MAX_PARSED_CHARS:
         return _unparsed(command, f"it is {len(command)} characters long")
+    g.grammar()
+    load_tables()
     started = time.thread_time()
     text, doubt = command, ""
     if "\\\n" in command:

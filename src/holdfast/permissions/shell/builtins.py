@@ -20,7 +20,9 @@ _SAFE_READ_NAMES: Final = frozenset("A B C D E F G H I J K L M N O P Q R S T U V
 
 def splitting(name: str, argv: "Sequence[Word]", texts: "Sequence[str]") -> bool:
     """Whether an unquoted expansion may give a test or printf further words, and with them operators that run code."""
-    if name not in ("[", "test", "printf"):
+    if name == "printf":
+        argv, texts = argv[1:2], texts[1:2]
+    elif name not in ("[", "test"):
         return False
     return any(
         not word.static and word.may_be_flag and not (text[0] == text[-1] == '"' and len(text) > 1 or COUNT.match(text))

@@ -25,6 +25,7 @@ _MOVES: Final = re.compile(r"\b(?:cd|pushd|popd)\b")
 _SHELL_OPERATORS: Final = frozenset({"<", ">", "&&", "||", "(", ")", "|", ";", "&"})
 _NUMBER_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _NAME_TESTS: Final = frozenset({"-v", "-R", "-o"})
+_HIDDEN: Final = re.compile(r"`|\$[({\[]|[<>]\(")
 _DIGITS: Final = re.compile(r"-?[0-9]+\Z")
 
 
@@ -179,7 +180,7 @@ class Script(Walker):
         text = self.view[node.start_byte : node.end_byte]
         if 0 < kind < g.LAST_WORD:
             self.word(node, kind)
-        elif kind != g.TOKEN and ("$" in text or "`" in text or "<(" in text or ">(" in text):
+        elif kind != g.TOKEN and _HIDDEN.search(text):
             self.doubt("a pattern with an expansion the parser cannot see")
             self._descend(node)
 

@@ -27,7 +27,7 @@ _inspect: "Callable[..., CommandFacts] | None" = None
 _path_refusal: "Callable[..., str | None] | None" = None
 
 
-def _tables() -> "Callable[..., CommandFacts]":
+def load_tables() -> "Callable[..., CommandFacts]":
     """Load the tables of external programs on first use."""
     global _inspect, _path_refusal  # noqa: PLW0603 - lazily loaded, never changed afterwards
     if _inspect is None:
@@ -44,7 +44,7 @@ def safe_environment(name: str) -> bool:
 
 def path_refusal(path: str) -> str | None:
     """Why reading this path is not an ordinary file read, or None."""
-    _tables()
+    load_tables()
     assert _path_refusal is not None
     return _path_refusal(path)
 
@@ -248,7 +248,7 @@ class Emitter(Reader):
         if len(command) <= len(argv) and argv[len(argv) - len(command) :] == command:
             return texts[len(argv) - len(command) :]
         known = dict(zip(argv, texts, strict=True))
-        return [known.get(word, word.text) for word in command]
+        return [known.get(word, word.text or "{}") for word in command]
 
     def name_refusal(self, first: "Word", name: str, base: str) -> str | None:
         """Why the command word itself is not trusted, or None."""
@@ -278,7 +278,7 @@ class Emitter(Reader):
         if builtin is not None:
             verdict = builtin(args)
             return refusal or verdict, None
-        facts = _tables()(base, args, stdin_is_data=self.piped) if first.static else None
+        facts = load_tables()(base, args, stdin_is_data=self.piped) if first.static else None
         if facts is None:
             return refusal, None
         if refusal is None and facts.refusal is None and self.cwds != (SHELL_CWD,):
