@@ -1,0 +1,1 @@
+"""Shell text: what it would do."""
