@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from holdfast.permissions.bash_rules import ShellVerdict, judge_shell
+from holdfast.permissions.bash_rules import judge_shell
 from holdfast.permissions.classifier import Classifier, DeterministicClassifier
 from holdfast.permissions.facts import CallFacts, Sight, look
-from holdfast.permissions.matching import Hits, matching_rule, path_hits, whole_allow
+from holdfast.permissions.matching import Hits, grant_of, matching_rule, path_hits, whole_allow
 from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
 from holdfast.permissions.rules import Behavior, Rule
+from holdfast.permissions.verdicts import ShellVerdict
 from holdfast.permissions.web import WebRefusal
 
 if TYPE_CHECKING:
@@ -178,6 +179,8 @@ class _Judge:
             return "tool", f"{call.tool} needs a person's answer"
         if shell is not None and shell.critical:
             return "guard", shell.critical
+        if shell is not None and shell.doubt:
+            return "guard", shell.doubt
         if bypass:
             return None
         if opinion is not None and opinion.behavior == "ask":
@@ -246,7 +249,7 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
     if call.session_state:
         return [_SESSION_PART]
     if seen.shell is not None:
-        return _shell_parts(call, context, seen, seen.shell)
+        return _shell_parts(call, context, seen.shell)
     sight, hits = seen.sight, seen.hits
     parts = [
         _Part(row_of_read(path, context), "reading", rule, path) for path, rule in zip_longest(sight.reads, hits.reads)
@@ -266,19 +269,17 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
     return [*parts, _Part(row, what, named)]
 
 
-def _shell_parts(call: CallFacts, context: "PermissionContext", seen: _Seen, shell: ShellVerdict) -> list[_Part]:
+def _shell_parts(call: CallFacts, context: "PermissionContext", shell: ShellVerdict) -> list[_Part]:
+    parts = [_Part("read outside", "reading", grant_of("Read", path, call, context), path) for path in shell.unlisted]
     if shell.read_only:
-        outside = [
-            _Part(row, "reading", rule or shell.allowed, path)
-            for path, rule in zip_longest(seen.sight.reads, seen.hits.reads)
-            if (row := row_of_read(path, context)) != "free"
-        ]
-        return outside or [_Part("free", "a command that only reads")]
+        return parts or [_Part("free", "a command that only reads", shell.allowed)]
     if _sandboxed(call, context):
         return [_Part("sandboxed shell", "a command in the sandbox")]
-    if shell.file_command and all(row_of_write(path, context) == "edit inside" for path in shell.sight.writes):
-        return [_Part("file command inside", "a file command inside the working directories", shell.allowed)]
-    return [_Part("shell", "a command that may change something", shell.allowed)]
+    if shell.file_command:
+        parts.append(_Part("file command inside", "a file command inside the working directories", shell.allowed))
+    else:
+        parts.append(_Part("shell", "a command that may change something", shell.allowed))
+    return parts
 
 
 def _asked(

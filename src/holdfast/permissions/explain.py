@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from holdfast.permissions.bash_rules import ShellVerdict
 from holdfast.permissions.decide import Decision, Step
 from holdfast.permissions.rules import Rule
+from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 __all__ = ["explain_lines", "explain_wire", "place_of"]
 
@@ -26,7 +26,8 @@ def explain_lines(decision: Decision, shell: ShellVerdict | None = None) -> list
         lines.append(f"  rule   {decision.rule.text}   ({place_of(decision.rule)})")
     if shell is not None:
         lines.append(f"  shell  {'only reads' if shell.read_only else 'may change something'}")
-        lines += [f"    - {_one_line(part)}" for part in shell.parts]
+        lines += [f"    - {_part(part)}" for part in shell.parts]
+        lines += [f"    left open by the allow rules: {_one_line(text)}" for text in shell.left_open]
     lines.append("  trace")
     lines += [f"    {number}. {_step(step)}" for number, step in enumerate(decision.trace, 1)]
     return lines
@@ -35,6 +36,10 @@ def explain_lines(decision: Decision, shell: ShellVerdict | None = None) -> list
 def _step(step: Step) -> str:
     where = f"   ({place_of(step.rule)})" if step.rule is not None else ""
     return f"{step.layer}: {step.behavior}, {step.reason}{where}"
+
+
+def _part(part: ShellPart) -> str:
+    return f"{_one_line(part.text)}   ({'only reads' if part.read_only else part.reason})"
 
 
 def _one_line(text: str) -> str:
@@ -54,7 +59,7 @@ def explain_wire(decision: Decision, shell: ShellVerdict | None = None) -> dict[
     }
     if shell is not None:
         answer["read_only"] = shell.read_only
-        answer["subcommands"] = list(shell.parts)
+        answer["subcommands"] = [part._asdict() for part in shell.parts]
     return answer
 
 

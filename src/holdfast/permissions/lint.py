@@ -1,8 +1,9 @@
 """What is wrong with a set of rules: shadowed, never matching, too wide, ignored, unknown, repeated."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from holdfast.permissions.breadth import is_too_wide_command
 from holdfast.permissions.domains import DomainRule
 from holdfast.permissions.path_index import Filed, PathIndex
 from holdfast.permissions.path_rules import PathRule
@@ -11,19 +12,9 @@ from holdfast.permissions.roads import sample_path
 from holdfast.permissions.rules import Command, Named, Rule, RuleProblem, RuleSource, WholeTool, compile_rule
 from holdfast.permissions.web import host_problem
 
-__all__ = ["Finding", "is_too_wide_command", "lint"]
+__all__ = ["Finding", "lint"]
 
 FindingKind = Literal["malformed", "ignored", "unknown tool", "duplicate", "shadowed", "never matches", "too wide"]
-_RUNS_ANYTHING: Final = frozenset(
-    {
-        *("bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "eval", "exec", "source", "xargs", "env"),
-        *("python", "python2", "python3", "node", "deno", "bun", "ruby", "perl", "php", "lua", "Rscript", "java"),
-        *("osascript", "awk", "gawk", "npx", "bunx", "pnpx", "uvx", "pipx", "sudo", "doas", "su", "ssh", "watch"),
-        *("docker", "podman", "kubectl", "nsenter", "chroot", "find", "parallel", "make", "script", "expect", "time"),
-        *("timeout", "nohup", "nice", "command", "builtin", "setsid", "flock", "ionice", "stdbuf", "curl", "wget"),
-    }
-)
-"""Programs that run or fetch whatever their arguments say."""
 
 
 class Finding(NamedTuple):
@@ -142,21 +133,6 @@ def _too_wide(rule: Rule, form: object) -> str:
     if isinstance(form, PathRule) and form.anchor in ("root", "home") and form.pattern in ("", "/**", "/*", "**"):
         return "it covers a whole file system or home directory; name the directory that is needed"
     return ""
-
-
-def is_too_wide_command(content: str) -> bool:
-    """Whether a command pattern leaves open what is run: `*` alone, interpreters, wrappers and package runners."""
-    if content.strip("* :") == "":
-        return True
-    if "*" not in content:
-        return False
-    words = content.replace(":*", " *").split()
-    name = words[0].rstrip("*").rsplit("/", 1)[-1]
-    if words[0].startswith("*"):
-        return True
-    runner = name in _RUNS_ANYTHING or name.rstrip("0123456789.") in _RUNS_ANYTHING
-    fixed = len(words) > 2 and "*" not in words[1] and not words[1].startswith("-")
-    return runner and not fixed
 
 
 def _never(rule: Rule, form: object) -> str:

@@ -7,11 +7,11 @@ from holdfast.permissions.rules import Behavior, Rule
 from holdfast.permissions.web import WebTarget
 
 if TYPE_CHECKING:
-    from holdfast.permissions.bash_rules import ShellVerdict
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.facts import CallFacts, Sight
+    from holdfast.permissions.verdicts import ShellVerdict
 
-__all__ = ["Hits", "denies_read", "matching_rule", "path_hits", "whole_allow"]
+__all__ = ["Hits", "denies_read", "grant_of", "matching_rule", "path_hits", "whole_allow"]
 
 _GRANTS_READ: Final = ("Read", "Edit")
 """Whoever may edit a file may read it."""
@@ -35,7 +35,7 @@ _NO_HITS: Final = Hits()
 def path_hits(call: "CallFacts", context: "PermissionContext", sight: "Sight") -> Hits:
     """Hold every path of a call against the path rules, once."""
     book = context.book
-    if not book.paths or not (sight.reads or sight.writes):
+    if not book.paths or not (sight.reads or sight.writes or sight.covered):
         whole = book.whole("allow", _GRANTS_WRITE), book.whole("allow", _GRANTS_READ)
         if whole == (None, None):
             return _NO_HITS
@@ -93,6 +93,12 @@ def _rules_of(
             held += index.find_folded(name, cwds=anchors.held, is_dir=path.is_dir)
     granted = grants.get(path.given) if path.target in grants else None
     return held, granted or (context.book.whole("allow", granting) if granting else None)
+
+
+def grant_of(tool: str, path: PathFacts, call: "CallFacts", context: "PermissionContext") -> Rule | None:
+    """The rule that allows reading or editing one path."""
+    granting = _GRANTS_READ if tool == "Read" else _GRANTS_WRITE
+    return _rules_of(path, context, _anchors(context, call.cwd), granting)[1]
 
 
 def matching_rule(

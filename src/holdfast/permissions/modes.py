@@ -3,7 +3,7 @@
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from holdfast.permissions.paths import PathFacts, is_inside
+from holdfast.permissions.paths import NULL_DEVICE, PathFacts, is_inside
 from holdfast.permissions.protected import is_secret, protected_by
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def _all_inside(path: PathFacts, roots: tuple[str, ...]) -> bool:
 def row_of_read(path: PathFacts, context: "PermissionContext") -> Row:
     """Where a read falls in the table."""
     roots = context.roots
+    if path.target == NULL_DEVICE == path.given:
+        return "free"
     if _all_inside(path, roots.working) or _all_inside(path, (*roots.working, *roots.readable, *roots.plan_file)):
         return "free"
     return "read outside"

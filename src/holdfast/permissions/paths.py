@@ -11,12 +11,12 @@ from typing import Final, NamedTuple, Protocol
 
 from holdfast.permissions.path_rules import relative_to
 
-__all__ = ["Disk", "LiveDisk", "NoDisk", "PathFacts", "absolute_path", "is_inside", "probe_folding"]
+__all__ = ["NULL_DEVICE", "Disk", "LiveDisk", "NoDisk", "PathFacts", "absolute_path", "is_inside", "probe_folding"]
 
 MAX_PATH_BYTES: Final = 4_096
 _MAX_LINKS: Final = 40
 _KERNEL_ROOTS: Final = ("/proc", "/sys", "/dev")
-_FREE_DEVICE: Final = "/dev/null"
+NULL_DEVICE: Final = "/dev/null"
 
 
 class PathFacts(NamedTuple):
@@ -71,7 +71,7 @@ def _normal(path: str) -> str:
 
 def _refusal(names: Iterable[str]) -> str:
     for name in names:
-        if name.startswith(_KERNEL_ROOTS) and name != _FREE_DEVICE and is_inside(name, _KERNEL_ROOTS):
+        if name.startswith(_KERNEL_ROOTS) and name != NULL_DEVICE and is_inside(name, _KERNEL_ROOTS):
             return f"{name!r} belongs to the kernel (/proc, /sys, /dev); file tools do not open it"
     return ""
 

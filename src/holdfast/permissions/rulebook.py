@@ -1,8 +1,9 @@
 """All rules of a context, compiled and indexed once by behaviour and tool."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from holdfast.permissions.breadth import is_too_wide_command
 from holdfast.permissions.domains import DomainRule
 from holdfast.permissions.path_index import Filed, PathIndex
 from holdfast.permissions.path_rules import PathRule, climb
@@ -18,6 +19,9 @@ from holdfast.permissions.rules import (
     WholeTool,
     compile_rule,
 )
+
+if TYPE_CHECKING:
+    from holdfast.permissions.shell.match import RuleIndex
 
 __all__ = ["RuleBook"]
 
@@ -46,8 +50,10 @@ class RuleBook:
         "_named",
         "_parameters",
         "_servers",
+        "_shell",
         "_whole",
         "denies_reads",
+        "holds_back",
         "paths",
     )
 
@@ -63,9 +69,13 @@ class RuleBook:
         self._hosts: dict[_Key, Rule] = {}
         self._domains: dict[Behavior, list[tuple[DomainRule, Rule]]] = {}
         self._named: dict[_Key, list[tuple[Named, Rule]]] = {}
+        self._shell: dict[tuple[Behavior, str, bool], RuleIndex] = {}
+        self.holds_back = False
+        """Whether any deny or ask rule exists."""
         anchored: list[tuple[PathRule, Rule]] = []
         for rule in rules:
             self._by_tool.setdefault(rule.tool, []).append(rule)
+            self.holds_back = self.holds_back or rule.behavior != "allow"
             for form in compile_rule(rule):
                 if isinstance(form, PathRule):
                     anchored.append((form, rule))
@@ -145,6 +155,26 @@ class RuleBook:
         """The command rules of a shell tool."""
         return tuple(self._commands.get((behavior, tool), ()))
 
+    def shell_index(self, behavior: Behavior, tool: str, *, narrow: bool) -> "RuleIndex":
+        """The command rules of a shell tool, compiled; `narrow` leaves out those that allow nearly everything."""
+        key = (behavior, tool, narrow)
+        found = self._shell.get(key)
+        if found is None:
+            found = self._shell[key] = self._compiled_commands(behavior, tool, narrow=narrow)
+        return found
+
+    def _compiled_commands(self, behavior: Behavior, tool: str, *, narrow: bool) -> "RuleIndex":
+        from holdfast.permissions.shell.match import RuleIndex, compile_bash_rule  # noqa: PLC0415 - with the first command
+
+        rules = self.commands(behavior, tool)
+        if narrow:
+            rules = tuple(rule for rule in rules if not is_too_wide_command(rule.content or "*"))
+        compiled = [compile_bash_rule(rule.content or "*", origin=rule) for rule in rules]
+        whole = self.whole(behavior, (tool,))
+        if whole is not None and not narrow:
+            compiled.append(compile_bash_rule("*", origin=whole))
+        return RuleIndex(compiled, exact_words=behavior == "allow")
+
     def domain(self, behavior: Behavior, host: str) -> Rule | None:
         """A rule for this canonical host."""
         found = self._hosts.get((behavior, host))
@@ -162,10 +192,6 @@ class RuleBook:
     def judges_input(self, names: Iterable[str]) -> bool:
         """Some rule for these names looks at the call's input, not only at its name."""
         return any(rule.content not in (None, "*") for name in names for rule in self._by_tool.get(name, ()))
-
-    def has_any(self, *behaviors: Behavior) -> bool:
-        """Whether a rule of one of these behaviours exists at all."""
-        return any(rule.behavior in behaviors for found in self._by_tool.values() for rule in found)
 
 
 def _filed(

@@ -257,6 +257,8 @@ def _tool_glob(behavior: Behavior, tool: str, content: str | None) -> Form:
 def _command_forms(behavior: Behavior, tool: str, content: str) -> tuple[Form, ...]:
     if content.strip() in (":*", ":"):
         raise _RuleError(f"the prefix before ':*' is empty; write {tool} for every command")
+    if "\0" in content or "\x1f" in content:
+        raise _RuleError("the command contains a control character and can never match")
     found = _PARAMETER.fullmatch(content)
     if found is not None and found[1] in _COMMAND_PARAMETERS and (found[2] != "*" or found[1] == "command"):
         return (_parameter(behavior, tool, found[1], found[2]),)

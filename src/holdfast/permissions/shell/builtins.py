@@ -15,7 +15,9 @@ _SET_FLAGS: Final = re.compile(r"[-+][euxo]+\Z")
 _SET_OPTIONS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
 _UNARY: Final = frozenset("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n".split())
 _BINARY: Final = frozenset("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >".split())
-_SAFE_READ_NAMES: Final = frozenset("A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE DIR LINE NAME REPLY".split())
+_SAFE_READ_NAMES: Final = frozenset(
+    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE DIR LINE NAME REPLY".split()
+)
 
 
 def splitting(name: str, argv: "Sequence[Word]", texts: "Sequence[str]") -> bool:
@@ -170,7 +172,9 @@ def _jobs(args: "Sequence[Word]") -> str | None:
 
 
 def _wait(args: "Sequence[Word]") -> str | None:
-    if all(word.static and (word.text.isdecimal() or word.text in ("-n", "-f") or word.text[:1] == "%") for word in args):
+    if all(
+        word.static and (word.text.isdecimal() or word.text in ("-n", "-f") or word.text[:1] == "%") for word in args
+    ):
         return None
     return "an argument of wait is not known"
 

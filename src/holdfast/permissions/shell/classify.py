@@ -45,12 +45,16 @@ _SYSTEM: Final = frozenset(
     " systemctl service launchctl defaults shutdown reboot halt poweroff init telinit grub-install update-grub hostname"
     " setenforce apt apt-get dnf yum pacman zypper apk snap dpkg rpm".split()
 )
-_DEVICES: Final = frozenset("mkfs fdisk parted sgdisk wipefs mkswap losetup cryptsetup mdadm lvremove vgremove hdparm".split())
+_DEVICES: Final = frozenset(
+    "mkfs fdisk parted sgdisk wipefs mkswap losetup cryptsetup mdadm lvremove vgremove hdparm".split()
+)
 _KILLS: Final = frozenset("kill pkill killall killall5 xkill skill".split())
 _FETCHERS: Final = frozenset("curl wget fetch http https aria2c".split())
 _SENDERS: Final = frozenset("nc ncat netcat socat telnet ftp sftp scp rsync ssh mail sendmail mutt".split())
 _INTERPRETERS: Final = SHELLS | frozenset("python python3 node perl ruby php deno bun".split())
-_SCHEDULES: Final = frozenset("crontab at batch nohup setsid disown daemonize systemd-run screen tmux pm2 forever".split())
+_SCHEDULES: Final = frozenset(
+    "crontab at batch nohup setsid disown daemonize systemd-run screen tmux pm2 forever".split()
+)
 _SECRET_PATHS: Final = re.compile(
     r"(?:^|/)(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker/config\.json|\.netrc|\.npmrc|\.pypirc|\.git-credentials|"
     r"\.env(?:\.[A-Za-z0-9_-]+)?|id_(?:rsa|ed25519|ecdsa|dsa)|\.config/gh|\.password-store|shadow|sudoers|credentials)"
@@ -61,7 +65,9 @@ _SYSTEM_PATHS: Final = re.compile(r"/(?:etc|boot|usr|bin|sbin|lib|lib64|sys|proc
 _RC_FILES: Final = re.compile(r"(?:^|/)\.(?:bashrc|bash_profile|profile|zshrc|zprofile|zshenv|login|cshrc)$")
 _WIDE_MODE: Final = re.compile(r"0?[0-7]?[0-7][0-7][2367]$|[augo]*o?[+=][rx]*w|.*\+s|[24567][0-7]{3}$|a\+|777|666")
 _SQL: Final = re.compile(r"\b(?:drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from)\b", re.IGNORECASE)
-_UPLOADS: Final = frozenset("-T --upload-file -d --data --data-binary --data-raw --data-urlencode -F --form --json".split())
+_UPLOADS: Final = frozenset(
+    "-T --upload-file -d --data --data-binary --data-raw --data-urlencode -F --form --json".split()
+)
 _PUBLISH: Final = {
     "npm": {"publish", "unpublish", "deprecate", "owner", "access"},
     "pnpm": {"publish"},
@@ -190,7 +196,9 @@ def _git(part: "Part") -> Risk | None:
         return HISTORY
     if operation in ("clean", "restore") and any(text.startswith(("-f", "-x", "-d", "--force")) for text in args):
         return HISTORY
-    if operation in ("checkout", "switch") and any(text in ("-f", "--force", "--discard-changes", "--") for text in args):
+    if operation in ("checkout", "switch") and any(
+        text in ("-f", "--force", "--discard-changes", "--") for text in args
+    ):
         return HISTORY
     if operation in ("branch", "tag") and any(text in ("-D", "-d", "--delete", "-f", "--force") for text in args):
         return HISTORY
@@ -200,7 +208,9 @@ def _git(part: "Part") -> Risk | None:
 
 
 def _git_settings(operation: str, args: list[str]) -> Risk | None:
-    if operation == "config" or any(text in ("-c", "--exec-path") or text.startswith("--exec-path=") for text in args[:4]):
+    if operation == "config" or any(
+        text in ("-c", "--exec-path") or text.startswith("--exec-path=") for text in args[:4]
+    ):
         return HOOKS
     if operation in ("remote", "submodule") and any(text in ("add", "set-url", "foreach", "update") for text in args):
         return HOOKS
@@ -232,9 +242,13 @@ def _network(part: "Part") -> Risk | None:
     if part.name not in _FETCHERS:
         return None
     args = _arguments(part)
-    if any(text in _UPLOADS or text.startswith(("--data", "--upload", "--post-file", "-d@", "-F", "-T")) for text in args):
+    if any(
+        text in _UPLOADS or text.startswith(("--data", "--upload", "--post-file", "-d@", "-F", "-T")) for text in args
+    ):
         return EXFILTRATION
-    if any(text in ("POST", "PUT", "DELETE", "PATCH") or text[2:] in ("POST", "PUT", "DELETE", "PATCH") for text in args):
+    if any(
+        text in ("POST", "PUT", "DELETE", "PATCH") or text[2:] in ("POST", "PUT", "DELETE", "PATCH") for text in args
+    ):
         return EXFILTRATION
     return None
 

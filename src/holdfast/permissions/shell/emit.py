@@ -126,8 +126,25 @@ class Emitter(Reader):
             unknown = any(r.kind == "read" and r.target and not r.target.static for r in redirects)
             self.parts.append(
                 Part(
-                    (), "", "", "", source, tuple(redirects), (), self.cwds, self.inside, self.parent, "",
-                    refusal, reads, (), False, None, unknown, False, self.piped,
+                    (),
+                    "",
+                    "",
+                    "",
+                    source,
+                    tuple(redirects),
+                    (),
+                    self.cwds,
+                    self.inside,
+                    self.parent,
+                    "",
+                    refusal,
+                    reads,
+                    (),
+                    False,
+                    None,
+                    unknown,
+                    False,
+                    self.piped,
                 )  # fmt: skip
             )
 

@@ -32,9 +32,7 @@ class RedirectReader(Emitter):
         """Visit the statement the cursor stands on."""
         raise NotImplementedError
 
-    def file_redirect(
-        self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]
-    ) -> None:
+    def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
         cursor = self.cursor
         operator, target, end, fd = "", None, node.end_byte, ""

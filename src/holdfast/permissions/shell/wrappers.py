@@ -333,7 +333,9 @@ def _shell(argv: tuple[Word, ...]) -> Inner:
             return Inner(scripts=(argv[index].text,), refusal=refusal, hull="opaque")
         return Inner(refusal=refusal, hull="opaque", doubt="the script it runs is not known before it runs")
     stdin = index >= len(argv)
-    return Inner(refusal=refusal, hull="opaque", reads_stdin=stdin, doubt="it runs its input as a script" if stdin else "")
+    return Inner(
+        refusal=refusal, hull="opaque", reads_stdin=stdin, doubt="it runs its input as a script" if stdin else ""
+    )
 
 
 def _joined(argv: tuple[Word, ...], start: int, refusal: str, hull: str = "exact") -> Inner:
@@ -350,7 +352,9 @@ def _eval(argv: tuple[Word, ...]) -> Inner:
 def _trap(argv: tuple[Word, ...]) -> Inner:
     operands = [word for word in argv[1:] if not (word.static and word.text in ("-l", "-p", "--"))]
     if not operands or not operands[0].static:
-        return Inner(refusal="it sets what the shell runs later", doubt="" if not operands else "a trap that is not known")
+        return Inner(
+            refusal="it sets what the shell runs later", doubt="" if not operands else "a trap that is not known"
+        )
     return Inner(scripts=(operands[0].text,), refusal="it sets what the shell runs later")
 
 
