@@ -67,6 +67,6 @@ def _is_safe(call: Call) -> bool:
         assert call.tool is not None
         try:
             call.safe = bool(call.tool.is_concurrency_safe(call.args))
-        except Exception:  # noqa: BLE001 - a tool that cannot tell is not safe
+        except (Exception, SystemExit):  # noqa: BLE001 - a tool that cannot tell is not safe
             call.safe = False
     return call.safe
