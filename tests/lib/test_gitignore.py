@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.lib.gitignore import Pattern, as_bytes_text, fold_case, strip_trailing_spaces
+from holdfast.lib.gitignore import Pattern, Shape, as_bytes_text, fold_case, strip_trailing_spaces
 
 ATOMS = [
     *("a", "b", "ab", "foo", "*", "**", "?", "/", "/", "/**", "**/", "[ab]", "[!a]", "\\a", "\\*", ".", "é", "[a-c]"),
@@ -132,12 +132,13 @@ def test_attacks_on_the_matcher_end_soon(pattern: str, path: str) -> None:
 
 
 def test_the_shape_of_a_pattern_names_its_literal_parts() -> None:
-    shapes = [Pattern(text).shape() for text in ("name", "a/b/*.c", "**/dir/x", "*.pem", "foo**/bar", "[x")]
-    assert [(s.name, s.directory, s.floating_name, s.literals) for s in shapes] == [
-        ("name", (), None, ("name",)),
-        (None, ("a", "b"), None, ("a", "b", ".c")),
-        (None, (), "dir", ("dir", "x")),
-        (None, (), None, (".pem",)),
-        (None, (), None, ()),
-        (None, (), None, ()),
+    texts = ("name", "a/b/*.c", "**/dir/x*", "*.pem", "foo**/bar", "[x", "/")
+    assert [Pattern(text).shape() for text in texts] == [
+        Shape(components=("name",)),
+        Shape(("a", "b"), ("a", "b"), (), (".c",)),
+        Shape((), ("dir",), ("x",), ()),
+        Shape(tails=(".pem",)),
+        Shape(),
+        Shape(),
+        Shape(),
     ]

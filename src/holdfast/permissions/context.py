@@ -133,6 +133,15 @@ class PermissionContext:
         put(self, "_book", RuleBook(active, home=home, project_root=project_root, forms=partial(_forms, disk)))
         put(self, "_options", MappingProxyType(dict(options)))
 
+    @classmethod
+    def started_in(
+        cls, directory: str, mode: str = "default", rules: Iterable[Rule] = (), **options: Unpack[Flags]
+    ) -> "PermissionContext":
+        """A context for a session that starts in a directory: that is its project and what counts as inside."""
+        flags = Flags(working_directories=(directory,), project_root=directory, start_directory=directory)
+        flags.update(options)
+        return cls(mode, rules, **flags)
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a permission context is immutable; use with_mode or with_rules instead of {name!r}")
 
