@@ -101,8 +101,8 @@ def test_events_tell_decisions_with_their_trace_and_every_state(start_exec: Star
 
 
 def test_a_flag_denies_a_tool_and_it_disappears_from_the_pool(start_exec: StartExec) -> None:
-    run = start_exec("--disallowedTools", "Read Grep")
-    run.send(use(1, file_path="hello.txt"), use(2, "Glob", pattern="*"))
+    run = start_exec("--disallowedTools", "Glob Grep")
+    run.send(use(1, "Glob", pattern="*"), use(2, file_path="hello.txt"))
     _, lines, _ = run.finish()
     assert [line["is_error"] for line in lines] == [True, False]
 

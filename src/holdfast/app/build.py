@@ -35,7 +35,8 @@ def build_executor(
     if not os.path.isdir(cwd):
         raise UsageError(f"{options.cwd!r} is no directory; give an existing one with --cwd")
     session = SessionFacts(project_root=cwd, prompt=PromptFacts(interactive=asker is not None))
-    permissions = PermissionContext(
+    permissions = PermissionContext.started_in(
+        cwd,
         options.permission_mode,
         [*_rules("allow", options.allowed_tools), *_rules("deny", options.disallowed_tools)],
     )

@@ -85,7 +85,7 @@ async def _show(project: Path) -> None:
     tools: tuple[Tool, ...] = (check, publish)
     stage = _Stage()
     executor = build_executor(
-        Options(cwd=str(project), own_tools=tools, disallowed_tools=("Glob(*.key)",)), on_event=stage.note
+        Options(cwd=str(project), own_tools=tools, disallowed_tools=("Read(*.key)",)), on_event=stage.note
     )
     async with executor:
         _title("1. Calls start while the model is still writing, and run side by side")

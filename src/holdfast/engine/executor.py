@@ -72,9 +72,10 @@ class Executor:
         if max_concurrency < 1:
             raise UsageError(f"max_concurrency must be at least 1, got {max_concurrency!r}")
         self.pool = tools if isinstance(tools, Pool) else assemble((), own_tools=tools)
+        directory = os.fspath(cwd) if cwd is not None else os.getcwd()
         self.state = AgentState(
-            os.fspath(cwd) if cwd is not None else os.getcwd(),
-            permissions or PermissionContext(permission_mode),
+            directory,
+            permissions or PermissionContext.started_in(directory, permission_mode),
             session or SessionFacts(),
         )
         self.turn = 0

@@ -1,88 +1,240 @@
-"""The permission context: mode and rules, deeply immutable. A change makes a new one."""
+"""The permission context: mode, rules, roots and flags, deeply immutable. A change makes a new one."""
 
+import os
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from holdfast.contract import UsageError
+from holdfast.permissions.paths import Disk, LiveDisk
+from holdfast.permissions.rulebook import RuleBook
+from holdfast.permissions.rules import Behavior, Rule, RuleSource
 
-__all__ = ["MODES", "Behavior", "PermissionContext", "PermissionMode", "Rule", "RuleSource"]
+__all__ = ["MODES", "Behavior", "PermissionContext", "PermissionMode", "Roots", "Rule", "RuleSource"]
 
 PermissionMode = Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"]
-Behavior = Literal["allow", "ask", "deny"]
 MODES: tuple[PermissionMode, ...] = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
+_FOLDER_BROUGHT = frozenset({"project", "local"})
+"""Sources that come with the folder: their allow rules wait for trust, their deny and ask rules do not."""
 
 
-class RuleSource(NamedTuple):
-    """Where a rule was written."""
+class Roots(NamedTuple):
+    """Directories that decide what is inside and where patterns are anchored. All from the user's start-up."""
 
-    kind: str = "session"
-    path: str | None = None
-    line: int | None = None
+    working: tuple[str, ...] = ()
+    """The project directory and the additional ones, each also in its resolved form."""
+    readable: tuple[str, ...] = ()
+    """Read as inside: this session's spilled results, task outputs, blobs and loaded skill directories."""
+    plan_file: tuple[str, ...] = ()
+    """The plan file, given and resolved."""
 
 
-class Rule(NamedTuple):
-    """One rule: a whole tool, or with `content` some of its calls."""
+class Flags(TypedDict, total=False):
+    """The options of a context besides mode and rules."""
 
-    behavior: Behavior
-    tool: str
-    content: str | None = None
-    source: RuleSource = RuleSource()
-
-    @classmethod
-    def parse(cls, behavior: Behavior, text: str, source: RuleSource | None = None) -> "Rule":
-        """The rule in `Tool` or `Tool(content)`."""
-        tool, opening, rest = text.strip().partition("(")
-        if not tool or (opening and not rest.endswith(")")):
-            raise UsageError(f"{text!r} is no rule; write Tool or Tool(what)")
-        return cls(behavior, tool, rest[:-1] if opening else None, source or RuleSource())
-
-    def to_wire(self) -> dict[str, Any]:
-        """The rule as JSON."""
-        return {"behavior": self.behavior, "rule": self.text, "source": self.source._asdict()}
-
-    @property
-    def text(self) -> str:
-        """The rule as it is written."""
-        return self.tool if self.content is None else f"{self.tool}({self.content})"
+    working_directories: Iterable[str]
+    readable: Iterable[str]
+    plan_file: str | None
+    project_root: str | None
+    start_directory: str | None
+    home: str | None
+    trusted: bool
+    sandbox_auto_allow: bool
+    disabled_modes: Iterable[str]
+    disk: Disk
+    parent: "PermissionContext | None"
 
 
 class PermissionContext:
-    """Mode and rules, indexed by tool name once, so that thousands of rules cost nothing per call."""
+    """Mode, rules and roots, compiled and indexed once, so that thousands of rules cost microseconds per call.
 
-    __slots__ = ("_by_tool", "mode", "rules")
+    Args:
+        mode: One of `MODES`; `manual` means `default`.
+        rules: Every rule of every source. Sources never rank: deny beats ask beats allow.
+        options: `working_directories`, `readable` and `plan_file` (see `Roots`); `project_root` anchors `/x`
+            patterns of sources without an own root; `start_directory` anchors relative allow patterns, so that a
+            model cannot widen them by changing directory (deny and ask patterns hold there and in the current
+            directory); `trusted` activates allow rules that the folder brings; `sandbox_auto_allow` lets sandboxed
+            shell calls pass; `disabled_modes` are the modes that policy forbids (they act as `default`); `disk` is
+            how paths are resolved; `parent` is the context whose rights this one may not exceed.
+    """
+
+    __slots__ = (
+        "_book",
+        "_known_forms",
+        "_options",
+        "disabled_modes",
+        "disk",
+        "effective_mode",
+        "home",
+        "mode",
+        "parent",
+        "project_root",
+        "roots",
+        "rules",
+        "sandbox_auto_allow",
+        "start_directories",
+        "trusted",
+    )
 
     mode: PermissionMode
+    effective_mode: PermissionMode
+    """The mode that counts: a mode that policy forbids acts as `default`."""
     rules: tuple[Rule, ...]
-    _by_tool: Mapping[str, tuple[Rule, ...]]
+    roots: Roots
+    home: str
+    project_root: str
+    start_directories: tuple[str, ...]
+    trusted: bool
+    sandbox_auto_allow: bool
+    disabled_modes: frozenset[str]
+    disk: Disk
+    parent: "PermissionContext | None"
+    _book: RuleBook
+    _known_forms: Mapping[str, tuple[str, ...]]
+    _options: Mapping[str, Any]
 
-    def __init__(self, mode: str = "default", rules: Iterable[Rule] = ()) -> None:
+    def __init__(self, mode: str = "default", rules: Iterable[Rule] = (), **options: Unpack[Flags]) -> None:
         put = object.__setattr__
-        put(self, "mode", _known_mode(mode))
+        disk = options.get("disk", _LIVE)
+        home = options.get("home") or _user_home()
+        project_root = options.get("project_root") or ""
+        working = tuple(options.get("working_directories", ()))
+        trusted = options.get("trusted", False)
+        put(self, "disabled_modes", frozenset(options.get("disabled_modes", ())))
+        _set_mode(self, mode)
         put(self, "rules", tuple(rules))
-        index: dict[str, list[Rule]] = {}
-        for rule in self.rules:
-            index.setdefault(rule.tool, []).append(rule)
-        put(self, "_by_tool", MappingProxyType({tool: tuple(found) for tool, found in index.items()}))
+        put(self, "home", home)
+        put(self, "disk", disk)
+        put(self, "trusted", trusted)
+        put(self, "project_root", project_root)
+        put(self, "sandbox_auto_allow", options.get("sandbox_auto_allow", False))
+        put(self, "parent", options.get("parent"))
+        start = options.get("start_directory")
+        known = {path: _both_forms((path,), disk) for path in (*working, *((start,) if start else ()))}
+        put(self, "_known_forms", MappingProxyType(known))
+        put(self, "start_directories", _both_forms((start,), disk) if start else ())
+        plan_file = options.get("plan_file")
+        put(
+            self,
+            "roots",
+            Roots(
+                _both_forms(working, disk),
+                _both_forms(tuple(options.get("readable", ())), disk),
+                _both_forms((plan_file,), disk) if plan_file else (),
+            ),
+        )
+        active = tuple(
+            rule
+            for rule in self.rules
+            if trusted or rule.behavior != "allow" or rule.source.kind not in _FOLDER_BROUGHT
+        )
+        put(self, "_book", RuleBook(active, home=home, project_root=project_root, forms=partial(_forms, disk)))
+        put(self, "_options", MappingProxyType(dict(options)))
+
+    @classmethod
+    def started_in(
+        cls, directory: str, mode: str = "default", rules: Iterable[Rule] = (), **options: Unpack[Flags]
+    ) -> "PermissionContext":
+        """A context for a session that starts in a directory: that is its project and what counts as inside."""
+        flags = Flags(working_directories=(directory,), project_root=directory, start_directory=directory)
+        flags.update(options)
+        return cls(mode, rules, **flags)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a permission context is immutable; use with_mode or with_rules instead of {name!r}")
 
+    @property
+    def book(self) -> RuleBook:
+        """The compiled rules that are active here."""
+        return self._book
+
+    def forms_of(self, directory: str) -> tuple[str, ...]:
+        """A directory as given and as the disk resolves it; start-up directories were resolved then."""
+        known = self._known_forms.get(directory)
+        return known if known is not None else _both_forms((directory,), self.disk)
+
     def rules_for(self, tool: str) -> tuple[Rule, ...]:
         """The rules that name this tool."""
-        return self._by_tool.get(tool, ())
+        return self._book.rules_for(tool)
 
-    def judges_input(self, names: tuple[str, ...]) -> bool:
+    def judges_input(self, names: Iterable[str]) -> bool:
         """Some rule for these names looks at the call's input, not only at its name."""
-        return any(rule.content is not None for name in names for rule in self.rules_for(name))
+        return any(context.book.judges_input(names) for context in (self, *self.ancestors()))
+
+    def denies_whole(self, names: Iterable[str]) -> Rule | None:
+        """A rule that denies a tool as a whole, by any of its names: the model never sees that tool."""
+        return self._book.whole("deny", tuple(names))
 
     def with_mode(self, mode: str) -> "PermissionContext":
-        """The same rules in another mode."""
-        return PermissionContext(mode, self.rules)
+        """The same rules in another mode; nothing is compiled again."""
+        copy = object.__new__(PermissionContext)
+        for name in PermissionContext.__slots__:
+            object.__setattr__(copy, name, getattr(self, name))
+        _set_mode(copy, mode)
+        return copy
 
     def with_rules(self, *rules: Rule) -> "PermissionContext":
         """More rules in the same mode."""
-        return PermissionContext(self.mode, (*self.rules, *rules))
+        return PermissionContext(self.mode, (*self.rules, *rules), **self._flags())
+
+    def replacing_rules(self, rules: Iterable[Rule]) -> "PermissionContext":
+        """Other rules, everything else as it is."""
+        return PermissionContext(self.mode, rules, **self._flags())
+
+    def with_options(self, **options: Unpack[Flags]) -> "PermissionContext":
+        """The same mode and rules with other roots or flags."""
+        flags = self._flags()
+        flags.update(options)
+        return PermissionContext(self.mode, self.rules, **flags)
+
+    def child(self, mode: str | None = None, rules: Iterable[Rule] = ()) -> "PermissionContext":
+        """A context for a subagent: its own mode and more rules, never more rights than this one."""
+        flags = self._flags()
+        flags["parent"] = self
+        return PermissionContext(mode or self.mode, (*self.rules, *rules), **flags)
+
+    def ancestors(self) -> tuple["PermissionContext", ...]:
+        """Every context whose ceiling holds here, nearest first."""
+        found: list[PermissionContext] = []
+        context = self.parent
+        while context is not None:
+            found.append(context)
+            context = context.parent
+        return tuple(found)
+
+    def _flags(self) -> Flags:
+        flags = Flags()
+        flags.update(self._options)  # pyright: ignore[reportArgumentType, reportCallIssue]  # a copy of the same keys
+        return flags
+
+
+_LIVE = LiveDisk()
+
+
+def _forms(disk: Disk, path: str) -> tuple[str, ...]:
+    return _both_forms((path,), disk)
+
+
+def _both_forms(paths: tuple[str, ...], disk: Disk) -> tuple[str, ...]:
+    """Each path as given and as the disk resolves it, without repetition."""
+    found: dict[str, None] = {}
+    for path in paths:
+        absolute = os.path.normpath(path)
+        found[absolute] = None
+        found[disk.real(absolute)] = None
+    return tuple(found)
+
+
+def _set_mode(context: PermissionContext, mode: str) -> None:
+    known = _known_mode(mode)
+    object.__setattr__(context, "mode", known)
+    object.__setattr__(context, "effective_mode", "default" if known in context.disabled_modes else known)
+
+
+def _user_home() -> str:
+    return os.path.expanduser("~")
 
 
 def _known_mode(mode: str) -> PermissionMode:

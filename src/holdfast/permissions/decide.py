@@ -1,28 +1,33 @@
-"""May this call happen: a pure function of the call and the context, with its trace."""
+"""May this call happen: a pure function of the call and the context, with its trace.
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+The layers, in order: the user's gates, the classifier (in `auto`), deny rules, ask rules, the tool's own opinion,
+guards that nothing lifts, allow rules, the mode. Deny beats ask beats allow, whatever the source or the mode. The
+rights of a subagent are bounded by every context above it: the strictest verdict counts.
+"""
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from holdfast.contract import Effects, Opinion, RuleSubject
-from holdfast.permissions.context import Behavior, PermissionContext, Rule
+from holdfast.permissions.bash_rules import judge_shell
+from holdfast.permissions.classifier import Classifier, DeterministicClassifier
+from holdfast.permissions.facts import CallFacts, Sight, look
+from holdfast.permissions.matching import Hits, grant_of, matching_rule, path_hits, whole_allow
+from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
+from holdfast.permissions.rules import Behavior, Rule
+from holdfast.permissions.verdicts import ShellVerdict
+from holdfast.permissions.web import WebRefusal
+
+if TYPE_CHECKING:
+    from holdfast.contract import Opinion
+    from holdfast.permissions.context import PermissionContext
+    from holdfast.permissions.paths import PathFacts
 
 __all__ = ["CallFacts", "Decision", "HookOpinion", "Step", "decide"]
 
-
-class CallFacts(NamedTuple):
-    """A call as the permission layers see it."""
-
-    tool: str
-    names: tuple[str, ...]
-    input: Mapping[str, Any]
-    cwd: str
-    read_only: bool
-    effects: Effects
-    subject: RuleSubject
-    session_state: bool = False
-    requires_interaction: bool = False
+STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}
+_DEFAULT_CLASSIFIER: Final = DeterministicClassifier()
 
 
 class HookOpinion(NamedTuple):
@@ -38,6 +43,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     layer: str
     behavior: str
     reason: str = ""
+    rule: Rule | None = None
 
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,6 +54,8 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str
     rule: Rule | None = None
     trace: tuple[Step, ...] = ()
+    guarded: bool = False
+    """The question comes from a guard (protected path, hard link, critical removal): no saved rule can answer it."""
 
     def to_wire(self) -> dict[str, Any]:
         """The decision as JSON."""
@@ -60,69 +68,236 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
         }
 
 
+class _Part(NamedTuple):
+    """One effect of a call: where it falls in the mode table, and the allow rule that covers it."""
+
+    row: Row
+    does: str
+    rule: Rule | None = None
+    path: "PathFacts | None" = None
+
+    @property
+    def what(self) -> str:
+        """The effect in words."""
+        return self.does if self.path is None else f"{self.does} {self.path.given!r}"
+
+
+_SESSION_PART: Final = _Part("free", "a change of the session's own records")
+
+
+class _Seen(NamedTuple):
+    """What a call would touch and the path rules that speak to it."""
+
+    sight: Sight
+    hits: Hits
+    shell: ShellVerdict | None
+
+
 def decide(
-    call: CallFacts, context: PermissionContext, *, hook: HookOpinion | None = None, opinion: Opinion | None = None
-) -> Decision:
-    """The verdict for one call. Deny beats ask beats allow, whatever the source or the mode."""
-    trace: list[Step] = []
-    if hook is not None:
-        trace.append(Step("hook", hook.behavior, hook.reason))
-        if hook.behavior == "deny":
-            return _end("deny", "hook", hook.reason, trace)
-    found = _rule(call, context, "deny")
-    if found is not None:
-        return _end("deny", "deny rules", f"the rule {found.text} denies it", trace, found)
-    if opinion is not None and opinion.behavior == "deny":
-        return _end("deny", "tool", opinion.reason, trace)
-    found = _rule(call, context, "ask")
-    if found is not None:
-        return _asked("ask rules", f"the rule {found.text} asks first", context, trace, found)
-    if hook is not None and hook.behavior == "ask":
-        return _asked("hook", hook.reason, context, trace)
-    if opinion is not None and opinion.behavior == "ask":
-        return _asked("tool", opinion.reason, context, trace)
-    return _allowed(call, context, trace, hook=hook, opinion=opinion)
-
-
-def _allowed(
     call: CallFacts,
-    context: PermissionContext,
-    trace: list[Step],
+    context: "PermissionContext",
     *,
-    hook: HookOpinion | None,
-    opinion: Opinion | None,
+    hook: HookOpinion | None = None,
+    opinion: "Opinion | None" = None,
+    classifier: Classifier | None = None,
 ) -> Decision:
-    free = call.read_only or call.session_state
-    if context.mode == "plan" and not free:
-        return _end("deny", "mode", "plan mode allows nothing that writes", trace)
-    if hook is not None and hook.behavior == "allow":
-        return _end("allow", "hook", hook.reason, trace)
-    found = _rule(call, context, "allow")
-    if found is not None:
-        return _end("allow", "allow rules", f"the rule {found.text} allows it", trace, found)
-    if context.mode == "bypassPermissions":
-        return _end("allow", "mode", "bypassPermissions allows what no rule forbids", trace)
-    if free and (opinion is None or opinion.behavior != "passthrough"):
-        return _end("allow", "mode", "it changes nothing", trace)
-    return _asked("mode", f"{context.mode} mode asks before a call that may change something", context, trace)
+    """The verdict for one call, bounded by every context above this one."""
+    judge = _Judge(call, hook, opinion, classifier or _DEFAULT_CLASSIFIER)
+    decision = judge.verdict(context)
+    above = context.parent
+    while above is not None:
+        theirs = judge.verdict(above)
+        if STRICTNESS[theirs.behavior] > STRICTNESS[decision.behavior]:
+            reason = f"the agent that started this one may not: {theirs.reason}"
+            trace = (*decision.trace, Step("ceiling", theirs.behavior, reason, theirs.rule))
+            decision = Decision(theirs.behavior, "ceiling", reason, theirs.rule, trace, theirs.guarded)
+        above = above.parent
+    return decision
 
 
-def _rule(call: CallFacts, context: PermissionContext, behavior: Behavior) -> Rule | None:
-    for name in call.names:
-        for rule in context.rules_for(name):
-            if rule.behavior == behavior and rule.content is None:
-                return rule
-    return None
+class _Judge:
+    """One call and what was said about it, to be judged under one context or several."""
+
+    __slots__ = ("_call", "_classifier", "_hook", "_opinion")
+
+    def __init__(
+        self, call: CallFacts, hook: HookOpinion | None, opinion: "Opinion | None", classifier: Classifier
+    ) -> None:
+        passthrough = opinion is not None and opinion.behavior == "passthrough"
+        self._call = call._replace(passthrough=True) if passthrough else call
+        self._hook = hook
+        self._opinion = opinion
+        self._classifier = classifier
+
+    def verdict(self, context: "PermissionContext") -> Decision:
+        """The verdict under one context alone."""
+        call, hook, opinion = self._call, self._hook, self._opinion
+        trace: list[Step] = []
+        if hook is not None:
+            trace.append(Step("hook", hook.behavior, hook.reason))
+            if hook.behavior == "deny":
+                return _end("deny", "hook", hook.reason, trace)
+        shell = judge_shell(call, context) if call.subject.kind == "command" else None
+        sight = look(call, context) if shell is None else shell.sight
+        refused = _refusal(sight) if shell is None else ""
+        if refused:
+            return _end("deny", "guard", refused, trace)
+        hits = path_hits(call, context, sight)
+        denied = matching_rule("deny", call, context, sight=sight, hits=hits, shell=shell)
+        if denied is not None:
+            return _end("deny", "deny", f"the rule {denied.text} denies it", trace, denied)
+        if opinion is not None and opinion.behavior == "deny":
+            return _end("deny", "tool", opinion.reason, trace)
+        return self._undenied(context, _Seen(sight, hits, shell), trace)
+
+    def _undenied(self, context: "PermissionContext", seen: _Seen, trace: list[Step]) -> Decision:
+        call, mode = self._call, context.effective_mode
+        parts = _parts(call, context, seen)
+        if mode == "plan":
+            ceiling = next((part for part in parts if cell(part.row, "plan") == "deny"), None)
+            if ceiling is not None:
+                return _end("deny", "mode", f"plan mode changes nothing, and this is {ceiling.what}", trace)
+        asked = matching_rule("ask", call, context, sight=seen.sight, hits=seen.hits, shell=seen.shell)
+        if asked is not None:
+            return _asked("ask", f"the rule {asked.text} asks first", context, trace, asked)
+        held = self._held_back(context, seen)
+        if held is not None:
+            layer, reason = held
+            return _asked(layer, reason, context, trace, guarded=layer == "guard")
+        hook = self._hook
+        if hook is not None and hook.behavior == "allow":
+            return _end("allow", "hook", hook.reason, trace)
+        return self._by_parts(parts, context, seen, trace)
+
+    def _held_back(self, context: "PermissionContext", seen: _Seen) -> tuple[str, str] | None:
+        """What asks although no rule does, and no allow rule can answer: gates, the tool, a person, guards."""
+        call, hook, opinion, shell = self._call, self._hook, self._opinion, seen.shell
+        bypass = context.effective_mode == "bypassPermissions"
+        if hook is not None and hook.behavior == "ask":
+            return "hook", hook.reason
+        if call.requires_interaction:
+            return "tool", f"{call.tool} needs a person's answer"
+        if shell is not None and shell.critical:
+            return "guard", shell.critical
+        if shell is not None and shell.doubt:
+            return "guard", shell.doubt
+        if bypass:
+            return None
+        if opinion is not None and opinion.behavior == "ask":
+            return "tool", opinion.reason
+        if not (shell is not None and _sandboxed(call, context)):
+            reason = _guard(context, seen.sight)
+            if reason:
+                return "guard", reason
+        return None
+
+    def _by_parts(self, parts: list[_Part], context: "PermissionContext", seen: _Seen, trace: list[Step]) -> Decision:
+        """Every effect must be allowed, by a rule or by the mode; the strictest decides."""
+        call, mode = self._call, context.effective_mode
+        shell = seen.shell
+        broad = whole_allow(call, context, shell=shell)
+        if broad is not None:
+            return _end("allow", "allow", f"the rule {broad.text} allows it", trace, broad)
+        rule: Rule | None = None
+        for part in parts:
+            if part.rule is not None:
+                rule = rule or part.rule
+                continue
+            answer: Cell = cell(part.row, mode)
+            if answer == "secrets ask":
+                answer = "ask" if part.path is not None and secret_outside(part.path) else "allow"
+            if answer == "classifier":
+                risk = shell.risk if shell is not None else self._classifier.classify(call, context, seen.sight)
+                trace.append(Step("classifier", "allow" if risk.level == "low" else "ask", risk.reason))
+                if risk.level == "high":
+                    return _end("ask", "classifier", f"{risk.reason}, and auto mode asks about that", trace)
+                answer = "allow"
+            if answer == "ask":
+                return _end("ask", "mode", f"{mode} mode asks before {part.what}", trace)
+            if answer == "deny":
+                return _end("deny", "mode", f"{mode} mode asks nobody, and no rule allows {part.what}", trace)
+        if rule is not None:
+            return _end("allow", "allow", f"the rule {rule.text} allows it", trace, rule)
+        what = parts[-1].what if parts else "this"
+        return _end("allow", "mode", f"{mode} mode allows {what}", trace)
+
+
+def _refusal(sight: Sight) -> str:
+    if isinstance(sight.web, WebRefusal):
+        return sight.web.reason
+    for path in (*sight.writes, *sight.reads):
+        if path.refusal:
+            return path.refusal
+    return ""
+
+
+def _guard(context: "PermissionContext", sight: Sight) -> str:
+    for path in sight.writes:
+        reason = guard_of_write(path, context)
+        if reason:
+            return reason
+    if any(path.links > 1 for path in sight.reads) and context.book.denies_reads:
+        return "a file with several names (hard links) may be one that a deny rule forbids to read"
+    return ""
+
+
+def _sandboxed(call: CallFacts, context: "PermissionContext") -> bool:
+    return call.sandboxed and context.sandbox_auto_allow
+
+
+def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_Part]:
+    if call.session_state:
+        return [_SESSION_PART]
+    if seen.shell is not None:
+        return _shell_parts(call, context, seen.shell)
+    sight, hits = seen.sight, seen.hits
+    parts = [
+        _Part(row_of_read(path, context), "reading", rule, path) for path, rule in zip_longest(sight.reads, hits.reads)
+    ]
+    parts += [
+        _Part(row_of_write(path, context), "writing", rule, path)
+        for path, rule in zip_longest(sight.writes, hits.writes)
+    ]
+    kind = call.subject.kind
+    if kind in ("domain", "mcp") or call.passthrough or call.effects.network:
+        row, what = "network, MCP or passthrough", f"a call of {call.tool}"
+    elif not call.read_only and not (kind == "edit_path" and sight.writes):
+        row, what = "other", f"a call of {call.tool}, which may change something"
+    else:
+        return parts or [_Part("free", f"a call of {call.tool}, which changes nothing")]
+    named = matching_rule("allow", call, context, sight=sight, hits=hits, shell=None)
+    return [*parts, _Part(row, what, named)]
+
+
+def _shell_parts(call: CallFacts, context: "PermissionContext", shell: ShellVerdict) -> list[_Part]:
+    parts = [_Part("read outside", "reading", grant_of("Read", path, call, context), path) for path in shell.unlisted]
+    if shell.read_only:
+        return parts or [_Part("free", "a command that only reads", shell.allowed)]
+    if _sandboxed(call, context):
+        return [_Part("sandboxed shell", "a command in the sandbox")]
+    if shell.file_command:
+        parts.append(_Part("file command inside", "a file command inside the working directories", shell.allowed))
+    else:
+        parts.append(_Part("shell", "a command that may change something", shell.allowed))
+    return parts
 
 
 def _asked(
-    layer: str, reason: str, context: PermissionContext, trace: list[Step], rule: Rule | None = None
+    layer: str,
+    reason: str,
+    context: "PermissionContext",
+    trace: list[Step],
+    rule: Rule | None = None,
+    *,
+    guarded: bool = False,
 ) -> Decision:
-    if context.mode == "dontAsk":
+    if context.effective_mode == "dontAsk":
         return _end("deny", layer, f"{reason}, and in dontAsk mode nobody is asked", trace, rule)
-    return _end("ask", layer, reason, trace, rule)
+    return _end("ask", layer, reason, trace, rule, guarded=guarded)
 
 
-def _end(behavior: Behavior, layer: str, reason: str, trace: list[Step], rule: Rule | None = None) -> Decision:
-    trace.append(Step(layer, behavior, reason))
-    return Decision(behavior, layer, reason, rule, tuple(trace))
+def _end(
+    behavior: Behavior, layer: str, reason: str, trace: list[Step], rule: Rule | None = None, *, guarded: bool = False
+) -> Decision:
+    trace.append(Step(layer, behavior, reason, rule))
+    return Decision(behavior, layer, reason, rule, tuple(trace), guarded)

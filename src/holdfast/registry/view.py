@@ -69,11 +69,7 @@ def tools_for(tools: Iterable[Tool], context: PermissionContext, options: ViewOp
 
 def is_denied_whole(tool: Tool, context: PermissionContext) -> bool:
     """A blanket deny on any of its names: the model never sees the tool."""
-    return any(
-        rule.behavior == "deny" and rule.content in (None, "*")
-        for name in tool.names
-        for rule in context.rules_for(name)
-    )
+    return context.denies_whole(tool.names) is not None
 
 
 def for_subagent(tools: Iterable[Tool], kind: AgentKind) -> list[Tool]:

@@ -1,0 +1,200 @@
+"""Shell calls: what the analysis of the command says, in the terms of the decision.
+
+Every file a command names goes through the path rules like any other read or write; what the text does not tell is
+never taken for harmless where a deny rule could be meant.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.classifier import Risk
+from holdfast.permissions.facts import CallFacts, Sight
+from holdfast.permissions.matching import grant_of
+from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
+from holdfast.permissions.paths import PathFacts, is_inside
+from holdfast.permissions.powershell import judge_powershell
+from holdfast.permissions.shell_words import dynamic_words
+from holdfast.permissions.verdicts import ShellPart, ShellVerdict
+
+if TYPE_CHECKING:
+    from holdfast.permissions.context import PermissionContext
+    from holdfast.permissions.rules import Rule
+    from holdfast.permissions.shell.analysis import Analysis
+    from holdfast.permissions.shell.match import RuleIndex
+    from holdfast.permissions.shell.parts import Cwds, Part, Redirect
+
+__all__ = ["ShellPart", "ShellVerdict", "judge_shell"]
+
+_FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
+
+
+def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
+    """Analyse the command of a call and hold it against the rules."""
+    if call.tool == "PowerShell":
+        return judge_powershell(call, context)
+    # The analysis brings a parser and its tables: nothing of it is loaded before the first command.
+    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415
+    from holdfast.permissions.shell.critical import critical_removal  # noqa: PLC0415
+
+    analysis = analyse(call.subject.value, cwd=call.cwd)
+    seen = _Seen(call, context, analysis)
+    denied, asked, doubt = seen.held()
+    allowed, left_open = seen.granted()
+    return ShellVerdict(
+        read_only=analysis.read_only,
+        denied=denied,
+        asked=asked,
+        allowed=allowed,
+        critical=critical_removal(analysis, cwd=call.cwd) or "",
+        doubt=doubt,
+        file_command=seen.is_file_command(),
+        risk=seen.risk(),
+        sight=seen.sight,
+        unlisted=seen.unlisted_reads(),
+        parts=tuple(ShellPart(part.text, part.refusal is None, part.refusal or "") for part in analysis.parts),
+        left_open=left_open,
+    )
+
+
+class _Seen:
+    """One command under one context."""
+
+    def __init__(self, call: CallFacts, context: "PermissionContext", analysis: "Analysis") -> None:
+        self._call = call
+        self._context = context
+        self._analysis = analysis
+        self._allow: RuleIndex = context.book.shell_index("allow", "Bash", narrow=context.effective_mode == "auto")
+        reads = dict.fromkeys(path for part in analysis.parts for path in self._reads_of(part))
+        reads.update(dict.fromkeys(self._redirected("read")))
+        writes = dict.fromkeys(path for part in analysis.parts for path in self._placed(part.writes, part.cwds))
+        writes.update(dict.fromkeys(self._redirected("write")))
+        self.sight = Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()))
+
+    def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
+        disk, cwd, home = self._context.disk, self._call.cwd, self._context.home
+        return tuple([disk.look(path, cwd, home=home) for path in paths])
+
+    def _placed(self, paths: Iterable[str], cwds: "Cwds") -> Iterator[str]:
+        """Paths as seen from every directory the command may run in; an unknown one counts as the current."""
+        for path in paths:
+            for directory in cwds or ("",):
+                yield path if path.startswith("/") or not directory else f"{directory}/{path}"
+
+    def _reads_of(self, part: "Part") -> Iterator[str]:
+        yield from self._placed(part.reads, part.cwds)
+        if part.reads_unknown:
+            yield from self._placed((place for told in dynamic_words(part) for place in told.directories), part.cwds)
+
+    def _samples(self) -> Iterator[str]:
+        for part in self._analysis.parts:
+            if part.reads_unknown:
+                yield from self._placed((name for told in dynamic_words(part) for name in told.samples), part.cwds)
+
+    def _redirected(self, kind: str) -> Iterator[str]:
+        for redirect in self._analysis.redirects:
+            if redirect.kind == kind and redirect.target is not None and not redirect.harmless_write:
+                yield from self._placed((redirect.target.text,), redirect.cwds)
+
+    def held(self) -> "tuple[Rule | None, Rule | None, str]":
+        """The deny and the ask rule for some part, and why a rule might be meant that cannot be seen."""
+        from holdfast.permissions.shell.match import ask_matches, deny_matches, possible_match  # noqa: PLC0415
+
+        book, analysis = self._context.book, self._analysis
+        deny, ask = (book.shell_index(behavior, "Bash", narrow=False) for behavior in ("deny", "ask"))
+        denied, asked = deny_matches(deny, analysis), ask_matches(ask, analysis)
+        doubt = ""
+        if analysis.doubt and (deny.rules or ask.rules):
+            doubt = f"{analysis.doubt}, so a deny or ask rule may be meant"
+        possible = None if analysis.read_only else possible_match(deny, analysis) or possible_match(ask, analysis)
+        if possible is not None:
+            doubt = doubt or f"{possible.text!r} may become what the rule Bash({possible.rule.content}) is about"
+        if self._analysis.reads_unknown and book.denies_reads and self._unknown_words():
+            doubt = doubt or "it reads files the text does not tell, and deny rules forbid some"
+        return _rule(denied), _rule(asked), doubt
+
+    def _unknown_words(self) -> bool:
+        """Whether some file name is wholly unknown, not only a pattern below a known directory."""
+        for part in self._analysis.parts:
+            if part.cwds is None or part.more or (part.reads_unknown and len(part.argv) == 1):
+                return True
+            if part.reads_unknown and any(told.unknown for told in dynamic_words(part)):
+                return True
+        return False
+
+    def granted(self) -> "tuple[Rule | None, tuple[str, ...]]":
+        """The rule that covers the whole command, or what the rules leave open."""
+        from holdfast.permissions.shell.match import allowed  # noqa: PLC0415
+
+        if self._analysis.read_only or not self._allow.rules:
+            covered = self._allow.find(self._analysis.parts[0].exact) if len(self._analysis.parts) == 1 else None
+            return (None if covered is None else _origin(covered.origin)), ()
+        coverage = allowed(
+            self._allow,
+            self._analysis,
+            edit_allowed=self._edit_allowed,
+            inside=self._inside,
+            guarded=self._context.book.holds_back,
+        )
+        if not coverage.allowed:
+            return None, coverage.open
+        return (_origin(coverage.rules[0].origin) if coverage.rules else None), ()
+
+    def _edit_allowed(self, redirect: "Redirect") -> bool:
+        if redirect.target is None or redirect.cwds is None:
+            return False
+        paths = self._looked(self._placed((redirect.target.text,), redirect.cwds))
+        return all(
+            grant_of("Edit", path, self._call, self._context) is not None and not guard_of_write(path, self._context)
+            for path in paths
+        )
+
+    def _inside(self, directory: str) -> bool:
+        (found,) = self._looked((directory or ".",))
+        return is_inside(found.target, self._context.roots.working)
+
+    def is_file_command(self) -> bool:
+        """Whether it only makes, touches, moves or copies plain files inside the working directories."""
+        analysis = self._analysis
+        if analysis.doubt or analysis.assigned or not self.sight.writes or analysis.redirect_writes:
+            return False
+        for part in analysis.parts:
+            if part.cwds is None or (part.refusal is not None and not _is_plain_file_command(part)):
+                return False
+        if any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
+            return False
+        return all(row_of_read(path, self._context) == "free" for path in self.sight.reads)
+
+    def unlisted_reads(self) -> tuple[PathFacts, ...]:
+        """Reads outside by parts that no allow rule names: the path layer's question."""
+        found: dict[str, None] = {}
+        for part in self._analysis.parts:
+            if part.refusal is None and part.argv and self._allow.find(part.exact) is None:
+                found.update(dict.fromkeys(self._reads_of(part)))
+        found.update(dict.fromkeys(self._redirected("read")))
+        return tuple(path for path in self._looked(found) if row_of_read(path, self._context) != "free")
+
+    def risk(self) -> Risk:
+        """The word of our own classifier."""
+        from holdfast.permissions.shell.classify import high_risk  # noqa: PLC0415
+
+        reason = high_risk(self._analysis, cwd=self._call.cwd)
+        if reason is None and any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
+            reason = "it writes outside the working directories or to a protected path"
+        return Risk("low", "nothing about the command is high risk") if reason is None else Risk("high", reason)
+
+
+def _is_plain_file_command(part: "Part") -> bool:
+    plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
+    return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
+
+
+def _rule(hit: object) -> "Rule | None":
+    origin = getattr(getattr(hit, "rule", None), "origin", None)
+    return None if origin is None else _origin(origin)
+
+
+def _origin(origin: object) -> "Rule":
+    from holdfast.permissions.rules import Rule  # noqa: PLC0415 - the class, only to be sure
+
+    assert isinstance(origin, Rule)
+    return origin

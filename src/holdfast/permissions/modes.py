@@ -1,0 +1,106 @@
+"""The mode table: what each mode answers to each kind of effect when no rule speaks."""
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from holdfast.permissions.paths import NULL_DEVICE, PathFacts, is_inside
+from holdfast.permissions.protected import is_secret, protected_by
+
+if TYPE_CHECKING:
+    from holdfast.permissions.context import PermissionContext, PermissionMode
+
+__all__ = ["TABLE", "Cell", "Row", "cell", "guard_of_write", "row_of_read", "row_of_write"]
+
+Row = Literal[
+    "free",
+    "read outside",
+    "edit inside",
+    "edit of the plan file",
+    "edit outside or protected",
+    "file command inside",
+    "shell",
+    "sandboxed shell",
+    "network, MCP or passthrough",
+    "other",
+]
+Cell = Literal["allow", "ask", "deny", "classifier", "secrets ask"]
+_MODES: Final = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
+
+
+def _row(*cells: Cell) -> MappingProxyType[str, Cell]:
+    return MappingProxyType(dict(zip(_MODES, cells, strict=True)))
+
+
+TABLE: Final[MappingProxyType[Row, MappingProxyType[str, Cell]]] = MappingProxyType(
+    {
+        # default, plan, acceptEdits, auto, dontAsk, bypassPermissions
+        "free": _row("allow", "allow", "allow", "allow", "allow", "allow"),
+        "read outside": _row("ask", "ask", "ask", "secrets ask", "deny", "allow"),
+        "edit inside": _row("ask", "deny", "allow", "allow", "deny", "allow"),
+        "edit of the plan file": _row("ask", "allow", "allow", "allow", "deny", "allow"),
+        "edit outside or protected": _row("ask", "deny", "ask", "ask", "deny", "allow"),
+        "file command inside": _row("ask", "deny", "allow", "classifier", "deny", "allow"),
+        "shell": _row("ask", "deny", "ask", "classifier", "deny", "allow"),
+        "sandboxed shell": _row("allow", "deny", "allow", "allow", "allow", "allow"),
+        "network, MCP or passthrough": _row("ask", "ask", "ask", "classifier", "deny", "allow"),
+        "other": _row("ask", "deny", "ask", "classifier", "deny", "allow"),
+    }
+)
+"""`free` is: reads inside the working directories, read-only shell, session-state tools."""
+
+
+class Guard(NamedTuple):
+    """A reason to look at a write that no rule can take away."""
+
+    reason: str
+
+
+def cell(row: Row, mode: "PermissionMode") -> Cell:
+    """The table's answer."""
+    return TABLE[row][mode]
+
+
+def _all_inside(path: PathFacts, roots: tuple[str, ...]) -> bool:
+    """Both the name as given and the target: a link out of the directory, or into it, is not inside."""
+    return is_inside(path.target, roots) and (path.given == path.target or is_inside(path.given, roots))
+
+
+def row_of_read(path: PathFacts, context: "PermissionContext") -> Row:
+    """Where a read falls in the table."""
+    roots = context.roots
+    if path.target == NULL_DEVICE == path.given:
+        return "free"
+    if _all_inside(path, roots.working) or _all_inside(path, (*roots.working, *roots.readable, *roots.plan_file)):
+        return "free"
+    return "read outside"
+
+
+def row_of_write(path: PathFacts, context: "PermissionContext") -> Row:
+    """Where a write falls in the table."""
+    if is_plan_file(path, context):
+        return "edit of the plan file"
+    if _all_inside(path, context.roots.working) and protected_by(path.names) is None:
+        return "edit inside"
+    return "edit outside or protected"
+
+
+def is_plan_file(path: PathFacts, context: "PermissionContext") -> bool:
+    """Whether this is the session's plan file, not a link to something else."""
+    return path.target in context.roots.plan_file and path.given in context.roots.plan_file
+
+
+def guard_of_write(path: PathFacts, context: "PermissionContext") -> str:
+    """Why a write needs a look whatever the allow rules and hooks say; empty when it does not."""
+    if is_plan_file(path, context):
+        return ""
+    entry = protected_by(path.names)
+    if entry is not None:
+        return f"{path.given!r} is protected ({entry} governs tools or the agent itself)"
+    if path.links > 1:
+        return f"{path.given!r} has {path.links} names (hard links), so writing it may change another file"
+    return ""
+
+
+def secret_outside(path: PathFacts) -> bool:
+    """Whether a read outside the working directories looks like one of credentials."""
+    return is_secret(path.names)

@@ -1,0 +1,218 @@
+"""Find the path rules that cover a path among thousands, by what every matching path must contain.
+
+A pattern is filed under its literal leading directory, under a component it asks for, or under how such a component
+starts or ends. One pass over the path collects the few candidates; only those are matched.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+
+from holdfast.lib.gitignore import Pattern, Shape, as_bytes_text, fold_case
+from holdfast.permissions.path_rules import climb, pattern_of, relative_to
+
+__all__ = ["Filed", "PathIndex"]
+
+_T = TypeVar("_T")
+_MAX_ANSWERS: Final = 2_048
+_CROWDED: Final = 4
+"""A place with this many patterns is left for an emptier one."""
+
+
+class Filed(NamedTuple, Generic[_T]):
+    """One pattern to be indexed."""
+
+    pattern: str
+    """Gitignore pattern below the root; empty: the root and all it holds."""
+    root: str | None
+    """The directory that anchors it; none: the working directory of the call."""
+    value: _T
+    up: int = 0
+    """How many directories above the working directory it is anchored."""
+    grants: bool = False
+    """An allow rule: needs certainty where the others need only the possibility."""
+
+
+class _Entry(NamedTuple, Generic[_T]):
+    pattern: Pattern | None
+    root: str | None
+    value: _T
+    up: int
+    grants: bool
+
+
+_Drawer: TypeAlias = dict[str, list[_Entry[_T]]]
+
+
+class _Node(Generic[_T]):
+    """A directory in the tree of literal leading directories."""
+
+    __slots__ = ("below", "entries")
+
+    def __init__(self) -> None:
+        self.below: dict[str, _Node[_T]] = {}
+        self.entries: list[_Entry[_T]] = []
+
+    def at(self, names: Iterable[str]) -> "_Node[_T]":
+        """The node of a directory, made where it is missing."""
+        node = self
+        for name in names:
+            node = node.below.setdefault(name, _Node())
+        return node
+
+    def along(self, names: Sequence[str], start: int, found: list[_Entry[_T]]) -> None:
+        """Collect the entries of every directory on the way down."""
+        node: _Node[_T] | None = self
+        for name in names[start:] if start else names:
+            node = node.below.get(name)
+            if node is None:
+                return
+            if node.entries:
+                found += node.entries
+
+
+class _View(NamedTuple):
+    """One path, prepared for all candidates."""
+
+    path: str
+    text: str
+    """The path as byte text."""
+    names: Sequence[str]
+    cwds: Sequence[str]
+    grant_cwds: Sequence[str]
+    is_dir: bool | None
+
+
+class PathIndex(Generic[_T]):
+    """Patterns with values; `find` gives the values of all patterns that cover a path."""
+
+    __slots__ = ("_absolute", "_always", "_answers", "_component", "_filed", "_folded", "_heads", "_relative", "_tails")
+
+    def __init__(self, filed: Iterable[Filed[_T]]) -> None:
+        self._filed = tuple(filed)
+        self._folded: PathIndex[_T] | None = None
+        self._answers: dict[tuple[object, ...], tuple[_T, ...]] = {}
+        self._absolute: _Node[_T] = _Node()
+        self._relative: _Node[_T] = _Node()
+        self._component: _Drawer[_T] = {}
+        self._heads: dict[int, _Drawer[_T]] = {}
+        self._tails: dict[int, _Drawer[_T]] = {}
+        self._always: list[_Entry[_T]] = []
+        for item in self._filed:
+            self._file(item)
+
+    def _file(self, item: Filed[_T]) -> None:
+        root = None if item.root is None else as_bytes_text(item.root)
+        pattern = pattern_of(item.pattern) if item.pattern else None
+        entry = _Entry(pattern, root, item.value, item.up, item.grants)
+        places = self._places(pattern.shape(), root, item.up) if pattern is not None else []
+        if not places:
+            self._always.append(entry)
+            return
+        # The emptiest place: there the pattern is tried for the fewest paths.
+        min(places, key=len).append(entry)
+
+    def _places(self, shape: Shape, root: str | None, up: int) -> list[list[_Entry[_T]]]:
+        """Every place where a pattern may be filed; each is looked at for all paths that the pattern matches."""
+        places: list[list[_Entry[_T]]] = []
+        if shape.directory and root is not None:
+            places.append(self._absolute.at([*(root.split("/")[1:] if root != "/" else ()), *shape.directory]).entries)
+        elif shape.directory and not up:
+            places.append(self._relative.at(shape.directory).entries)
+        if places and len(places[0]) < _CROWDED:
+            return places
+        places += [self._component.setdefault(name, []) for name in shape.components]
+        for drawers, texts, end in ((self._tails, shape.tails, -1), (self._heads, shape.heads, 1)):
+            if not places or min(map(len, places)) >= _CROWDED:
+                for text in texts:
+                    size = _key_size(text)
+                    key = text[-size:] if end < 0 else text[:size]
+                    places.append(drawers.setdefault(size, {}).setdefault(key, []))
+        return places
+
+    def __bool__(self) -> bool:
+        return bool(self._filed)
+
+    def find(
+        self, path: str, *, cwds: tuple[str, ...], grant_cwds: tuple[str, ...], is_dir: bool | None
+    ) -> tuple[_T, ...]:
+        """The values of every pattern that covers the absolute `path`.
+
+        Args:
+            path: Absolute and normalised.
+            cwds: Where relative patterns are anchored.
+            grant_cwds: The same for patterns that grant.
+            is_dir: None when it is not known; then only patterns that do not grant take it for a directory.
+        """
+        if not self._filed:
+            return ()
+        key = (path, cwds, grant_cwds, is_dir)
+        known = self._answers.get(key)
+        if known is None:
+            text = as_bytes_text(path)
+            view = _View(path, text, text.split("/")[1:], cwds, grant_cwds, is_dir)
+            known = tuple([entry.value for entry in self._candidates(view) if _covers(entry, view)])
+            if len(self._answers) >= _MAX_ANSWERS:
+                self._answers.clear()
+            self._answers[key] = known
+        return known
+
+    def find_folded(self, path: str, *, cwds: tuple[str, ...], is_dir: bool | None) -> tuple[_T, ...]:
+        """As `find` for a disk on which case does not count; patterns that grant are left out."""
+        if self._folded is None:
+            self._folded = PathIndex(
+                Filed(_fold_pattern(item.pattern), item.root and fold_case(item.root), item.value, item.up)
+                for item in self._filed
+                if not item.grants
+            )
+        folded_cwds = tuple([fold_case(cwd) for cwd in cwds])
+        return self._folded.find(fold_case(path), cwds=folded_cwds, grant_cwds=(), is_dir=is_dir)
+
+    def _candidates(self, view: _View) -> list[_Entry[_T]]:
+        names = view.names
+        found = list(self._always)
+        self._absolute.along(names, 0, found)
+        if self._relative.below:
+            for cwd in view.cwds if view.cwds == view.grant_cwds else {*view.cwds, *view.grant_cwds}:
+                if relative_to(cwd, view.path):
+                    self._relative.along(names, 0 if cwd == "/" else cwd.count("/"), found)
+        _draw(self._component, names, found)
+        for size, drawer in self._tails.items():
+            _draw(drawer, [name[-size:] for name in names], found)
+        for size, drawer in self._heads.items():
+            _draw(drawer, [name[:size] for name in names], found)
+        return found
+
+
+def _draw(drawer: _Drawer[_T], keys: Sequence[str], found: list[_Entry[_T]]) -> None:
+    if not drawer.keys().isdisjoint(keys):
+        for key in keys:
+            found += drawer.get(key, ())
+
+
+def _key_size(text: str) -> int:
+    """Few different sizes, so that a path is cut into few keys."""
+    return next(size for size in (16, 8, 4, 2, 1) if len(text) >= size)
+
+
+def _covers(entry: _Entry[_T], view: _View) -> bool:
+    if entry.root is not None:
+        return _covers_below(entry, entry.root, view)
+    cwds = view.grant_cwds if entry.grants else view.cwds
+    return any(_covers_below(entry, as_bytes_text(climb(cwd, entry.up)), view) for cwd in cwds)
+
+
+def _covers_below(entry: _Entry[_T], root: str, view: _View) -> bool:
+    below = relative_to(root, view.text)
+    if below is None:
+        return False
+    if entry.pattern is None:
+        return True
+    if not below:
+        return False
+    is_dir = view.is_dir is True if entry.grants else view.is_dir is not False
+    depth = 0 if root == "/" else root.count("/")
+    return entry.pattern.matches_names(view.names[depth:], is_dir=is_dir)
+
+
+def _fold_pattern(pattern: str) -> str:
+    return fold_case(pattern).replace("[:upper:]", "[:alpha:]")

@@ -1,0 +1,140 @@
+"""Path rules: the four anchors of a pattern.
+
+`//p` starts at the file-system root, `~/p` at home, `/p` at the root of the rule's source, `./p` and `p` at the
+working directory; a `p` without a slash holds at any depth below it.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
+
+from holdfast.lib.gitignore import Pattern, strip_trailing_spaces
+
+__all__ = ["Anchor", "PathRule", "climb", "compile_path_rule", "pattern_of", "relative_to"]
+
+Anchor = Literal["root", "home", "source", "cwd"]
+_MAX_PATTERN_CHARS: Final = 4_096
+
+
+class PathRule(NamedTuple):
+    """A compiled path pattern and where it is anchored."""
+
+    anchor: Anchor
+    pattern: str
+    """The gitignore pattern below the anchor; empty: the anchor itself and all it holds."""
+    up: int = 0
+    """How many directories above the anchor the pattern starts: leading `..` of deny and ask rules."""
+
+
+@lru_cache(maxsize=65_536)
+def pattern_of(text: str) -> Pattern:
+    """The compiled pattern; each text is compiled once."""
+    return Pattern(text)
+
+
+def compile_path_rule(content: str, *, widened: bool) -> PathRule | str:
+    """Read the content of a Read or Edit rule; the answer is a text when it cannot be used.
+
+    Args:
+        content: The text between the brackets.
+        widened: For deny and ask rules, where a doubtful pattern covers more: `d/**` holds at any depth, `$HOME`
+            means home, `..` and repeated slashes are resolved.
+    """
+    if len(content) > _MAX_PATTERN_CHARS:
+        return f"the pattern has {len(content)} characters, more than any path; shorten it"
+    if "\0" in content:
+        return "the pattern contains a NUL character, which no path has"
+    text = strip_trailing_spaces(content)
+    if text.startswith("!"):
+        return "a rule cannot be negated; write an allow or a deny rule for the exception (or \\! for a literal '!')"
+    if widened:
+        text = _home_variable(text)
+    elif text.startswith(("$HOME", "${HOME}")):
+        return "variables are not expanded in allow rules; write ~/ for your home directory"
+    anchor, rest = _anchored(text)
+    if text.startswith("~") and anchor != "home":
+        return "only ~/ (your own home directory) is known; write the path of another home with //"
+    up = 0
+    if widened:
+        rest, up = _widen(rest, anchor=anchor)
+    if rest and pattern_of(rest).never:
+        return f"the pattern can never match a path: {_why_never(rest)}"
+    return PathRule(anchor, rest, up)
+
+
+def _anchored(text: str) -> tuple[Anchor, str]:
+    if text.startswith("//"):
+        rest = text.lstrip("/")
+        return "root", f"/{rest}" if rest else ""
+    if text == "~" or text.startswith("~/"):
+        rest = text[1:].strip("/") and text[1:]
+        return "home", rest
+    if text.startswith("/"):
+        return "source", text if text != "/" else ""
+    if text in (".", "./"):
+        return "cwd", ""
+    if text.startswith("./"):
+        return "cwd", "/" + text[2:].lstrip("/")
+    return "cwd", text
+
+
+def _home_variable(text: str) -> str:
+    for variable in ("$HOME", "${HOME}"):
+        if text == variable or text.startswith(variable + "/"):
+            return "~" + text[len(variable) :]
+    return text
+
+
+def _widen(pattern: str, *, anchor: Anchor) -> tuple[str, int]:
+    """The pattern of a deny or ask rule with every doubtful part read in the wider way, and how far it climbs."""
+    if "//" in pattern or "/./" in pattern or pattern.startswith("./") or ".." in pattern:
+        head = "/" if pattern.startswith("/") else ""
+        tail = "/" if pattern.endswith("/") else ""
+        parts = [part for part in pattern.split("/") if part not in ("", ".")]
+        if ".." in parts:
+            kept, up = _without_parents(parts)
+            return (f"/{'/'.join(kept)}{tail}" if kept else ""), up
+        pattern = head + "/".join(parts) + tail if parts else ""
+    if anchor == "cwd" and pattern.endswith("/**") and "/" not in pattern.removesuffix("/**"):
+        pattern = "**/" + pattern
+    return pattern, 0
+
+
+def _without_parents(parts: Sequence[str]) -> tuple[list[str], int]:
+    """`a/../b` is `b`; what is left of `..` climbs above the anchor."""
+    kept: list[str] = []
+    up = 0
+    for part in parts:
+        if part != "..":
+            kept.append(part)
+        elif not kept:
+            up += 1
+        elif kept[-1] != "**":
+            kept.pop()
+    return kept, up
+
+
+def _why_never(pattern: str) -> str:
+    if "//" in pattern:
+        return "it contains an empty name ('//')"
+    if pattern.endswith("\\"):
+        return "it ends in a single backslash"
+    return "a bracket expression is not closed or not known"
+
+
+def relative_to(root: str, path: str) -> str | None:
+    """The part of `path` below `root`, by whole components; empty for the root itself, none when outside."""
+    if path == root:
+        return ""
+    if root == "/":
+        return path[1:]
+    if path.startswith(root) and path[len(root)] == "/":
+        return path[len(root) + 1 :]
+    return None
+
+
+def climb(directory: str, up: int) -> str:
+    """The directory `up` levels above; the root is its own parent."""
+    for _ in range(min(up, directory.count("/"))):
+        directory = directory.rpartition("/")[0] or "/"
+    return directory

@@ -1,0 +1,236 @@
+"""All rules of a context, compiled and indexed once by behaviour and tool."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.permissions.breadth import is_too_wide_command
+from holdfast.permissions.domains import DomainRule
+from holdfast.permissions.path_index import Filed, PathIndex
+from holdfast.permissions.path_rules import PathRule, climb
+from holdfast.permissions.rules import (
+    Behavior,
+    Command,
+    Form,
+    Named,
+    Parameter,
+    Rule,
+    Server,
+    ToolGlob,
+    WholeTool,
+    compile_rule,
+)
+
+if TYPE_CHECKING:
+    from holdfast.permissions.shell.match import RuleIndex
+
+__all__ = ["RuleBook"]
+
+_Key = tuple[Behavior, str]
+_MCP: Final = "mcp__"
+_TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})
+_FALSE: Final = frozenset({"false", "f", "no", "n", "off", "0"})
+
+
+class RuleBook:
+    """Finds the rule that matches a call, for each behaviour apart. Order and source of rules never matter.
+
+    Args:
+        rules: Every active rule.
+        home: Anchor of `~/` patterns.
+        project_root: Anchor of `/` patterns whose source has no root of its own.
+        forms: Gives a directory as written and as the disk resolves it.
+    """
+
+    __slots__ = (
+        "_by_tool",
+        "_commands",
+        "_domains",
+        "_globs",
+        "_hosts",
+        "_named",
+        "_parameters",
+        "_servers",
+        "_shell",
+        "_whole",
+        "denies_reads",
+        "holds_back",
+        "paths",
+    )
+
+    def __init__(
+        self, rules: Iterable[Rule], *, home: str, project_root: str, forms: Callable[[str], tuple[str, ...]]
+    ) -> None:
+        self._by_tool: dict[str, list[Rule]] = {}
+        self._whole: dict[Behavior, dict[str, Rule]] = {}
+        self._servers: dict[_Key, Rule] = {}
+        self._globs: dict[Behavior, list[tuple[ToolGlob, Rule]]] = {}
+        self._parameters: dict[_Key, list[tuple[Parameter, Rule]]] = {}
+        self._commands: dict[_Key, list[Rule]] = {}
+        self._hosts: dict[_Key, Rule] = {}
+        self._domains: dict[Behavior, list[tuple[DomainRule, Rule]]] = {}
+        self._named: dict[_Key, list[tuple[Named, Rule]]] = {}
+        self._shell: dict[tuple[Behavior, str, bool], RuleIndex] = {}
+        self.holds_back = False
+        """Whether any deny or ask rule exists."""
+        anchored: list[tuple[PathRule, Rule]] = []
+        for rule in rules:
+            self._by_tool.setdefault(rule.tool, []).append(rule)
+            self.holds_back = self.holds_back or rule.behavior != "allow"
+            for form in compile_rule(rule):
+                if isinstance(form, PathRule):
+                    anchored.append((form, rule))
+                else:
+                    self._add(form, rule)
+        anchors = {"root": ("/",), "home": forms(home), "source": forms(project_root) if project_root else ()}
+        self.paths: PathIndex[Rule] = PathIndex(_filed(anchored, anchors, forms))
+        """The path rules of Read and Edit, of every behaviour."""
+        self.denies_reads = any(rule.behavior == "deny" and rule.tool == "Read" for _, rule in anchored)
+
+    def _add(self, form: Form, rule: Rule) -> None:
+        behavior: Behavior = rule.behavior
+        key: _Key = (behavior, rule.tool)
+        match form:
+            case WholeTool():
+                self._whole.setdefault(behavior, {}).setdefault(rule.tool, rule)
+            case Server(name):
+                self._servers.setdefault((behavior, name), rule)
+            case ToolGlob():
+                self._globs.setdefault(behavior, []).append((form, rule))
+            case Parameter():
+                self._parameters.setdefault(key, []).append((form, rule))
+            case Command():
+                self._commands.setdefault(key, []).append(rule)
+            case DomainRule(host, "exact"):
+                self._hosts.setdefault((behavior, host), rule)
+            case DomainRule():
+                self._domains.setdefault(behavior, []).append((form, rule))
+            case Named():
+                self._named.setdefault(key, []).append((form, rule))
+            case PathRule():
+                raise AssertionError
+
+    def rules_for(self, tool: str) -> tuple[Rule, ...]:
+        """The rules that name this tool."""
+        return tuple(self._by_tool.get(tool, ()))
+
+    def whole(self, behavior: Behavior, names: tuple[str, ...], *, server: str | None = None) -> Rule | None:
+        """A rule for every call of a tool, by any of its names."""
+        whole = self._whole.get(behavior)
+        if whole is not None:
+            for name in names:
+                if name in whole:
+                    return whole[name]
+        if self._servers and names[0].startswith(_MCP):
+            found = self._server_rule(behavior, names[0], server)
+            if found is not None:
+                return found
+        for form, rule in self._globs.get(behavior, ()):
+            for name in names:
+                if form.glob.matches(name) and (behavior != "allow" or _server_is_clear(rule.tool, name, server)):
+                    return rule
+        return None
+
+    def _server_rule(self, behavior: Behavior, name: str, server: str | None) -> Rule | None:
+        """`mcp__server` for a tool of that server; a name that splits in two ways needs more for an allow."""
+        end = name.find("__", len(_MCP))
+        while end > 0:
+            prefix = name[:end]
+            found = self._servers.get((behavior, prefix))
+            if found is not None and (behavior != "allow" or _server_is_clear(prefix, name, server)):
+                return found
+            end = name.find("__", end + 1)
+        return None
+
+    def parameter(self, behavior: Behavior, names: tuple[str, ...], arguments: Mapping[str, Any]) -> Rule | None:
+        """A rule for a call with this value of a top-level argument."""
+        if not self._parameters:
+            return None
+        for name in names:
+            for form, rule in self._parameters.get((behavior, name), ()):
+                if form.name in arguments and _value_fits(form, arguments[form.name]):
+                    return rule
+        return None
+
+    def commands(self, behavior: Behavior, tool: str) -> tuple[Rule, ...]:
+        """The command rules of a shell tool."""
+        return tuple(self._commands.get((behavior, tool), ()))
+
+    def shell_index(self, behavior: Behavior, tool: str, *, narrow: bool) -> "RuleIndex":
+        """The command rules of a shell tool, compiled; `narrow` leaves out those that allow nearly everything."""
+        key = (behavior, tool, narrow)
+        found = self._shell.get(key)
+        if found is None:
+            found = self._shell[key] = self._compiled_commands(behavior, tool, narrow=narrow)
+        return found
+
+    def _compiled_commands(self, behavior: Behavior, tool: str, *, narrow: bool) -> "RuleIndex":
+        from holdfast.permissions.shell.match import RuleIndex, compile_bash_rule  # noqa: PLC0415 - with the first command
+
+        rules = self.commands(behavior, tool)
+        if narrow:
+            rules = tuple(rule for rule in rules if not is_too_wide_command(rule.content or "*"))
+        compiled = [compile_bash_rule(rule.content or "*", origin=rule) for rule in rules]
+        whole = self.whole(behavior, (tool,))
+        if whole is not None and not narrow:
+            compiled.append(compile_bash_rule("*", origin=whole))
+        return RuleIndex(compiled, exact_words=behavior == "allow")
+
+    def domain(self, behavior: Behavior, host: str) -> Rule | None:
+        """A rule for this canonical host."""
+        found = self._hosts.get((behavior, host))
+        if found is None:
+            found = next((rule for form, rule in self._domains.get(behavior, ()) if form.matches(host)), None)
+        return found
+
+    def named(self, behavior: Behavior, tool: str, name: str, *, with_arguments: bool) -> Rule | None:
+        """A rule for an agent or a skill of this name."""
+        for form, rule in self._named.get((behavior, tool), ()):
+            if (form.any_arguments or not with_arguments) and form.glob.matches(name):
+                return rule
+        return None
+
+    def judges_input(self, names: Iterable[str]) -> bool:
+        """Some rule for these names looks at the call's input, not only at its name."""
+        return any(rule.content not in (None, "*") for name in names for rule in self._by_tool.get(name, ()))
+
+
+def _filed(
+    found: Iterable[tuple[PathRule, Rule]],
+    anchors: Mapping[str, tuple[str, ...]],
+    forms: Callable[[str], tuple[str, ...]],
+) -> Iterator[Filed[Rule]]:
+    roots: dict[str, tuple[str, ...]] = {}
+    for form, rule in found:
+        bases = anchors.get(form.anchor, ())
+        root = rule.source.root
+        if form.anchor == "source" and root:
+            bases = roots.get(root) or roots.setdefault(root, forms(root))
+        grants = rule.behavior == "allow"
+        for base in bases:
+            yield Filed(form.pattern, climb(base, form.up), rule, grants=grants)
+        if not bases:
+            yield Filed(form.pattern, None, rule, form.up, grants)
+
+
+def _server_is_clear(rule_tool: str, name: str, server: str | None) -> bool:
+    """Whether the server of a tool name is certain enough for an allow rule."""
+    wanted = rule_tool.removeprefix(_MCP).partition("__")[0]
+    if server is not None:
+        return rule_tool == f"{_MCP}{server}" or rule_tool.startswith(f"{_MCP}{server}__")
+    return name.removeprefix(_MCP).count("__") == 1 and name.startswith(f"{_MCP}{wanted}__")
+
+
+def _value_fits(form: Parameter, value: object) -> bool:
+    if isinstance(value, bool):
+        text = "true" if value else "false"
+    elif value is None:
+        text = "null"
+    elif isinstance(value, str | int | float):
+        text = str(value)
+    else:
+        return False
+    if form.glob.matches(text):
+        return True
+    # Arguments are read leniently, so "yes" and 1 may mean true.
+    lowered, wanted = text.lower(), form.value.lower()
+    return any(lowered in words and wanted in words and wanted in ("true", "false") for words in (_TRUE, _FALSE))

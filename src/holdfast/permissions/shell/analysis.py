@@ -1,0 +1,300 @@
+"""One analysis of shell text, used by permissions, scheduling, plan mode, undo and display."""
+
+import time
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from holdfast.permissions.shell import parse as g
+from holdfast.permissions.shell.compounds import Script
+from holdfast.permissions.shell.deceive import deception
+from holdfast.permissions.shell.emit import load_tables
+from holdfast.permissions.shell.parts import Part, Redirect
+
+_CACHED: Final = 256
+_BUDGET_S: Final = 0.050
+_MAX_SCRIPTS: Final = 64
+_UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
+_NEUTRAL_KINDS: Final = frozenset({"text", None})
+_NEUTRAL_NAMES: Final = frozenset({"echo", "printf", "true", "false", ":", "cd", "test", "[", "pwd"})
+_SHOWS_ONE_FILE: Final = frozenset("cat head tail sed grep egrep fgrep rg nl tac less more bat batcat".split())
+
+
+class Analysis(NamedTuple):
+    """What a shell text would do.
+
+    Attributes:
+        command: the text.
+        read_only: proven to change nothing, start nothing unknown and talk to nobody.
+        reason: why it is not read-only, naming the part; "" when it is.
+        parts: every simple command in every nesting.
+        parsed: the text was understood whole.
+        doubt: why hidden code might run, or ""; a doubted text is never allowed by a rule.
+        pieces: rough pieces of a doubted text, for deny and ask rules only.
+        redirects: every redirect.
+        assigned: variables it sets for later commands.
+        cd_targets: directories it moves to, "" for one the text does not tell.
+        inverted: a `!` turns the exit status around.
+    """
+
+    command: str
+    read_only: bool
+    reason: str
+    parts: tuple[Part, ...]
+    parsed: bool
+    doubt: str
+    pieces: tuple[str, ...]
+    redirects: tuple[Redirect, ...]
+    assigned: tuple[str, ...]
+    cd_targets: tuple[str, ...]
+    inverted: bool
+
+    @property
+    def certain(self) -> bool:
+        """Whether rules can be trusted to have seen everything that would run."""
+        return not self.doubt
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether some command's name is only known when it runs."""
+        return any(part.dynamic_name for part in self.parts)
+
+    @property
+    def redirect_writes(self) -> tuple[Redirect, ...]:
+        """Redirects that write to something other than /dev/null."""
+        return tuple(item for item in self.redirects if item.kind == "write" and not item.harmless_write)
+
+    @property
+    def effects_reads(self) -> tuple[str, ...]:
+        """Files it would read, as far as the text tells."""
+        operands = [path for part in self.parts for path in part.reads]
+        operands += [item.target.text for item in self.redirects if item.kind == "read" and item.target is not None]
+        return tuple(dict.fromkeys(path for path in operands if path))
+
+    @property
+    def effects_writes(self) -> tuple[str, ...]:
+        """Files it would create, change or remove, as far as the text tells."""
+        operands = [path for part in self.parts for path in part.writes]
+        operands += [item.target.text for item in self.redirect_writes if item.target is not None]
+        return tuple(dict.fromkeys(path for path in operands if path))
+
+    @property
+    def reads_unknown(self) -> bool:
+        """Whether it also reads files, or runs in directories, that the text does not tell."""
+        return any(part.reads_unknown or (part.cwds is None and part.reads) for part in self.parts)
+
+    @property
+    def network(self) -> bool:
+        """Whether it talks to another machine."""
+        return any(part.network for part in self.parts)
+
+    @property
+    def process(self) -> bool:
+        """Whether it starts programs that are not proven read-only."""
+        return any(part.refusal is not None and part.argv for part in self.parts)
+
+    @property
+    def risk(self) -> tuple[str, ...]:
+        """Words for people: what could go wrong."""
+        from holdfast.permissions.shell.classify import risk_words  # noqa: PLC0415 - only for dialogs
+
+        return risk_words(self)
+
+    @property
+    def kind(self) -> str | None:
+        """Say "search", "read" or "list" when the whole command does only that, else None."""
+        if not self.read_only:
+            return None
+        found: set[str | None] = set()
+        for part in self.parts:
+            if part.hull == "strip" or part.name in _NEUTRAL_NAMES or part.kind in _NEUTRAL_KINDS:
+                continue
+            if part.kind not in _COLLAPSIBLE:
+                return None
+            found.add(part.kind)
+        return next((kind for kind in ("search", "read", "list") if kind in found), None)
+
+    @property
+    def git_operations(self) -> tuple[str, ...]:
+        """Operations on repositories it performs, such as "git commit" and "gh pr create"."""
+        found: list[str] = []
+        for part in self.parts:
+            if part.name == "git":
+                operation = _git_operation(part)
+                if operation:
+                    found.append(f"git {operation}")
+            elif part.name in ("gh", "glab") and len(part.argv) > 2:
+                found.append(f"{part.name} {part.argv[1].text} {part.argv[2].text}")
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def first_sleep_s(self) -> float | None:
+        """How long the command only sleeps first, when its first statement is a bare `sleep N`."""
+        if not self.parts:
+            return None
+        first = self.parts[0]
+        if first.name != "sleep" or len(first.argv) != 2 or first.depth or not first.argv[1].static:
+            return None
+        text = first.argv[1].text
+        unit = _UNITS.get(text[-1:], 1.0)
+        number = text[:-1] if text[-1:] in _UNITS else text
+        return float(number) * unit if number.replace(".", "", 1).isdecimal() else None
+
+    @property
+    def single_file_read(self) -> str | None:
+        """The one file the command shows, when that is all it does."""
+        if not self.read_only or len(self.parts) != 1:
+            return None
+        part = self.parts[0]
+        if part.name not in _SHOWS_ONE_FILE or part.piped or part.reads_unknown or len(part.reads) != 1:
+            return None
+        return part.reads[0]
+
+    def exit_meaning(self, code: int) -> str | None:
+        """What this exit status says, when it says more than success or failure."""
+        last = next((part for part in reversed(self.parts) if part.depth == 0 or part.parent >= 0), None)
+        if last is None or self.inverted or not last.argv or code == 0:
+            return None
+        if last.name in ("test", "["):
+            return "the test is false" if code == 1 else None
+        from holdfast.permissions.shell.commands import exit_meaning  # noqa: PLC0415 - tables are heavy
+
+        return exit_meaning(last.name, last.argv[1:], code)
+
+
+def _git_operation(part: Part) -> str | None:
+    skip = False
+    for word in part.argv[1:]:
+        if skip:
+            skip = False
+        elif word.text in ("-C", "-c", "--git-dir", "--work-tree", "--namespace"):
+            skip = True
+        elif not word.text.startswith("-"):
+            return word.text if word.static else None
+    return None
+
+
+class _Found(Script):
+    """A walker whose nested scripts share what was found."""
+
+    __slots__ = ("scripts",)
+
+    def __init__(self, view: str, cursor: object, start_cwd: str | None) -> None:
+        super().__init__(view, cursor, start_cwd)  # pyright: ignore[reportArgumentType]
+        self.scripts = [0]
+
+    def reparse(self, text: str) -> None:
+        """Read commands from text that a command hands to a shell."""
+        self.scripts[0] += 1
+        if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS:
+            self.doubt("too many commands inside each other")
+            return
+        inner = _walker(text, self.start_cwd, self)
+        if not inner.parsed:
+            self.doubt("a script inside the command cannot be parsed")
+        self.cwds = self.merge(self.cwds, inner.merge(inner.ok, inner.fail))
+
+
+def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
+    ready = g.ready(text)
+    tree = g.parse(ready)
+    root = tree.root_node
+    walker = _Found(ready.view, tree.walk(), cwd)
+    if outer is not None:
+        walker.parts, walker.doubts, walker.refusals = outer.parts, outer.doubts, outer.refusals
+        walker.redirections, walker.assigned, walker.variables = outer.redirections, outer.assigned, outer.variables
+        walker.cwds, walker.nested, walker.parent = outer.cwds, outer.nested + 1, outer.parent
+        walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
+    if root.has_error:
+        walker.parsed = False
+        walker.doubt("the shell text cannot be parsed with certainty")
+    walker.visit(root)
+    return walker
+
+
+def _hides_continuation(command: str) -> bool:
+    """Whether a backslash-newline stands where the shell keeps it: in quotes, comments or here-documents."""
+    ready = g.ready(command)
+    root = g.parse(ready).root_node
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        name = node.type
+        text = ready.view[node.start_byte : node.end_byte]
+        if name == "comment" and text.endswith("\\"):
+            return True
+        if name in ("raw_string", "heredoc_body", "heredoc_start", "ansi_c_string") and "\\\n" in text:
+            return True
+        if "\\\n" in text or name == "program":
+            stack.extend(node.children)
+    return root.has_error
+
+
+def analyse(command: str, *, cwd: str | None = None) -> Analysis:
+    """Analyse shell text once; equal texts are remembered.
+
+    Args:
+        command: the text exactly as bash would get it.
+        cwd: the directory it would start in, so that `cd` to that very directory is known to change nothing.
+    """
+    return _analyse(command, cwd)
+
+
+@lru_cache(maxsize=_CACHED)
+def _analyse(command: str, cwd: str | None) -> Analysis:
+    if len(command) > g.MAX_PARSED_CHARS:
+        return _unparsed(command, f"it is {len(command)} characters long")
+    g.grammar()
+    load_tables()
+    started = time.thread_time()
+    text, doubt = command, ""
+    if "\\\n" in command:
+        text = g.join_lines(command)
+        if "$\\\n" in command or _hides_continuation(command):
+            doubt = "a line continuation the parser and the shell may read differently"
+    try:
+        walker = _walker(text, cwd)
+        if text is not command and (doubt or not walker.parsed):
+            raw = _walker(command, cwd)
+            walker.parts.extend(raw.parts)
+            walker.redirections.extend(raw.redirections)
+    except RecursionError:
+        return _unparsed(command, "it is nested too deeply to follow")
+    if doubt:
+        walker.doubts.insert(0, doubt)
+    _limits(walker, command, started)
+    return _finish(walker, command)
+
+
+def _limits(walker: _Found, command: str, started: float) -> None:
+    """Apply the limits that turn a verdict into a question."""
+    if len(command) > g.MAX_CHARS:
+        walker.doubts.insert(0, f"it is {len(command)} characters long")
+    elif time.thread_time() - started > _BUDGET_S:
+        walker.doubts.insert(0, "it took too long to analyse")
+    deceptive = deception(command)
+    if deceptive is not None:
+        walker.doubts.insert(0, deceptive)
+    if command.endswith("\\"):
+        walker.doubts.append("it ends in a backslash")
+
+
+def _finish(walker: _Found, command: str) -> Analysis:
+    reason = ""
+    doubts, refusals = walker.doubts, walker.refusals
+    if doubts or refusals:
+        reason = doubts[0] if doubts else refusals[0]
+    else:
+        for part in walker.parts:
+            if part.refusal is not None:
+                reason = f"{part.name or part.source[:40]}: {part.refusal}"
+                break
+    return Analysis(
+        command, not reason, reason, tuple(walker.parts), walker.parsed, doubts[0] if doubts else "",
+        tuple(g.rough_pieces(command)) if doubts else (), tuple(walker.redirections), tuple(walker.assigned),
+        tuple(walker.cd_targets), walker.inverted,
+    )  # fmt: skip
+
+
+def _unparsed(command: str, reason: str) -> Analysis:
+    return Analysis(command, False, reason, (), False, reason, tuple(g.rough_pieces(command)), (), (), (), False)  # noqa: FBT003 - fields by position

@@ -1,0 +1,253 @@
+"""Does this repository's own configuration make git run programs? Read from files, git itself never runs.
+
+A read-only verdict on the text `git status` is not enough: a repository may name a file-system monitor, a text
+converter or a filter that git starts (incident 16, law L9). Two answers: `GIT_HARDENING` switches off what variables
+can switch off, and `git_config_refusal` finds what they cannot.
+"""
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from holdfast.permissions.shell.commands.git_config_text import ConfigUnreadableError, parse_config
+from holdfast.permissions.shell.commands.git_index import gitlinks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.pager": "cat",
+    "core.hooksPath": "/dev/null",
+    "core.editor": "false",
+    "core.sshCommand": "false",
+    "core.askPass": "false",
+    "core.alternateRefsCommand": "false",
+    "credential.helper": "",
+    "diff.autoRefreshIndex": "false",
+    "log.showSignature": "false",
+    "maintenance.auto": "false",
+    "gc.auto": "0",
+    "safe.bareRepository": "explicit",
+    "submodule.recurse": "false",
+    "protocol.allow": "never",
+}
+
+
+def _hardening() -> dict[str, str]:
+    variables = {"GIT_CONFIG_COUNT": str(len(_SETTINGS))}
+    for number, (key, value) in enumerate(_SETTINGS.items()):
+        variables[f"GIT_CONFIG_KEY_{number}"] = key
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+    return variables
+
+
+GIT_HARDENING: "Mapping[str, str]" = {
+    **_hardening(),
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "false",
+    "GIT_ASKPASS": "false",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+}
+"""Variables for every shell call that runs unasked: git then starts no monitor, hook, pager, editor or transport."""
+
+UNASKED_ENVIRONMENT: "Mapping[str, str]" = {
+    **GIT_HARDENING,
+    "PAGER": "cat",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "",
+    "RIPGREP_CONFIG_PATH": "",
+    "GOTOOLCHAIN": "local",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "NO_UPDATE_NOTIFIER": "1",
+}
+"""GIT_HARDENING plus what keeps other read-only programs from starting helpers or using the network."""
+
+_ALWAYS_BAD = frozenset(
+    {
+        "core.pager", "core.editor", "core.askpass", "core.gitproxy", "core.alternaterefscommand", "diff.external",
+        "sequence.editor", "gpg.program", "log.showsignature", "interactive.difffilter", "extensions.partialclone",
+        "uploadpack.packobjectshook", "core.virtualfilesystem", "core.gvfs",
+    }
+)  # fmt: skip
+_BAD_ENDINGS = {
+    "filter": ("clean", "smudge", "process"),
+    "diff": ("command", "textconv"),
+    "merge": ("driver",),
+    "gpg": ("program", "defaultkeycommand"),
+    "remote": ("promisor", "vcs", "uploadpack", "receivepack"),
+    "pager": None,
+    "includeif": ("path",),
+}
+_BOOLEAN = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
+_MOST_FILES = 200
+_MOST_DEPTH = 10
+
+
+def git_config_refusal(cwd: str) -> str | None:
+    """Return why git must not run unasked in this directory, or None.
+
+    Looks at the repository that git would find from here: its configuration, its worktree configuration, what they
+    include, and its submodules. A missing directory or a directory outside any repository is no reason.
+    """
+    if not os.path.isdir(cwd):
+        return None
+    try:
+        return _Inspection().directory(os.path.realpath(cwd))
+    except ConfigUnreadableError as problem:
+        return f"the repository's git configuration cannot be checked: {problem}"
+    except OSError as problem:
+        return f"the repository's git configuration cannot be read: {problem.strerror} {problem.filename!r}"
+
+
+class _Inspection:
+    """One look at a repository, bounded in files and depth."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def directory(self, start: str) -> str | None:
+        here = start
+        while True:
+            dot_git = os.path.join(here, ".git")
+            if os.path.lexists(dot_git):
+                return self.repository(here, dot_git, depth=0)
+            if _looks_bare(here):
+                return f"{here!r} looks like a bare repository, whose files anyone may have put there"
+            parent = os.path.dirname(here)
+            if parent == here:
+                return None
+            here = parent
+
+    def repository(self, top: str, dot_git: str, *, depth: int) -> str | None:
+        if depth > _MOST_DEPTH or len(self.seen) > _MOST_FILES:
+            raise ConfigUnreadableError("too many nested repositories")
+        git_dir = _git_dir(top, dot_git)
+        if git_dir in self.seen:
+            return None
+        self.seen.add(git_dir)
+        common = _common_dir(git_dir)
+        files = [os.path.join(common, "config"), os.path.join(git_dir, "config.worktree")]
+        for path in dict.fromkeys(files):
+            if reason := self.file(path, top, depth=0):
+                return reason
+        return self.modules(common, depth=depth) or self.links(top, git_dir, depth=depth)
+
+    def modules(self, common: str, *, depth: int) -> str | None:
+        """Check the stored configuration of every submodule."""
+        for path in _module_configs(os.path.join(common, "modules")):
+            if reason := self.file(path, None, depth=depth + 1):
+                return reason
+        return None
+
+    def links(self, top: str, git_dir: str, *, depth: int) -> str | None:
+        """Check the repositories that the index names as submodules, also those with a `.git` of their own."""
+        for name in gitlinks(git_dir):
+            nested = os.path.join(top, name)
+            dot_git = os.path.join(nested, ".git")
+            if os.path.lexists(dot_git) and (reason := self.repository(nested, dot_git, depth=depth + 1)):
+                return reason
+        return None
+
+    def file(self, path: str, top: str | None, *, depth: int) -> str | None:
+        if path in self.seen:
+            return None
+        if depth > _MOST_DEPTH or len(self.seen) > _MOST_FILES:
+            raise ConfigUnreadableError("too many included files")
+        self.seen.add(path)
+        text = _read(path)
+        if text is None:
+            return None
+        for key, value in parse_config(text):
+            if reason := _key_refusal(key, value, top):
+                return f"{reason} (in {path})"
+            if key == "include.path" and (reason := self.include(path, value, top, depth=depth)):
+                return reason
+        return None
+
+    def include(self, path: str, value: str, top: str | None, *, depth: int) -> str | None:
+        target = os.path.join(os.path.dirname(path), os.path.expanduser(value))
+        return self.file(os.path.normpath(target), top, depth=depth + 1)
+
+
+def _key_refusal(key: str, value: str, top: str | None) -> str | None:
+    section, last = key.split(".", 1)[0], key.rsplit(".", 1)[-1]
+    named = f"git setting {key!r} can start a program"
+    if key in _ALWAYS_BAD:
+        return named
+    if key == "core.fsmonitor":
+        return None if value.lower() in _BOOLEAN else named
+    if key == "core.worktree":
+        return None if top is None else f"git setting {key!r} moves the work tree"
+    if key == "core.sshcommand":
+        return None if _plain_ssh(value) else named
+    if section == "alias":
+        return named if value.lstrip().startswith("!") else None
+    if section == "credential" and last == "helper":
+        return named if value.startswith("!") or "/" in value else None
+    if section in _BAD_ENDINGS:
+        endings = _BAD_ENDINGS[section]
+        if endings is None:
+            return None if value.lower() in _BOOLEAN else named
+        return named if last in endings and not (section == "remote" and value.lower() in ("false", "")) else None
+    return None
+
+
+def _plain_ssh(value: str) -> bool:
+    """A key or port for ssh is everyday configuration; git's read-only forms never use it."""
+    words = value.split()
+    return words[:1] == ["ssh"] and not any("command" in word.lower() or word.startswith("-F") for word in words)
+
+
+def _looks_bare(directory: str) -> bool:
+    return os.path.isfile(os.path.join(directory, "HEAD")) and (
+        os.path.isdir(os.path.join(directory, "objects")) or os.path.isfile(os.path.join(directory, "commondir"))
+    )
+
+
+def _git_dir(top: str, dot_git: str) -> str:
+    """Return the directory behind `.git`, following a `gitdir:` file and checking that it points back."""
+    mode = os.stat(dot_git).st_mode
+    if stat.S_ISDIR(mode):
+        return os.path.realpath(dot_git)
+    text = _read(dot_git)
+    if text is None or not text.startswith("gitdir: "):
+        raise ConfigUnreadableError(f"{dot_git!r} is no git directory")
+    git_dir = os.path.realpath(os.path.join(top, text[8:].strip()))
+    back = _read(os.path.join(git_dir, "gitdir"))
+    if back is not None and os.path.realpath(os.path.join(git_dir, back.strip())) != os.path.realpath(dot_git):
+        raise ConfigUnreadableError(f"{dot_git!r} leads to a worktree of another directory")
+    if back is None and "modules" not in git_dir.split(os.sep):
+        raise ConfigUnreadableError(f"{dot_git!r} leads to a directory that is neither a worktree nor a submodule")
+    return git_dir
+
+
+def _common_dir(git_dir: str) -> str:
+    text = _read(os.path.join(git_dir, "commondir"))
+    return git_dir if text is None else os.path.realpath(os.path.join(git_dir, text.strip()))
+
+
+def _module_configs(directory: str) -> "Iterator[str]":
+    for count, (here, folders, files) in enumerate(os.walk(directory)):
+        if count > 5_000:
+            raise ConfigUnreadableError("too many submodule directories")
+        if "config" in files and "HEAD" in files:
+            yield os.path.join(here, "config")
+            yield os.path.join(here, "config.worktree")
+            folders[:] = [name for name in folders if name == "modules"]
+
+
+def _read(path: str) -> str | None:
+    """Return the text of a small regular file, or None when there is none."""
+    try:
+        info = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(info.st_mode) or info.st_size > 1_000_000:
+        raise ConfigUnreadableError(f"{path!r} is not a small regular file")
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return file.read()

@@ -1,0 +1,298 @@
+"""Options as the tool itself reads them: clusters, glued values, abbreviations, `--`, numbers.
+
+A table is a text of tokens, one per option, aliases joined by `|`:
+
+    -n|--lines:num      needs a value: `-n 5`, `-n5`, `--lines 5`, `--lines=5`
+    -M|--find-renames?  takes a value only when glued: `-M90`, `--find-renames=90`
+    !-o|--output:out    known, and refused; listed so that abbreviations and clusters are read rightly
+
+Value kinds: `num`, `text`, `file` (its content is read), `path` (only its metadata is), `out` (written).
+Whatever is not in the table is refused (law L3).
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.permissions.shell.commands.devices import special_read_refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.permissions.shell.words import Word
+
+
+class Option(NamedTuple):
+    """One option of a tool."""
+
+    name: str
+    """The first alias, which is what `Scan.given` reports."""
+    allowed: bool
+    takes: str
+    """`none`, `value` (glued or the next word) or `glued` (optional, glued only)."""
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    """How one program reads its arguments, and what they mean."""
+
+    options: str
+    operands: str = "file"
+    """Meaning of the words that are not options: a value kind, `pattern` or
+    `pattern-paths` (first a pattern, then files), `inner` (a
+    command follows, options end there), `none`, or `any`."""
+    plain: bool = False
+    """No option of the tool can do harm, so words that are only known at run time are fine."""
+    most: int = 10_000
+    """More operands than this are refused (a later one may name an output)."""
+    least: int = 0
+    numeric: bool = False
+    """`-5` is a count."""
+    plus: bool = False
+    """`+5` is a count."""
+    abbreviate: bool = True
+    """The tool accepts unique prefixes of its long options."""
+    permute: bool = True
+    """Options may follow operands."""
+    optionless: bool = False
+    """The tool has no options, every word is an operand."""
+    default: str = ""
+    """What is read when there is no operand."""
+    recursive: str = ""
+    """Space-separated names of the options that make it read whole directories (`*`: always)."""
+    kind: str = "text"
+    dashed_values: bool = True
+    """A separate value may begin with `-`."""
+
+
+class Compiled(NamedTuple):
+    """A tool's options, ready for look-up."""
+
+    tool: Tool
+    short: "Mapping[str, Option]"
+    long: "Mapping[str, Option]"
+
+
+class Scan:
+    """The arguments of one call, sorted into options and operands.
+
+    Attributes:
+        refusal: the first reason found, or None.
+        given: options in order, with their values where they have one.
+        operands: words that are not options.
+        reads: paths read.
+        writes: paths written.
+        reads_unknown: a path that is read is only known at run time.
+        ended_at: how many operands stood before `--`, or None when there was no `--`.
+    """
+
+    __slots__ = ("ended_at", "given", "operands", "reads", "reads_unknown", "refusal", "tool", "writes")
+
+    def __init__(self, tool: Tool) -> None:
+        self.tool = tool
+        self.refusal: str | None = None
+        self.given: list[tuple[str, Word | None]] = []
+        self.operands: list[Word] = []
+        self.reads: list[str] = []
+        self.writes: list[str] = []
+        self.reads_unknown = False
+        self.ended_at: int | None = None
+
+    def refuse(self, reason: str) -> None:
+        """Keep the first reason."""
+        if self.refusal is None:
+            self.refusal = reason
+
+    def has(self, *names: str) -> bool:
+        """Tell whether one of these options (first aliases) was given."""
+        return any(name in names for name, _ in self.given)
+
+    def values(self, *names: str) -> "list[Word]":
+        """Return the values given to these options (first aliases)."""
+        return [value for name, value in self.given if name in names and value is not None]
+
+    def note_path(self, word: "Word", kind: str, *, recursive: bool = False) -> None:
+        """Record what a file operand or value means."""
+        if kind in ("file", "path"):
+            if word.static:
+                self.reads.append(word.text)
+            else:
+                self.reads_unknown = True
+            if kind == "file" and (reason := special_read_refusal(word, recursive=recursive)):
+                self.refuse(reason)
+        elif kind == "out":
+            self.refuse(f"it writes {word.text!r}" if word.static else "it writes a file only known at run time")
+            if word.static:
+                self.writes.append(word.text)
+
+
+def parse_options(text: str) -> tuple[dict[str, Option], dict[str, Option]]:
+    """Turn an option text into look-ups for short letters and long names."""
+    short: dict[str, Option] = {}
+    long: dict[str, Option] = {}
+    for token in text.split():
+        allowed = not token.startswith("!")
+        body, takes, kind = token.lstrip("!"), "none", ""
+        for mark, meaning in ((":", "value"), ("?", "glued")):
+            head, found, tail = body.partition(mark)
+            if found and head != "-":
+                body, takes, kind = head, meaning, tail or "text"
+                break
+        names = body.split("|")
+        option = Option(names[0], allowed, takes, kind)
+        for name in names:
+            if name.startswith("--"):
+                long[name[2:]] = option
+            else:
+                short[name[1:]] = option
+    return short, long
+
+
+@cache
+def compiled(tool: Tool) -> Compiled:
+    """Return the tool's look-ups, made once."""
+    short, long = parse_options(tool.options)
+    return Compiled(tool, short, long)
+
+
+def find_long(table: Compiled, name: str) -> Option | None:
+    """Resolve a long option name, also when abbreviated as GNU programs allow."""
+    exact = table.long.get(name)
+    if exact is not None or not table.tool.abbreviate or not name:
+        return exact
+    found = {option for known, option in table.long.items() if known.startswith(name)}
+    return found.pop() if len(found) == 1 else None
+
+
+def scan(tool: Tool, args: "Sequence[Word]") -> Scan:
+    """Read the arguments of one call as the tool does; every doubt becomes a refusal."""
+    result = Scan(tool)
+    if tool.optionless:
+        result.operands.extend(args)
+    else:
+        _Reader(compiled(tool), args, result).run()
+    _judge_operands(result)
+    return result
+
+
+class _Reader:
+    """Walks over the words once."""
+
+    def __init__(self, table: Compiled, args: "Sequence[Word]", result: Scan) -> None:
+        self.table, self.args, self.result, self.at = table, args, result, 0
+
+    def run(self) -> None:
+        tool, operands = self.table.tool, self.result.operands
+        while self.at < len(self.args):
+            word = self.args[self.at]
+            self.at += 1
+            text = word.text
+            if not word.static:
+                self.dynamic(word)
+            elif text in ("--", "--end-of-options") and (text == "--" or "--end-of-options" in tool.options):
+                self.result.ended_at = len(operands)
+                break
+            elif text.startswith("--"):
+                self.long(text)
+            elif text.startswith("-") and len(text) > 1:
+                self.short(text)
+            else:
+                operands.append(word)
+            if operands and not tool.permute:
+                break
+        operands.extend(self.args[self.at :])
+
+    def dynamic(self, word: "Word") -> None:
+        if word.may_be_flag and not self.table.tool.plain:
+            self.result.refuse("a word known only at run time may become an option")
+        self.result.operands.append(word)
+
+    def long(self, text: str) -> None:
+        name, glued, value = text[2:].partition("=")
+        option = find_long(self.table, name)
+        if option is None:
+            self.result.refuse(f"option {text!r} is not in the table of read-only options")
+            return
+        if glued and option.takes == "none":
+            self.result.refuse(f"option '--{name}' takes no value")
+            return
+        given = self.literal(value) if glued else None
+        if given is None and option.takes == "value":
+            given = self.next_value(option)
+        self.take(option, given)
+
+    def short(self, text: str) -> None:
+        if self.table.tool.numeric and text[1:].isdigit():
+            self.result.given.append(("-NUM", self.literal(text[1:])))
+            return
+        at = 1
+        while at < len(text):
+            option = self.table.short.get(text[at])
+            if option is None:
+                self.result.refuse(f"option '-{text[at]}' is not in the table of read-only options")
+                return
+            at += 1
+            if option.takes == "none":
+                self.take(option, None)
+                continue
+            rest = text[at:]
+            if rest:
+                self.take(option, self.literal(rest))
+            else:
+                self.take(option, self.next_value(option) if option.takes == "value" else None)
+            return
+
+    def literal(self, text: str) -> "Word":
+        return self.args[self.at - 1]._replace(text=text)
+
+    def next_value(self, option: Option) -> "Word | None":
+        if self.at >= len(self.args):
+            self.result.refuse(f"option {option.name!r} has no value")
+            return None
+        word = self.args[self.at]
+        self.at += 1
+        if not word.static and word.may_be_flag and not self.table.tool.plain:
+            self.result.refuse("a word known only at run time may become an option")
+        if word.static and word.text.startswith("-") and not self.table.tool.dashed_values:
+            self.result.refuse(f"the value {word.text!r} of {option.name!r} looks like an option")
+        return word
+
+    def take(self, option: Option, value: "Word | None") -> None:
+        self.result.given.append((option.name, value))
+        if not option.allowed:
+            self.result.refuse(f"option {option.name!r} is not read-only")
+        if value is None:
+            return
+        if option.kind == "num" and not (value.static and _is_count(value.text)) and not self.table.tool.plain:
+            self.result.refuse(f"the value of {option.name!r} is not a plain number")
+        self.result.note_path(value, option.kind)
+
+
+def _is_count(text: str) -> bool:
+    return bool(text) and text.isascii() and all(letter.isalnum() or letter in "+-.,:%" for letter in text)
+
+
+def _judge_operands(result: Scan) -> None:
+    tool, words = result.tool, result.operands
+    if tool.plus:
+        words = [word for word in words if not (word.static and word.text[:1] == "+" and word.text[1:].isdigit())]
+    if len(words) > tool.most or (tool.most < 10_000 and any(not word.static and word.glob for word in words)):
+        result.refuse("a further operand may name an output")
+    if len(words) < tool.least:
+        result.refuse("operands are missing")
+    kind = tool.operands
+    if kind in ("any", "inner", "text"):
+        return
+    if kind == "none":
+        if words:
+            result.refuse(f"operand {words[0].text!r} is not in the table of read-only forms")
+        return
+    if kind in ("pattern", "pattern-paths"):
+        words = words[0 if result.has("-e", "-f", "--files") else 1 :]
+        kind = "file" if kind == "pattern" else "path"
+    recursive = tool.recursive == "*" or (bool(tool.recursive) and result.has(*tool.recursive.split()))
+    for word in words:
+        result.note_path(word, kind, recursive=recursive)
+    if not words and tool.default and (recursive or kind == "path"):
+        result.reads.append(tool.default)

@@ -1,0 +1,380 @@
+"""Loops, tests, cases, functions and declarations; and the table of which node is read how."""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell import parse as g
+from holdfast.permissions.shell.builtins import COUNT
+from holdfast.permissions.shell.expand import UNSURE, Variable
+from holdfast.permissions.shell.quoting import literal, utf8
+from holdfast.permissions.shell.walk import Walker
+from holdfast.permissions.shell.words import Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from holdfast.permissions.shell.parts import Redirect
+
+_SAFE_NAMES: Final = frozenset(
+    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE FILES DIR DIRS LINE NAME ITEM HASH COMMIT BRANCH".split()
+)
+_SEQ: Final = re.compile(r"\$\(seq(?: -?[0-9]+){1,3}\)|\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}")
+_SPLITTING: Final = re.compile(r"[\s*?\[\\]")
+_COUNTER_START: Final = re.compile(r"(?:\A|,)\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*-?[0-9]+\s*(?=,|\Z)")
+_MOVES: Final = re.compile(r"\b(?:cd|pushd|popd)\b")
+_SHELL_OPERATORS: Final = frozenset({"<", ">", "&&", "||", "(", ")", "|", ";", "&"})
+_NUMBER_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_NAME_TESTS: Final = frozenset({"-v", "-R", "-o"})
+_HIDDEN: Final = re.compile(r"`|\$[({\[]|[<>]\(")
+_DIGITS: Final = re.compile(r"-?[0-9]+\Z")
+
+
+def safe_variable(name: str) -> bool:
+    """Whether setting this variable cannot change what later commands do."""
+    return name in _SAFE_NAMES or (name.isascii() and not name.isupper() and name.strip("_0123456789") != "")
+
+
+class Script(Walker):
+    """The whole walker."""
+
+    __slots__ = ()
+
+    def moving(self, node: "Node") -> None:
+        """Forget the directory before a body that runs many times and may move."""
+        if _MOVES.search(self.view, node.start_byte, node.end_byte):
+            self.cwds = None
+
+    def loop(self, node: "Node") -> None:
+        """Read `for name in words; do … done` (and select)."""
+        cursor, view = self.cursor, self.view
+        values = LoopValues()
+        name = ""
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.category(child)
+            text = view[child.start_byte : child.end_byte]
+            if kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
+                name = text
+            elif 0 < kind < g.LAST_WORD:
+                values.add(self.word(child, kind), text)
+            elif kind == g.DO_GROUP:
+                self.loop_body(name, values.known(), child)
+            elif kind not in (g.TOKEN, g.COMMENT):
+                self.doubt("a loop this analysis does not know")
+                self.visit(child)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.settle()
+
+    def loop_body(self, name: str, known: Variable, body: "Node") -> None:
+        """Visit a loop body with what is known about the loop variable."""
+        if not safe_variable(name):
+            self.refuse(f"it sets the variable {name}")
+            self.assigned.append(name)
+        self.moving(body)
+        self.variables[name] = known
+        self.branches_of(body)
+        self.variables[name] = UNSURE
+
+    def branches_of(self, body: "Node") -> None:
+        """Visit a body that may not run at all."""
+        before = self.cwds
+        self.visit(body)
+        self.cwds = self.merge(before, self.merge(self.ok, self.fail))
+
+    def while_loop(self, node: "Node") -> None:
+        """Read `while … do … done` and until."""
+        self.moving(node)
+        self.branches(node)
+
+    def counting_loop(self, node: "Node") -> None:
+        """Read `for ((i = 0; i < n; i++)); do … done`."""
+        cursor, start, end, seen = self.cursor, 0, 0, False
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            text = self.view[child.start_byte : child.end_byte]
+            kind = self.category(child)
+            if text == "((":
+                start = child.end_byte
+            elif text == "))":
+                end = child.start_byte
+                self.counting_header(self.view[start:end])
+            elif kind in (g.DO_GROUP, g.COMPOUND):
+                seen = True
+                self.moving(child)
+                self.branches_of(child)
+            elif start and not end:
+                self._descend(child)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        if not seen or not end:
+            self.doubt("a loop this analysis does not know")
+        self.settle()
+
+    def counting_header(self, header: str) -> None:
+        """Check the arithmetic of a counting loop and learn its counters."""
+        for name in _COUNTER_START.findall(header.partition(";")[0]):
+            if safe_variable(name):
+                self.variables[name] = Variable(may_be_flag=True, plain=True, numeric=True, ordinary=True)
+        if not self.counts_only(header.replace(";", " ")):
+            self.doubt("arithmetic in a loop header that bash evaluates as code")
+
+    def compound(self, node: "Node") -> None:
+        """Read `{ …; }` or `(( … ))`."""
+        if not self.view.startswith("((", node.start_byte):
+            self.sequence(node)
+            return
+        if not self.counts_only(self.view[node.start_byte + 2 : node.end_byte - 2]):
+            self.doubt("arithmetic on names or text: bash evaluates their values as code")
+            self._descend(node)
+        self.settle()
+
+    def function(self, node: "Node") -> None:
+        """Read a function definition: its body counts as run, and names may now mean something else."""
+        self.refuse("it defines a function")
+        self.functions = True
+        self.cwds = None
+        cursor = self.cursor
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.category(child)
+            if kind == g.FILE_REDIRECT:
+                self.lone_redirect(child)
+            elif kind not in (g.TOKEN, g.WORD, g.COMMENT):
+                self.visit(child)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.settle()
+
+    def case_item(self, node: "Node") -> None:
+        """Read one branch of a case statement; its pattern is text, its body statements."""
+        cursor, pattern = self.cursor, True
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.category(child)
+            if pattern and self.view[child.start_byte : child.end_byte] == ")":
+                pattern = False
+            elif pattern:
+                self.pattern(child, kind)
+            elif not g.TOKEN <= kind <= g.COMMENT:
+                self.visit(child)
+                self.cwds = self.merge(self.ok, self.fail)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.settle()
+
+    def pattern(self, node: "Node", kind: int) -> None:
+        """Read a pattern: literal text, globs and plain expansions."""
+        text = self.view[node.start_byte : node.end_byte]
+        if 0 < kind < g.LAST_WORD:
+            self.word(node, kind)
+        elif kind != g.TOKEN and _HIDDEN.search(text):
+            self.doubt("a pattern with an expansion the parser cannot see")
+            self._descend(node)
+
+    def case(self, node: "Node") -> None:
+        """Read a case statement: every branch may run."""
+        cursor, before, reached = self.cursor, self.cwds, self.cwds
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.category(child)
+            if kind == g.CASE_ITEM:
+                self.cwds = before
+                self.visit(child)
+                reached = self.merge(reached, self.ok)
+            elif 0 < kind < g.LAST_WORD:
+                self.word(child, kind)
+            elif kind not in (g.TOKEN, g.COMMENT):
+                self.doubt("a case statement this analysis does not know")
+                self.visit(child)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.cwds = reached if before == reached else None
+        self.settle()
+
+    def declaration(self, node: "Node") -> None:
+        """Read declare, export, local, readonly, typeset and unset as the commands they are."""
+        cursor = self.cursor
+        words: list[Word] = []
+        texts: list[str] = []
+        redirects: list[Redirect] = []
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.category(child)
+            text = self.view[child.start_byte : child.end_byte]
+            if kind == g.ASSIGNMENT:
+                name = self.assignment(child)
+                self.variables[name] = UNSURE
+                self.assigned.append(name)
+                words.append(Word(name + "=", static=False, may_be_flag=False))
+                texts.append(utf8(text))
+            elif 0 < kind < g.LAST_WORD:
+                self.take(child, kind, words, texts)
+            elif kind == g.TOKEN or self.names[child.kind_id] == "variable_name":
+                words.append(literal(text))
+                texts.append(text)
+            else:
+                self.other(child, kind, words, texts, [], redirects)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.command_with(node, words, texts, [], redirects)
+
+    def test(self, node: "Node") -> None:
+        """Read `[ … ]` as a command and `[[ … ]]` as an expression."""
+        words: list[Word] = []
+        texts: list[str] = []
+        if self.view.startswith("[[", node.start_byte):
+            self.expression(node)
+            self.settle()
+            return
+        self.bracket_words(node, words, texts)
+        self.command_with(node, words, texts, [], [])
+
+    def bracket_words(self, node: "Node", words: list[Word], texts: list[str]) -> None:
+        """Collect the words of `[ … ]` in order; an unquoted operator of the shell is not what the grammar thinks."""
+        cursor, position = self.cursor, node.start_byte
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.category(child)
+            text = self.view[child.start_byte : child.end_byte]
+            if self.view[position : child.start_byte].strip(" \t\n"):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
+            if text in _SHELL_OPERATORS:
+                self.doubt(f"{text} inside [ ] is not a comparison for the shell")
+            elif 0 < kind < g.LAST_WORD:
+                self.take(child, kind, words, texts)
+            elif kind == g.UNKNOWN and self.names[child.kind_id].endswith("_expression"):
+                self.bracket_words(child, words, texts)
+            else:
+                if any(char in text for char in "$`*?\\\"'[") and text != "[":
+                    self.doubt("a pattern inside [ ]")
+                    self._descend(child)
+                words.append(literal(text))
+                texts.append(text)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+
+    def expression(self, node: "Node") -> None:
+        """Read the inside of `[[ … ]]`; operands that bash evaluates as code are doubted."""
+        cursor, position = self.cursor, node.start_byte
+        tests: list[str] = []
+        operands: list[tuple[Word, str]] = []
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.category(child)
+            text = self.view[child.start_byte : child.end_byte]
+            if self.view[position : child.start_byte].strip(" \t\n"):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
+            if 0 < kind < g.LAST_WORD and kind != g.OPERATOR_WORD:
+                operands.append((self.word(child, kind), text))
+            elif kind == g.UNKNOWN and self.names[child.kind_id].endswith("_expression"):
+                self.expression(child)
+            elif kind == g.UNKNOWN and self.names[child.kind_id] in ("regex", "extglob_pattern"):
+                self.pattern(child, kind)
+            else:
+                tests.append(text)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.check_operands(tests, operands)
+
+    def check_operands(self, tests: list[str], operands: list[tuple[Word, str]]) -> None:
+        """Doubt operands of `[[` that bash evaluates."""
+        if not _NAME_TESTS.isdisjoint(tests):
+            self.doubt("[[ tests a variable by name: bash evaluates the name as code")
+        if not _NUMBER_TESTS.isdisjoint(tests):
+            for word, text in operands:
+                name = text.strip('"').lstrip("$").strip("{}")
+                count = COUNT.match(text.strip('"')) or name in ("#", "?") or self.counts_only(f"${name}")
+                if not (count or (word.static and _DIGITS.match(word.text))):
+                    self.doubt("[[ compares as numbers: bash evaluates the text as code")
+
+
+class LoopValues:
+    """What the words behind `in` say about the loop variable."""
+
+    __slots__ = ("flag", "numeric", "ordinary", "plain", "some")
+
+    def __init__(self) -> None:
+        self.some = False
+        self.flag = False
+        self.numeric = self.plain = self.ordinary = True
+
+    def add(self, word: Word, source: str) -> None:
+        """Take one word into account."""
+        self.some = True
+        if _SEQ.fullmatch(source):
+            self.flag = self.flag or "-" in source
+            return
+        self.flag = self.flag or word.may_be_flag or (word.static and not word.text)
+        self.numeric = self.numeric and word.static and word.text.isdecimal()
+        self.plain = self.plain and word.static and bool(word.text) and not _SPLITTING.search(word.text)
+        self.ordinary = self.ordinary and _ordinary(word, source)
+
+    def known(self) -> Variable:
+        """Finish."""
+        if not self.some:
+            return UNSURE
+        return Variable(self.flag, self.plain, self.numeric, self.ordinary)
+
+
+def _ordinary(word: Word, source: str) -> bool:
+    if not word.static and (not word.glob or "$" in source or "`" in source):
+        return False
+    text = word.text
+    return not text.startswith("/") or not ("/dev".startswith(text[:4]) or text.startswith("//"))
+
+
+_HANDLERS: Final = {
+    g.PROGRAM: Walker.sequence,
+    g.DO_GROUP: Walker.sequence,
+    g.COMPOUND: Script.compound,
+    g.COMMAND: Walker.command,
+    g.LIST: Walker.listed,
+    g.PIPELINE: Walker.pipeline,
+    g.SUBSHELL: Walker.subshell,
+    g.REDIRECTED: Walker.redirected,
+    g.NEGATED: Walker.negated,
+    g.FOR: Script.loop,
+    g.C_FOR: Script.counting_loop,
+    g.WHILE: Script.while_loop,
+    g.IF: Walker.branches,
+    g.ELIF: Walker.branches,
+    g.ELSE: Walker.branches,
+    g.CASE: Script.case,
+    g.CASE_ITEM: Script.case_item,
+    g.FUNCTION: Script.function,
+    g.TEST: Script.test,
+    g.DECLARATION: Script.declaration,
+    g.UNSET: Script.declaration,
+    g.ASSIGNMENT: Walker.bare_assignment,
+    g.ASSIGNMENTS: Walker.each_of_one,
+    g.FILE_REDIRECT: Walker.lone_redirect,
+    g.COMMENT: lambda _walker, _node: None,
+}
+Script.handlers = tuple(_HANDLERS.get(kind) for kind in range(g.SUBSCRIPT + 1))

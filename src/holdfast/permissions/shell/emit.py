@@ -1,0 +1,345 @@
+"""Judge each simple command as it is found, and what it starts in turn."""
+
+import posixpath
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.builtins import BUILTINS, splitting
+from holdfast.permissions.shell.expand import UNSURE, Reader
+from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part, Redirect
+from holdfast.permissions.shell.quoting import utf8
+from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, RESERVED, WRAPPERS, Inner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tree_sitter import Node, TreeCursor
+
+    from holdfast.permissions.shell.commands import CommandFacts
+    from holdfast.permissions.shell.words import Word
+
+SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LANGUAGE"})
+_TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
+_DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
+_MAX_DIRECTORIES: Final = 8
+_SEPARATOR: Final = "\x1f"
+
+_inspect: "Callable[..., CommandFacts] | None" = None
+_path_refusal: "Callable[..., str | None] | None" = None
+
+
+def load_tables() -> "Callable[..., CommandFacts]":
+    """Load the tables of external programs on first use."""
+    global _inspect, _path_refusal  # noqa: PLW0603 - lazily loaded, never changed afterwards
+    if _inspect is None:
+        from holdfast.permissions.shell import commands  # noqa: PLC0415 - tables are heavy
+
+        _inspect, _path_refusal = commands.inspect_command, commands.path_refusal
+    return _inspect
+
+
+def safe_environment(name: str) -> bool:
+    """Whether setting this variable for one command only changes how its output looks."""
+    return name in SAFE_ENVIRONMENT or name.startswith("LC_")
+
+
+def path_refusal(path: str) -> str | None:
+    """Why reading this path is not an ordinary file read, or None."""
+    load_tables()
+    assert _path_refusal is not None
+    return _path_refusal(path)
+
+
+class Emitter(Reader):
+    """Holds what was found so far."""
+
+    __slots__ = (
+        "assigned",
+        "cd_targets",
+        "cwds",
+        "fail",
+        "functions",
+        "inside",
+        "inverted",
+        "nested",
+        "ok",
+        "parent",
+        "parsed",
+        "parts",
+        "piped",
+        "redirections",
+        "start_cwd",
+        "stdin_texts",
+    )
+
+    def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
+        super().__init__(view, cursor)
+        self.parts: list[Part] = []
+        self.redirections: list[Redirect] = []
+        self.assigned: list[str] = []
+        self.cd_targets: list[str] = []
+        self.stdin_texts: list[str] = []
+        self.start_cwd = start_cwd
+        self.cwds: Cwds = (SHELL_CWD,)
+        self.ok: Cwds = self.cwds
+        self.fail: Cwds = self.cwds
+        self.parsed = True
+        self.piped = False
+        self.functions = False
+        self.parent = -1
+        self.nested = 0
+        self.inside = 0
+        self.inverted = False
+
+    def settle(self) -> None:
+        """Note that a statement ended without moving to another directory."""
+        self.ok = self.fail = self.cwds
+
+    def merge(self, one: Cwds, two: Cwds) -> Cwds:
+        """Join two sets of possible directories."""
+        if one is two or one == two:
+            return one
+        if one is None or two is None:
+            return None
+        both = tuple(dict.fromkeys(one + two))
+        return both if len(both) <= _MAX_DIRECTORIES else None
+
+    def command_with(
+        self, node: "Node", words: "list[Word]", texts: list[str], assigns: list[str], redirects: list[Redirect]
+    ) -> None:
+        """Judge a simple command with everything written on it."""
+        self.settle()
+        source = utf8(self.view[node.start_byte : node.end_byte])
+        if words:
+            self.start(tuple(words), texts, source, tuple(assigns), tuple(redirects))
+        else:
+            for name in assigns:
+                self.variables[name] = UNSURE
+                self.assigned.append(name)
+                self.refuse(f"it sets the variable {name}")
+            self.bare_redirects(source, redirects)
+
+    def bare_redirects(self, source: str, redirects: list[Redirect]) -> None:
+        """Note redirects that belong to no simple command."""
+        if redirects:
+            refusal = self.redirect_refusal(redirects)
+            reads = tuple(r.target.text for r in redirects if r.kind == "read" and r.target and r.target.static)
+            unknown = any(r.kind == "read" and r.target and not r.target.static for r in redirects)
+            self.parts.append(
+                Part(
+                    (),
+                    "",
+                    "",
+                    "",
+                    source,
+                    tuple(redirects),
+                    (),
+                    self.cwds,
+                    self.inside,
+                    self.parent,
+                    "",
+                    refusal,
+                    reads,
+                    (),
+                    False,
+                    None,
+                    unknown,
+                    False,
+                    self.piped,
+                )  # fmt: skip
+            )
+
+    def redirect_refusal(self, redirects: "Sequence[Redirect]") -> str | None:
+        """Why these redirects are not read-only, or None."""
+        for redirect in redirects:
+            target = redirect.target
+            if redirect.kind == "write" and not redirect.harmless_write:
+                return f"it writes to {utf8(redirect.text)}"
+            if redirect.kind == "read" and target is not None:
+                if target.static:
+                    reason = None if target.text == "/dev/null" else self.read_refusal(target.text)
+                    if reason or target.text.startswith("/dev/std"):
+                        return reason or f"it reads {target.text}"
+                elif not self.ordinary_target(redirect):
+                    return f"the file of the redirect {utf8(redirect.text)} is not known"
+            if redirect.kind == "unknown":
+                return f"the redirect {utf8(redirect.text)} is not known"
+        return None
+
+    def ordinary_target(self, redirect: Redirect) -> bool:
+        """Whether an expanded redirect target can only be an ordinary file."""
+        assert redirect.target is not None
+        prefix = redirect.target.text
+        if prefix and not redirect.target.glob:
+            return not (prefix.startswith("/dev") or "/dev".startswith(prefix))
+        name = redirect.text.lstrip("0123456789<").strip().strip('"').lstrip("$").strip("{}")
+        known = self.variables.get(name)
+        return known is not None and known.ordinary
+
+    def read_refusal(self, path: str) -> str | None:
+        """Why reading this path from the present directories is refused, or None."""
+        if self.cwds is not None and path[:1] != "/":
+            for directory in self.cwds:
+                reason = path_refusal(posixpath.join(directory, path))
+                if reason is not None:
+                    return reason
+            return None
+        return path_refusal(path)
+
+    def start(
+        self,
+        argv: "tuple[Word, ...]",
+        texts: "Sequence[str]",
+        source: str,
+        assigns: tuple[str, ...] = (),
+        redirects: tuple[Redirect, ...] = (),
+        *,
+        more: bool = False,
+    ) -> None:
+        """Judge one command and, when it is a wrapper, what it starts."""
+        first = argv[0]
+        name = base = first.text if first.static else ""
+        if "/" in name:
+            base = name[name.rfind("/") + 1 :]
+        wrap = WRAPPERS.get(base)
+        inner: Inner | None = None
+        if base in RESERVED:
+            self.doubt(f"the shell keyword {base} where a command is expected")
+            inner = Inner(argv=argv[1:], refusal="it is a shell keyword", hull="exact")
+        elif wrap is not None:
+            inner = wrap(argv)
+        facts = None
+        if inner is not None:
+            refusal = inner.refusal or self.name_refusal(first, name, base)
+        else:
+            refusal, facts = self.judge(first, name, base, argv, more=more)
+        refusal = refusal or self.context_refusal(base, assigns, redirects)
+        if splitting(base, argv, texts):
+            refusal = refusal or "an unquoted expansion in a test may evaluate text as code"
+            self.doubt("an unquoted expansion in a test may evaluate text as code")
+        index = len(self.parts)
+        self.parts.append(
+            Part(
+                argv, base, " ".join(texts), _SEPARATOR.join(texts), source, redirects, assigns, self.cwds, self.inside,
+                self.parent, inner.hull if inner else "", refusal, facts.reads if facts else (),
+                facts.writes if facts else (), facts.network if facts else False, facts.kind if facts else None,
+                facts.reads_unknown if facts else False, more, self.piped,
+            )  # fmt: skip
+        )  # fmt: skip
+        if inner is not None:
+            self.start_inner(inner, index, texts, source, argv)
+        elif base in _DIRECTORY_COMMANDS:
+            self.change_directory(base, argv)
+        elif base == "read":
+            for word in argv[1:]:
+                self.variables[word.text] = UNSURE
+
+    def start_inner(
+        self, inner: Inner, index: int, texts: "Sequence[str]", source: str, argv: "tuple[Word, ...]"
+    ) -> None:
+        """Judge what a wrapper starts."""
+        if self.nested >= MAX_WRAPPERS:
+            self.doubt("too many commands inside each other")
+            return
+        parent, self.parent = self.parent, index
+        self.nested += 1
+        self.inside += 1
+        if inner.doubt:
+            self.doubt(inner.doubt)
+        for command in (inner.argv, *inner.others):
+            if command:
+                forms = self.forms(command, argv, texts)
+                self.start(command, forms, source, more=inner.more)
+        for script in inner.scripts:
+            self.reparse(script)
+        if inner.reads_stdin and self.stdin_texts:
+            for script in self.stdin_texts:
+                self.reparse(script)
+        self.inside -= 1
+        self.nested -= 1
+        self.parent = parent
+        if inner.hull != "strip":
+            self.ok = self.fail = self.merge(self.cwds, self.ok)
+
+    def forms(self, command: "tuple[Word, ...]", argv: "tuple[Word, ...]", texts: "Sequence[str]") -> "Sequence[str]":
+        """Give the texts of a wrapped command's words."""
+        if len(command) <= len(argv) and argv[len(argv) - len(command) :] == command:
+            return texts[len(argv) - len(command) :]
+        known = dict(zip(argv, texts, strict=True))
+        return [known.get(word, word.text or "{}") for word in command]
+
+    def name_refusal(self, first: "Word", name: str, base: str) -> str | None:
+        """Why the command word itself is not trusted, or None."""
+        if not first.static:
+            self.doubt("which command runs is not known before it runs")
+            return "which command runs is not known before it runs"
+        if not base or not name.isascii():
+            self.doubt("the command's name is not plain ASCII")
+            return f"its name {name!r} is not plain ASCII"
+        if name != base and posixpath.dirname(name) not in _TRUSTED_DIRECTORIES:
+            return f"{name} is not a program of the system"
+        if self.functions:
+            return "a function may have taken its name"
+        return None
+
+    def judge(
+        self, first: "Word", name: str, base: str, argv: "tuple[Word, ...]", *, more: bool
+    ) -> "tuple[str | None, CommandFacts | None]":
+        """Judge a command that starts no other."""
+        refusal = self.name_refusal(first, name, base)
+        args = argv[1:]
+        if more:
+            from holdfast.permissions.shell.wrappers import MORE  # noqa: PLC0415 - only for xargs
+
+            args = (*args, MORE)
+        builtin = BUILTINS.get(base) if name == base else None
+        if builtin is not None:
+            verdict = builtin(args)
+            return refusal or verdict, None
+        facts = load_tables()(base, args, stdin_is_data=self.piped) if first.static else None
+        if facts is None:
+            return refusal, None
+        if refusal is None and facts.refusal is None and self.cwds != (SHELL_CWD,):
+            refusal = next(filter(None, map(self.read_refusal, facts.reads)), None)
+        return refusal or facts.refusal, facts
+
+    def context_refusal(self, base: str, assigns: tuple[str, ...], redirects: tuple[Redirect, ...]) -> str | None:
+        """Why the surroundings of a read-only command make it more than that, or None."""
+        for name in assigns:
+            if not (safe_environment(name) or (name == "IFS" and base == "read")):
+                return f"it sets {name} for the command"
+        if redirects:
+            refusal = self.redirect_refusal(redirects)
+            if refusal is not None:
+                return refusal
+        if self.cwds != (SHELL_CWD,) and not self.at_start():
+            if base == "git":
+                return "it runs git in another directory, whose configuration may run programs"
+        return None
+
+    def at_start(self) -> bool:
+        """Whether every possible directory is the one the text started in."""
+        start = self.start_cwd
+        return self.cwds is not None and all(cwd in (SHELL_CWD, start) for cwd in self.cwds)
+
+    def change_directory(self, base: str, argv: "tuple[Word, ...]") -> None:
+        """Follow cd and pushd; what the text does not tell makes the directory unknown."""
+        operands = [word for word in argv[1:] if not (word.static and word.text in ("-L", "-P", "--"))]
+        target = operands[0] if len(operands) == 1 else None
+        new: Cwds = None
+        if target is not None and target.static and target.text not in ("-", ""):
+            self.cd_targets.append(target.text)
+            plain = base == "cd" or not target.text.startswith(("+", "-"))
+            if plain and self.cwds is not None:
+                new = tuple(dict.fromkeys(_join(directory, target.text) for directory in self.cwds))
+        elif target is not None or operands:
+            self.cd_targets.append("")
+        else:
+            self.cd_targets.append("~" if base == "cd" else "")
+        self.ok = new
+        if self.parent >= 0:
+            self.ok = self.fail = self.merge(new, self.cwds)
+
+
+def _join(directory: str, target: str) -> str:
+    path = posixpath.normpath(posixpath.join(directory, target))
+    return SHELL_CWD if path == "." else path

@@ -1,0 +1,344 @@
+"""Words from the syntax tree: what is certain about an argument before the shell expands it."""
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.shell import parse as g
+from holdfast.permissions.shell.quoting import Bare, ansi_c, home, literal, plain_word, quoted, utf8
+from holdfast.permissions.shell.words import Word
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, TreeCursor
+
+_LIVE: Final = re.compile(r"[$`\\]")
+_SECRET: Final = re.compile(r"TOKEN|SECRET|KEY|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
+_OPERAND: Final = r"(?:[^$`{}\\]|\$[A-Za-z_][A-Za-z0-9_]*+)*+"
+_SAFE_EXPANSION: Final = re.compile(
+    r"\$\{(?:#(?P<counted>[A-Za-z_][A-Za-z0-9_]*|[@*#?])(?:\[[@*]\])?"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-])(?P<index>\[(?:[@*]|[0-9]+|[A-Za-z_][A-Za-z0-9_]*)\])?"
+    rf"(?:(?::?[-+?]|%%?|##?|\^\^?|,,?|/[/#%]?){_OPERAND}|: ?-?[0-9]+(?::[0-9]+)?)?)\}}"
+)
+_OPERAND_NAMES: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_LENGTHS: Final = re.compile(r"\$\{#([A-Za-z_][A-Za-z0-9_]*)(?:\[[@*]\])?\}|\$[#?]")
+_NAMES: Final = re.compile(r"(?<![0-9A-Za-z_#$])\$?([A-Za-z_][A-Za-z0-9_]*)")
+_NOT_ARITHMETIC: Final = re.compile(r"[^0-9A-Za-z_#\s()+\-*/%<>=!&|^~?:,]")
+_BACKTICK_ESCAPE: Final = re.compile(r"\\([$`\\])")
+_COUNTS: Final = frozenset("#?$")
+_LONE: Final = frozenset({"[", "]", "{", "}", "!"})
+
+
+class Variable(NamedTuple):
+    """What is known about the values of a variable this command itself sets.
+
+    `plain`: without white space and glob characters; `numeric`: digits only; `ordinary`: literal text or globs that
+    cannot name a device.
+    """
+
+    may_be_flag: bool = True
+    plain: bool = False
+    numeric: bool = False
+    ordinary: bool = False
+
+
+UNSURE: Final = Variable()
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable's name says that it holds a secret."""
+    return _SECRET.search(name) is not None
+
+
+class Building:
+    """One word while its pieces are read."""
+
+    __slots__ = ("glob", "head", "prefix", "secret", "split", "static")
+
+    def __init__(self) -> None:
+        self.prefix = ""
+        self.static = True
+        self.split = False
+        self.glob = False
+        self.secret = False
+        self.head = True
+
+    def add(self, text: str) -> None:
+        """Append text that is passed as it stands."""
+        if self.static:
+            self.prefix += text
+
+    def dynamic(self, *, may_be_flag: bool = True) -> None:
+        """Append a piece whose text is not known."""
+        if self.static:
+            self.static = False
+            self.head = may_be_flag
+
+    def word(self) -> Word:
+        """Finish."""
+        text = utf8(self.prefix)
+        flag = self.split or (text.startswith("-") if text else self.head and not (self.static and not self.glob))
+        return Word(text, self.static and not self.glob, flag, self.glob, self.secret)
+
+
+class Reader:
+    """Reads words at the cursor; the statement walker builds on it."""
+
+    __slots__ = ("cursor", "depth", "doubts", "kinds", "names", "refusals", "secrets", "variables", "view")
+
+    def __init__(self, view: str, cursor: "TreeCursor") -> None:
+        grammar = g.grammar()
+        self.view = view
+        self.cursor = cursor
+        self.kinds = grammar.kinds
+        self.names = grammar.names
+        self.variables: dict[str, Variable] = {}
+        self.doubts: list[str] = []
+        self.refusals: list[str] = []
+        self.depth = 0
+
+    def substitution(self, node: "Node") -> None:
+        """Read the commands inside `$(…)`, backquotes or `<(…)`; the cursor stands on the node."""
+        raise NotImplementedError
+
+    def reparse(self, text: str) -> None:
+        """Read commands from text the grammar did not see as commands."""
+        raise NotImplementedError
+
+    def doubt(self, reason: str) -> None:
+        """Note that hidden code may run: nothing is allowed without a question."""
+        self.doubts.append(reason)
+
+    def refuse(self, reason: str) -> None:
+        """Note why the whole command is not read-only although its programs may be."""
+        self.refusals.append(reason)
+
+    def word(self, node: "Node", kind: int) -> Word:
+        """Read the word the cursor stands on."""
+        text = self.view[node.start_byte : node.end_byte]
+        if kind == g.WORD:
+            word = plain_word(text)
+            if word is not None:
+                return word
+            if text in _LONE:
+                return literal(text)
+        elif kind == g.RAW:
+            return literal(utf8(text[1:-1]))
+        elif kind == g.STRING and not _LIVE.search(text):
+            return literal(utf8(text[1:-1]))
+        elif kind == g.OPERATOR_WORD:
+            return literal(text)
+        building = Building()
+        self._piece(building, node, kind, first=True)
+        return building.word()
+
+    def _piece(self, building: Building, node: "Node", kind: int, *, first: bool) -> None:
+        text = self.view[node.start_byte : node.end_byte]
+        if kind == g.WORD:
+            self._bare(building, text, first=first)
+        elif kind == g.RAW:
+            building.add(text[1:-1])
+        elif kind == g.STRING:
+            self._string(building, node)
+        elif kind == g.ANSI:
+            self._ansi(building, text)
+        elif kind == g.CONCAT:
+            self._concatenation(building, node)
+        elif kind == g.DOLLAR:
+            building.add("$")
+        elif kind == g.BRACE:
+            building.glob = True
+            building.dynamic()
+        else:
+            self._expansion(building, node, kind, in_quotes=False)
+
+    def _bare(self, building: Building, text: str, *, first: bool) -> None:
+        if first and text.startswith("~"):
+            text = self._tilde(building, text)
+        bare = Bare(text)
+        if bare.missed:
+            self.doubt("an expansion the parser cannot see")
+        if bare.text:
+            building.add(bare.text)
+        if bare.glob or ("{" in text and len(text) > 1):
+            building.glob = True
+            building.dynamic()
+
+    def _tilde(self, building: Building, text: str) -> str:
+        name, slash, rest = text[1:].partition("/")
+        directory = home()
+        if name or directory is None:
+            building.dynamic(may_be_flag=False)
+            return rest
+        building.add(directory.rstrip("/"))
+        return slash + rest
+
+    def _ansi(self, building: Building, text: str) -> None:
+        decoded = ansi_c(text[2:-1])
+        if decoded is None:
+            self.doubt("an escape inside $'…' that is not certain")
+            building.dynamic()
+        else:
+            building.add(decoded)
+
+    def _concatenation(self, building: Building, node: "Node") -> None:
+        cursor, position, first, brace = self.cursor, node.start_byte, True, False
+        if not cursor.goto_first_child():
+            self.doubt("an empty concatenation")
+            return
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.kinds[child.kind_id]
+            if child.start_byte != position or not 0 < kind < g.LAST_WORD:
+                self.doubt("a word the parser cannot join")
+            position = child.end_byte
+            if kind == g.WORD and position - child.start_byte == 1 and self.view[child.start_byte] == "{":
+                brace = self._opens_brace(child.end_byte, node.end_byte)
+                if brace:
+                    building.glob = True
+                    building.dynamic()
+            self._piece(building, child, kind, first=first)
+            first = False
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+
+    def _opens_brace(self, start: int, end: int) -> bool:
+        rest = self.view[start:end]
+        return not rest.startswith("}") and ("," in rest or ".." in rest)
+
+    def _string(self, building: Building, node: "Node") -> None:
+        cursor = self.cursor
+        position = node.start_byte + 1
+        if cursor.goto_first_child():
+            while True:
+                child = cursor.node
+                assert child is not None
+                kind = self.kinds[child.kind_id]
+                if g.SIMPLE_EXPANSION <= kind <= g.ARITHMETIC:
+                    self._quoted(building, position, child.start_byte)
+                    self._expansion(building, child, kind, in_quotes=True)
+                    position = child.end_byte
+                if not cursor.goto_next_sibling():
+                    break
+            cursor.goto_parent()
+        self._quoted(building, position, node.end_byte - 1)
+
+    def _quoted(self, building: Building, start: int, end: int) -> None:
+        if end > start:
+            text, missed = quoted(self.view[start:end])
+            if missed:
+                self.doubt("an expansion the parser cannot see")
+            building.add(text)
+
+    def _expansion(self, building: Building, node: "Node", kind: int, *, in_quotes: bool) -> None:
+        if kind == g.SIMPLE_EXPANSION:
+            self._variable(building, self.view[node.start_byte + 1 : node.end_byte], in_quotes=in_quotes)
+        elif kind == g.EXPANSION:
+            self._braced(building, node, in_quotes=in_quotes)
+        elif kind == g.COMMAND_SUBSTITUTION:
+            self._backquotes(node)
+            self.substitution(node)
+            building.split = building.split or not in_quotes
+            building.dynamic()
+        elif kind == g.PROCESS_SUBSTITUTION:
+            self.substitution(node)
+            building.add("/dev/fd/")
+            building.dynamic(may_be_flag=False)
+        elif kind == g.ARITHMETIC:
+            self.arithmetic(node)
+            building.dynamic()
+        else:
+            self.doubt(f"syntax this analysis does not know ({self.names[node.kind_id]})")
+            building.split = True
+            building.dynamic()
+            self._descend(node)
+
+    def _backquotes(self, node: "Node") -> None:
+        text = self.view[node.start_byte : node.end_byte]
+        if text.startswith("`") and "\\" in text:
+            self.doubt("escapes inside backquotes")
+            self.reparse(_BACKTICK_ESCAPE.sub(r"\1", text[1:-1]))
+
+    def _variable(self, building: Building, name: str, *, in_quotes: bool) -> None:
+        known = self.variables.get(name)
+        if name in _COUNTS:
+            building.dynamic(may_be_flag=False)
+            return
+        self._note_secret(building, name)
+        if known is None:
+            building.split = building.split or not in_quotes or name == "@"
+            building.dynamic()
+        else:
+            building.split = building.split or not (in_quotes or known.plain)
+            building.dynamic(may_be_flag=known.may_be_flag)
+
+    def _note_secret(self, building: Building, name: str) -> None:
+        if is_secret(name) and not (name in self.variables and not name.isupper()):
+            building.secret = True
+            self.refuse(f"it expands ${name}, whose name says it is a secret")
+
+    def _braced(self, building: Building, node: "Node", *, in_quotes: bool) -> None:
+        text = self.view[node.start_byte : node.end_byte]
+        found = _SAFE_EXPANSION.fullmatch(text)
+        if found is None or not self._safe_index(found["index"]):
+            self.doubt(f"the expansion {utf8(text)[:60]!r} may run code or set a variable")
+            building.split = building.split or not in_quotes
+            building.dynamic()
+            self._descend(node)
+            return
+        counted, name = found["counted"], found["name"]
+        for operand in _OPERAND_NAMES.findall(text):
+            self._note_secret(building, operand)
+        if counted is not None:
+            self._note_secret(building, counted)
+            building.dynamic(may_be_flag=False)
+        elif text == f"${{{name}}}":
+            self._variable(building, name, in_quotes=in_quotes)
+        else:
+            self._note_secret(building, name)
+            building.split = building.split or not in_quotes or found["index"] == "[@]" or name == "@"
+            building.dynamic()
+
+    def _safe_index(self, index: str | None) -> bool:
+        if index is None or not (index[1].isalpha() or index[1] == "_"):
+            return True
+        known = self.variables.get(index[1:-1])
+        return known is not None and known.numeric
+
+    def _descend(self, node: "Node") -> None:
+        """Find the commands inside syntax that is not trusted, for the deny rules."""
+        cursor = self.cursor
+        if self.depth > g.MAX_DEPTH or not cursor.goto_first_child():
+            return
+        self.depth += 1
+        while True:
+            child = cursor.node
+            assert child is not None
+            if self.kinds[child.kind_id] in (g.COMMAND_SUBSTITUTION, g.PROCESS_SUBSTITUTION):
+                self._backquotes(child)
+                self.substitution(child)
+            else:
+                self._descend(child)
+            if not cursor.goto_next_sibling():
+                break
+        self.depth -= 1
+        cursor.goto_parent()
+
+    def arithmetic(self, node: "Node") -> None:
+        """Check that arithmetic uses number literals and known counters only; bash runs code in anything else."""
+        text = self.view[node.start_byte : node.end_byte]
+        for counted in _LENGTHS.findall(text):
+            self._note_secret(Building(), counted)
+        if not self.counts_only(_LENGTHS.sub("0", text[3:-2] if text.startswith("$((") else text[2:-1])):
+            self.doubt(f"arithmetic in {utf8(text)[:40]!r}: bash evaluates names and text in it as code")
+            self._descend(node)
+
+    def counts_only(self, text: str) -> bool:
+        """Whether arithmetic text holds numbers, operators and known counters only."""
+        if any(not self._counter(name) for name in _NAMES.findall(text)):
+            return False
+        return not _NOT_ARITHMETIC.search(_NAMES.sub("0", text))
+
+    def _counter(self, name: str) -> bool:
+        known = self.variables.get(name)
+        return known is not None and known.numeric

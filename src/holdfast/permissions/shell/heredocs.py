@@ -1,0 +1,200 @@
+"""Redirects, here-documents and here-strings."""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell import parse as g
+from holdfast.permissions.shell.emit import Emitter
+from holdfast.permissions.shell.expand import _SAFE_EXPANSION, is_secret  # pyright: ignore[reportPrivateUsage]
+from holdfast.permissions.shell.parts import Redirect
+from holdfast.permissions.shell.quoting import utf8
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from holdfast.permissions.shell.words import Word
+
+_WRITES: Final = frozenset({">", ">>", "&>", "&>>", ">|"})
+_BARE_DELIMITER: Final = re.compile(r"[A-Za-z0-9_.+:@%-]+\Z")
+_QUOTED_DELIMITER: Final = re.compile(r"'([^'\n]+)'\Z|\"([^\"\n$`\\]+)\"\Z|\\([A-Za-z0-9_]+)\Z")
+_BRACED: Final = re.compile(r"\$\{[^}]*\}?")
+_NAMED: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_ESCAPED: Final = re.compile(r"\\[\\$`]")
+_BACKQUOTED: Final = re.compile(r"`([^`]*)`")
+
+
+class RedirectReader(Emitter):
+    """Reads what stands behind redirect operators."""
+
+    __slots__ = ()
+
+    def visit(self, node: "Node") -> None:
+        """Visit the statement the cursor stands on."""
+        raise NotImplementedError
+
+    def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
+        """Read `> file` and its kin; words behind the target belong to the command."""
+        cursor = self.cursor
+        operator, target, end, fd = "", None, node.end_byte, ""
+        if node.start_byte and self.view[node.start_byte - 1] == "}":
+            self.doubt("a redirect with a variable for its number")
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.kinds[child.kind_id]
+            if 0 < kind < g.LAST_WORD:
+                if target is None:
+                    target, end = self.word(child, kind), child.end_byte
+                else:
+                    self.take(child, kind, words, texts)
+            elif self.names[child.kind_id] == "file_descriptor":
+                fd = self.view[child.start_byte : child.end_byte]
+            elif child.child_count or child.is_named:
+                self.doubt("a redirect this analysis does not know")
+                self.parsed = False
+                self._descend(child)
+            else:
+                operator = self.view[child.start_byte : child.end_byte]
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        redirect = Redirect(operator, target, _kind(operator, target), self.view[node.start_byte : end], self.cwds)
+        if fd.startswith("{"):
+            self.doubt("a redirect with a variable for its number")
+        redirects.append(redirect)
+        self.redirections.append(redirect)
+
+    def take(self, node: "Node", kind: int, words: "list[Word]", texts: list[str]) -> None:
+        """Read one word and the form rules see."""
+        word = self.word(node, kind)
+        words.append(word)
+        start = node.start_byte
+        if word.static and self.view[start] != "~":
+            texts.append(word.text)
+        else:
+            texts.append(utf8(self.view[start : node.end_byte]))
+
+    def herestring(self, node: "Node") -> Redirect:
+        """Read `<<< word`."""
+        cursor = self.cursor
+        target: Word | None = None
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.kinds[child.kind_id]
+            if 0 < kind < g.LAST_WORD:
+                if target is not None:
+                    self.doubt("words behind a here-string")
+                target = self.word(child, kind)
+            elif child.is_named:
+                self.doubt("a here-string this analysis does not know")
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        if target is not None:
+            self.stdin_texts.append(target.text)
+        redirect = Redirect("<<<", target, "herestring", self.view[node.start_byte : node.end_byte])
+        self.redirections.append(redirect)
+        return redirect
+
+    def heredoc(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
+        """Read `<<END … END` and what else stands on its first line."""
+        start = body = end = ""
+        followers: list[int] = []
+        cursor = self.cursor
+        cursor.goto_first_child()
+        position = 0
+        while True:
+            child = cursor.node
+            assert child is not None
+            name, kind = self.names[child.kind_id], self.kinds[child.kind_id]
+            text = self.view[child.start_byte : child.end_byte]
+            if name == "heredoc_start":
+                start = text
+            elif name == "heredoc_body":
+                body = text
+            elif name == "heredoc_end":
+                end = text
+            elif kind == g.FILE_REDIRECT:
+                self.file_redirect(child, redirects, words, texts)
+            elif 0 < kind < g.LAST_WORD:
+                self.take(child, kind, words, texts)
+            elif not (kind == g.TOKEN or name in ("<<", "<<-", "&&", "||")):
+                followers.append(position)
+            position += 1
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.check_heredoc(node, start, body, end)
+        redirect = Redirect("<<", None, "heredoc", f"<<{start}")
+        redirects.append(redirect)
+        self.redirections.append(redirect)
+        self.stdin_texts.append(utf8(body))
+        self.visit_children(node, followers)
+
+    def check_heredoc(self, node: "Node", start: str, body: str, end: str) -> None:
+        """Check that the grammar and the shell agree where the document ends, and what the shell expands in it."""
+        found = _QUOTED_DELIMITER.match(start)
+        if found is None and not _BARE_DELIMITER.match(start):
+            self.doubt("a here-document whose end is not certain")
+            return
+        delimiter = next(filter(None, found.groups())) if found else start
+        lines = [line.lstrip("\t") for line in body.split("\n")]
+        if end.strip("\t\n") != delimiter or delimiter in lines:
+            self.doubt("a here-document whose end is not certain")
+        if found is None:
+            self.expanded_body(node, body)
+
+    def expanded_body(self, node: "Node", body: str) -> None:
+        """Judge a body in which the shell expands."""
+        plain = _ESCAPED.sub("", body)
+        if "`" in plain or "$(" in plain or "$[" in plain:
+            self.doubt("a here-document that runs commands while it is read")
+            for script in _BACKQUOTED.findall(plain):
+                self.reparse(utf8(script))
+            self._descend(node)
+        for text in _BRACED.findall(plain):
+            if _SAFE_EXPANSION.fullmatch(text) is None:
+                self.doubt("a here-document with an expansion that may run code")
+        for name in _NAMED.findall(plain.replace("{", "").replace("#", "")):
+            if is_secret(name) and (name.isupper() or name not in self.variables):
+                self.refuse(f"it expands ${name}, whose name says it is a secret")
+
+    def visit_children(self, node: "Node", positions: list[int]) -> None:
+        """Visit the children at these positions: commands behind `<<END` on its line."""
+        if not positions:
+            return
+        piped, self.piped = self.piped, True
+        cwds, self.cwds = self.cwds, None if "cd" in self.view[node.start_byte :] else self.cwds
+        cursor = self.cursor
+        cursor.goto_first_child()
+        position = 0
+        while True:
+            if position in positions:
+                child = cursor.node
+                assert child is not None
+                self.visit(child)
+            position += 1
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.cwds = self.merge(cwds, self.cwds)
+        self.piped = piped
+
+
+def _kind(operator: str, target: "Word | None") -> str:
+    if operator in _WRITES:
+        return "write"
+    if operator == "<":
+        return "read" if target is not None else "unknown"
+    if operator in ("<&-", ">&-"):
+        return "dup" if target is None else "unknown"
+    if operator in (">&", "<&") and target is not None:
+        if target.static and target.text.rstrip("-").isdecimal():
+            return "dup"
+        if target.static and target.text == "-":
+            return "dup"
+        return "write" if operator == ">&" else "unknown"
+    return "unknown"

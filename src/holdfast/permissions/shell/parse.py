@@ -1,0 +1,206 @@
+"""One grammar for shell text: tree-sitter-bash, loaded on first use, with limits that fail closed."""
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser, Tree
+
+MAX_CHARS: Final = 10_000
+"""Longer commands are never run unasked."""
+MAX_PARSED_CHARS: Final = 131_072
+"""Longer commands are only split roughly, so that deny rules still see every piece in linear time."""
+_KIND_NUMBERS: Final = 65_536  # error nodes carry the largest number
+MAX_DEPTH: Final = 120
+"""Deeper syntax trees are not followed."""
+
+# Categories of syntax nodes; 0 is every kind this analysis does not know and therefore does not trust.
+(
+    UNKNOWN,
+    WORD,
+    RAW,
+    STRING,
+    ANSI,
+    CONCAT,
+    SIMPLE_EXPANSION,
+    EXPANSION,
+    COMMAND_SUBSTITUTION,
+    PROCESS_SUBSTITUTION,
+    ARITHMETIC,
+    BRACE,
+    DOLLAR,
+    OPERATOR_WORD,
+    LAST_WORD,
+    COMMAND,
+    COMMAND_NAME,
+    ASSIGNMENT,
+    FILE_REDIRECT,
+    HEREDOC,
+    HERESTRING,
+    PIPELINE,
+    LIST,
+    REDIRECTED,
+    SUBSHELL,
+    COMPOUND,
+    NEGATED,
+    FOR,
+    C_FOR,
+    WHILE,
+    DO_GROUP,
+    IF,
+    ELIF,
+    ELSE,
+    CASE,
+    CASE_ITEM,
+    FUNCTION,
+    TEST,
+    DECLARATION,
+    UNSET,
+    ASSIGNMENTS,
+    TOKEN,
+    COMMENT,
+    PROGRAM,
+    ERROR,
+    ARRAY,
+    SUBSCRIPT,
+) = range(47)
+
+_BY_NAME: Final = {
+    "word": WORD,
+    "number": WORD,
+    "raw_string": RAW,
+    "string": STRING,
+    "ansi_c_string": ANSI,
+    "concatenation": CONCAT,
+    "simple_expansion": SIMPLE_EXPANSION,
+    "expansion": EXPANSION,
+    "command_substitution": COMMAND_SUBSTITUTION,
+    "process_substitution": PROCESS_SUBSTITUTION,
+    "arithmetic_expansion": ARITHMETIC,
+    "brace_expression": BRACE,
+    "$": DOLLAR,
+    "==": OPERATOR_WORD,
+    "=~": OPERATOR_WORD,
+    "command": COMMAND,
+    "command_name": COMMAND_NAME,
+    "variable_assignment": ASSIGNMENT,
+    "variable_assignments": ASSIGNMENTS,
+    "file_redirect": FILE_REDIRECT,
+    "heredoc_redirect": HEREDOC,
+    "herestring_redirect": HERESTRING,
+    "pipeline": PIPELINE,
+    "list": LIST,
+    "redirected_statement": REDIRECTED,
+    "subshell": SUBSHELL,
+    "compound_statement": COMPOUND,
+    "negated_command": NEGATED,
+    "for_statement": FOR,
+    "c_style_for_statement": C_FOR,
+    "while_statement": WHILE,
+    "do_group": DO_GROUP,
+    "if_statement": IF,
+    "elif_clause": ELIF,
+    "else_clause": ELSE,
+    "case_statement": CASE,
+    "case_item": CASE_ITEM,
+    "function_definition": FUNCTION,
+    "test_command": TEST,
+    "declaration_command": DECLARATION,
+    "unset_command": UNSET,
+    "comment": COMMENT,
+    "program": PROGRAM,
+    "array": ARRAY,
+    "subscript": SUBSCRIPT,
+    **dict.fromkeys(
+        [";", "&", "&&", "||", "|", "|&", ";;", ";&", ";;&", "(", ")", "{", "}", "((", "))", "[[", "]]", "[", "]"],
+        TOKEN,
+    ),
+    **dict.fromkeys(
+        ["for", "select", "in", "while", "until", "do", "done", "if", "then", "fi", "elif", "else", "case", "esac"],
+        TOKEN,
+    ),
+    **dict.fromkeys(["function", "!", "declare", "typeset", "export", "readonly", "local", "unset"], TOKEN),
+}
+
+
+class Grammar(NamedTuple):
+    """The loaded parser and, per node kind number, this module's category."""
+
+    parser: "Parser"
+    kinds: bytes
+    names: "Names"
+
+
+class Names(dict[int, str]):
+    """Node kind names; errors have a number outside the grammar and no name."""
+
+    def __missing__(self, number: int) -> str:
+        return ""
+
+
+_grammar: Grammar | None = None
+
+
+def grammar() -> Grammar:
+    """Load the grammar once."""
+    global _grammar  # noqa: PLW0603 - the lazily loaded grammar is the one piece of module state
+    if _grammar is None:
+        import tree_sitter_bash  # noqa: PLC0415 - heavy, loaded on first use
+        from tree_sitter import Language, Parser  # noqa: PLC0415
+
+        language = Language(tree_sitter_bash.language())
+        names = Names({number: language.node_kind_for_id(number) or "" for number in range(language.node_kind_count)})
+        kinds = bytearray(_KIND_NUMBERS)
+        for number, name in names.items():
+            kinds[number] = _BY_NAME.get(name, UNKNOWN)
+        _grammar = Grammar(Parser(language), bytes(kinds), names)
+    return _grammar
+
+
+class Text(NamedTuple):
+    """Shell text made ready for the parser.
+
+    `view` has one character per byte, so that the parser's byte offsets index it directly.
+    """
+
+    view: str
+    data: bytes
+
+
+def ready(command: str) -> Text:
+    """Encode once; for ASCII text the view is the text itself."""
+    if command.isascii():
+        return Text(command, command.encode("ascii"))
+    data = command.encode("utf-8", "surrogatepass")
+    return Text(data.decode("latin-1"), data)
+
+
+def parse(text: Text) -> "Tree":
+    """Parse; the grammar recovers from errors, so there is always a tree."""
+    return grammar().parser.parse(text.data)
+
+
+_CONTINUATION: Final = re.compile(r"\\(?:\n|(.))", re.DOTALL)
+
+
+def join_lines(command: str) -> str:
+    """Remove every backslash-newline pair, as the shell does before it splits words."""
+    return _CONTINUATION.sub(lambda found: found.group() if found.group(1) is not None else "", command)
+
+
+_ROUGH: Final = re.compile(r"[;&|\n(){}`<>]+|\$\(")
+_ROUGH_NOISE: Final = str.maketrans("", "", "'\"\\")
+
+
+def rough_pieces(command: str) -> list[str]:
+    """Cut text at every character that could start a command, ignoring quotes.
+
+    For text that cannot be parsed: a deny rule must still see every candidate command. The pieces may be wrong, never
+    too few, and nothing is ever allowed because of them.
+    """
+    pieces: list[str] = []
+    for piece in _ROUGH.split(command):
+        words = piece.translate(_ROUGH_NOISE).split()
+        if words:
+            pieces.append(" ".join(words))
+    return pieces

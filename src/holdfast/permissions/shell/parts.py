@@ -1,0 +1,101 @@
+"""What a shell text is made of: every simple command in every nesting, with its redirects."""
+
+from typing import Final, NamedTuple
+
+from holdfast.permissions.shell.words import Word
+
+Cwds = tuple[str, ...] | None
+"""The directories a command may run in, relative to the start unless absolute; None = not known."""
+
+SHELL_CWD: Final = ""
+"""The directory the whole text starts in."""
+
+
+class Redirect(NamedTuple):
+    """One redirect: `kind` is read, write, dup, heredoc or herestring."""
+
+    operator: str
+    target: Word | None
+    kind: str
+    text: str
+    cwds: Cwds = (SHELL_CWD,)
+
+    @property
+    def harmless_write(self) -> bool:
+        """Whether it only throws output away."""
+        return self.target is not None and self.target.static and self.target.text == "/dev/null"
+
+
+class Part(NamedTuple):
+    """One simple command as it would run.
+
+    Attributes:
+        argv: the words; empty for a bare redirect.
+        name: the command's name without its directory, "" when it is not known from the text.
+        text: the words joined by one space, quotes removed, as rules see it; expansions stand as written.
+        exact: like `text`, but joined by a character no word holds, so that only equal words are equal.
+        source: the text as written.
+        redirects: redirects written on this command.
+        assigns: names of the variables set in front of it.
+        cwds: the directories it may run in.
+        depth: how many substitutions, subshells and wrappers it stands in.
+        parent: index of the part that starts this one, or -1 when the shell itself does.
+        hull: how a rule may see through this part to what it runs: "", "strip", "exact" or "opaque".
+        refusal: why it is not read-only, or None.
+        reads: files it reads; `writes`: files it creates, changes or removes.
+        network: it talks to another machine.
+        kind: "search", "read", "list" or another word for display, or None.
+        reads_unknown: it also reads files whose names the text does not tell.
+        more: further arguments arrive at run time (`xargs`).
+        piped: its input comes from another command or a file.
+    """
+
+    argv: tuple[Word, ...]
+    name: str
+    text: str
+    exact: str
+    source: str
+    redirects: tuple[Redirect, ...]
+    assigns: tuple[str, ...]
+    cwds: Cwds
+    depth: int
+    parent: int
+    hull: str
+    refusal: str | None
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    network: bool
+    kind: str | None
+    reads_unknown: bool
+    more: bool
+    piped: bool
+
+    @property
+    def read_only(self) -> bool:
+        """Whether this command is proven to change nothing."""
+        return self.refusal is None
+
+    @property
+    def reason(self) -> str:
+        """Why it is not read-only, "" when it is."""
+        return self.refusal or ""
+
+    @property
+    def dynamic_name(self) -> bool:
+        """Whether the text does not tell which program runs."""
+        return bool(self.argv) and not self.argv[0].static
+
+    @property
+    def static_text(self) -> str:
+        """The part of `text` that is certain: up to the first word the shell still expands."""
+        kept: list[str] = []
+        for word in self.argv:
+            kept.append(word.text)
+            if not word.static:
+                return " ".join(kept)
+        return " ".join(kept) + (" " if self.more else "")
+
+    @property
+    def certain_text(self) -> bool:
+        """Whether every argument is known from the text."""
+        return not self.more and all(word.static for word in self.argv)

@@ -1,0 +1,138 @@
+"""Quote removal: what single leaves of shell text become as arguments."""
+
+import os
+import re
+from typing import Final
+
+from holdfast.permissions.shell.words import Word
+
+PLAIN: Final = re.compile(r"[A-Za-z0-9_./:=@%+,^-]*\Z")
+"""Unquoted text without a character that the shell treats specially anywhere in a word."""
+
+_CACHE_LIMIT: Final = 4096
+_plain_words: dict[str, Word] = {}
+
+
+def literal(text: str) -> Word:
+    """Give the word for text that is passed exactly as it stands."""
+    return Word(text, static=True, may_be_flag=text.startswith("-"))
+
+
+def utf8(view: str) -> str:
+    """Turn a byte-per-character view back into text."""
+    return view if view.isascii() else view.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def plain_word(text: str) -> Word | None:
+    """Give the cached word for unquoted text without special characters, else None."""
+    word = _plain_words.get(text)
+    if word is None and PLAIN.match(text):
+        word = literal(text)
+        if len(_plain_words) >= _CACHE_LIMIT:
+            _plain_words.clear()
+        _plain_words[text] = word
+    return word
+
+
+class Bare:
+    """Unquoted text after backslash removal, with what the shell may still do to it."""
+
+    __slots__ = ("glob", "missed", "text")
+
+    def __init__(self, source: str) -> None:
+        self.glob = False
+        self.missed = False
+        kept: list[str] = []
+        position, end = 0, len(source)
+        while position < end:
+            char = source[position]
+            if char == "\\":
+                position += 1
+                if position == end:
+                    self.missed = True
+                    break
+                char = source[position]
+            elif char in "*?[" and not self.glob:
+                self.glob = True
+                self.text = "".join(kept)
+            elif char in "$`":
+                self.missed = True
+            kept.append(char)
+            position += 1
+        if not self.glob:
+            self.text = "".join(kept)
+
+
+_MISSED_IN_QUOTES: Final = re.compile(r"`|\$[A-Za-z0-9_({\[@*#?$!-]")
+_QUOTED_ESCAPE: Final = re.compile(r'\\([$`"\\\n])')
+
+
+def quoted(source: str) -> tuple[str, bool]:
+    """Unescape text between double quotes.
+
+    Returns:
+        The text, and whether an expansion hides in it that the parser did not report.
+    """
+    if "\\" not in source:
+        return source, _MISSED_IN_QUOTES.search(source) is not None
+    bare = _QUOTED_ESCAPE.sub("", source)
+    return _QUOTED_ESCAPE.sub(_unescape, source), _MISSED_IN_QUOTES.search(bare) is not None
+
+
+def _unescape(found: re.Match[str]) -> str:
+    char = found.group(1)
+    return "" if char == "\n" else char
+
+
+_ANSI: Final = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
+)
+_ANSI_LETTERS: Final = {
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "?": "?",
+}
+
+
+def ansi_c(source: str) -> str | None:
+    """Decode the inside of `$'…'`; None when the shell would cut it short or this decoder does not know the escape."""
+    try:
+        text = _ANSI.sub(_ansi_character, source)
+    except (ValueError, OverflowError):
+        return None
+    return None if "\0" in text else text
+
+
+def _ansi_character(found: re.Match[str]) -> str:
+    two, four, eight, octal, control, letter = found.groups()
+    if two or octal:
+        code = int(two, 16) if two else int(octal, 8) & 0xFF
+        if code > 0x7F:
+            raise ValueError(found.group())
+        return chr(code)
+    if four or eight:
+        return utf8_view(chr(int(four or eight, 16)))
+    if control:
+        return chr(ord(control) & 0x1F)
+    return _ANSI_LETTERS.get(letter, found.group())
+
+
+def utf8_view(text: str) -> str:
+    """Give the byte-per-character view of text."""
+    return text if text.isascii() else text.encode("utf-8").decode("latin-1")
+
+
+def home() -> str | None:
+    """The home directory a bare `~` stands for, or None when it is not an absolute path."""
+    path = os.path.expanduser("~")
+    return path if path.startswith("/") else None

@@ -1,0 +1,374 @@
+"""Walk the syntax tree once: commands, lists, pipes and directories. Unknown syntax is doubted, never skipped."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from holdfast.permissions.shell import parse as g
+from holdfast.permissions.shell.expand import UNSURE
+from holdfast.permissions.shell.heredocs import RedirectReader
+from holdfast.permissions.shell.quoting import literal, utf8
+from holdfast.permissions.shell.words import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tree_sitter import Node
+
+    from holdfast.permissions.shell.parts import Cwds, Redirect
+
+_BLANK = " \t\n"
+
+
+class Walker(RedirectReader):
+    """Visits statements and hands every simple command to the emitter."""
+
+    __slots__ = ()
+    handlers: "ClassVar[tuple[Callable[[Walker, Node], None] | None, ...]]" = ()
+
+    def visit(self, node: "Node") -> None:
+        """Visit the statement the cursor stands on."""
+        if self.depth > g.MAX_DEPTH:
+            self.doubt("it is nested too deeply to follow")
+            self.parsed = False
+            return
+        handler = self.handlers[self.kinds[node.kind_id]]
+        if handler is None:
+            self.doubt(f"syntax this analysis does not know ({self.names[node.kind_id] or 'error'})")
+            self.parsed = False
+            handler = Walker.sequence
+        self.depth += 1
+        handler(self, node)
+        self.depth -= 1
+
+    def category(self, node: "Node") -> int:
+        """Give the category of a node; errors and unknown kinds are UNKNOWN."""
+        return self.kinds[node.kind_id]
+
+    def sequence(self, node: "Node") -> None:
+        """Visit statements one after the other; what lies between them may only be white space."""
+        cursor = self.cursor
+        if not cursor.goto_first_child():
+            self.settle()
+            return
+        view, position = self.view, node.start_byte
+        while True:
+            child = cursor.node
+            assert child is not None
+            start = child.start_byte
+            if start != position and view[position:start].strip(_BLANK):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
+            if not g.TOKEN <= self.category(child) <= g.COMMENT:
+                self.visit(child)
+                self.cwds = self.ok if self.ok is self.fail else self.merge(self.ok, self.fail)
+            if not cursor.goto_next_sibling():
+                break
+        if position != node.end_byte and view[position : node.end_byte].strip(_BLANK):
+            self.doubt("text the parser passed over")
+        cursor.goto_parent()
+        self.settle()
+
+    def branches(self, node: "Node") -> None:
+        """Visit statements of which only some run: every directory reached so far stays possible."""
+        before = self.cwds
+        self.each(node)
+        self.cwds = self.merge(before, self.cwds)
+        self.settle()
+
+    def each(self, node: "Node") -> None:
+        """Visit every child, adding up the directories."""
+        cursor, reached, position = self.cursor, self.cwds, node.start_byte
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            if self.view[position : child.start_byte].strip(_BLANK):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
+            if not g.TOKEN <= self.category(child) <= g.COMMENT:
+                self.cwds = reached
+                self.visit(child)
+                reached = self.merge(reached, self.merge(self.ok, self.fail))
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.cwds = reached
+
+    def listed(self, node: "Node") -> None:
+        """Read `a && b` and `a || b`: the right side knows how the left ended."""
+        cursor = self.cursor
+        cursor.goto_first_child()
+        left = cursor.node
+        assert left is not None
+        self.visit(left)
+        ok, fail, position, conjunction = self.ok, self.fail, left.end_byte, True
+        while cursor.goto_next_sibling():
+            child = cursor.node
+            assert child is not None
+            if self.view[position : child.start_byte].strip(_BLANK):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
+            kind = self.category(child)
+            if kind == g.TOKEN:
+                conjunction = self.view.startswith("&&", child.start_byte)
+            elif kind != g.COMMENT:
+                self.cwds = ok if conjunction else fail
+                self.visit(child)
+                if conjunction:
+                    ok, fail = self.ok, self.merge(fail, self.fail)
+                else:
+                    ok, fail = self.merge(ok, self.ok), self.fail
+        cursor.goto_parent()
+        self.ok, self.fail = ok, fail
+
+    def pipeline(self, node: "Node") -> None:
+        """Read `a | b`: each side runs in its own shell."""
+        cursor, cwds, piped, position = self.cursor, self.cwds, self.piped, node.start_byte
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            if self.view[position : child.start_byte].strip(_BLANK):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
+            kind = self.category(child)
+            if kind == g.TOKEN:
+                self.piped = True
+            elif kind != g.COMMENT:
+                self.visit(child)
+                self.cwds = cwds
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.piped = piped
+        self.settle()
+
+    def subshell(self, node: "Node") -> None:
+        """Read `( … )`: what it changes ends with it."""
+        cwds = self.cwds
+        self.sequence(node)
+        self.cwds = cwds
+        self.settle()
+
+    def substitution(self, node: "Node") -> None:
+        """Read the commands inside `$(…)`, backquotes or `<(…)`."""
+        if self.depth > g.MAX_DEPTH:
+            self.doubt("it is nested too deeply to follow")
+            return
+        cwds, ok, fail, piped = self.cwds, self.ok, self.fail, self.piped
+        self.depth += 1
+        self.inside += 1
+        cursor = self.cursor
+        position = node.start_byte
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            if self.view[position : child.start_byte].strip(_BLANK):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
+            if child.is_named and self.category(child) != g.COMMENT:
+                self.visit(child)
+                self.cwds = self.merge(self.ok, self.fail)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        self.depth -= 1
+        self.inside -= 1
+        self.cwds, self.ok, self.fail, self.piped = cwds, ok, fail, piped
+
+    def lone_redirect(self, node: "Node") -> None:
+        """Read a redirect without a command, as in `$(< file)`."""
+        redirects: list[Redirect] = []
+        words: list[Word] = []
+        self.file_redirect(node, redirects, words, [])
+        if words:
+            self.doubt("words behind a redirect without a command")
+        self.bare_redirects(utf8(self.view[node.start_byte : node.end_byte]), redirects)
+        self.settle()
+
+    def negated(self, node: "Node") -> None:
+        """Read `! command`."""
+        self.each_of_one(node)
+        self.inverted = True
+        self.ok, self.fail = self.fail, self.ok
+
+    def each_of_one(self, node: "Node") -> None:
+        """Visit the only statement of a node."""
+        cursor = self.cursor
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            if not g.TOKEN <= self.category(child) <= g.COMMENT:
+                self.visit(child)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+
+    def command(self, node: "Node") -> None:
+        """Read a simple command."""
+        words, texts, assigns, redirects = self.words(node)
+        self.command_with(node, words, texts, assigns, redirects)
+
+    def words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
+        """Read the words, assignments and redirects of a command node."""
+        words: list[Word] = []
+        texts: list[str] = []
+        assigns: list[str] = []
+        redirects: list[Redirect] = []
+        cursor, kinds, view, position = self.cursor, self.kinds, self.view, node.start_byte
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind, start = kinds[child.kind_id], child.start_byte
+            if start != position and (start != position + 1 or view[position] != " "):
+                self.gap(view[position:start], words, texts)
+            if kind == g.COMMAND_NAME:
+                cursor.goto_first_child()
+                named = cursor.node
+                assert named is not None
+                self.take(named, self.category(named), words, texts)
+                cursor.goto_parent()
+            elif 0 < kind < g.LAST_WORD:
+                if kind == g.STRING and start == position and view[start - 1] == "$" and texts and texts[-1] == "$":
+                    words.pop()
+                    texts.pop()
+                self.take(child, kind, words, texts)
+            else:
+                self.other(child, kind, words, texts, assigns, redirects)
+            position = child.end_byte
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        return words, texts, assigns, redirects
+
+    def gap(self, between: str, words: list[Word], texts: list[str]) -> None:
+        """Judge the text between two children of a command."""
+        rest = between.strip(_BLANK)
+        if not rest:
+            return
+        if rest == "-" and words:  # the grammar drops a lone `-` in front of a heredoc
+            words.append(literal("-"))
+            texts.append("-")
+            return
+        self.doubt("text the parser passed over")
+
+    def other(
+        self,
+        node: "Node",
+        kind: int,
+        words: list[Word],
+        texts: list[str],
+        assigns: list[str],
+        redirects: "list[Redirect]",
+    ) -> None:
+        """Read what stands among the words of a command."""
+        if kind == g.ASSIGNMENT:
+            assigns.append(self.assignment(node))
+        elif kind == g.FILE_REDIRECT:
+            self.file_redirect(node, redirects, words, texts)
+        elif kind == g.HERESTRING:
+            redirects.append(self.herestring(node))
+        elif kind != g.COMMENT:
+            self.doubt("syntax this analysis does not know")
+            self.parsed = False
+            self.visit_or_descend(node, kind)
+
+    def visit_or_descend(self, node: "Node", kind: int) -> None:
+        """Find the commands in a node that stands where it should not."""
+        if kind > g.LAST_WORD and self.handlers[kind] is not None:
+            self.visit(node)
+        else:
+            self._descend(node)
+
+    def redirected(self, node: "Node") -> None:
+        """Read a statement with redirects behind it; stray words behind a redirect belong to the command."""
+        cursor = self.cursor
+        piped, self.piped = self.piped, self.piped or "<" in self.view[node.start_byte : node.end_byte]
+        cursor.goto_first_child()
+        body = cursor.node
+        assert body is not None
+        kind = self.category(body)
+        words: list[Word] = []
+        texts: list[str] = []
+        assigns: list[str] = []
+        redirects: list[Redirect] = []
+        after: tuple[Cwds, Cwds] | None = None
+        more = True
+        if kind == g.COMMAND:
+            words, texts, assigns, redirects = self.words(body)
+            more = cursor.goto_next_sibling()
+        elif kind not in (g.FILE_REDIRECT, g.HEREDOC, g.HERESTRING):
+            self.visit(body)
+            after = self.ok, self.fail
+            more = cursor.goto_next_sibling()
+        if more:
+            self.redirects(body.end_byte if after or words else node.start_byte, redirects, words, texts)
+        cursor.goto_parent()
+        if kind == g.COMMAND:
+            self.command_with(node, words, texts, assigns, redirects)
+        else:
+            if words:
+                self.doubt("words behind a redirect of a group")
+            self.bare_redirects(utf8(self.view[node.start_byte : node.end_byte]), redirects)
+            self.ok, self.fail = after or (self.cwds, self.cwds)
+        self.piped = piped
+
+    def redirects(self, position: int, redirects: "list[Redirect]", words: list[Word], texts: list[str]) -> None:
+        """Read sibling redirects from the cursor on."""
+        cursor = self.cursor
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.category(child)
+            if child.start_byte > position:
+                self.gap(self.view[position : child.start_byte], words, texts)
+            position = child.end_byte
+            if kind == g.FILE_REDIRECT:
+                self.file_redirect(child, redirects, words, texts)
+            elif kind == g.HEREDOC:
+                self.heredoc(child, redirects, words, texts)
+            elif kind == g.HERESTRING:
+                redirects.append(self.herestring(child))
+            elif kind != g.COMMENT:
+                self.doubt("text the parser passed over")
+                self.parsed = False
+                self.visit_or_descend(child, kind)
+            if not cursor.goto_next_sibling():
+                break
+
+    def assignment(self, node: "Node") -> str:
+        """Read `name=value`; what the value expands is seen, the name is returned."""
+        cursor = self.cursor
+        name = ""
+        cursor.goto_first_child()
+        while True:
+            child = cursor.node
+            assert child is not None
+            kind = self.category(child)
+            label = self.names[child.kind_id]
+            if label == "variable_name":
+                name = self.view[child.start_byte : child.end_byte]
+            elif 0 < kind < g.LAST_WORD:
+                self.word(child, kind)
+            elif kind in (g.ARRAY, g.SUBSCRIPT):
+                name = name or utf8(self.view[child.start_byte : child.end_byte])
+                if kind == g.SUBSCRIPT:
+                    self.doubt("an array index that bash evaluates as code")
+                self._descend(child)
+            elif label not in ("=", "+="):
+                self.doubt("an assignment this analysis does not know")
+                self._descend(child)
+            if not cursor.goto_next_sibling():
+                break
+        cursor.goto_parent()
+        return name
+
+    def bare_assignment(self, node: "Node") -> None:
+        """Read an assignment that stands alone: it changes the shell for what follows."""
+        name = self.assignment(node)
+        self.variables[name] = UNSURE
+        self.assigned.append(name)
+        self.refuse(f"it sets the variable {name}")
+        self.settle()

@@ -1,0 +1,21 @@
+"""A shell word as the command will receive it."""
+
+from typing import NamedTuple
+
+
+class Word(NamedTuple):
+    """One word of a simple command after quote removal.
+
+    Attributes:
+        text: the exact argument when `static`, otherwise the literal prefix that is known for certain.
+        static: the word becomes exactly one argument and `text` is that argument.
+        may_be_flag: False only when no argument this word can become starts with `-`.
+        glob: an unquoted glob or brace expansion, so it may become several arguments.
+        secret: expands a variable whose name says it holds a secret.
+    """
+
+    text: str
+    static: bool = True
+    may_be_flag: bool = True
+    glob: bool = False
+    secret: bool = False

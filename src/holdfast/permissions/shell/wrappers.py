@@ -1,0 +1,433 @@
+"""Commands that start other commands: where the inner command begins, and what a rule may conclude from it."""
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.shell.words import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+MAX_WRAPPERS: Final = 8
+"""Deeper stacks are never allowed without a question."""
+MORE: Final = Word("", static=False, may_be_flag=True)
+"""Arguments that arrive at run time."""
+RESERVED: Final = frozenset(
+    "if then else elif fi do done case esac while until for select in function { } [[ ]] ! coproc".split()
+)
+SHELLS: Final = frozenset("bash sh dash zsh ksh ash mksh fish rbash yash busybox-sh".split())
+_ENV_SAFE: Final = ("LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LANGUAGE", "LC_")
+
+
+class Inner(NamedTuple):
+    """What a wrapper starts.
+
+    Attributes:
+        argv: the inner command; `others` are further ones (`find` may have several).
+        scripts: texts the wrapper hands to a shell.
+        refusal: why the wrapper itself is not read-only, or None.
+        hull: "strip" = rules look through it; "exact" = only a rule for the exact text covers it; "opaque" = a rule
+            for the wrapper covers what it starts.
+        more: the inner command gets further arguments at run time.
+        doubt: why what it starts is not known, or "".
+        reads_stdin: it runs its input as a script.
+    """
+
+    argv: tuple[Word, ...] = ()
+    others: tuple[tuple[Word, ...], ...] = ()
+    scripts: tuple[str, ...] = ()
+    refusal: str | None = None
+    hull: str = "exact"
+    more: bool = False
+    doubt: str = ""
+    reads_stdin: bool = False
+
+
+class Shape(NamedTuple):
+    """How a wrapper's own arguments look.
+
+    `flags` take no value, `valued` take one (letters and long names), `operands` stand before the command, `assigns`
+    says whether NAME=value words do.
+    """
+
+    flags: str = ""
+    valued: str = ""
+    long_flags: frozenset[str] = frozenset()
+    long_valued: frozenset[str] = frozenset()
+    operands: int = 0
+    assigns: bool = False
+    refusal: str | None = None
+    hull: str = "exact"
+    digits: bool = False
+
+
+class Opened(NamedTuple):
+    """A wrapper's arguments split: index of the command, its assignments, its options; `known` = all were in the table."""
+
+    start: int
+    assigns: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
+    known: bool
+
+
+def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
+    """Find where the inner command begins, reading options as the wrapper does."""
+    index, operands, known = 1, shape.operands, True
+    assigns: list[str] = []
+    options: list[tuple[str, str]] = []
+    ended = False
+    while index < len(argv):
+        word = argv[index]
+        text = word.text
+        if not word.static:
+            known = known and not (word.may_be_flag and not ended)
+        if not ended and word.static and text == "--":
+            ended = True
+        elif not ended and text.startswith("-") and text != "-":
+            used, ok = _option(shape, argv, index, options)
+            known = known and ok
+            index += used
+        elif shape.assigns and _is_assignment(text):
+            assigns.append(text.partition("=")[0])
+            ended = True
+        elif operands:
+            operands -= 1
+        else:
+            break
+        index += 1
+    return Opened(index, tuple(assigns), tuple(options), known)
+
+
+def _is_assignment(text: str) -> bool:
+    name, equals, _ = text.partition("=")
+    return bool(equals) and name.replace("_", "a").isalnum() and not name[0].isdigit()
+
+
+def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tuple[str, str]]) -> tuple[int, bool]:
+    text = argv[index].text
+    if not argv[index].static:
+        return 0, False
+    following = argv[index + 1].text if index + 1 < len(argv) else ""
+    if text.startswith("--"):
+        name, equals, value = text[2:].partition("=")
+        takes = name in shape.long_valued
+        options.append((name, value if equals else following if takes else ""))
+        return (1 if takes and not equals else 0), takes or name in shape.long_flags
+    if shape.digits and text[1:].isdigit():
+        options.append(("n", text[1:]))
+        return 0, True
+    for position, letter in enumerate(text[1:], start=2):
+        if letter in shape.valued:
+            glued = text[position:]
+            options.append((letter, glued or following))
+            return (0 if glued else 1), True
+        options.append((letter, ""))
+        if letter not in shape.flags:
+            return 0, False
+    return 0, True
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_STRIP: Final = "strip"
+SHAPES: Final[dict[str, Shape]] = {
+    "timeout": Shape("v", "ks", _names("foreground preserve-status verbose"), _names("kill-after signal"), 1, hull=_STRIP),
+    "nice": Shape("", "n", frozenset(), _names("adjustment"), hull=_STRIP, digits=True),
+    "nohup": Shape(hull=_STRIP),
+    "stdbuf": Shape("", "ioe", frozenset(), _names("input output error"), hull=_STRIP),
+    "builtin": Shape(hull=_STRIP),
+    "noglob": Shape(hull=_STRIP, refusal="it is not a command of bash"),
+    "env": Shape(
+        "iv0",
+        "uCS",
+        _names("ignore-environment null debug"),
+        _names("unset chdir split-string"),
+        assigns=True,
+    ),
+    "sudo": Shape(
+        "AbEeHikKlnPSsVv",
+        "aCcDghpRrTtUu",
+        _names("askpass background preserve-env login non-interactive set-home shell stdin reset-timestamp"),
+        _names("user group host prompt chdir chroot role type close-from command-timeout"),
+        assigns=True,
+        refusal="it runs a command with other rights",
+        hull="opaque",
+    ),
+    "doas": Shape("Lns", "aCu", refusal="it runs a command with other rights", hull="opaque"),
+    "setsid": Shape("cfw", "", _names("ctty fork wait"), refusal="it detaches a command"),
+    "ionice": Shape("t", "cnpPu", _names("ignore"), _names("class classdata pid"), refusal="it changes priorities"),
+    "chrt": Shape("abdfimoprRvG", "TPD", _names("fifo rr batch idle other reset-on-fork"), _names("pid"), 1),
+    "taskset": Shape("ac", "p", _names("all-tasks cpu-list"), _names("pid"), 1),
+    "chroot": Shape("", "", _names("skip-chdir"), _names("userspec groups"), 1, refusal="it changes the root", hull="opaque"),
+    "unshare": Shape("fmunpUCTr", "SGR", _names("fork mount net pid user map-root-user"), _names("root wd"), hull="opaque"),
+    "nsenter": Shape("amunpUCTFZe", "tSGrw", _names("all"), _names("target"), hull="opaque"),
+    "strace": Shape("CdfFhiqrtTvVxyczkDZ", "abeIoOpPsSuEX", frozenset(), _names("trace output"), hull="opaque"),
+    "ltrace": Shape("cCfhirtTSVL", "aAeloplsuxXnD", hull="opaque"),
+    "exec": Shape("cl", "a", refusal="it replaces the shell"),
+    "fakeroot": Shape("hv", "lsib", hull="opaque"),
+    "unbuffer": Shape("p", hull="opaque"),
+    "caffeinate": Shape("disum", "tw", hull="opaque"),
+    "systemd-run": Shape("dGPtqSr", "EHMpu", _names("user scope wait pty pipe quiet"), _names("unit"), hull="opaque"),
+    "prlimit": Shape("", "p", hull="opaque"),
+    "setarch": Shape("", "", hull="opaque", operands=1),
+    "numactl": Shape("", "CNmipl", hull="opaque"),
+    "runuser": Shape("lpmPf", "ugGswc", frozenset(), _names("user group command shell"), hull="opaque"),
+    "su": Shape("lpmPf", "gGswc", frozenset(), _names("group command shell"), 1, hull="opaque"),
+    "script": Shape("aefqr", "cEoOIBTtm", frozenset(), _names("command"), hull="opaque"),
+    "flock": Shape("sxeonuFv", "wEc", _names("shared exclusive nonblock unlock close verbose"), _names("wait timeout command conflict-exit-code"), 1),
+    "watch": Shape("bcCdegprtvwx", "nq", _names("beep color differences errexit chgexit no-title exec precise no-rerun no-wrap"), _names("interval equexit"), refusal="it repeats a command until stopped"),
+    "torsocks": Shape(hull="opaque"),
+    "proxychains": Shape("q", "f", hull="opaque"),
+    "proxychains4": Shape("q", "f", hull="opaque"),
+    "busybox": Shape(hull="opaque", refusal="it runs one of many programs"),
+    "catchsegv": Shape(hull="opaque"),
+    "dbus-run-session": Shape(hull="opaque"),
+    "xvfb-run": Shape("al", "ensfpw", hull="opaque"),
+    "entr": Shape("acdnprsz", "", hull="opaque"),
+}  # fmt: skip
+SHAPES["gtimeout"] = SHAPES["timeout"]._replace(refusal="it is not a known wrapper")
+SHAPES["gnice"] = SHAPES["nice"]._replace(refusal="it is not a known wrapper")
+_SCRIPT_OPTIONS: Final = {
+    "flock": ("c", "command"),
+    "su": ("c", "command"),
+    "runuser": ("c", "command"),
+    "script": ("c", "command"),
+}
+
+
+def by_shape(name: str, argv: tuple[Word, ...]) -> Inner:
+    """Open a wrapper that has a shape."""
+    shape = SHAPES[name]
+    opened = open_wrapper(shape, argv)
+    inner = argv[opened.start :]
+    refusal = shape.refusal
+    if refusal is None and shape.hull != _STRIP:
+        refusal = f"it runs another command through {name}"
+    hull, others, doubt = shape.hull, (), ""
+    if not opened.known:
+        refusal = refusal or f"its options to {name} are not known"
+        hull = "exact" if hull == _STRIP else hull
+        others = tuple(argv[index:] for index in range(1, len(argv)) if index != opened.start)
+        doubt = "" if all(word.static for word in argv) else f"what {name} runs is not known"
+    scripts = tuple(value for option, value in opened.options if option in _SCRIPT_OPTIONS.get(name, ()))
+    if inner and not inner[0].static:
+        doubt = f"what {name} runs is not known"
+    return Inner(inner, others, scripts, refusal, hull, doubt=doubt)
+
+
+def _env(argv: tuple[Word, ...]) -> Inner:
+    opened = open_wrapper(SHAPES["env"], argv)
+    inner = argv[opened.start :]
+    refusal = None
+    if not opened.known or opened.options:
+        refusal = "its options to env are not read-only"
+    for name in opened.assigns:
+        if not name.startswith(_ENV_SAFE) or (name not in _ENV_SAFE and not name.startswith("LC_")):
+            refusal = refusal or f"it sets {name} for the command"
+    if not inner:
+        refusal = refusal or "it prints the whole environment"
+    scripts = tuple(value for option, value in opened.options if option in ("S", "split-string"))
+    others = () if opened.known else tuple(argv[index:] for index in range(1, len(argv)))
+    doubt = "" if all(word.static for word in argv[: opened.start]) else "what env runs is not known"
+    return Inner(inner, others, scripts, refusal, doubt=doubt)
+
+
+def _time(argv: tuple[Word, ...]) -> Inner:
+    shape = Shape("pavqlV", "of", _names("portability append verbose quiet"), _names("output format"), hull=_STRIP)
+    opened = open_wrapper(shape, argv)
+    plain = opened.known and all(option == "p" for option, _ in opened.options)
+    return Inner(
+        argv[opened.start :],
+        refusal=None if plain else "its options to time may write a file",
+        hull=_STRIP if plain else "exact",
+    )
+
+
+def _command(argv: tuple[Word, ...]) -> Inner | None:
+    shape = Shape("pvV", hull=_STRIP)
+    opened = open_wrapper(shape, argv)
+    if any(option in "vV" for option, _ in opened.options):
+        return None
+    refusal = None if opened.known and not opened.options else "its options to command are not known"
+    return Inner(argv[opened.start :], refusal=refusal, hull=_STRIP)
+
+
+_XARGS: Final = Shape(
+    "0rtxpo",
+    "adEIiLlnPs",
+    _names("null no-run-if-empty verbose exit interactive open-tty show-limits"),
+    _names("arg-file delimiter eof replace max-lines max-args max-procs max-chars process-slot-var"),
+)
+_XARGS_QUIET: Final = frozenset(
+    "0 r x d E L n P s I null no-run-if-empty exit delimiter max-lines max-args max-procs max-chars replace".split()
+)
+
+
+def _xargs(argv: tuple[Word, ...]) -> Inner:
+    opened = open_wrapper(_XARGS, argv)
+    inner = argv[opened.start :]
+    replaced = next((value for option, value in opened.options if option in ("I", "replace")), None)
+    if replaced:
+        inner = tuple(
+            Word(word.text.partition(replaced)[0], static=False, may_be_flag=not word.text.partition(replaced)[0])
+            if word.static and replaced in word.text
+            else word
+            for word in inner
+        )
+    quiet = opened.known and all(option in _XARGS_QUIET for option, _ in opened.options)
+    refusal = None if quiet else "its options to xargs are not known"
+    if inner and not inner[0].static:
+        refusal = "what xargs runs is not known"
+    if not inner:
+        inner = (Word("echo", may_be_flag=False),)
+    others = () if opened.known else tuple(argv[index:] for index in range(1, len(argv)))
+    return Inner(inner, others, (), refusal, "exact" if opened.options or not quiet else _STRIP, more=True)
+
+
+_FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FIND_CHANGES: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
+
+
+def _find(argv: tuple[Word, ...]) -> Inner | None:
+    commands: list[tuple[Word, ...]] = []
+    index, changes = 1, False
+    while index < len(argv):
+        text = argv[index].text
+        changes = changes or text in _FIND_CHANGES
+        if text in _FIND_RUNS:
+            end = next((i for i in range(index + 1, len(argv)) if argv[i].text in (";", "+")), len(argv))
+            commands.append(
+                tuple(
+                    Word("", static=False, may_be_flag=False) if word.static and "{}" in word.text else word
+                    for word in argv[index + 1 : end]
+                )
+            )
+            index = end
+        index += 1
+    if not commands and not changes:
+        return None
+    first = commands[0] if commands else ()
+    doubt = "what find runs is not known" if any(not c or not c[0].static for c in commands) else ""
+    refusal = "it runs a command on every file found" if commands else "it deletes or writes what it finds"
+    return Inner(first, tuple(commands[1:]), (), refusal, doubt=doubt)
+
+
+def _shell(argv: tuple[Word, ...]) -> Inner:
+    refusal = f"it runs {argv[0].text} as a script interpreter"
+    index, script = 1, False
+    while index < len(argv):
+        word = argv[index]
+        text = word.text
+        if not word.static or not text.startswith(("-", "+")) or text in ("-", "--"):
+            break
+        if text.startswith("--"):
+            index += 2 if text in ("--rcfile", "--init-file") else 1
+            continue
+        script = script or "c" in text
+        index += 2 if text[-1] in "oO" else 1
+    if index < len(argv) and argv[index].text in ("-", "--") and argv[index].static:
+        index += 1
+    if script:
+        if index < len(argv) and argv[index].static:
+            return Inner(scripts=(argv[index].text,), refusal=refusal, hull="opaque")
+        return Inner(refusal=refusal, hull="opaque", doubt="the script it runs is not known before it runs")
+    stdin = index >= len(argv)
+    return Inner(
+        refusal=refusal, hull="opaque", reads_stdin=stdin, doubt="it runs its input as a script" if stdin else ""
+    )
+
+
+def _joined(argv: tuple[Word, ...], start: int, refusal: str, hull: str = "exact") -> Inner:
+    words = argv[start:]
+    if all(word.static for word in words):
+        return Inner(scripts=(" ".join(word.text for word in words),) if words else (), refusal=refusal, hull=hull)
+    return Inner(refusal=refusal, hull=hull, doubt="the text it runs is not known before it runs")
+
+
+def _eval(argv: tuple[Word, ...]) -> Inner:
+    return _joined(argv, 1, "it runs text as a command")
+
+
+def _trap(argv: tuple[Word, ...]) -> Inner:
+    operands = [word for word in argv[1:] if not (word.static and word.text in ("-l", "-p", "--"))]
+    if not operands or not operands[0].static:
+        return Inner(
+            refusal="it sets what the shell runs later", doubt="" if not operands else "a trap that is not known"
+        )
+    return Inner(scripts=(operands[0].text,), refusal="it sets what the shell runs later")
+
+
+def _watch(argv: tuple[Word, ...]) -> Inner:
+    opened = open_wrapper(SHAPES["watch"], argv)
+    inner = _joined(argv, opened.start, "it repeats a command until stopped")
+    return inner._replace(argv=argv[opened.start :])
+
+
+def _parallel(argv: tuple[Word, ...]) -> Inner:
+    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
+    text = " ".join(word.text for word in argv[1:] if not word.text.startswith("-"))
+    return Inner(others=others, scripts=(text,), refusal="it runs commands built from its input", more=True)
+
+
+_RUNNERS: Final = {
+    "npx": (), "pnpx": (), "bunx": (), "uvx": (), "pipx": ("run",), "uv": ("run",), "poetry": ("run",),
+    "pipenv": ("run",), "hatch": ("run",), "pdm": ("run",), "rye": ("run",), "bundle": ("exec",), "direnv": ("exec",),
+    "mise": ("exec", "x"), "asdf": ("exec",), "devbox": ("run",), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
+    "npm": ("exec", "x"), "docker": ("exec", "run"), "podman": ("exec", "run"), "kubectl": ("exec",), "ssh": (),
+    "nix-shell": (), "nix": ("run", "develop", "shell"), "conda": ("run",), "mamba": ("run",), "tmux": (), "screen": (),
+}  # fmt: skip
+
+
+def _runner(argv: tuple[Word, ...]) -> Inner | None:
+    """Give every later word as a possible command: the deny rules must see it, nothing is allowed by it."""
+    subcommands = _RUNNERS[argv[0].text.rpartition("/")[2]]
+    if subcommands and (len(argv) < 2 or argv[1].text not in subcommands):
+        return None
+    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
+    scripts = tuple(word.text for word in argv[1:] if word.static and " " in word.text)
+    return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque")
+
+
+def _git(argv: tuple[Word, ...]) -> Inner | None:
+    texts = [word.text for word in argv]
+    scripts: list[str] = []
+    inner: tuple[Word, ...] = ()
+    for index, text in enumerate(texts):
+        following = texts[index + 1] if index + 1 < len(texts) else ""
+        if text in ("-x", "--exec") and "rebase" in texts[:index]:
+            scripts.append(following)
+        elif text.startswith("--exec=") and "rebase" in texts[:index]:
+            scripts.append(text[7:])
+        elif text == "foreach" and "submodule" in texts[:index]:
+            scripts.append(" ".join(word for word in texts[index + 1 :] if not word.startswith("-")))
+        elif text == "run" and "bisect" in texts[:index]:
+            inner = argv[index + 1 :]
+    if not scripts and not inner:
+        return None
+    return Inner(inner, (), tuple(scripts), "it runs a command on every step", "opaque")
+
+
+def _with_name(name: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
+    def open_it(argv: tuple[Word, ...]) -> Inner:
+        return by_shape(name, argv)
+
+    return open_it
+
+
+WRAPPERS: "Final[dict[str, Callable[[tuple[Word, ...]], Inner | None]]]" = {
+    **{name: _with_name(name) for name in SHAPES},
+    **dict.fromkeys(SHELLS, _shell),
+    **dict.fromkeys(_RUNNERS, _runner),
+    "env": _env,
+    "time": _time,
+    "command": _command,
+    "xargs": _xargs,
+    "find": _find,
+    "eval": _eval,
+    "trap": _trap,
+    "watch": _watch,
+    "parallel": _parallel,
+    "git": _git,
+}
+"""By name: a function that opens the wrapper, or gives None when this call starts nothing."""

@@ -1,0 +1,112 @@
+"""What the permission layers must know of each built-in tool when only its name and input are at hand.
+
+Live calls bring their own facts from the tool object; policy tests, `explain` without a session and backtests use
+this table.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from holdfast.contract import UNKNOWN_EFFECTS, Effects, RuleSubject
+from holdfast.contract.permission import SubjectKind
+from holdfast.permissions.facts import CallFacts
+
+__all__ = ["ALIASES", "KNOWN_TOOLS", "Traits", "facts_from_input", "traits_of"]
+
+ALIASES: Final[Mapping[str, str]] = {
+    "Task": "Agent",
+    "BashOutput": "TaskOutput",
+    "BashOutputTool": "TaskOutput",
+    "AgentOutput": "TaskOutput",
+    "AgentOutputTool": "TaskOutput",
+    "KillShell": "TaskStop",
+    "mcp__listResources": "ListMcpResourcesTool",
+    "SlashCommand": "Skill",
+}
+"""Older name to the name it has now; the registry's table is the same, which a test holds."""
+
+
+class Traits(NamedTuple):
+    """How one tool is judged."""
+
+    kind: SubjectKind = "name"
+    fields: tuple[str, ...] = ()
+    """Input fields that hold the rule subject; the first one present counts."""
+    read_only: bool = False
+    session_state: bool = False
+    default: str = ""
+    """The subject when the field is absent; `.` is the working directory."""
+
+
+_SESSION: Final = Traits(read_only=True, session_state=True)
+_TRAITS: Final[Mapping[str, Traits]] = {
+    "Bash": Traits("command", ("command",)),
+    "PowerShell": Traits("command", ("command",)),
+    "Monitor": Traits("command", ("command",)),
+    "Read": Traits("read_path", ("file_path",), read_only=True),
+    "Glob": Traits("read_path", ("path",), read_only=True, default="."),
+    "Grep": Traits("read_path", ("path",), read_only=True, default="."),
+    "LSP": Traits("read_path", ("filePath", "file_path", "path"), read_only=True, default="."),
+    "Write": Traits("edit_path", ("file_path",)),
+    "Edit": Traits("edit_path", ("file_path",)),
+    "MultiEdit": Traits("edit_path", ("file_path",)),
+    "NotebookEdit": Traits("edit_path", ("notebook_path", "file_path")),
+    "WebFetch": Traits("domain", ("url",), read_only=True),
+    "WebSearch": Traits(read_only=True),
+    "Agent": Traits("agent", ("subagent_type",), read_only=True, default="general-purpose"),
+    "Skill": Traits("skill", ("skill", "command")),
+    **dict.fromkeys(
+        (
+            *("TodoWrite", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "TaskOutput", "TaskStop"),
+            *("ToolSearch", "Sleep", "CronList", "SendUserMessage", "EnterPlanMode", "ExitPlanMode"),
+            *("AskUserQuestion", "StructuredOutput"),
+        ),
+        _SESSION,
+    ),
+    "ListMcpResourcesTool": Traits("mcp", read_only=True),
+    "ReadMcpResourceTool": Traits("mcp", read_only=True),
+    **dict.fromkeys(
+        (
+            *("TeamCreate", "TeamDelete", "SendMessage", "EnterWorktree", "ExitWorktree", "CronCreate"),
+            *("CronDelete", "RemoteTrigger", "REPL", "Config"),
+        ),
+        Traits(),
+    ),
+}
+KNOWN_TOOLS: Final = frozenset(_TRAITS) | frozenset(ALIASES)
+_OTHER: Final = Traits()
+_MCP: Final = Traits("mcp")
+_NETWORK: Final = frozenset({"WebSearch"})
+
+
+def traits_of(tool: str) -> Traits:
+    """The traits of a tool by its canonical name; unknown ones are judged by name and may do anything."""
+    return _TRAITS.get(tool) or (_MCP if tool.startswith("mcp__") else _OTHER)
+
+
+def facts_from_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> CallFacts:
+    """The facts of a call from its name and input alone."""
+    canonical = ALIASES.get(tool, tool)
+    names = (canonical, *(alias for alias, target in ALIASES.items() if target == canonical))
+    traits = traits_of(canonical)
+    value = next((str(arguments[field]) for field in traits.fields if arguments.get(field)), traits.default)
+    if traits.kind == "skill":
+        value = value.removeprefix("/").partition(" ")[0]
+    subject = RuleSubject(traits.kind, cwd if value == "." else value)
+    return CallFacts(
+        canonical,
+        names,
+        arguments,
+        cwd,
+        traits.read_only,
+        _effects(canonical, traits),
+        subject,
+        session_state=traits.session_state,
+        passthrough=canonical in _NETWORK,
+    )
+
+
+def _effects(tool: str, traits: Traits) -> Effects:
+    if traits.session_state or traits.kind in ("read_path", "edit_path", "domain", "agent") or tool in _NETWORK:
+        return Effects()
+    return UNKNOWN_EFFECTS

@@ -1,0 +1,42 @@
+"""What the decision needs to know about a shell command."""
+
+from typing import NamedTuple
+
+from holdfast.permissions.classifier import Risk
+from holdfast.permissions.facts import Sight
+from holdfast.permissions.paths import PathFacts
+from holdfast.permissions.rules import Rule
+
+__all__ = ["ShellPart", "ShellVerdict"]
+
+
+class ShellPart(NamedTuple):
+    """One simple command."""
+
+    text: str
+    read_only: bool
+    reason: str = ""
+    """Why it is not read-only."""
+
+
+class ShellVerdict(NamedTuple):
+    """A command, analysed and held against the rules."""
+
+    read_only: bool = False
+    denied: Rule | None = None
+    asked: Rule | None = None
+    allowed: Rule | None = None
+    """A rule that covers the whole command, part by part."""
+    critical: str = ""
+    """Why this removal is asked about in every mode; empty when it is none."""
+    doubt: str = ""
+    """Why a deny or ask rule may be meant although none is seen; then nothing allows it unasked."""
+    file_command: bool = False
+    """Only mkdir, touch, mv and cp of plain paths inside the working directories."""
+    risk: Risk = Risk("high", "the command was not analysed")
+    sight: Sight = Sight()
+    unlisted: tuple[PathFacts, ...] = ()
+    """Reads outside the working directories that no command rule covers."""
+    parts: tuple[ShellPart, ...] = ()
+    left_open: tuple[str, ...] = ()
+    """What the allow rules do not cover."""

@@ -1,0 +1,247 @@
+from typing import Any
+
+import pytest
+
+from holdfast.contract import UNKNOWN_EFFECTS, Effects, Opinion, RuleSubject
+from holdfast.permissions.classifier import Risk
+from holdfast.permissions.context import PermissionContext
+from holdfast.permissions.decide import CallFacts, Decision, HookOpinion, Step, decide
+from holdfast.permissions.facts import normalised
+from holdfast.permissions.paths import NoDisk
+from holdfast.permissions.policy_tests import judge
+from holdfast.permissions.rules import Behavior, Rule, RuleSource
+from holdfast.permissions.traits import facts_from_input
+
+EDIT = facts_from_input("Edit", {"file_path": "/proj/a"}, "/proj")
+OUTSIDE = facts_from_input("Edit", {"file_path": "/else/a"}, "/proj")
+PROTECTED = facts_from_input("Edit", {"file_path": "/proj/.git/config"}, "/proj")
+READ = facts_from_input("Read", {"file_path": "/proj/a"}, "/proj")
+TODO = facts_from_input("TodoWrite", {"todos": []}, "/proj")
+FOREIGN = facts_from_input("mcp__server__tool", {}, "/proj")
+CUSTOM = CallFacts("Custom", ("Custom", "OldCustom"), {}, "/proj", False, UNKNOWN_EFFECTS, RuleSubject())
+
+
+def context(mode: str = "default", *rules: Rule, **options: Any) -> PermissionContext:
+    options = {"working_directories": ("/proj",), "home": "/home/u", "disk": NoDisk(), **options}
+    return PermissionContext(mode, rules, **options)
+
+
+def rule(behavior: Behavior, text: str) -> Rule:
+    return Rule.parse(behavior, text)
+
+
+HOOK_ALLOW, HOOK_ASK, HOOK_DENY = (HookOpinion(b, "the hook") for b in ("allow", "ask", "deny"))
+
+
+def test_a_decision_carries_verdict_layer_rule_and_trace() -> None:
+    denied = Rule.parse("deny", "Edit(a)", RuleSource("project", "/proj/.holdfast/settings.json", 7))
+    decision = decide(EDIT, context("default", denied), hook=HOOK_ALLOW)
+    reason = "the rule Edit(a) denies it"
+    assert decision == Decision(
+        "deny",
+        "deny",
+        reason,
+        denied,
+        (Step("hook", "allow", "the hook"), Step("deny", "deny", reason, denied)),
+    )
+    wire = decision.to_wire()
+    assert wire["rule"]["source"]["line"] == 7
+    assert decide(READ, context()).to_wire()["rule"] is None
+
+
+@pytest.mark.parametrize(
+    ("hook", "rules", "mode", "expected"),
+    [
+        (HOOK_DENY, ["allow Edit"], "bypassPermissions", "deny"),
+        (HOOK_ALLOW, [], "default", "allow"),
+        (HOOK_ALLOW, [], "dontAsk", "allow"),
+        (HOOK_ALLOW, ["deny Edit"], "bypassPermissions", "deny"),
+        (HOOK_ALLOW, ["ask Edit"], "bypassPermissions", "ask"),
+        (HOOK_ALLOW, ["ask Edit"], "dontAsk", "deny"),
+        (HOOK_ALLOW, [], "plan", "deny"),
+        (HOOK_ASK, ["allow Edit"], "acceptEdits", "ask"),
+        (HOOK_ASK, [], "bypassPermissions", "ask"),
+        (HOOK_ASK, [], "dontAsk", "deny"),
+        (HOOK_ASK, ["deny Edit"], "default", "deny"),
+    ],
+)
+def test_a_hook_never_lowers_a_deny_an_ask_rule_or_a_ceiling(
+    hook: HookOpinion, rules: list[str], mode: str, expected: str
+) -> None:
+    parsed = [rule(text.split()[0], text.split()[1]) for text in rules]  # pyright: ignore[reportArgumentType]  # table data
+    assert decide(EDIT, context(mode, *parsed), hook=hook).behavior == expected
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [("default", "ask"), ("dontAsk", "deny"), ("bypassPermissions", "allow")]
+)
+def test_a_hook_does_not_wave_a_protected_path_through(mode: str, expected: str) -> None:
+    decision = decide(PROTECTED, context(mode), hook=HOOK_ALLOW)
+    assert (decision.behavior, decision.guarded) == (expected, expected == "ask")
+
+
+@pytest.mark.parametrize(
+    ("opinion", "mode", "rules", "expected", "layer"),
+    [
+        (Opinion.deny("no"), "bypassPermissions", (), "deny", "tool"),
+        (Opinion.deny("no"), "default", (rule("allow", "Custom"),), "deny", "tool"),
+        (Opinion.ask("look"), "default", (rule("allow", "Custom"),), "ask", "tool"),
+        (Opinion.ask("look"), "bypassPermissions", (), "allow", "mode"),
+        (Opinion.ask("look"), "dontAsk", (rule("allow", "Custom"),), "deny", "tool"),
+        (Opinion("passthrough"), "plan", (), "deny", "mode"),
+        (Opinion("no_objection"), "default", (rule("allow", "Custom"),), "allow", "allow"),
+    ],
+)
+def test_the_tools_own_opinion_holds_back_and_never_grants(
+    opinion: Opinion, mode: str, rules: tuple[Rule, ...], expected: str, layer: str
+) -> None:
+    decision = decide(CUSTOM, context(mode, *rules), opinion=opinion)
+    if opinion.behavior == "passthrough":
+        expected, layer = "ask", "mode"
+    assert (decision.behavior, decision.layer) == (expected, layer)
+
+
+def test_a_call_that_needs_a_person_asks_even_in_bypass_and_is_denied_when_nobody_is_asked() -> None:
+    call = TODO._replace(requires_interaction=True)
+    assert [decide(call, context(mode)).behavior for mode in ("bypassPermissions", "default", "dontAsk")] == [
+        "ask",
+        "ask",
+        "deny",
+    ]
+
+
+@pytest.mark.parametrize("name", ["Custom", "OldCustom"])
+def test_a_deny_on_any_name_of_a_tool_denies_it(name: str) -> None:
+    assert decide(CUSTOM, context("bypassPermissions", rule("deny", name))).behavior == "deny"
+
+
+def test_allow_rules_never_lift_the_ceiling_of_plan_mode() -> None:
+    rules = [rule("allow", text) for text in ("Edit", "Custom", "mcp__server")]
+    plan = context("plan", *rules)
+    assert [decide(call, plan).behavior for call in (EDIT, CUSTOM, FOREIGN, READ)] == ["deny", "deny", "allow", "allow"]
+
+
+def test_the_plan_file_alone_may_be_written_in_plan_mode() -> None:
+    plan = context("plan", plan_file="/state/plan.md")
+    call = facts_from_input("Write", {"file_path": "/state/plan.md"}, "/proj")
+    other = facts_from_input("Write", {"file_path": "/state/plan2.md"}, "/proj")
+    assert [decide(c, plan).behavior for c in (call, other)] == ["allow", "deny"]
+    assert decide(facts_from_input("Read", {"file_path": "/state/plan.md"}, "/proj"), plan).behavior == "allow"
+
+
+def test_a_mode_that_policy_forbids_acts_as_default() -> None:
+    assert decide(EDIT, context("bypassPermissions", disabled_modes=("bypassPermissions",))).behavior == "ask"
+
+
+class Says:
+    def __init__(self, level: Any) -> None:
+        self.risk = Risk(level, "said so")
+
+    def classify(self, *_: object) -> Risk:
+        return self.risk
+
+
+def test_in_auto_the_classifier_decides_where_no_rule_does() -> None:
+    auto = context("auto")
+    assert decide(CUSTOM, auto, classifier=Says("low")).behavior == "allow"
+    high = decide(CUSTOM, auto, classifier=Says("high"))
+    assert (high.behavior, high.layer) == ("ask", "classifier")
+    allowed = context("auto", rule("allow", "Custom"))
+    assert decide(CUSTOM, allowed, classifier=Says("high")).behavior == "allow"
+    assert decide(CUSTOM, auto, classifier=Says("high"), hook=HOOK_ALLOW).behavior == "allow"
+
+
+def test_in_auto_a_rule_for_every_agent_or_monitor_is_set_aside() -> None:
+    call = CUSTOM._replace(tool="Monitor", names=("Monitor",))
+    assert decide(call, context("auto", rule("allow", "Monitor")), classifier=Says("high")).behavior == "ask"
+
+
+def test_every_effect_of_a_call_must_be_allowed() -> None:
+    effects = Effects(reads=["/else/in"], writes=["/proj/out"])
+    call = CUSTOM._replace(effects=effects)
+    rules = [rule("allow", "Read(//else/**)"), rule("allow", "Edit(/out)"), rule("allow", "Custom")]
+    accept = "acceptEdits"
+    assert decide(call, context(accept)).behavior == "ask"
+    assert decide(call, context(accept, *rules[:2], project_root="/proj")).behavior == "ask"
+    assert decide(call, context(accept, *rules)).behavior == "allow"
+
+
+def test_a_read_only_tool_with_no_paths_is_free() -> None:
+    assert decide(CUSTOM._replace(read_only=True), context("dontAsk")).behavior == "allow"
+
+
+def test_sandboxed_shell_passes_when_that_is_switched_on() -> None:
+    call = facts_from_input("Bash", {"command": "make install"}, "/proj")._replace(sandboxed=True)
+    answers = [
+        decide(call, context(mode, sandbox_auto_allow=True)).behavior
+        for mode in ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
+    ]
+    assert answers == ["allow", "deny", "allow", "allow", "allow", "allow"]
+    assert decide(call, context()).behavior == "ask"
+
+
+def test_a_child_is_bounded_by_every_context_above_it() -> None:
+    top = context("default", rule("deny", "Edit(a)"))
+    child = top.child("bypassPermissions")
+    grandchild = child.child("bypassPermissions", [rule("allow", "Edit")])
+    assert grandchild.ancestors() == (child, top)
+    assert decide(EDIT, grandchild).behavior == "deny"
+    decision = decide(OUTSIDE, grandchild)
+    assert (decision.behavior, decision.layer) == ("ask", "ceiling")
+    assert decide(EDIT, context("plan").child("acceptEdits")).behavior == "deny"
+    assert decide(READ, grandchild).behavior == "allow"
+
+
+def test_rules_a_folder_brings_allow_only_once_it_is_trusted() -> None:
+    for kind in ("project", "local"):
+        source = RuleSource(kind)
+        rules = [Rule.parse("allow", "Edit(a)", source), Rule.parse("deny", "Edit(b)", source)]
+        other = facts_from_input("Edit", {"file_path": "/proj/b"}, "/proj")
+        assert decide(EDIT, context("default", *rules)).behavior == "ask"
+        assert decide(EDIT, context("default", *rules, trusted=True)).behavior == "allow"
+        assert decide(other, context("bypassPermissions", *rules)).behavior == "deny"
+
+
+def test_relative_allow_rules_stay_where_the_session_started_and_denies_hold_in_both_places() -> None:
+    moved = facts_from_input("Edit", {"file_path": "src/a"}, "/proj/vendor")
+    stayed = facts_from_input("Edit", {"file_path": "/proj/src/a"}, "/proj/vendor")
+    allow = context("default", rule("allow", "Edit(./src/**)"), start_directory="/proj")
+    assert [decide(call, allow).behavior for call in (moved, stayed)] == ["ask", "allow"]
+    deny = context("acceptEdits", rule("deny", "Edit(./src/**)"), start_directory="/proj")
+    assert [decide(call, deny).behavior for call in (moved, stayed)] == ["deny", "deny"]
+
+
+def test_a_normalised_call_needs_no_disk_to_be_decided() -> None:
+    ready = normalised(EDIT, context())
+    assert ready.sight is not None
+    assert decide(ready, context("acceptEdits")) == decide(EDIT, context("acceptEdits"))
+
+
+def test_a_search_is_denied_what_a_rule_denies_by_every_road() -> None:
+    deny = ["Read(secrets/**)", "Read(.env)", "Read(*.pem)"]
+    roads: list[tuple[str, dict[str, Any]]] = [
+        ("Read", {"file_path": "secrets/a"}),
+        ("Read", {"file_path": "./secrets/../secrets/a"}),
+        ("Read", {"file_path": "/proj/sub/.env"}),
+        ("Edit", {"file_path": ".env"}),
+        ("Write", {"file_path": "deep/er/.env"}),
+        ("NotebookEdit", {"notebook_path": "secrets/n.ipynb"}),
+        ("Grep", {"pattern": "x", "path": "secrets"}),
+        ("Grep", {"pattern": "x", "path": "/proj/secrets/sub"}),
+        ("Grep", {"pattern": "x", "glob": ".env"}),
+        ("Grep", {"pattern": "x", "glob": "*.{py,pem}"}),
+        ("Grep", {"pattern": "x", "glob": "secrets/**"}),
+        ("Glob", {"pattern": "secrets/*"}),
+        ("Glob", {"pattern": "**/*.pem"}),
+        ("Glob", {"pattern": "*", "path": "secrets"}),
+        ("Glob", {"pattern": "/proj/secrets/**"}),
+        ("Glob", {"pattern": "sub/[.]env"}),
+        ("LSP", {"operation": "hover", "filePath": "secrets/a.py"}),
+        ("MultiEdit", {"file_path": "secrets/a.py"}),
+    ]
+    for mode in ("default", "bypassPermissions"):
+        for tool, arguments in roads:
+            assert judge(tool, arguments, mode=mode, cwd="/proj", deny=deny).behavior == "deny", (tool, arguments)
+    assert judge("Grep", {"pattern": "x"}, cwd="/proj", deny=deny).behavior == "allow"
+    assert judge("Glob", {"pattern": "**/*.py"}, cwd="/proj", deny=deny).behavior == "allow"
+    assert judge("Glob", {"pattern": "../*.py"}, cwd="/proj").behavior == "ask"

@@ -1,0 +1,140 @@
+"""Laws of the decision, over random rules and calls."""
+
+import random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.permissions.context import MODES, PermissionContext
+from holdfast.permissions.decide import STRICTNESS, HookOpinion, decide
+from holdfast.permissions.facts import CallFacts
+from holdfast.permissions.paths import NoDisk
+from holdfast.permissions.rules import Rule, RuleProblem, RuleSource, parse_rule
+from holdfast.permissions.traits import ALIASES, facts_from_input
+
+LAW = settings(deadline=None, derandomize=True)
+NAMES = ("a", "b", "src", ".env", "x.py", ".git", "*", "**", "*.py", "?", "..")
+TOOLS = (
+    "Read",
+    "Edit",
+    "Write",
+    "WebFetch",
+    "Agent",
+    "Task",
+    "mcp__s",
+    "mcp__s__*",
+    "mcp__s__t",
+    "*",
+    "Custom",
+    "Skill",
+)
+
+
+@st.composite
+def rule_texts(draw: st.DrawFn) -> str:
+    tool = draw(st.sampled_from(TOOLS))
+    kind = draw(st.integers(0, 3))
+    if kind == 0:
+        return tool
+    anchor = draw(st.sampled_from(("", "/", "./", "//proj/", "~/", "//")))
+    path = "/".join(draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3)))
+    contents = {"WebFetch": "domain:" + draw(st.sampled_from(("example.com", "*.example.com", "*"))), "Skill": "a *"}
+    return f"{tool}({contents.get(tool, anchor + path)})"
+
+
+rules = st.builds(
+    lambda behavior, text: parse_rule(text, behavior, RuleSource("user"), aliases=ALIASES),
+    st.sampled_from(("allow", "ask", "deny")),
+    rule_texts(),
+).filter(lambda found: isinstance(found, Rule))
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> CallFacts:
+    path = draw(st.sampled_from(("", "/proj/", "/else/", "~/"))) + "/".join(
+        draw(st.lists(st.sampled_from(("a", "b", "src", ".env", "x.py", ".git", "..")), min_size=1, max_size=4))
+    )
+    options: list[tuple[str, dict[str, Any]]] = [
+        ("Read", {"file_path": path}),
+        ("Edit", {"file_path": path}),
+        ("Write", {"file_path": path}),
+        ("Grep", {"pattern": "x", "path": path}),
+        ("WebFetch", {"url": "https://www.example.com/"}),
+        ("Agent", {"subagent_type": "a"}),
+        ("mcp__s__t", {}),
+        ("Custom", {}),
+        ("Skill", {"skill": "a"}),
+        ("TodoWrite", {}),
+    ]
+    return facts_from_input(*draw(st.sampled_from(options)), "/proj")
+
+
+modes = st.sampled_from(MODES)
+hooks = st.sampled_from([None, HookOpinion("allow"), HookOpinion("ask"), HookOpinion("deny")])
+
+
+def context(mode: str, found: list[Rule | RuleProblem]) -> PermissionContext:
+    kept = [rule for rule in found if isinstance(rule, Rule)]
+    return PermissionContext(
+        mode, kept, working_directories=("/proj",), project_root="/proj", home="/home/u", disk=NoDisk()
+    )
+
+
+@LAW
+@given(calls(), modes, st.lists(rules, max_size=6), rules, hooks)
+def test_adding_a_deny_never_turns_deny_or_ask_into_allow(
+    call: CallFacts, mode: str, found: Any, extra: Any, hook: Any
+) -> None:
+    before = decide(call, context(mode, found), hook=hook)
+    after = decide(call, context(mode, [*found, extra._replace(behavior="deny")]), hook=hook)
+    assert STRICTNESS[after.behavior] >= STRICTNESS[before.behavior]
+
+
+@LAW
+@given(calls(), modes, st.lists(rules, max_size=6), rules, hooks)
+def test_adding_an_allow_never_changes_a_deny_by_rule_or_lowers_an_ask_rule(
+    call: CallFacts, mode: str, found: Any, extra: Any, hook: Any
+) -> None:
+    before = decide(call, context(mode, found), hook=hook)
+    after = decide(call, context(mode, [*found, extra._replace(behavior="allow")]), hook=hook)
+    if before.layer in ("deny", "ask", "guard", "hook"):
+        assert after == before
+    assert STRICTNESS[after.behavior] <= STRICTNESS[before.behavior]
+
+
+@LAW
+@given(calls(), modes, st.lists(rules, max_size=8), hooks, st.randoms(use_true_random=False))
+def test_the_order_of_rules_never_matters(
+    call: CallFacts, mode: str, found: Any, hook: Any, shuffler: random.Random
+) -> None:
+    shuffled = list(found)
+    shuffler.shuffle(shuffled)
+    one, two = decide(call, context(mode, found), hook=hook), decide(call, context(mode, shuffled), hook=hook)
+    assert (one.behavior, one.layer) == (two.behavior, two.layer)
+
+
+@LAW
+@given(calls(), modes, modes, st.lists(rules, max_size=5), st.lists(rules, max_size=5), hooks)
+def test_a_child_is_never_allowed_what_its_parents_ceiling_denies(
+    call: CallFacts, mode: str, child_mode: str, found: Any, extra: Any, hook: Any
+) -> None:
+    parent = context(mode, found)
+    child = parent.child(child_mode, [rule for rule in extra if isinstance(rule, Rule)])
+    grandchild = child.child("bypassPermissions")
+    bound = STRICTNESS[decide(call, parent, hook=hook).behavior]
+    assert STRICTNESS[decide(call, child, hook=hook).behavior] >= bound
+    assert STRICTNESS[decide(call, grandchild, hook=hook).behavior] >= bound
+
+
+@LAW
+@given(calls(), st.lists(rules, max_size=6), hooks)
+def test_nothing_that_writes_passes_in_plan_mode(call: CallFacts, found: Any, hook: Any) -> None:
+    if call.tool in ("Edit", "Write", "Custom", "Skill"):
+        assert decide(call, context("plan", found), hook=hook).behavior == "deny"
+
+
+@LAW
+@given(calls(), st.lists(rules, max_size=6), hooks)
+def test_dont_ask_never_asks(call: CallFacts, found: Any, hook: Any) -> None:
+    assert decide(call, context("dontAsk", found), hook=hook).behavior != "ask"
