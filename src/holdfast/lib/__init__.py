@@ -1,0 +1,1 @@
+"""Ground floor: mechanics with no knowledge of tools, permissions or sessions."""

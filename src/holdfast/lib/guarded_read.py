@@ -1,0 +1,105 @@
+"""Read a small file that somebody else may have put there: regular files only, bounded, never hanging.
+
+A FIFO would block, a device may act when opened, a link may lead anywhere, a huge file fills the memory. So: look
+before opening, open without blocking, look again at what was opened, read a bounded amount.
+"""
+
+import errno
+import os
+import stat
+from typing import Literal
+
+Owner = Literal["anyone", "me"]
+
+
+class ReadRefusedError(OSError):
+    """The file exists but must not be read; the message says why and what to do."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(errno.EPERM, reason, path)
+        self.reason = reason
+
+
+def read_guarded(path: str, *, limit_bytes: int, owner: Owner = "anyone", follow: bool = True) -> bytes | None:
+    """Return the content of a regular file, or None when nothing has that name.
+
+    Args:
+        path: The file.
+        limit_bytes: A longer file is refused.
+        owner: `me` also demands that the file and the link to it belong to this user or to root, and that nobody else
+            may write to it.
+        follow: Whether a symbolic link in the last component may lead elsewhere.
+
+    Raises:
+        ReadRefusedError: The file is not regular, too long, a link that must not be followed, or not safely owned.
+        OSError: The system refused.
+    """
+    found = _look(path, owner=owner, follow=follow)
+    if found is None:
+        return None
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
+    handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        opened = os.fstat(handle)
+        _check(path, opened, owner)
+        if opened.st_size > limit_bytes:
+            raise ReadRefusedError(path, f"it has {opened.st_size} bytes, more than the limit of {limit_bytes}")
+        # Files of /proc and the like call themselves empty; reading some of them has effects.
+        return _drain(handle, path, limit_bytes) if opened.st_size else b""
+    finally:
+        os.close(handle)
+
+
+def _look(path: str, *, owner: Owner, follow: bool) -> os.stat_result | None:
+    try:
+        named = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISLNK(named.st_mode):
+        _check(path, named, owner)
+        return named
+    if not follow:
+        raise ReadRefusedError(path, "it is a symbolic link, which is not followed here")
+    if owner == "me" and not is_mine(named):
+        raise ReadRefusedError(path, f"it is a symbolic link made by another user (uid {named.st_uid})")
+    try:
+        target = os.stat(path)
+    except FileNotFoundError:
+        raise ReadRefusedError(path, "it is a symbolic link to something that does not exist") from None
+    _check(path, target, owner)
+    return target
+
+
+def _check(path: str, found: os.stat_result, owner: Owner) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise ReadRefusedError(path, "it is not a regular file")
+    if owner == "anyone":
+        return
+    if not is_mine(found):
+        raise ReadRefusedError(path, f"it belongs to another user (uid {found.st_uid})")
+    if others_may_write(found):
+        raise ReadRefusedError(path, "other users may write to it; take that right away (chmod go-w)")
+
+
+def is_mine(found: os.stat_result) -> bool:
+    """Whether a file belongs to this user or to root."""
+    return not hasattr(os, "geteuid") or found.st_uid in {0, os.geteuid()}
+
+
+def others_may_write(found: os.stat_result) -> bool:
+    """Whether somebody other than the owner may write. A user's private group (same number) is that user."""
+    if os.name == "nt":
+        return False
+    private_group = found.st_gid == found.st_uid and found.st_uid != 0
+    return bool(found.st_mode & (0o002 if private_group else 0o022))
+
+
+def _drain(handle: int, path: str, limit_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    total = 0
+    while chunk := os.read(handle, 1 << 20):
+        parts.append(chunk)
+        total += len(chunk)
+        if total > limit_bytes:
+            raise ReadRefusedError(path, f"it has more than {limit_bytes} bytes")
+    return b"".join(parts)

@@ -1,0 +1,287 @@
+"""Windows of lines out of files of any size, without loading them.
+
+Scanning counts line ends in fixed chunks and remembers the count at every chunk's start. A later window in the same
+file, wherever it is, then costs one seek and a fraction of a chunk.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from holdfast.lib.text import UTF8, Encoding
+from holdfast.lib.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+CHUNK_BYTES = 256 * 1024
+MAX_LINE_CHARS = 2_000
+_MAX_LINE_BYTES = MAX_LINE_CHARS * 4 + 4
+_KEPT_INDEXES = 16
+_MAX_COUNTED_REST_BYTES = 16 * 1024 * 1024
+
+
+class ScanStoppedError(Exception):
+    """Finding the lines would read more than the caller allows, or the caller gave up."""
+
+
+class Scan:
+    """What one request may read: a number of bytes, and as long as nobody asks it to stop."""
+
+    __slots__ = ("_left", "_stopped")
+
+    def __init__(self, limit_bytes: int = 8 * 1024**3, stopped: Callable[[], bool] = lambda: False) -> None:
+        self._left = limit_bytes
+        self._stopped = stopped
+
+    def spend(self, size: int) -> None:
+        """Count bytes that were read."""
+        self._left -= size
+        if self._left < 0:
+            raise ScanStoppedError("the wanted lines are too far into the file")
+        if self._stopped():
+            raise ScanStoppedError("the request was cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a window; `data` is at most a little more than the longest line shown."""
+
+    data: bytes
+    length: int
+    """Bytes of the whole line without its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Consecutive lines of a file."""
+
+    first: int
+    """Number of the first line, from 1."""
+    lines: list[Line]
+    start_byte: int
+    end_byte: int
+    """Byte after the last line shown, its line end included."""
+    total: int | None
+    """Lines in the whole file, when they were counted."""
+    ended: bool
+    """Whether the window reaches the end of the file."""
+
+
+@dataclass(slots=True)
+class _Index:
+    """Line ends before the start of each chunk; `starts[i]` belongs to byte `i * CHUNK_BYTES`."""
+
+    before: array[int] = field(default_factory=lambda: array("Q", [0]))
+    total: int | None = None
+
+
+class LineReader:
+    """Reads windows of lines and keeps the sparse indexes of the files it scanned last."""
+
+    def __init__(self) -> None:
+        self._indexes: OrderedDict[tuple[object, ...], _Index] = OrderedDict()
+        self._lock = Lock()
+
+    def window(
+        self,
+        fd: int,
+        *,
+        first: int,
+        limit: int,
+        encoding: Encoding = UTF8,
+        end: bytes = b"\n",
+        scan: Scan | None = None,
+    ) -> Window:
+        """Read up to `limit` lines from line `first` (from 1) of an open regular file.
+
+        Args:
+            fd: The open file; its position is not used.
+            first: Number of the first wanted line.
+            limit: How many lines at most.
+            encoding: How the file is stored; UTF-16 and UTF-32 are converted on the way and not indexed.
+            end: What ends a line: a newline, or a carriage return in files that have only those.
+            scan: How much may be read to find the lines.
+
+        Raises:
+            ScanStoppedError: The limit of `scan` was reached.
+        """
+        scan = scan or Scan()
+        if encoding.is_wide:
+            return _window_of_stream(_as_utf8(fd, encoding, scan), first, limit, end)
+        index = self._index(fd, end)
+        position, skipped = self._seek(fd, index, first, end=end, scan=scan)
+        if skipped < first - 1:
+            return Window(first, [], position, position, index.total, ended=True)
+        lines, stop, ended = _collect(_chunks(fd, position, scan), limit, end, position)
+        total = self._count_rest(fd, index, end) if not ended else first - 1 + len(lines)
+        if ended and index.total is None and lines:
+            index.total = total
+        return Window(first, lines, position, stop, total, ended=ended)
+
+    def _index(self, fd: int, end: bytes) -> _Index:
+        stat = os.fstat(fd)
+        key = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, end)
+        with self._lock:
+            index = self._indexes.get(key)
+            if index is None:
+                index = self._indexes[key] = _Index()
+            self._indexes.move_to_end(key)
+            while len(self._indexes) > _KEPT_INDEXES:
+                self._indexes.popitem(last=False)
+        return index
+
+    def _seek(self, fd: int, index: _Index, first: int, *, end: bytes, scan: Scan) -> tuple[int, int]:
+        """Find the byte where line `first` starts; returns it and the number of line ends before it."""
+        wanted = first - 1
+        if wanted <= 0:
+            return 0, 0
+        chunk = bisect_right(index.before, wanted - 1) - 1
+        buffer = bytearray(CHUNK_BYTES)
+        while True:
+            size = os.preadv(fd, [buffer], chunk * CHUNK_BYTES)
+            scan.spend(size)
+            passed = index.before[chunk]
+            here = buffer.count(end, 0, size)
+            if passed + here >= wanted:
+                return chunk * CHUNK_BYTES + _after_nth(buffer, end, wanted - passed, size), wanted
+            if size < CHUNK_BYTES:
+                index.total = passed + here + (not _ends_line(fd, chunk * CHUNK_BYTES + size, end))
+                return chunk * CHUNK_BYTES + size, passed + here
+            chunk += 1
+            if chunk == len(index.before):
+                index.before.append(passed + here)
+
+    def _count_rest(self, fd: int, index: _Index, end: bytes) -> int | None:
+        """Count all lines, unless that means reading much more than was asked for."""
+        if index.total is not None:
+            return index.total
+        size = os.fstat(fd).st_size
+        if size - (len(index.before) - 1) * CHUNK_BYTES > _MAX_COUNTED_REST_BYTES:
+            return None
+        self._seek(fd, index, 2**62, end=end, scan=Scan())
+        return index.total
+
+
+def _ends_line(fd: int, size: int, end: bytes) -> bool:
+    return size == 0 or os.pread(fd, 1, size - 1) == end
+
+
+def _after_nth(buffer: bytearray, end: bytes, nth: int, size: int) -> int:
+    """Position after the nth line end; narrows by counting halves before stepping."""
+    low, high = 0, size
+    while nth > 32:
+        middle = (low + high) // 2
+        here = buffer.count(end, low, middle)
+        if here >= nth:
+            high = middle
+        else:
+            low, nth = middle, nth - here
+    position = low
+    for _ in range(nth):
+        position = buffer.index(end, position) + 1
+    return position
+
+
+def _chunks(fd: int, position: int, scan: Scan) -> Generator[bytes]:
+    size = 64 * 1024
+    while chunk := os.pread(fd, size, position):
+        scan.spend(len(chunk))
+        yield chunk
+        position += len(chunk)
+        size = CHUNK_BYTES
+
+
+def _as_utf8(fd: int, encoding: Encoding, scan: Scan) -> Generator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding.codec)("backslashreplace")
+    for chunk in _chunks(fd, len(encoding.mark), scan):
+        yield decoder.decode(chunk).encode("utf-8", "backslashreplace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "backslashreplace")
+
+
+def _collect(chunks: Generator[bytes], limit: int, end: bytes, position: int) -> tuple[list[Line], int, bool]:
+    """Gather up to `limit` lines; returns them, the byte after them, and whether the file ended."""
+    lines: list[Line] = []
+    kept, length = b"", 0
+    for chunk in chunks:
+        parts = chunk.split(end, limit - len(lines))
+        for part in parts[:-1]:
+            data = kept + part[: _MAX_LINE_BYTES - len(kept)] if kept else part[:_MAX_LINE_BYTES]
+            lines.append(Line(data, length + len(part)))
+            position += length + len(part) + 1
+            kept, length = b"", 0
+        if len(lines) == limit:
+            return lines, position, not parts[-1] and not next(chunks, b"")
+        tail = parts[-1]
+        kept += tail[: _MAX_LINE_BYTES - len(kept)]
+        length += len(tail)
+    if length:
+        lines.append(Line(kept, length))
+        position += length
+    return lines, position, True
+
+
+def _window_of_stream(chunks: Generator[bytes], first: int, limit: int, end: bytes) -> Window:
+    skipped = 0
+    rest = b""
+    for chunk in chunks:
+        here = chunk.count(end)
+        if skipped + here >= first - 1:
+            rest = chunk[_after_nth(bytearray(chunk), end, first - 1 - skipped, len(chunk)) :]
+            skipped = first - 1
+            break
+        skipped += here
+    if skipped < first - 1:
+        return Window(first, [], 0, 0, None, ended=True)
+
+    def onward() -> Generator[bytes]:
+        if rest:
+            yield rest
+        yield from chunks
+
+    lines, stop, ended = _collect(onward(), limit, end, 0)
+    total = first - 1 + len(lines) if ended else None
+    return Window(first, lines, 0, stop, total, ended=ended)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Lines formatted for reading."""
+
+    text: str
+    shown: int
+    """How many lines are in the text."""
+    cut: int
+    """How many of those were shortened."""
+    over_budget: bool
+    """Whether lines were left out because the text would have cost too many tokens."""
+
+
+def number_lines(window: Window, *, encoding: Encoding = UTF8, max_tokens: int) -> Numbered:
+    """Format lines as `cat -n` does, each cut at 2,000 characters, as many as the token budget allows."""
+    show = UTF8.show if encoding.is_wide else encoding.show
+    out: list[str] = []
+    spent = cut = 0
+    for number, line in enumerate(window.lines, window.first):
+        data = line.data[:-1] if line.length == len(line.data) and line.data.endswith(b"\r") else line.data
+        if number == 1 and encoding.mark and data.startswith(encoding.mark):
+            data = data[len(encoding.mark) :]
+        text = show(data).replace("\0", "\u2400")
+        shortened = len(text) > MAX_LINE_CHARS or line.length > len(line.data)
+        if shortened:
+            text = f"{text[:MAX_LINE_CHARS]}… [line is {line.length:,} bytes long]"
+        entry = f"{number:>6}\t{text}"
+        cost = estimate_tokens(entry) + 1
+        if spent + cost > max_tokens and out:
+            return Numbered("\n".join(out), len(out), cut, over_budget=True)
+        out.append(entry)
+        spent += cost
+        cut += shortened
+    return Numbered("\n".join(out), len(out), cut, over_budget=False)

@@ -1,0 +1,28 @@
+"""Make text from outside safe to look at: what a terminal or an eye could misread is spelled out."""
+
+import unicodedata
+
+# Letters that draw nothing in every common font, though Unicode calls them letters or marks.
+_BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\u2800")
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def visible(text: str, *, limit_chars: int | None = None) -> str:
+    """Return the text with control, invisible and direction characters as escapes, cut with a count when too long."""
+    shown = text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
+    if limit_chars is None or len(shown) <= limit_chars:
+        return shown
+    return f"{shown[:limit_chars]}… ({len(text)} characters)"
+
+
+def _shown(char: str) -> str:
+    if char < "\x7f":
+        return char if char >= " " else char.encode("unicode_escape").decode("ascii")
+    category = unicodedata.category(char)
+    if category in _HIDDEN_CATEGORIES or char in _BLANK_LETTERS or category == "Zs" or _is_variation_selector(char):
+        return f"<U+{ord(char):04X}>"
+    return char
+
+
+def _is_variation_selector(char: str) -> bool:
+    return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"

@@ -1,0 +1,34 @@
+"""Where configuration comes from: files, sources, merge, trust. Native and existing formats."""
+
+from holdfast.settings.errors import SettingsError
+from holdfast.settings.load import Request, load_settings
+from holdfast.settings.model import (
+    DirectoryEntry,
+    EnvEntry,
+    HookEntry,
+    Problem,
+    RuleEntry,
+    Settings,
+)
+from holdfast.settings.sources import CommandLine, SettingsRoots, SourceKind, parse_setting_sources
+from holdfast.settings.trust import FolderIdentity, MemoryTrust, NoTrust, TrustStore
+
+__all__ = [
+    "CommandLine",
+    "DirectoryEntry",
+    "EnvEntry",
+    "FolderIdentity",
+    "HookEntry",
+    "MemoryTrust",
+    "NoTrust",
+    "Problem",
+    "Request",
+    "RuleEntry",
+    "Settings",
+    "SettingsError",
+    "SettingsRoots",
+    "SourceKind",
+    "TrustStore",
+    "load_settings",
+    "parse_setting_sources",
+]

@@ -1,0 +1,343 @@
+"""What a folder's own settings may do, before and after the user trusts the folder.
+
+A folder's files (`project` and `local`) may come from anybody. What counts, by law L7 and incidents 32-37 of the study:
+
+- Always: deny and ask rules, `disable…Mode`, `disabledMcpjsonServers`, sandbox tightening, `hooks.onGateFailure: deny`,
+  `env.scrub: allowlist`.
+- After trust: allow rules, additional directories, model choice, display and tool settings.
+- After trust, once this very content is approved: hooks, enabled plugins, sandbox loosening by lists or by auto-allow,
+  environment variables, which then reach child processes only.
+- The permission mode, after trust: the project may choose one at least as strict as the user's own; the local file also
+  `acceptEdits` and `auto`, once approved.
+- Never: bypass, environment for ourselves, endpoints, certificates, binaries, proxies, telemetry,
+  `enabledMcpjsonServers` (approval by name), switching the sandbox off, keys we do not know.
+
+A folder that only switches the sandbox on does not thereby get its auto-allow: that would turn questions into
+permissions. `disableAllHooks` of a folder switches off the folder's hooks, not the user's gates.
+"""
+
+import hashlib
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from holdfast.lib.positions import Array, Node, Object, Scalar
+from holdfast.settings.documents import Document
+from holdfast.settings.merge import canonical
+from holdfast.settings.schema import HOOK_EVENTS, PermissionMode
+from holdfast.settings.sources import SourceKind
+from holdfast.settings.steering import is_steering_variable
+
+Needs: TypeAlias = Literal["nothing", "trust", "approval", "refused"]
+_STRICTNESS: dict[str, int] = {
+    "plan": 0, "dontAsk": 1, "default": 2, "manual": 2, "acceptEdits": 3, "auto": 4, "bypassPermissions": 5,
+}  # fmt: skip
+
+
+class TrustView(msgspec.Struct, frozen=True):
+    """What the user has said about a folder."""
+
+    trusted: bool = False
+    approved: frozenset[str] = frozenset()
+    """Hashes of the items that may act."""
+
+
+UNTRUSTED = TrustView()
+
+
+class FolderItem(msgspec.Struct, frozen=True):
+    """One thing that a folder brings along."""
+
+    kind: str
+    """What it is, in a word or two: `allow rule`, `hook`, `environment variable`, …"""
+    text: str
+    """The thing itself, as written. Not safe to display; `trust_question` escapes it."""
+    path: str
+    line: int
+    needs: Needs
+    hash: str
+    """Identity of the content: another content is another item."""
+    counts: bool = False
+    """Whether it is in force now."""
+
+
+def item_hash(kind: str, *content: object) -> str:
+    """Return the identity of an item: its kind and its whole content."""
+    return hashlib.sha256(canonical([kind, *content])).hexdigest()
+
+
+class FolderView(msgspec.Struct, frozen=True):
+    """The part of a folder's settings that counts, and everything it brings."""
+
+    root: Object
+    items: tuple[FolderItem, ...]
+    disables_hooks: bool = False
+
+
+def project_view(document: Document, trust: TrustView, *, user_mode: PermissionMode = "default") -> FolderView:
+    """Cut a folder's settings down to what may count.
+
+    Args:
+        document: A document of the project or local kind.
+        trust: What the user said about the folder that brings it.
+        user_mode: The mode that holds without the folder; a project may only choose a stricter one.
+    """
+    gate = _Gate(document, trust, user_mode)
+    members: dict[str, Node] = {}
+    for key, node in document.root.members.items():
+        kept = _HANDLERS.get(key, _never)(gate, key, node)
+        if kept is not None:
+            members[key] = kept
+    switch = document.root.members.get("disableAllHooks")
+    off = isinstance(switch, Scalar) and switch.value is True
+    return FolderView(document.root.only(members), tuple(gate.items), disables_hooks=off)
+
+
+class _Gate:
+    """Decides item by item and remembers what was offered."""
+
+    def __init__(self, document: Document, trust: TrustView, user_mode: PermissionMode) -> None:
+        self.path = document.path or ""
+        self.local = document.kind is SourceKind.LOCAL
+        self.trust = trust
+        self.user_mode = user_mode
+        self.items: list[FolderItem] = []
+
+    def offer(self, kind: str, text: str, node: Node, *, needs: Needs, content: object = None) -> bool:
+        """Record an item and say whether it counts."""
+        identity = item_hash(kind, text if content is None else content)
+        counts = {
+            "nothing": True,
+            "trust": self.trust.trusted,
+            "approval": self.trust.trusted and identity in self.trust.approved,
+            "refused": False,
+        }[needs]
+        self.items.append(FolderItem(kind, text, self.path, node.line, needs, identity, counts))
+        return counts
+
+
+_Handler: TypeAlias = Callable[[_Gate, str, Node], Node | None]
+
+
+def _shown(node: Node) -> str:
+    if isinstance(node, Scalar) and isinstance(node.value, str):
+        return node.value
+    return canonical(node.plain()).decode()
+
+
+def _never(gate: _Gate, key: str, node: Node) -> None:
+    gate.offer("setting", f"{key} = {_shown(node)}", node, needs="refused")
+
+
+def _always(gate: _Gate, key: str, node: Node) -> Node:
+    gate.offer("setting", f"{key} = {_shown(node)}", node, needs="nothing")
+    return node
+
+
+def _if_trusted(gate: _Gate, key: str, node: Node) -> Node | None:
+    return node if gate.offer("setting", f"{key} = {_shown(node)}", node, needs="trust") else None
+
+
+def _only(value: str) -> _Handler:
+    """Keep a setting only in the position that makes things stricter."""
+
+    def handler(gate: _Gate, key: str, node: Node) -> Node | None:
+        stricter = isinstance(node, Scalar) and node.value == value
+        return _always(gate, key, node) if stricter else _never(gate, key, node)
+
+    return handler
+
+
+def _each(kind: str, needs: Needs) -> _Handler:
+    """Offer the entries of a list one by one."""
+
+    def handler(gate: _Gate, key: str, node: Node) -> Node | None:
+        del key
+        if not isinstance(node, Array):
+            return None
+        kept = [item for item in node.items if gate.offer(kind, _shown(item), item, needs=needs)]
+        return Array(kept, node.start, node.end, node.line) if kept else None
+
+    return handler
+
+
+def _object_of(handlers: dict[str, _Handler]) -> _Handler:
+    def handler(gate: _Gate, key: str, node: Node) -> Node | None:
+        if not isinstance(node, Object):
+            return None
+        kept: dict[str, Node] = {}
+        for name, inner in node.members.items():
+            result = handlers.get(name, _never)(gate, f"{key}.{name}", inner)
+            if result is not None:
+                kept[name] = result
+        return node.only(kept) if kept else None
+
+    return handler
+
+
+def _mode(gate: _Gate, key: str, node: Node) -> Node | None:
+    del key
+    mode = node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
+    needs: Needs
+    if _STRICTNESS.get(mode, 5) <= _STRICTNESS[gate.user_mode]:
+        needs = "trust"
+    else:
+        needs = "approval" if gate.local and mode in {"default", "manual", "acceptEdits", "auto"} else "refused"
+    return node if gate.offer("permission mode", mode, node, needs=needs) else None
+
+
+def _hooks(gate: _Gate, key: str, node: Node) -> Node | None:
+    del key
+    if not isinstance(node, Object):
+        return None
+    events: dict[str, Node] = {}
+    for event, groups in node.members.items():
+        if event not in HOOK_EVENTS or not isinstance(groups, Array):
+            continue
+        kept = [found for group in groups.items if (found := _hook_group(gate, event, group)) is not None]
+        if kept:
+            events[event] = Array(kept, groups.start, groups.end, groups.line)
+    return node.only(events) if events else None
+
+
+def _hook_group(gate: _Gate, event: str, group: Node) -> Node | None:
+    if not isinstance(group, Object) or not isinstance(handlers := group.members.get("hooks"), Array):
+        return None
+    matcher = group.members.get("matcher")
+    pattern = matcher.value if isinstance(matcher, Scalar) else None
+    kept: list[Node] = []
+    for handler in handlers.items:
+        text = f"{event}({pattern or '*'}): {hook_text(handler)}"
+        if gate.offer("hook", text, handler, needs="approval", content=[event, pattern, handler.plain()]):
+            kept.append(handler)
+    if not kept:
+        return None
+    return group.only({**group.members, "hooks": Array(kept, handlers.start, handlers.end, handlers.line)})
+
+
+def hook_text(handler: Node) -> str:
+    """Say what a hook handler would do: its command, address or prompt, else the whole of it."""
+    if isinstance(handler, Object):
+        for name in ("command", "url", "prompt"):
+            value = handler.members.get(name)
+            if isinstance(value, Scalar) and isinstance(value.value, str) and "args" not in handler.members:
+                return value.value
+    return _shown(handler)
+
+
+def _env(gate: _Gate, key: str, node: Node) -> Node | None:
+    del key
+    if not isinstance(node, Object):
+        return None
+    kept: dict[str, Node] = {}
+    for name, value in node.members.items():
+        needs: Needs = "refused" if is_steering_variable(name) else "approval"
+        shown = _shown(value)
+        if gate.offer("environment variable", f"{name}={shown}", value, needs=needs, content=[name, shown]):
+            kept[name] = value
+    return node.only(kept) if kept else None
+
+
+def _plugins(gate: _Gate, key: str, node: Node) -> Node | None:
+    del key
+    if not isinstance(node, Object):
+        return None
+    kept: dict[str, Node] = {}
+    for name, value in node.members.items():
+        off = isinstance(value, Scalar) and value.value is False
+        needs: Needs = "nothing" if off else "approval"
+        if gate.offer("plugin", f"{name} = {_shown(value)}", value, needs=needs, content=[name, value.plain()]):
+            kept[name] = value
+    return node.only(kept) if kept else None
+
+
+def _flag(*, tight: bool, loose: Needs) -> _Handler:
+    """Keep a switch in its tight position always, in its loose one when what it needs is there."""
+
+    def handler(gate: _Gate, key: str, node: Node) -> Node | None:
+        value = node.value if isinstance(node, Scalar) else None
+        needs: Needs = "nothing" if value is tight else loose
+        return node if gate.offer("sandbox", f"{key} = {_shown(node)}", node, needs=needs) else None
+
+    return handler
+
+
+_SANDBOX = _object_of(
+    {
+        "enabled": _flag(tight=True, loose="refused"),
+        "failIfUnavailable": _flag(tight=True, loose="refused"),
+        "autoAllowBashIfSandboxed": _flag(tight=False, loose="approval"),
+        "allowUnsandboxedCommands": _flag(tight=False, loose="refused"),
+        "excludedCommands": _each("command outside the sandbox", "approval"),
+        "filesystem": _object_of(
+            {
+                "denyWrite": _each("sandbox write denial", "nothing"),
+                "denyRead": _each("sandbox read denial", "nothing"),
+                "allowWrite": _each("sandbox write permission", "approval"),
+                "allowRead": _each("sandbox read permission", "approval"),
+            }
+        ),
+        "network": _object_of(
+            {
+                "deniedDomains": _each("sandbox domain denial", "nothing"),
+                "allowedDomains": _each("sandbox domain permission", "approval"),
+                "allowUnixSockets": _each("sandbox socket permission", "approval"),
+                "allowLocalBinding": _flag(tight=False, loose="approval"),
+            }
+        ),
+    }
+)
+
+
+def _sandbox(gate: _Gate, key: str, node: Node) -> Node | None:
+    kept = _SANDBOX(gate, key, node)
+    if not (isinstance(node, Object) and isinstance(kept, Object) and "enabled" in kept.members):
+        return kept
+    if "autoAllowBashIfSandboxed" in node.members:
+        implied = False
+    else:
+        implied = gate.offer("sandbox", f"{key}.autoAllowBashIfSandboxed = true", node, needs="approval")
+    if not implied:
+        kept.members.setdefault("autoAllowBashIfSandboxed", Scalar(value=False, line=kept.line))
+    return kept
+
+
+def _own_hooks_off(gate: _Gate, key: str, node: Node) -> None:
+    gate.offer("setting", f"{key} = {_shown(node)}", node, needs="nothing")  # project_view reads it itself
+
+
+_HANDLERS: dict[str, _Handler] = {
+    "permissions": _object_of(
+        {
+            "deny": _each("deny rule", "nothing"),
+            "ask": _each("ask rule", "nothing"),
+            "allow": _each("allow rule", "trust"),
+            "additionalDirectories": _each("additional directory", "trust"),
+            "defaultMode": _mode,
+            "disableBypassPermissionsMode": _always,
+            "disableAutoMode": _always,
+        }
+    ),
+    "hooks": _hooks,
+    "hooks.onGateFailure": _only("deny"),
+    "disableAllHooks": _own_hooks_off,
+    "env": _env,
+    "env.scrub": _only("allowlist"),
+    "shell.functions": _never,
+    "disabledMcpjsonServers": _each("disabled MCP server", "nothing"),
+    "enabledPlugins": _plugins,
+    "sandbox": _sandbox,
+    "model": _if_trusted,
+    "fallbackModel": _if_trusted,
+    "availableModels": _if_trusted,
+    "outputStyle": _if_trusted,
+    "language": _if_trusted,
+    "effortLevel": _if_trusted,
+    "respectGitignore": _if_trusted,
+    "includeCoAuthoredBy": _if_trusted,
+    "attribution": _if_trusted,
+    "claudeMdExcludes": _if_trusted,
+    "tools.siblingErrors": _if_trusted,
+    "tools.taskList": _if_trusted,
+}

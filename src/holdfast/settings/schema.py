@@ -1,0 +1,280 @@
+"""The keys we know, with their types. A known key of a wrong type stops the start; an unknown key is kept and ignored.
+
+One entry of a list that is not text disables only itself, loudly. Anything else that is wrong could hide a rule or a
+gate, so it is an error that names file, line, key and the expected type.
+"""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from holdfast.lib.positions import Array, Node, Object, Scalar
+from holdfast.lib.visible import visible
+from holdfast.settings.errors import SettingsError
+
+PermissionMode: TypeAlias = Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"]
+MODES: tuple[PermissionMode, ...] = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
+BEHAVIORS = ("allow", "ask", "deny")
+
+# Settings with a dot in their name. They are accepted in both spellings, {"tools": {"taskList": …}} and
+# {"tools.taskList": …}, and kept under the dotted name, because `env` and `hooks` are otherwise maps of the user's own
+# names.
+DOTTED = ("tools.siblingErrors", "tools.taskList", "hooks.onGateFailure", "env.scrub", "shell.functions")
+# fmt: off
+HOOK_EVENTS = frozenset({
+    "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "PermissionDenied",
+    "UserPromptSubmit", "UserPromptExpansion", "MessageDisplay", "Notification", "SessionStart", "SessionEnd",
+    "Setup", "Stop", "StopFailure", "SubagentStart", "SubagentStop", "TaskCreated", "TaskCompleted",
+    "TeammateIdle", "PreCompact", "PostCompact", "InstructionsLoaded", "ConfigChange", "CwdChanged",
+    "DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove", "Elicitation", "ElicitationResult",
+    "PreModelSwitch", "PostModelSwitch",
+})
+# fmt: on
+
+
+class Flaw(msgspec.Struct, frozen=True):
+    """Something in one file that does not count, and why."""
+
+    message: str
+    line: int
+
+
+class _Check(msgspec.Struct):
+    path: str | None
+    flaws: list[Flaw]
+
+    def fail(self, key: str, node: Node, expected: str) -> SettingsError:
+        return SettingsError(
+            f"{visible(key, limit_chars=80)} must be {expected}, not {describe(node)}",
+            path=self.path,
+            line=node.line or None,
+            advice="Correct the value or remove the key.",
+        )
+
+    def note(self, message: str, node: Node) -> None:
+        self.flaws.append(Flaw(message, node.line))
+
+
+_Rule: TypeAlias = Callable[[_Check, str, Node], None]
+
+
+def describe(node: Node) -> str:
+    """Name the type of a value the way JSON does."""
+    if isinstance(node, Object):
+        return "an object"
+    if isinstance(node, Array):
+        return "a list"
+    assert isinstance(node, Scalar)
+    if node.value is None:
+        return "null"
+    if isinstance(node.value, bool):
+        return "true" if node.value else "false"
+    return (
+        "a number" if isinstance(node.value, int | float) else f"the text {visible(repr(node.value), limit_chars=60)}"
+    )
+
+
+def _string(check: _Check, key: str, node: Node) -> None:
+    if not (isinstance(node, Scalar) and isinstance(node.value, str)):
+        raise check.fail(key, node, "a text")
+
+
+def _boolean(check: _Check, key: str, node: Node) -> None:
+    if not (isinstance(node, Scalar) and isinstance(node.value, bool)):
+        raise check.fail(key, node, "true or false")
+
+
+def _port(check: _Check, key: str, node: Node) -> None:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 65535:
+        raise check.fail(key, node, "a port number from 0 to 65535")
+
+
+def _strings(check: _Check, key: str, node: Node) -> None:
+    if not isinstance(node, Array):
+        raise check.fail(key, node, "a list of texts")
+    for item in node.items:
+        if not (isinstance(item, Scalar) and isinstance(item.value, str)):
+            check.note(f"an entry of {key} is {describe(item)}, not a text, and does not count", item)
+
+
+def _string_or_strings(check: _Check, key: str, node: Node) -> None:
+    if isinstance(node, Array):
+        _strings(check, key, node)
+    elif not (isinstance(node, Scalar) and isinstance(node.value, str)):
+        raise check.fail(key, node, "a text or a list of texts")
+
+
+def _object(check: _Check, key: str, node: Node) -> None:
+    if not isinstance(node, Object):
+        raise check.fail(key, node, "an object")
+
+
+def _flag_or_object(check: _Check, key: str, node: Node) -> None:
+    if not (isinstance(node, Object) or (isinstance(node, Scalar) and isinstance(node.value, bool))):
+        raise check.fail(key, node, "true, false or an object")
+
+
+def _one_of(*choices: str) -> _Rule:
+    def rule(check: _Check, key: str, node: Node) -> None:
+        if not (isinstance(node, Scalar) and node.value in choices):
+            raise check.fail(key, node, "one of " + ", ".join(f'"{choice}"' for choice in choices))
+
+    return rule
+
+
+def _fields(**rules: _Rule) -> _Rule:
+    def rule(check: _Check, key: str, node: Node) -> None:
+        if not isinstance(node, Object):
+            raise check.fail(key, node, "an object")
+        for name, inner in rules.items():
+            for found in every(node, name):
+                inner(check, f"{key}.{name}", found)
+
+    return rule
+
+
+def every(node: Object, name: str) -> list[Node]:
+    """Return all values of a key, repeated ones included: a repeated key must not be a way around a check."""
+    found = [earlier for key, earlier in node.shadowed if key == name]
+    return [*found, node.members[name]] if name in node.members else found
+
+
+def _env(check: _Check, key: str, node: Node) -> None:
+    if not isinstance(node, Object):
+        raise check.fail(key, node, "an object")
+    for name, value in node.members.items():
+        if not isinstance(value, Scalar) or value.value is None:
+            raise check.fail(f"{key}.{name}", value, "a text")
+        if not name or "=" in name or "\0" in name or "\0" in str(value.value):
+            check.note(f"the environment variable {visible(repr(name), limit_chars=60)} cannot be set", value)
+
+
+def _hooks(check: _Check, key: str, node: Node) -> None:
+    if not isinstance(node, Object):
+        raise check.fail(key, node, "an object")
+    for event, groups in node.members.items():
+        if event not in HOOK_EVENTS:
+            check.note(
+                f"hooks has the event {visible(repr(event), limit_chars=60)}, which is not known and is skipped", groups
+            )
+            continue
+        _hook_groups(check, f"{key}.{event}", groups)
+
+
+def _hook_groups(check: _Check, key: str, node: Node) -> None:
+    if not isinstance(node, Array):
+        raise check.fail(key, node, "a list")
+    for group in node.items:
+        if not isinstance(group, Object):
+            raise check.fail(key, group, "a list of objects")
+        if (matcher := group.members.get("matcher")) is not None:
+            _string(check, f"{key}.matcher", matcher)
+        handlers = group.members.get("hooks")
+        if not isinstance(handlers, Array):
+            raise check.fail(f"{key}.hooks", handlers or group, "a list of handlers")
+        for handler in handlers.items:
+            if not isinstance(handler, Object):
+                raise check.fail(f"{key}.hooks", handler, "a list of objects")
+
+
+_SANDBOX = _fields(
+    enabled=_boolean,
+    failIfUnavailable=_boolean,
+    autoAllowBashIfSandboxed=_boolean,
+    excludedCommands=_strings,
+    allowUnsandboxedCommands=_boolean,
+    filesystem=_fields(allowWrite=_strings, denyWrite=_strings, denyRead=_strings, allowRead=_strings),
+    network=_fields(
+        allowedDomains=_strings,
+        deniedDomains=_strings,
+        allowUnixSockets=_strings,
+        allowLocalBinding=_boolean,
+        httpProxyPort=_port,
+        socksProxyPort=_port,
+    ),
+)
+
+KNOWN: dict[str, _Rule] = {
+    "permissions": _fields(
+        allow=_strings,
+        ask=_strings,
+        deny=_strings,
+        additionalDirectories=_strings,
+        defaultMode=_one_of(*MODES, "manual"),
+        disableBypassPermissionsMode=_one_of("disable"),
+        disableAutoMode=_one_of("disable"),
+    ),
+    "hooks": _hooks,
+    "env": _env,
+    "disableAllHooks": _boolean,
+    "allowManagedHooksOnly": _boolean,
+    "allowManagedPermissionRulesOnly": _boolean,
+    "enabledPlugins": _object,
+    "enabledMcpjsonServers": _strings,
+    "disabledMcpjsonServers": _strings,
+    "enableAllProjectMcpServers": _boolean,
+    "sandbox": _SANDBOX,
+    "model": _string,
+    "fallbackModel": _string_or_strings,
+    "availableModels": _strings,
+    "telemetry": _flag_or_object,
+    "tools.siblingErrors": _one_of("cancel-dependents", "cancel-all", "independent"),
+    "tools.taskList": _one_of("tasks", "todo"),
+    "hooks.onGateFailure": _one_of("ask", "deny", "ignore"),
+    "env.scrub": _one_of("credentials", "allowlist", "none"),
+    "shell.functions": _boolean,
+}
+_SCRUB_WORDS = ("credentials", "allowlist", "none")
+
+
+def normalised(root: Object) -> Object:
+    """Return the root with the dotted settings under their dotted names, wherever they were written."""
+    members = dict(root.members)
+    for key in DOTTED:
+        section, name = key.split(".")
+        parent = members.get(section)
+        if not isinstance(parent, Object) or name not in parent.members:
+            continue
+        inner = parent.members[name]
+        if key == "env.scrub" and not (isinstance(inner, Scalar) and inner.value in _SCRUB_WORDS):
+            continue  # a variable that happens to be called scrub
+        members[section] = _without(parent, name)
+        members.setdefault(key, inner)
+    other = root.only(members)
+    other.shadowed = root.shadowed
+    return other
+
+
+def _without(parent: Object, name: str) -> Object:
+    other = parent.only({key: node for key, node in parent.members.items() if key != name})
+    other.shadowed = parent.shadowed
+    return other
+
+
+def check(root: Object, *, path: str | None) -> list[Flaw]:
+    """Check all known keys of a normalised file; return what does not count.
+
+    Raises:
+        SettingsError: A known key has a wrong type or value.
+    """
+    checker = _Check(path, [])
+    for key, rule in KNOWN.items():
+        for node in every(root, key):
+            rule(checker, key, node)
+    _note_repeated(checker, root, "")
+    return checker.flaws
+
+
+def _note_repeated(checker: _Check, node: Node, where: str) -> None:
+    if isinstance(node, Object):
+        for key, earlier in node.shadowed:
+            name = visible(f"{where}{key}", limit_chars=80)
+            checker.note(f"{name} is written twice; only the last one counts (deny and ask rules of all do)", earlier)
+        for key, inner in node.members.items():
+            _note_repeated(checker, inner, f"{where}{key}.")
+    elif isinstance(node, Array):
+        for inner in node.items:
+            if not isinstance(inner, Scalar):
+                _note_repeated(checker, inner, where)
