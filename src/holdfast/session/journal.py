@@ -1,0 +1,284 @@
+"""The append-only journal: what was asked, decided, begun and answered, one JSON line each.
+
+When a line reaches the file:
+- `started` of a call that may change something: before the call acts, with everything buffered before it;
+- its reply: before anybody reads that reply;
+- messages, notes and references: at once;
+- everything of read-only calls: with the next of these, at the turn's end, after a second, or at 64 KB.
+The disk itself (fsync) is waited for at turn ends, beside the work; `sync` waits for that.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from holdfast.events import CallFinished, CallProgressed, CallStarted, Event, TurnEnded, encode_event, encode_json
+from holdfast.session.appender import LineAppender
+from holdfast.session.flusher import Flusher, sync_file
+from holdfast.session.records import JournalGap, MessageRecorded, NoteRecorded, OutputStored, Role
+
+__all__ = ["Durability", "Journal", "Trouble"]
+
+_log = logging.getLogger(__name__)
+_BUFFER_BYTES = 64 * 1024
+_MAX_AGE_S = 1.0
+_KEEP_BYTES = 8 * 1024 * 1024
+"""While the file takes nothing, so many bytes of lines wait in memory; beyond that the oldest are given up."""
+_MAX_DATA_BYTES = 256 * 1024
+"""A reply's data for programs is left out of a longer line: the model's text is what a session needs."""
+_CLOSE_TIMEOUT_S = 30.0
+
+Durability = Literal["turn", "call", "never"]
+"""When the disk itself is waited for: at turn ends, also before each state-changing call acts, or never."""
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """What is wrong with the journal now."""
+
+    reason: str
+    since: float
+    lines_waiting: int = 0
+    lines_lost: int = 0
+
+
+class Journal:
+    """A sink for engine events and messages. It never raises: the work goes on, and the trouble is told loudly.
+
+    Give it to an executor as `on_event`. All calls come from one thread; only the disk is waited for in another.
+    """
+
+    def __init__(
+        self,
+        handle: int,
+        *,
+        durability: Durability = "turn",
+        redact: Callable[[bytes], bytes] | None = None,
+        on_trouble: Callable[[Trouble | None], None] | None = None,
+        max_age_s: float = _MAX_AGE_S,
+        directories: tuple[int, ...] = (),
+    ) -> None:
+        """Write to an open file.
+
+        Args:
+            handle: The file, opened for reading and appending, and locked; `close` closes it.
+            durability: When the disk itself is waited for.
+            redact: Takes secrets out of a line; must leave it valid JSON.
+            on_trouble: Told when lines cannot be kept, and told None when they can again.
+            max_age_s: How long a line of a read-only call may stay in memory.
+            directories: Handles of the directories that name the file, made durable once.
+        """
+        self._handle = handle
+        self._file = LineAppender(handle)
+        self._durability: Durability = durability
+        self._redact = redact
+        self._on_trouble = on_trouble
+        self._max_age_s = max_age_s
+        self._buffer = bytearray()
+        self._acting: set[str] = set()
+        self._alarm_loop: asyncio.AbstractEventLoop | None = None
+        self._stamp_ms = 0
+        self._stamp = b""
+        self._write_trouble: Trouble | None = None
+        self._sync_trouble: Trouble | None = None
+        self._lost = 0
+        self._closed = False
+        self._flusher = Flusher(handle, self._unconfirmed, directories)
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """What is wrong now; none when every line so far is in the file or in the ordinary buffer."""
+        if self._write_trouble is None:
+            return self._sync_trouble
+        return msgspec.structs.replace(
+            self._write_trouble, lines_waiting=self._buffer.count(b"\n"), lines_lost=self._lost
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes of whole lines are in the file."""
+        return self._file.end
+
+    # Lines in.
+
+    def __call__(self, event: Event) -> None:
+        """Take one event of the engine."""
+        kind = type(event)
+        if kind is CallProgressed:
+            return
+        self._add(event)
+        if isinstance(event, CallFinished):
+            if event.tool_use_id in self._acting:
+                self._acting.discard(event.tool_use_id)
+                self.flush()
+        elif isinstance(event, CallStarted):
+            if not event.read_only:
+                self._acting.add(event.tool_use_id)
+                self.flush()
+                if self._durability == "call":
+                    self._sync_now()
+        elif kind is TurnEnded:
+            self.flush()
+            if self._durability != "never" and not self._closed:
+                self._flusher.request()
+
+    def record(self, record: Event) -> None:
+        """Write a record of this room at once."""
+        self._add(record)
+        self.flush()
+
+    def carry_over(self, record: Event, at: float | None) -> None:
+        """Take over a record of another journal with its time; it is written with the next that is."""
+        self._add(record, 0.0 if at is None else at)
+
+    def record_message(
+        self, role: Role, content: str | list[dict[str, Any]], *, meta: dict[str, Any] | None = None
+    ) -> None:
+        """Write one message of the conversation; an assistant's before its turn is ended."""
+        self.record(MessageRecorded(role, content, meta))
+
+    def record_note(self, kind: str, data: Any = None) -> None:
+        """Write something that is no message, such as a title or a compaction."""
+        self.record(NoteRecorded(kind, data))
+
+    def record_output(
+        self, kind: Literal["tool-result", "task", "blob"], path: str, *, owner: str = "", size_bytes: int | None = None
+    ) -> None:
+        """Write where a text is kept that is too long for the journal."""
+        self.record(OutputStored(kind, path, owner, size_bytes))
+
+    # Lines out.
+
+    def flush(self) -> bool:
+        """Hand every buffered line to the system, so that they outlive this process; false if it takes them not."""
+        if self._closed or not self._buffer:
+            return not self._closed
+        lines = bytes(self._buffer)  # a copy: an error's traceback may hold it while the buffer changes
+        if self._lost:
+            lines = self._gap_line() + lines
+        try:
+            self._file.append(lines)
+        except OSError as error:
+            self._unwritten(error)
+            return False
+        self._buffer = bytearray()
+        self._lost = 0
+        if self._write_trouble is not None:
+            self._write_trouble = None
+            _log.warning("the session journal can be written again")
+            self._tell()
+        return True
+
+    async def sync(self) -> bool:
+        """Wait until everything recorded so far is on the disk; false if it is not."""
+        if self._closed or not self.flush():
+            return False
+        await self._flusher.reached(self._flusher.request())
+        return self._sync_trouble is None
+
+    def close(self) -> None:
+        """Write what is buffered, wait for the disk, and close the file; later events are ignored."""
+        if self._closed:
+            return
+        self.flush()
+        if self._durability != "never":
+            self._flusher.request()
+        self._closed = True
+        if self._flusher.close(_CLOSE_TIMEOUT_S):
+            os.close(self._handle)
+        else:  # the thread still uses the handle
+            _log.error("the disk did not confirm the session journal within %.0f s", _CLOSE_TIMEOUT_S)
+
+    # Inside.
+
+    def _add(self, event: Event, at: float | None = None) -> None:
+        if self._closed:
+            _log.debug("a %s came after the journal was closed", type(event).__name__)
+            return
+        line = self._encode(event)
+        at_ms = int((time.time() if at is None else at) * 1000)
+        if at_ms != self._stamp_ms:
+            self._stamp_ms = at_ms
+            self._stamp = b',"at":%d.%03d}\n' % divmod(at_ms, 1000)
+        buffer = self._buffer
+        was_empty = not buffer
+        buffer += line
+        buffer[-1:] = self._stamp
+        if was_empty:
+            self._arm()
+        elif len(buffer) >= _BUFFER_BYTES and self._write_trouble is None:
+            self.flush()
+
+    def _encode(self, event: Event) -> bytes:
+        try:
+            line = encode_event(event)
+        except Exception:  # noqa: BLE001 - users' objects turn themselves into JSON; what they raise is not the call's end
+            line = encode_event(_encodable(event))
+        if len(line) > _MAX_DATA_BYTES and isinstance(event, CallFinished) and event.data is not None:
+            return self._encode(msgspec.structs.replace(event, data=None))
+        return line if self._redact is None else self._redact(line)
+
+    def _arm(self) -> None:
+        """See to it that the buffer is written in time; without an event loop nobody could, so it is written now."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            if self._write_trouble is None:
+                self.flush()
+            return
+        if loop is not self._alarm_loop:
+            self._alarm_loop = loop
+            loop.call_later(self._max_age_s, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm_loop = None
+        self.flush()
+
+    def _sync_now(self) -> None:
+        try:
+            sync_file(self._handle)
+        except OSError as error:
+            self._unconfirmed(error)
+
+    def _unwritten(self, error: OSError) -> None:
+        while len(self._buffer) > _KEEP_BYTES:
+            cut = self._buffer.index(b"\n", len(self._buffer) - _KEEP_BYTES // 2) + 1
+            self._lost += self._buffer.count(b"\n", 0, cut)
+            del self._buffer[:cut]
+        if self._write_trouble is None:
+            reason = f"the session journal cannot be written: {error.strerror or error}"
+            self._write_trouble = Trouble(reason, time.time())
+            _log.error("%s; calls go on and are answered, but a crash now would forget them", reason)
+            self._tell()
+        self._arm()
+
+    def _unconfirmed(self, error: OSError) -> None:
+        # The kernel may have dropped the pages, so a later success proves nothing about them: this trouble stays.
+        if self._sync_trouble is None:
+            reason = f"the disk did not confirm the session journal: {error.strerror or error}"
+            self._sync_trouble = Trouble(reason, time.time())
+            _log.error("%s; after a power failure its last lines may be missing", reason)
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._on_trouble is not None:
+            self._on_trouble(self.trouble)
+
+    def _gap_line(self) -> bytes:
+        reason = self._write_trouble.reason if self._write_trouble else ""
+        return encode_event(JournalGap(self._lost, reason)) + b"\n"
+
+
+def _encodable(event: Event) -> Event:
+    """The event with each field that has no JSON form replaced by a word about it."""
+    changes: dict[str, Any] = {}
+    for field in event.__struct_fields__:
+        try:
+            encode_json(getattr(event, field))
+        except Exception:  # noqa: BLE001 - see above
+            changes[field] = f"<{type(getattr(event, field)).__name__} without a JSON form>"
+    return msgspec.structs.replace(event, **changes)
