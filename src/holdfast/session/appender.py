@@ -2,21 +2,31 @@
 
 import errno
 import os
+from typing import NamedTuple
 
-__all__ = ["LineAppender"]
+__all__ = ["Appended", "LineAppender"]
 
 _TAIL_BYTES = 64 * 1024
 _INTERRUPTS = 100
 """A write interrupted this often without writing a byte has failed."""
 
 
+class Appended(NamedTuple):
+    """How an append went."""
+
+    kept_bytes: int
+    """How much of the data, in whole lines, is in the file."""
+    error: OSError | None
+
+
 class LineAppender:
     """The end of an append-only file of lines. The caller holds the lock that makes it the only writer."""
 
-    __slots__ = ("_end", "_handle", "_torn")
+    __slots__ = ("_end", "_handle", "_interrupts", "_torn")
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
+        self._interrupts = 0
         self._torn = False
         """The file ends in part of a line that could not be removed; the next write ends that line first."""
         self._end = os.fstat(handle).st_size
@@ -27,38 +37,47 @@ class LineAppender:
         """How many bytes of whole lines the file holds."""
         return self._end
 
-    def append(self, lines: bytes) -> None:
-        """Write lines, all or none of them; raises OSError after taking back what had been written of them."""
-        view = memoryview(b"\n" + lines if self._torn else lines)
+    def append(self, lines: bytes) -> Appended:
+        """Write whole lines; after an error as many of them as were written whole stay, and nothing of the next."""
+        fence = b"\n" if self._torn else b""
+        data = fence + lines
+        view = memoryview(data)
         done = 0
-        interrupts = 0
-        while done < len(view):
+        error: OSError | None = None
+        while done < len(data) and error is None:
             try:
                 written = os.write(self._handle, view[done:])
-            except InterruptedError:
-                interrupts += 1
-                if interrupts < _INTERRUPTS:
-                    continue
-                self._take_back(done)
-                raise
-            except OSError:
-                self._take_back(done)
-                raise
-            if written == 0:
-                self._take_back(done)
-                raise OSError(errno.EIO, "the file takes no more bytes")
-            done += written
-        self._end += len(view)
-        self._torn = False
+            except InterruptedError as interrupt:
+                error = interrupt if self._is_stuck() else None
+            except OSError as refusal:
+                error = refusal
+            else:
+                self._interrupts = 0
+                done += written
+                if written == 0:
+                    error = OSError(errno.EIO, "the file takes no more bytes")
+        if done:
+            self._settle(data, done)
+        return Appended(max(0, data.rfind(b"\n", 0, done) + 1 - len(fence)), error)
 
-    def _take_back(self, written: int) -> None:
-        if written == 0:
-            return
-        try:
-            os.ftruncate(self._handle, self._end)
-        except OSError:
-            self._end += written
-            self._torn = True
+    def _is_stuck(self) -> bool:
+        self._interrupts += 1
+        return self._interrupts >= _INTERRUPTS
+
+    def _settle(self, data: bytes, done: int) -> None:
+        """Remember where whole lines end, and take back the part of a line behind them."""
+        whole = data.rfind(b"\n", 0, done) + 1
+        if whole < done:
+            try:
+                os.ftruncate(self._handle, self._end + whole)
+            except OSError:
+                self._end += done
+                self._torn = True
+                return
+            if whole == 0:
+                return  # an older torn line, if any, is still there
+        self._end += whole
+        self._torn = False
 
     def _mend_tail(self) -> None:
         """What a crash left behind the last line's end was never acknowledged: it goes, or is fenced off."""

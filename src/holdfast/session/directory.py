@@ -10,7 +10,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
@@ -76,7 +76,7 @@ class SessionStore:
     """All sessions of one user, below one private directory (by default `<state>/sessions`)."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.root = os.path.abspath(os.fspath(root))
+        self.root: str = os.path.abspath(os.fspath(root))
 
     # Opening.
 
@@ -168,7 +168,7 @@ class SessionStore:
         """
         ids = {os.path.basename(path): path for path in self.paths(project)}
         if name == "latest":
-            fitting = [max(ids)] if ids else []
+            fitting = [max(ids, key=lambda id_: (_active_at(ids[id_]), id_))] if ids else []
         elif name in ids:
             fitting = [name]
         else:
@@ -199,7 +199,7 @@ class SessionStore:
         return root, _keep(open_child_directory(root, name, path=slug_path, create=create), handles)
 
     @contextmanager
-    def opened(self, path: str) -> Iterator[int]:
+    def opened(self, path: str) -> Generator[int]:
         """A handle on a session's directory, reached without following any link."""
         with ExitStack() as handles:
             _, slug = self._open_parents(os.path.dirname(path), handles, create=False)
@@ -260,8 +260,15 @@ def _names(path: str) -> list[str]:
         raise SessionError(f"the directory cannot be listed: {error.strerror}", path=path) from error
 
 
+def _active_at(path: str) -> float:
+    try:
+        return os.lstat(os.path.join(path, JOURNAL_NAME)).st_mtime
+    except OSError:
+        return 0.0
+
+
 @contextmanager
-def _explained(path: str, deed: str) -> Iterator[None]:
+def _explained(path: str, deed: str) -> Generator[None]:
     """Whatever the system refuses is told with the path and what was wanted."""
     try:
         yield

@@ -157,16 +157,15 @@ class Journal:
         """Hand every buffered line to the system, so that they outlive this process; false if it takes them not."""
         if self._closed or not self._buffer:
             return not self._closed
-        lines = bytes(self._buffer)  # a copy: an error's traceback may hold it while the buffer changes
-        if self._lost:
-            lines = self._gap_line() + lines
-        try:
-            self._file.append(lines)
-        except OSError as error:
+        gap = self._gap_line() if self._lost else b""
+        kept, error = self._file.append(gap + bytes(self._buffer))
+        if kept > len(gap) or error is None:
+            del self._buffer[: kept - len(gap)]
+        if kept:
+            self._lost = 0
+        if error is not None:
             self._unwritten(error)
             return False
-        self._buffer = bytearray()
-        self._lost = 0
         if self._write_trouble is not None:
             self._write_trouble = None
             _log.warning("the session journal can be written again")
