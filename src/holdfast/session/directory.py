@@ -139,7 +139,7 @@ class SessionStore:
                 )
             resumed = SessionResumed(__version__)
             journal.record(resumed)
-            transcript.take(time.time(), resumed)
+            transcript.take(resumed)
             return Session(
                 os.path.basename(path), path, lock=lock, journal=journal, handles=handles.pop_all()
             ), transcript
@@ -155,7 +155,7 @@ class SessionStore:
             if not isinstance(record, SessionOpened):
                 session.journal.carry_over(record, at)
         session.journal.record(SessionResumed(__version__))
-        transcript.take(time.time(), SessionResumed(__version__))
+        transcript.take(SessionResumed(__version__))
         return session, transcript
 
     # Looking.

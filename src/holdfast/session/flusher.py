@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 __all__ = ["Flusher", "sync_file"]
 
+_REST_S = 0.05
+
 
 def sync_file(handle: int) -> None:
     """Wait until the disk has the file's content and length; its times may come later."""
@@ -27,20 +29,26 @@ class Flusher:
         self._on_error = on_error
         self._directories = directories
         self._wake = threading.Condition()
-        self._asked = 0
-        self._done = 0
+        self._asked: int = 0
+        self._done: int = 0
         self._ending = False
+        self._idle = False
+        self._hurry = False
         self._thread: threading.Thread | None = None
         self._waiting: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
 
-    def request(self) -> int:
-        """Ask for everything written so far to reach the disk; returns the number of this request."""
+    def request(self, *, waited_for: bool = False) -> int:
+        """Ask for everything written so far to reach the disk; returns the number of this request.
+
+        Requests nobody waits for are served at most every 50 ms, so that many short turns do not become many waits.
+        """
         with self._wake:
             self._asked += 1
+            self._hurry = self._hurry or waited_for
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="holdfast-journal-sync", daemon=True)
                 self._thread.start()
-            else:
+            elif self._idle or waited_for:
                 self._wake.notify_all()
             return self._asked
 
@@ -67,11 +75,13 @@ class Flusher:
     def _run(self) -> None:
         while True:
             with self._wake:
-                while self._asked == self._done and not self._ending:
-                    self._wake.wait()
+                self._idle = True
+                self._wake.wait_for(lambda: self._asked > self._done or self._ending)
+                self._idle = False
                 if self._asked == self._done:
                     return
                 target = self._asked
+                self._hurry = False
             self._sync()
             with self._wake:
                 self._done = target
@@ -79,6 +89,8 @@ class Flusher:
                 self._waiting = [entry for entry in self._waiting if entry[0] > target]
             for _, loop, future in ready:
                 _tell(loop, future)
+            with self._wake:
+                self._wake.wait_for(lambda: self._hurry or self._ending, timeout=_REST_S)
 
     def _sync(self) -> None:
         try:

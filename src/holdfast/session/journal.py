@@ -17,21 +17,37 @@ from typing import Any, Literal
 
 import msgspec
 
-from holdfast.events import CallFinished, CallProgressed, CallStarted, Event, TurnEnded, encode_event, encode_json
+from holdfast.events import (
+    CallFinished,
+    CallProgressed,
+    CallStarted,
+    Event,
+    TurnEnded,
+    encode_event,
+    encode_json,
+    to_builtins,
+)
 from holdfast.session.appender import LineAppender
 from holdfast.session.flusher import Flusher, sync_file
-from holdfast.session.records import JournalGap, MessageRecorded, NoteRecorded, OutputStored, Role
+from holdfast.session.records import JournalGap, MessageRecorded, NoteRecorded, OutputStored, Role, TimeMarked
 
 __all__ = ["Durability", "Journal", "Trouble"]
 
 _log = logging.getLogger(__name__)
-_BUFFER_BYTES = 64 * 1024
+_LINE_WEIGHT = 200
+_MAX_WEIGHT = 64 * 1024
+"""Roughly the bytes of lines that may wait in memory."""
+_CARRIED_LINES = 500
+_MARK_S = 0.05
 _MAX_AGE_S = 1.0
 _KEEP_BYTES = 8 * 1024 * 1024
 """While the file takes nothing, so many bytes of lines wait in memory; beyond that the oldest are given up."""
 _MAX_DATA_BYTES = 256 * 1024
 """A reply's data for programs is left out of a longer line: the model's text is what a session needs."""
 _CLOSE_TIMEOUT_S = 30.0
+_now = time.time
+# One call into C for all buffered lines costs a seventh of a call per line.
+_encode_lines = msgspec.json.Encoder(enc_hook=to_builtins).encode_lines
 
 Durability = Literal["turn", "call", "never"]
 """When the disk itself is waited for: at turn ends, also before each state-changing call acts, or never."""
@@ -78,11 +94,13 @@ class Journal:
         self._redact = redact
         self._on_trouble = on_trouble
         self._max_age_s = max_age_s
-        self._buffer = bytearray()
+        self._events: list[Event] = []
+        self._weight = 0
+        self._unwritten = b""
+        """Encoded lines that the file refused."""
+        self._marked = 0.0
         self._acting: set[str] = set()
         self._alarm_loop: asyncio.AbstractEventLoop | None = None
-        self._stamp_ms = 0
-        self._stamp = b""
         self._write_trouble: Trouble | None = None
         self._sync_trouble: Trouble | None = None
         self._lost = 0
@@ -95,7 +113,7 @@ class Journal:
         if self._write_trouble is None:
             return self._sync_trouble
         return msgspec.structs.replace(
-            self._write_trouble, lines_waiting=self._buffer.count(b"\n"), lines_lost=self._lost
+            self._write_trouble, lines_waiting=self._unwritten.count(b"\n") + len(self._events), lines_lost=self._lost
         )
 
     @property
@@ -106,25 +124,30 @@ class Journal:
     # Lines in.
 
     def __call__(self, event: Event) -> None:
-        """Take one event of the engine."""
+        """Take one event of the engine. Values in it are written as they are at the next write."""
         kind = type(event)
         if kind is CallProgressed:
             return
-        self._add(event)
+        urgent = self._add(event)
         if isinstance(event, CallFinished):
+            self._weight += len(event.content)
             if event.tool_use_id in self._acting:
                 self._acting.discard(event.tool_use_id)
-                self.flush()
+                urgent = True
         elif isinstance(event, CallStarted):
             if not event.read_only:
                 self._acting.add(event.tool_use_id)
                 self.flush()
                 if self._durability == "call":
                     self._sync_now()
+                return
         elif kind is TurnEnded:
             self.flush()
             if self._durability != "never" and not self._closed:
                 self._flusher.request()
+            return
+        if urgent or self._weight > _MAX_WEIGHT:
+            self.flush()
 
     def record(self, record: Event) -> None:
         """Write a record of this room at once."""
@@ -134,6 +157,8 @@ class Journal:
     def carry_over(self, record: Event, at: float | None) -> None:
         """Take over a record of another journal with its time; it is written with the next that is."""
         self._add(record, 0.0 if at is None else at)
+        if len(self._events) >= _CARRIED_LINES:
+            self.flush()
 
     def record_message(
         self, role: Role, content: str | list[dict[str, Any]], *, meta: dict[str, Any] | None = None
@@ -155,16 +180,18 @@ class Journal:
 
     def flush(self) -> bool:
         """Hand every buffered line to the system, so that they outlive this process; false if it takes them not."""
-        if self._closed or not self._buffer:
-            return not self._closed
+        if self._closed:
+            return False
+        if not self._events and not self._unwritten:
+            return True
         gap = self._gap_line() if self._lost else b""
-        kept, error = self._file.append(gap + bytes(self._buffer))
-        if kept > len(gap) or error is None:
-            del self._buffer[: kept - len(gap)]
+        lines = gap + self._unwritten + self._encoded()
+        kept, error = self._file.append(lines)
         if kept:
             self._lost = 0
+        self._unwritten = lines[kept:] if kept else lines[len(gap) :]
         if error is not None:
-            self._unwritten(error)
+            self._refused(error)
             return False
         if self._write_trouble is not None:
             self._write_trouble = None
@@ -176,7 +203,7 @@ class Journal:
         """Wait until everything recorded so far is on the disk; false if it is not."""
         if self._closed or not self.flush():
             return False
-        await self._flusher.reached(self._flusher.request())
+        await self._flusher.reached(self._flusher.request(waited_for=True))
         return self._sync_trouble is None
 
     def close(self) -> None:
@@ -194,44 +221,50 @@ class Journal:
 
     # Inside.
 
-    def _add(self, event: Event, at: float | None = None) -> None:
+    def _add(self, event: Event, at: float | None = None) -> bool:
+        """Buffer one record; true when nothing else would see to its writing in time."""
         if self._closed:
             _log.debug("a %s came after the journal was closed", type(event).__name__)
-            return
-        line = self._encode(event)
-        at_ms = int((time.time() if at is None else at) * 1000)
-        if at_ms != self._stamp_ms:
-            self._stamp_ms = at_ms
-            self._stamp = b',"at":%d.%03d}\n' % divmod(at_ms, 1000)
-        buffer = self._buffer
-        was_empty = not buffer
-        buffer += line
-        buffer[-1:] = self._stamp
-        if was_empty:
-            self._arm()
-        elif len(buffer) >= _BUFFER_BYTES and self._write_trouble is None:
-            self.flush()
+            return False
+        now = _now() if at is None else at
+        events = self._events
+        alone = not events and not self._arm()
+        if not 0.0 <= now - self._marked < _MARK_S:
+            self._marked = now
+            events.append(TimeMarked(round(now, 3)))
+        events.append(event)
+        self._weight += _LINE_WEIGHT
+        return alone
 
-    def _encode(self, event: Event) -> bytes:
+    def _encoded(self) -> bytes:
+        events, self._events, self._weight = self._events, [], 0
+        try:
+            lines = _encode_lines(events)
+        except Exception:  # noqa: BLE001 - users' objects turn themselves into JSON; what they raise is not the call's end
+            return b"".join(map(self._line, events))
+        if len(lines) > _MAX_DATA_BYTES:
+            return b"".join(map(self._line, events))
+        return lines if self._redact is None else b"".join(map(self._redact, lines.splitlines(keepends=True)))
+
+    def _line(self, event: Event) -> bytes:
         try:
             line = encode_event(event)
-        except Exception:  # noqa: BLE001 - users' objects turn themselves into JSON; what they raise is not the call's end
+        except Exception:  # noqa: BLE001 - see above
             line = encode_event(_encodable(event))
         if len(line) > _MAX_DATA_BYTES and isinstance(event, CallFinished) and event.data is not None:
-            return self._encode(msgspec.structs.replace(event, data=None))
-        return line if self._redact is None else self._redact(line)
+            return self._line(msgspec.structs.replace(event, data=None))
+        return (line if self._redact is None else self._redact(line)) + b"\n"
 
-    def _arm(self) -> None:
-        """See to it that the buffer is written in time; without an event loop nobody could, so it is written now."""
+    def _arm(self) -> bool:
+        """See to it that the buffer is written in time; false without an event loop, where nobody would."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            if self._write_trouble is None:
-                self.flush()
-            return
+            return False
         if loop is not self._alarm_loop:
             self._alarm_loop = loop
             loop.call_later(self._max_age_s, self._ring)
+        return True
 
     def _ring(self) -> None:
         self._alarm_loop = None
@@ -243,11 +276,11 @@ class Journal:
         except OSError as error:
             self._unconfirmed(error)
 
-    def _unwritten(self, error: OSError) -> None:
-        while len(self._buffer) > _KEEP_BYTES:
-            cut = self._buffer.index(b"\n", len(self._buffer) - _KEEP_BYTES // 2) + 1
-            self._lost += self._buffer.count(b"\n", 0, cut)
-            del self._buffer[:cut]
+    def _refused(self, error: OSError) -> None:
+        if len(self._unwritten) > _KEEP_BYTES:
+            cut = self._unwritten.index(b"\n", len(self._unwritten) - _KEEP_BYTES // 2) + 1
+            self._lost += self._unwritten.count(b"\n", 0, cut)
+            self._unwritten = self._unwritten[cut:]
         if self._write_trouble is None:
             reason = f"the session journal cannot be written: {error.strerror or error}"
             self._write_trouble = Trouble(reason, time.time())

@@ -14,6 +14,7 @@ __all__ = [
     "SessionClosed",
     "SessionOpened",
     "SessionResumed",
+    "TimeMarked",
 ]
 
 JOURNAL_VERSION = 1
@@ -75,3 +76,9 @@ class JournalGap(Event, frozen=True, tag="gap"):
 
     lines: int
     reason: str = ""
+
+
+class TimeMarked(Event, frozen=True, tag="at"):
+    """The lines below were recorded from this time on, to about 50 ms."""
+
+    time: float

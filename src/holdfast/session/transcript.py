@@ -21,7 +21,14 @@ from holdfast.events import (
     records,
 )
 from holdfast.session import records as own_records
-from holdfast.session.records import JOURNAL_VERSION, MessageRecorded, NoteRecorded, SessionOpened, SessionResumed
+from holdfast.session.records import (
+    JOURNAL_VERSION,
+    MessageRecorded,
+    NoteRecorded,
+    SessionOpened,
+    SessionResumed,
+    TimeMarked,
+)
 from holdfast.session.versions import upgraded
 
 __all__ = ["CallRecord", "Message", "Transcript", "load_transcript", "read_transcript"]
@@ -30,10 +37,9 @@ _MAX_LINE_BYTES = 64 * 1024 * 1024
 _HEADER_MARK = b'{"type":"session",'
 
 
-class _Extras(msgspec.Struct):
-    """What every line may carry beside its record."""
+class _Typed(msgspec.Struct):
+    """What tells an unknown line from a damaged one."""
 
-    at: float | None = None
     type: str = ""
 
 
@@ -100,6 +106,7 @@ class Transcript:
         """The last line is incomplete: the writer was stopped in the middle of it."""
         self.lost_lines = 0
         """Lines the writer could not keep, by its own account."""
+        self._now: float | None = None
         self._epoch = 0
         self._open: dict[str, deque[CallRecord]] = {}
         self._recent: dict[str, list[CallRecord]] = {}
@@ -114,8 +121,12 @@ class Transcript:
         """A newer Holdfast wrote it: show what is understood, but do not write to it."""
         return self.version > JOURNAL_VERSION
 
-    def take(self, at: float | None, record: Event) -> None:
+    def take(self, record: Event) -> None:
         """Add the next record."""
+        if isinstance(record, TimeMarked):
+            self._now = record.time
+            return
+        at = self._now
         self.entries.append((at, record))
         self.closed = isinstance(record, own_records.SessionClosed)
         if isinstance(record, CallQueued):
@@ -221,19 +232,18 @@ def _take_line(transcript: Transcript, line: bytes, version: int) -> None:
     for current in [line] if version >= JOURNAL_VERSION else upgraded(line, version):
         try:
             record = _decoder().decode(current)
-            at = _extras.decode(current).at
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             if _is_unknown(current):
                 transcript.unknown_lines += 1
             else:
                 transcript.damaged_lines += 1
         else:
-            transcript.take(at, record)
+            transcript.take(record)
 
 
 def _is_unknown(line: bytes) -> bool:
     try:
-        kind = _extras.decode(line).type
+        kind = _typed.decode(line).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return bool(kind) and kind not in _known_types()
@@ -246,7 +256,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
             line = file.readline(_MAX_LINE_BYTES)
 
 
-_extras = msgspec.json.Decoder(_Extras)
+_typed = msgspec.json.Decoder(_Typed)
 _union_decoder: msgspec.json.Decoder[Any] | None = None
 
 

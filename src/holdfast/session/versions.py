@@ -3,7 +3,7 @@
 | version | what it is |
 |---|---|
 | 0 | bare lines without a header: recorded `holdfast exec` traffic, in and out, in one file |
-| 1 | a header, engine events and this room's records, each with the time `at` |
+| 1 | a header, engine events and this room's records, and marks of the time (`at`) |
 """
 
 from collections.abc import Callable, Mapping
