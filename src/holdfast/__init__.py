@@ -3,18 +3,20 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.app import assemble
     from holdfast.contract import Tool, ToolContext, ToolResult, tool
     from holdfast.engine import Executor
 
 __version__ = "0.1.0"
 
-__all__ = ["Executor", "Tool", "ToolContext", "ToolResult", "__version__", "tool"]
+__all__ = ["Executor", "Tool", "ToolContext", "ToolResult", "__version__", "assemble", "tool"]
 
 _HOME = {
     "Executor": "holdfast.engine",
     "Tool": "holdfast.contract",
     "ToolContext": "holdfast.contract",
     "ToolResult": "holdfast.contract",
+    "assemble": "holdfast.app",
     "tool": "holdfast.contract",
 }
 

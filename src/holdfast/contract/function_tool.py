@@ -7,10 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
 
-from pydantic import Field, create_model
-from pydantic.fields import FieldInfo
-
-from holdfast.contract.arguments import Args, Arguments, ModelArguments
+from holdfast.contract.arguments import Arguments, ModelArguments
 from holdfast.contract.blocks import Content
 from holdfast.contract.context import ToolContext
 from holdfast.contract.errors import UsageError
@@ -34,11 +31,11 @@ class FunctionTool(Tool[Any, Any]):
         name = declared.pop("name", None) or function.__name__
         if not _NAME.fullmatch(name):
             raise UsageError(f"{name!r} is no tool name; use letters, digits, '_' and '-', at most 128")
-        self._text = declared.pop("description", None) or inspect.getdoc(function) or ""
-        if not self._text:
+        self._text = declared.pop("description", None) or function.__doc__ or ""
+        if not self._text.strip():
             raise UsageError(f"{name} has no docstring: write one, the model reads it to know when to use the tool")
         self._hints = _resolved_hints(function, name)
-        self._context_parameter = _context_parameter(function, self._hints)
+        self._context_parameter = next((key for key, hint in self._hints.items() if hint is ToolContext), None)
         declared.setdefault("max_result_chars", _DEFAULT_RESULT_CHARS)
         declared["name"] = name
         for attribute, value in declared.items():
@@ -52,7 +49,11 @@ class FunctionTool(Tool[Any, Any]):
     @cached_property
     def arguments(self) -> Arguments:
         """The schema, made from the hints when it is first needed."""
-        described = _described_parameters(self._text)
+        from pydantic import create_model  # noqa: PLC0415 - a program that only declares tools does not pay for it
+
+        from holdfast.contract.args import Args  # noqa: PLC0415 - see above
+
+        described = _described_parameters(inspect.cleandoc(self._text))
         fields: dict[str, Any] = {}
         for name, parameter in inspect.signature(self.function).parameters.items():
             if name == self._context_parameter:
@@ -66,7 +67,8 @@ class FunctionTool(Tool[Any, Any]):
     def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
         """The docstring without its section on parameters, which the schema carries."""
         del facts
-        return re.split(r"\n\s*(?:Args|Arguments|Parameters|Returns|Raises):\s*\n", self._text, maxsplit=1)[0].strip()
+        text = inspect.cleandoc(self._text)
+        return re.split(r"\n\s*(?:Args|Arguments|Parameters|Returns|Raises):\s*\n", text, maxsplit=1)[0].strip()
 
     async def call(self, args: Any, ctx: ToolContext) -> ToolResult[Any]:
         """Run the function; a plain one runs in a thread, so that it cannot hold up others."""
@@ -130,11 +132,9 @@ def _resolved_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
         ) from error
 
 
-def _context_parameter(function: Callable[..., Any], hints: Mapping[str, Any]) -> str | None:
-    return next((name for name in inspect.signature(function).parameters if hints.get(name) is ToolContext), None)
-
-
 def _field(hint: Any, default: Any, described: str | None) -> tuple[Any, Any]:
+    from pydantic.fields import Field, FieldInfo  # noqa: PLC0415 - see FunctionTool.arguments
+
     has_description = get_origin(hint) is Annotated and any(
         isinstance(extra, FieldInfo) and extra.description for extra in get_args(hint)[1:]
     )

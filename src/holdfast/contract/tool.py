@@ -69,6 +69,8 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     concurrency_safe: bool = False
     interrupt_behavior: InterruptBehavior = "block"
     """`cancel`: stops when the user sends a message mid-run; `block`: finishes first."""
+    folds_into: Literal["search", "read"] | None = None
+    """Faces may show many such calls as one line, "searched" or "read"."""
     requires_user_interaction: bool = False
     session_state: bool = False
     """Touches nothing but the session's own records, such as a task list."""
@@ -109,6 +111,11 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         if self.json_schema is not None:
             return SchemaArguments(self.json_schema)
         raise UsageError(f"{type(self).__name__} declares neither args_type nor json_schema; set one of them")
+
+    @cached_property
+    def rendered(self) -> dict[tuple[str, PromptFacts], bytes]:
+        """The tool as each provider reads it, kept here by the registry so that later turns join bytes."""
+        return {}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -171,7 +178,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     def search_or_read(self, args: ArgsT) -> Literal["search", "read"] | None:
         """Whether faces may fold this call into "searched" or "read"."""
         del args
-        return None
+        return self.folds_into
 
     # The work.
 

@@ -1,6 +1,6 @@
 """From a parsed call to a yes or no: the user's gates, the rules, and a person where those say ask."""
 
-import secrets
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -138,7 +138,7 @@ class Approver:
 
     async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
         assert self._asker is not None
-        question = Question(secrets.token_hex(8), call.id, tool.name, call.raw, decision.reason, (), decision.trace)
+        question = Question(os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, (), decision.trace)
         self._emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason))
         answer = await self._asker.ask(question)
         approval = await self._take_answer(call, tool, ctx, answer)

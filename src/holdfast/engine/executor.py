@@ -133,7 +133,7 @@ class Executor:
         self.turn_refused = False
         self._turn_calls.clear()
 
-    def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> CallFinished:
+    def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> CallFinished:
         """One call, without asyncio: runs it and returns its reply."""
         try:
             asyncio.get_running_loop()
@@ -336,7 +336,7 @@ class Executor:
             fatal, self._fatal = self._fatal, None
             raise fatal
 
-    async def _call_once(self, name: str, arguments: Mapping[str, Any]) -> CallFinished:
+    async def _call_once(self, name: str, arguments: Mapping[str, Any] | str) -> CallFinished:
         self.add(ToolUse(f"call-{self._count}", name, arguments))
         replies = [event async for event in self.results() if isinstance(event, CallFinished)]
         self.end_turn()

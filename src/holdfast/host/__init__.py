@@ -1,0 +1,1 @@
+"""Touch the machine: processes, ripgrep, git, the sandbox."""
