@@ -41,24 +41,31 @@ class LineAppender:
         """Write whole lines; after an error as many of them as were written whole stay, and nothing of the next."""
         fence = b"\n" if self._torn else b""
         data = fence + lines
-        view = memoryview(data)
-        done = 0
-        error: OSError | None = None
-        while done < len(data) and error is None:
-            try:
-                written = os.write(self._handle, view[done:])
-            except InterruptedError as interrupt:
-                error = interrupt if self._is_stuck() else None
-            except OSError as refusal:
-                error = refusal
-            else:
-                self._interrupts = 0
-                done += written
-                if written == 0:
-                    error = OSError(errno.EIO, "the file takes no more bytes")
+        done, error = self._write(data)
+        if done == len(data):
+            self._end += done
+            self._torn = False
+            return Appended(len(lines), None)
         if done:
             self._settle(data, done)
         return Appended(max(0, data.rfind(b"\n", 0, done) + 1 - len(fence)), error)
+
+    def _write(self, data: bytes) -> tuple[int, OSError | None]:
+        done = 0
+        while done < len(data):
+            try:
+                written = os.write(self._handle, memoryview(data)[done:] if done else data)
+            except InterruptedError as interrupt:
+                if self._is_stuck():
+                    return done, interrupt
+                continue
+            except OSError as refusal:
+                return done, refusal
+            if written == 0:
+                return done, OSError(errno.EIO, "the file takes no more bytes")
+            self._interrupts = 0
+            done += written
+        return done, None
 
     def _is_stuck(self) -> bool:
         self._interrupts += 1

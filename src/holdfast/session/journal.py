@@ -34,18 +34,16 @@ from holdfast.session.records import JournalGap, MessageRecorded, NoteRecorded, 
 __all__ = ["Durability", "Journal", "Trouble"]
 
 _log = logging.getLogger(__name__)
-_LINE_WEIGHT = 200
+_CALL_WEIGHT = 800
 _MAX_WEIGHT = 64 * 1024
 """Roughly the bytes of lines that may wait in memory."""
 _CARRIED_LINES = 500
-_MARK_S = 0.05
 _MAX_AGE_S = 1.0
 _KEEP_BYTES = 8 * 1024 * 1024
 """While the file takes nothing, so many bytes of lines wait in memory; beyond that the oldest are given up."""
 _MAX_DATA_BYTES = 256 * 1024
 """A reply's data for programs is left out of a longer line: the model's text is what a session needs."""
 _CLOSE_TIMEOUT_S = 30.0
-_now = time.time
 # One call into C for all buffered lines costs a seventh of a call per line.
 _encode_lines = msgspec.json.Encoder(enc_hook=to_builtins).encode_lines
 
@@ -98,7 +96,6 @@ class Journal:
         self._weight = 0
         self._unwritten = b""
         """Encoded lines that the file refused."""
-        self._marked = 0.0
         self._acting: set[str] = set()
         self._alarm_loop: asyncio.AbstractEventLoop | None = None
         self._write_trouble: Trouble | None = None
@@ -125,38 +122,40 @@ class Journal:
 
     def __call__(self, event: Event) -> None:
         """Take one event of the engine. Values in it are written as they are at the next write."""
-        kind = type(event)
-        if kind is CallProgressed:
+        if type(event) is CallProgressed:
             return
-        urgent = self._add(event)
-        if isinstance(event, CallFinished):
-            self._weight += len(event.content)
+        events = self._events
+        if not events and not self._begin_batch():
+            return
+        events.append(event)
+        if type(event) is CallFinished:
+            self._weight += _CALL_WEIGHT + len(event.content)
             if event.tool_use_id in self._acting:
                 self._acting.discard(event.tool_use_id)
-                urgent = True
-        elif isinstance(event, CallStarted):
-            if not event.read_only:
-                self._acting.add(event.tool_use_id)
                 self.flush()
-                if self._durability == "call":
-                    self._sync_now()
-                return
-        elif kind is TurnEnded:
+            elif self._weight > _MAX_WEIGHT:
+                self.flush()
+        elif type(event) is CallStarted:
+            if not event.read_only:
+                self._begin_change(event)
+        elif type(event) is TurnEnded:
             self.flush()
-            if self._durability != "never" and not self._closed:
+            if self._durability != "never":
                 self._flusher.request()
-            return
-        if urgent or self._weight > _MAX_WEIGHT:
-            self.flush()
 
     def record(self, record: Event) -> None:
         """Write a record of this room at once."""
-        self._add(record)
-        self.flush()
+        if self._events or self._begin_batch():
+            self._events.append(record)
+            self.flush()
 
     def carry_over(self, record: Event, at: float | None) -> None:
         """Take over a record of another journal with its time; it is written with the next that is."""
-        self._add(record, 0.0 if at is None else at)
+        if not self._events and not self._begin_batch():
+            return
+        if at is not None:
+            self._events.append(TimeMarked(at))
+        self._events.append(record)
         if len(self._events) >= _CARRIED_LINES:
             self.flush()
 
@@ -221,20 +220,20 @@ class Journal:
 
     # Inside.
 
-    def _add(self, event: Event, at: float | None = None) -> bool:
-        """Buffer one record; true when nothing else would see to its writing in time."""
+    def _begin_batch(self) -> bool:
+        """The first line of a batch: note the time, and see to it that the batch is written in time."""
         if self._closed:
-            _log.debug("a %s came after the journal was closed", type(event).__name__)
+            _log.debug("something came after the journal was closed")
             return False
-        now = _now() if at is None else at
-        events = self._events
-        alone = not events and not self._arm()
-        if not 0.0 <= now - self._marked < _MARK_S:
-            self._marked = now
-            events.append(TimeMarked(round(now, 3)))
-        events.append(event)
-        self._weight += _LINE_WEIGHT
-        return alone
+        self._events.append(TimeMarked(int(time.time() * 1000) / 1000))
+        self._arm()
+        return True
+
+    def _begin_change(self, event: CallStarted) -> None:
+        self._acting.add(event.tool_use_id)
+        self.flush()
+        if self._durability == "call":
+            self._sync_now()
 
     def _encoded(self) -> bytes:
         events, self._events, self._weight = self._events, [], 0
@@ -255,16 +254,15 @@ class Journal:
             return self._line(msgspec.structs.replace(event, data=None))
         return (line if self._redact is None else self._redact(line)) + b"\n"
 
-    def _arm(self) -> bool:
-        """See to it that the buffer is written in time; false without an event loop, where nobody would."""
+    def _arm(self) -> None:
+        """Have the buffer written after its time. Without an event loop no engine runs: the next record writes it."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            return False
+            return
         if loop is not self._alarm_loop:
             self._alarm_loop = loop
             loop.call_later(self._max_age_s, self._ring)
-        return True
 
     def _ring(self) -> None:
         self._alarm_loop = None

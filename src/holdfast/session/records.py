@@ -79,6 +79,6 @@ class JournalGap(Event, frozen=True, tag="gap"):
 
 
 class TimeMarked(Event, frozen=True, tag="at"):
-    """The lines below were recorded from this time on, to about 50 ms."""
+    """The lines below were recorded from this time on, within about a second."""
 
     time: float
