@@ -1,6 +1,6 @@
 """What is remembered: the session's directory, its journal, and a history that can always go on."""
 
-from holdfast.session.directory import JournalChoices, Session, SessionStore
+from holdfast.session.directory import JournalChoices, Session, SessionStore, user_store
 from holdfast.session.errors import SessionBusy, SessionError, SessionNotFound, SessionTooNew, SessionUnsafe
 from holdfast.session.journal import Durability, Journal, Trouble
 from holdfast.session.transcript import CallRecord, Transcript, load_transcript, read_transcript
@@ -21,4 +21,5 @@ __all__ = [
     "Trouble",
     "load_transcript",
     "read_transcript",
+    "user_store",
 ]

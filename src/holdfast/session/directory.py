@@ -10,14 +10,13 @@
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
 import msgspec
 
-from holdfast import __version__
 from holdfast.session.errors import SessionError, SessionNotFound, SessionTooNew
 from holdfast.session.journal import Durability, Journal, Trouble
 from holdfast.session.lock import SessionLock
@@ -25,8 +24,9 @@ from holdfast.session.names import check_session_id, new_session_id, project_slu
 from holdfast.session.private import open_child_directory, open_private_directory, open_private_file
 from holdfast.session.records import JOURNAL_VERSION, SessionClosed, SessionOpened, SessionResumed
 from holdfast.session.transcript import Transcript, read_transcript
+from holdfast.settings.directories import user_directories
 
-__all__ = ["JOURNAL_NAME", "JournalChoices", "Session", "SessionStore", "read_journal"]
+__all__ = ["JOURNAL_NAME", "JournalChoices", "Session", "SessionStore", "read_journal", "user_store"]
 
 JOURNAL_NAME = "journal.jsonl"
 _FOLDERS = ("tool-results", "tasks", "blobs")
@@ -75,8 +75,10 @@ class Session:
 class SessionStore:
     """All sessions of one user, below one private directory (by default `<state>/sessions`)."""
 
-    def __init__(self, root: str | os.PathLike[str]) -> None:
+    def __init__(self, root: str | os.PathLike[str], *, program: str = "") -> None:
+        """Use a directory, made with the first session; `program` is noted as the writer of new lines."""
         self.root: str = os.path.abspath(os.fspath(root))
+        self.program = program
 
     # Opening.
 
@@ -107,7 +109,7 @@ class SessionStore:
             _make_folders(directory, path)
             journal = _open_journal(directory, path, choices, (directory, slug, root))
             header = SessionOpened(
-                JOURNAL_VERSION, session_id, time.time(), os.path.realpath(project), __version__, parent
+                JOURNAL_VERSION, session_id, time.time(), os.path.realpath(project), self.program, parent
             )
             journal.record(header)
             return Session(session_id, path, lock=lock, journal=journal, handles=handles.pop_all())
@@ -135,9 +137,9 @@ class SessionStore:
             journal = _open_journal(directory, path, choices, (directory, slug, root))
             if transcript.header is None:
                 journal.record(
-                    SessionOpened(JOURNAL_VERSION, os.path.basename(path), time.time(), project or "", __version__)
+                    SessionOpened(JOURNAL_VERSION, os.path.basename(path), time.time(), project or "", self.program)
                 )
-            resumed = SessionResumed(__version__)
+            resumed = SessionResumed(self.program)
             journal.record(resumed)
             transcript.take(resumed)
             return Session(
@@ -154,8 +156,8 @@ class SessionStore:
         for at, record in transcript.entries:
             if not isinstance(record, SessionOpened):
                 session.journal.carry_over(record, at)
-        session.journal.record(SessionResumed(__version__))
-        transcript.take(SessionResumed(__version__))
+        session.journal.record(SessionResumed(self.program))
+        transcript.take(SessionResumed(self.program))
         return session, transcript
 
     # Looking.
@@ -204,6 +206,11 @@ class SessionStore:
         with ExitStack() as handles:
             _, slug = self._open_parents(os.path.dirname(path), handles, create=False)
             yield _keep(open_child_directory(slug, os.path.basename(path), path=path), handles)
+
+
+def user_store(environ: Mapping[str, str] | None = None, *, program: str = "") -> SessionStore:
+    """The sessions of this user, in the state directory that the platform and the environment name."""
+    return SessionStore(os.path.join(user_directories(environ).state, "sessions"), program=program)
 
 
 def read_journal(directory: int, path: str) -> Transcript:
