@@ -76,7 +76,7 @@ def is_in_use(directory: int, *, path: str) -> bool:
     try:
         os.stat(LOCK_NAME, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
-        return time.time() - os.fstat(directory).st_mtime < _FORMING_S
+        return abs(time.time() - os.fstat(directory).st_mtime) < _FORMING_S
     return False
 
 

@@ -18,23 +18,32 @@ def message_problems(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     owed: list[str] = []
     for index, message in enumerate(messages):
         role, content = message.get("role"), message.get("content")
-        place = f"message {index}"
-        if role != _ROLES[index % 2]:
-            problems.append(f"{place} is from {role!r}, expected {_ROLES[index % 2]!r}")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
-        if not blocks:
-            problems.append(f"{place} is empty")
-        problems += [f"{place}: {problem}" for block in blocks for problem in _block_problems(block, role)]
-        answered = [block.get("tool_use_id") for block in blocks if block.get("type") == "tool_result"]
-        if answered != owed:
-            problems.append(f"{place} answers {answered}, expected {owed}")
+        found = [problem for block in blocks for problem in _block_problems(block, role)]
+        found += _order_problems(blocks, owed, role=role, expected=_ROLES[index % 2])
         owed = [block.get("id", "") for block in blocks if block.get("type") == "tool_use"]
-        problems += [f"{place} uses the id {id_!r} again" for id_ in owed if id_ in seen]
-        seen.update(owed)
-        if role == "assistant" and blocks and blocks[-1].get("type") in {"thinking", "redacted_thinking"}:
-            problems.append(f"{place} ends in thinking")
+        for id_ in owed:
+            if id_ in seen:
+                found.append(f"uses the id {id_!r} again")
+            seen.add(id_)
+        problems += [f"message {index}: {problem}" for problem in found]
     if owed:
         problems.append(f"the calls {owed} have no results")
+    return problems
+
+
+def _order_problems(blocks: list[Mapping[str, Any]], owed: list[str], *, role: Any, expected: str) -> list[str]:
+    problems = [] if role == expected else [f"is from {role!r}, expected {expected!r}"]
+    if not blocks:
+        problems.append("is empty")
+    kinds = [block.get("type") for block in blocks]
+    answered = [block.get("tool_use_id") for block in blocks if block.get("type") == "tool_result"]
+    if answered != owed:
+        problems.append(f"answers {answered}, expected {owed}")
+    if "tool_result" in kinds[len(answered) :]:
+        problems.append("has results behind other content")
+    if role == "assistant" and kinds and kinds[-1] in {"thinking", "redacted_thinking"}:
+        problems.append("ends in thinking")
     return problems
 
 
