@@ -1,0 +1,254 @@
+"""`holdfast sessions`: look at what is remembered, take it elsewhere, and let old things go."""
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from holdfast.events import encode_json, to_builtins
+from holdfast.lib.visible import visible
+from holdfast.session import CallRecord, SessionError, SessionStore, Transcript, user_store
+
+__all__ = ["command", "sessions"]
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\Z", re.IGNORECASE)
+_FACTOR = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_TEXT_CHARS = 2_000
+
+
+@click.group("sessions")
+def command() -> None:
+    """List, show, export and prune sessions."""
+
+
+sessions = command
+
+
+def _to_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    found = _SIZE.match(value.strip())
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no size; write a number with KB, MB or GB, such as 500MB", ctx, param)
+    return int(float(found[1]) * _FACTOR[found[2].lower()])
+
+
+@command.command("list")
+@click.option("--all", "-a", "everywhere", is_flag=True, help="Of all projects, not only of this directory.")
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="At most so many, the latest first.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+def list_command(*, everywhere: bool, limit: int | None, as_json: bool) -> int:
+    """List sessions, the most recently used first."""
+    from holdfast.session.summaries import list_sessions  # noqa: PLC0415 - each command loads what it needs
+
+    found = list_sessions(user_store(), None if everywhere else os.getcwd())[:limit]
+    if as_json:
+        for summary in found:
+            click.echo(encode_json(summary))
+        return 0
+    if not found:
+        where = "anywhere yet" if everywhere else "for this directory; --all shows those of others"
+        click.echo(f"There are no sessions {where}.", err=True)
+        return 0
+    now = time.time()
+    rows = [
+        (
+            summary.id,
+            relative_time(summary.active_at, now),
+            "live" if summary.live else "",
+            size(summary.size_bytes),
+            *((visible(summary.project),) if everywhere else ()),
+            summary.title or "-",
+        )
+        for summary in found
+    ]
+    head = ("SESSION", "LAST USED", "", "SIZE", *(("PROJECT",) if everywhere else ()), "TITLE")
+    _table([head, *rows])
+    return 0
+
+
+@command.command("show")
+@click.argument("session")
+@click.option("--json", "as_json", is_flag=True, help="Print calls and messages as one JSON object.")
+def show_command(session: str, *, as_json: bool) -> int:
+    """Show a session: when, where, what was said, each call and how it ended.
+
+    SESSION is an id, the unique beginning of one, or `latest`.
+    """
+    from holdfast.session.export import to_json  # noqa: PLC0415
+
+    store, transcript = _load(session)
+    if transcript is None:
+        return 1
+    if as_json:
+        click.echo(to_json(transcript))
+        return 0
+    _show_head(store, session, transcript)
+    for message in transcript.messages:
+        text = _spoken(message.content)
+        if text:
+            click.echo(f"\n{message.role}:\n{_indented(text)}")
+    if transcript.calls:
+        click.echo("\ncalls:")
+        _table([_call_row(call) for call in transcript.calls], indent="  ")
+    return 0
+
+
+@command.command("export")
+@click.argument("session")
+@click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json", show_default=True)
+@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead of stdout.")
+def export_command(session: str, *, form: str, output: str | None) -> int:
+    """Print a session as JSON or Markdown. SESSION as for `show`."""
+    from holdfast.session.export import to_json, to_markdown  # noqa: PLC0415
+
+    _, transcript = _load(session)
+    if transcript is None:
+        return 1
+    text = to_json(transcript) + "\n" if form == "json" else to_markdown(transcript)
+    if output is None:
+        click.echo(text, nl=False)
+        return 0
+    try:
+        # A session may hold anything the tools have read, so the file is the user's alone.
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError as error:
+        click.echo(f"holdfast: {visible(output)} cannot be written: {error.strerror}", err=True)
+        return 1
+    click.echo(f"Written to {visible(output)}.", err=True)
+    return 0
+
+
+@command.command("prune")
+@click.option("--keep-days", type=click.FloatRange(min=0), help="Remove what was not used for so many days.")
+@click.option("--keep-count", type=click.IntRange(min=0), help="Keep so many sessions per project, the latest.")
+@click.option(
+    "--max-size", callback=_to_bytes, metavar="SIZE", help="Keep so much of all together, the latest; such as 500MB."
+)
+@click.option("--all", "-a", "everywhere", is_flag=True, help="In all projects, not only for this directory.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was removed as JSON.")
+def prune_command(
+    *,
+    keep_days: float | None,
+    keep_count: int | None,
+    max_size: int | None,
+    everywhere: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> int:
+    """Remove old sessions with everything in them; live ones stay. Without a limit: those unused for 30 days."""
+    from holdfast.session.retention import Retention, prune  # noqa: PLC0415
+
+    if keep_days is None and keep_count is None and max_size is None:
+        keep_days = 30.0
+    done = prune(
+        user_store(),
+        Retention(keep_days, keep_count, max_size),
+        project=None if everywhere else os.getcwd(),
+        dry_run=dry_run,
+    )
+    if as_json:
+        failed = [{"id": summary.id, "reason": reason} for summary, reason in done.failed]
+        click.echo(encode_json({"removed": to_builtins(list(done.removed)), "failed": failed, "dry_run": dry_run}))
+    else:
+        for summary in done.removed:
+            click.echo(f"{summary.id}  {size(summary.size_bytes)}  {summary.title or '-'}")
+        total = size(sum(summary.size_bytes for summary in done.removed))
+        deed = "would be removed" if dry_run else "removed"
+        click.echo(f"{len(done.removed)} sessions {deed}, {total}.", err=True)
+    for summary, reason in done.failed:
+        click.echo(f"holdfast: {summary.id} stays: {visible(reason)}", err=True)
+    return 1 if done.failed else 0
+
+
+def relative_time(moment: float, now: float) -> str:
+    """How long ago, in words; beyond a week the local date."""
+    passed = now - moment
+    for limit, unit_s, unit in ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (604_800, 86_400, "d")):
+        if passed < limit:
+            return f"{max(0, int(passed // unit_s))} {unit} ago"
+    return time.strftime("%Y-%m-%d", time.localtime(moment))
+
+
+def size(count: int) -> str:
+    """Bytes in the unit that reads best."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def _load(name: str) -> tuple[SessionStore, Transcript | None]:
+    store = user_store()
+    try:
+        return store, store.load(name)
+    except SessionError as error:
+        click.echo(f"holdfast: {error}", err=True)
+    return store, None
+
+
+def _show_head(store: SessionStore, name: str, transcript: Transcript) -> None:
+    header = transcript.header
+    path = store.find(name)
+    began = "?"
+    if header is not None:
+        local = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(header.created_at))
+        began = f"{local} ({relative_time(header.created_at, time.time())})"
+    rows = [
+        ("session", os.path.basename(path)),
+        ("begun", began),
+        ("project", visible(header.cwd) if header else "?"),
+        ("files", visible(path)),
+        ("turns", str(transcript.turns)),
+    ]
+    if header is not None and header.parent:
+        rows.append(("forked from", visible(header.parent)))
+    damage = [
+        f"{count} {what}"
+        for count, what in (
+            (transcript.damaged_lines, "damaged lines"),
+            (transcript.lost_lines, "lost lines"),
+            (transcript.unknown_lines, "lines of a newer format"),
+            (int(transcript.torn_tail), "torn last line"),
+        )
+        if count
+    ]
+    if damage:
+        rows.append(("damage", ", ".join(damage)))
+    _table(rows)
+
+
+def _call_row(call: CallRecord) -> tuple[str, ...]:
+    reply = call.reply
+    how = call.state if reply is None else f"{reply.outcome}{' (error)' if reply.is_error else ''}"
+    took = f"{reply.duration_ms / 1000:.2f} s" if reply is not None else ""
+    moment = time.strftime("%H:%M:%S", time.localtime(call.at)) if call.at else ""
+    decided = call.decision.behavior if call.decision else ""
+    shown = visible(encode_json(call.input).decode("utf-8", "replace"), limit_chars=60)
+    return (moment, visible(call.name, limit_chars=40), how, decided, took, shown)
+
+
+def _spoken(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(str(block.get("text", "")) for block in content if block.get("type") == "text")
+
+
+def _indented(text: str) -> str:
+    shown = text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]}\n… {len(text) - _TEXT_CHARS:,} characters more"
+    return "\n".join(f"  {visible(line.expandtabs(4))}" for line in shown.split("\n"))
+
+
+def _table(rows: Sequence[tuple[str, ...]], indent: str = "") -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        click.echo(f"{indent}{'  '.join([*cells, row[-1]])}".rstrip())
