@@ -90,13 +90,12 @@ def test_every_call_is_answered_once_in_order_without_overlap_or_overtaking(
     timeline = play(script, tools=tools(), max_concurrency=limit, sibling_errors=sibling_errors)
     check_promises(timeline, ids, limit)
     assert timeline.order == ids
+    check_turns_are_barriers(timeline, script)
     check_nothing_waits_needlessly(timeline, script, limit)
 
 
-def check_nothing_waits_needlessly(timeline: Timeline, script: Script, limit: int) -> None:
-    """A call at the head of the queue starts as soon as those before it allow."""
-    spans = {span.call: span for span in timeline.record.spans}
-    queued = {event.tool_use_id: at_s for at_s, event in timeline.events if isinstance(event, CallQueued)}
+def turns_of(script: Script) -> dict[str, int]:
+    """The turn of each call."""
     turns: dict[str, int] = {}
     turn = 0
     for step in script.steps:
@@ -104,6 +103,24 @@ def check_nothing_waits_needlessly(timeline: Timeline, script: Script, limit: in
             turn += 1
         elif step.verb == "call":
             turns[step.subject] = turn
+    return turns
+
+
+def check_turns_are_barriers(timeline: Timeline, script: Script) -> None:
+    """No call starts before every call of earlier turns has ended."""
+    turns = turns_of(script)
+    for span in timeline.record.spans:
+        for other in timeline.record.spans:
+            if turns[other.call] < turns[span.call]:
+                assert other.ended_s is not None
+                assert other.ended_s <= span.started_s
+
+
+def check_nothing_waits_needlessly(timeline: Timeline, script: Script, limit: int) -> None:
+    """A call at the head of the queue starts as soon as those before it allow."""
+    spans = {span.call: span for span in timeline.record.spans}
+    queued = {event.tool_use_id: at_s for at_s, event in timeline.events if isinstance(event, CallQueued)}
+    turns = turns_of(script)
     before: list[Any] = []
     for id_, span in spans.items():
         others = [(other.ended_s or 0.0, other) for other in before]

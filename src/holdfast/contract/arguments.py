@@ -85,8 +85,9 @@ class ModelArguments:
         required = [name for name in whole.get("required", ()) if name in properties]
         if required:
             offered["required"] = required
-        if "$defs" in whole:
-            offered["$defs"] = whole["$defs"]
+        shared = _mentioned(properties, whole.get("$defs", {}))
+        if shared:
+            offered["$defs"] = shared
         offered["additionalProperties"] = False
         return cast("dict[str, Any]", _without_titles(offered))
 
@@ -213,6 +214,24 @@ def _without_titles(schema: Any) -> Any:
     return schema
 
 
+def _mentioned(properties: Any, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """The shared types that these properties refer to, also through each other."""
+    found: dict[str, Any] = {}
+    waiting = [properties]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += cast("list[Any]", part)
+        elif isinstance(part, dict):
+            known = cast("dict[str, Any]", part)
+            waiting += known.values()
+            name = str(known.get("$ref", "")).removeprefix("#/$defs/")
+            if name in shared and name not in found:
+                found[name] = shared[name]
+                waiting.append(shared[name])
+    return {name: shared[name] for name in shared if name in found}
+
+
 _NAMED = ("properties", "$defs")
 _WORDS = {"true": True, "false": False}
 
@@ -228,14 +247,23 @@ def _take_as_meant(raw: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[st
 
 
 def _as_type(value: str, wanted: Any) -> Any:
-    if wanted == "boolean":
-        return _WORDS.get(value.lower(), value)
-    if wanted in ("integer", "number"):
+    kinds = cast("list[Any]", wanted) if isinstance(wanted, list) else [wanted]
+    if "string" in kinds:
+        return value
+    if "boolean" in kinds and value.lower() in _WORDS:
+        return _WORDS[value.lower()]
+    if "integer" in kinds or "number" in kinds:
+        return _as_number(value)
+    return value
+
+
+def _as_number(value: str) -> Any:
+    for read in (int, float):
         try:
-            number = float(value)
+            number = read(value)
         except ValueError:
-            return value
-        return int(number) if number.is_integer() and abs(number) < 2**53 else number
+            continue
+        return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 2**53 else number
     return value
 
 

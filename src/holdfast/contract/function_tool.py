@@ -28,6 +28,8 @@ class FunctionTool(Tool[Any, Any]):
     def __init__(self, function: Callable[..., Any], **declared: Any) -> None:
         self.function = function
         self._declared = declared
+        self._renamed: dict[str, str] = {}
+        """Fields that could not have their parameter's name."""
         name = declared.pop("name", None) or function.__name__
         if not _NAME.fullmatch(name):
             raise UsageError(f"{name!r} is no tool name; use letters, digits, '_' and '-', at most 128")
@@ -35,7 +37,9 @@ class FunctionTool(Tool[Any, Any]):
         if not self._text.strip():
             raise UsageError(f"{name} has no docstring: write one, the model reads it to know when to use the tool")
         self._hints = _resolved_hints(function, name)
-        self._context_parameter = next((key for key, hint in self._hints.items() if hint is ToolContext), None)
+        self._context_parameter = next(
+            (key for key, hint in self._hints.items() if hint is ToolContext or ToolContext in get_args(hint)), None
+        )
         declared.setdefault("max_result_chars", _DEFAULT_RESULT_CHARS)
         declared["name"] = name
         for attribute, value in declared.items():
@@ -60,7 +64,12 @@ class FunctionTool(Tool[Any, Any]):
                 continue
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
                 raise UsageError(f"{self.name}: parameter {name!r} must be a plain named one")
-            fields[name] = _field(self._hints.get(name, Any), parameter.default, described.get(name))
+            taken = hasattr(Args, name) or name.startswith("_")  # pydantic uses this name itself
+            key = f"argument_{name}" if taken else name
+            alias = name if taken else None
+            fields[key] = _field(self._hints.get(name, Any), parameter.default, described.get(name), alias)
+            if taken:
+                self._renamed[key] = name
         model = create_model(f"{self.name}_args", __base__=Args, **fields)
         return ModelArguments(model)
 
@@ -73,14 +82,22 @@ class FunctionTool(Tool[Any, Any]):
     async def call(self, args: Any, ctx: ToolContext) -> ToolResult[Any]:
         """Run the function; a plain one runs in a thread, so that it cannot hold up others."""
         values: dict[str, Any] = args.__dict__
+        if self._renamed:
+            values = {self._renamed.get(key, key): value for key, value in values.items()}
         if self._context_parameter is not None:
             values = {**values, self._context_parameter: ctx}
         data: Any
         if self._is_async:
             data = await self.function(**values)
         else:
-            data = await asyncio.to_thread(self.function, **values)
+            data = await asyncio.to_thread(self._run_in_thread, values)
         return data if isinstance(data, ToolResult) else ToolResult(data)  # pyright: ignore[reportUnknownVariableType]
+
+    def _run_in_thread(self, values: dict[str, Any]) -> Any:
+        try:
+            return self.function(**values)
+        except StopIteration as error:  # a future cannot carry it: whoever waits would wait forever
+            raise RuntimeError(f"{self.name} raised StopIteration") from error
 
 
 @overload
@@ -132,14 +149,16 @@ def _resolved_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
         ) from error
 
 
-def _field(hint: Any, default: Any, described: str | None) -> tuple[Any, Any]:
+def _field(hint: Any, default: Any, described: str | None, alias: str | None) -> tuple[Any, Any]:
     from pydantic.fields import Field, FieldInfo  # noqa: PLC0415 - see FunctionTool.arguments
 
     has_description = get_origin(hint) is Annotated and any(
         isinstance(extra, FieldInfo) and extra.description for extra in get_args(hint)[1:]
     )
     value = ... if default is inspect.Parameter.empty else default
-    return (hint, value) if has_description or not described else (hint, Field(default=value, description=described))
+    if has_description or not described:
+        return (hint, value if alias is None else Field(default=value, alias=alias))
+    return (hint, Field(default=value, description=described, alias=alias))
 
 
 def _described_parameters(docstring: str) -> dict[str, str]:

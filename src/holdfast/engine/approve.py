@@ -133,7 +133,10 @@ class Approver:
                     await self._replace_input(call, tool, ctx, answer.updated_input)
                 if answer.behavior is None:
                     continue
-                answer_opinion = HookOpinion(answer.behavior, answer.reason or "a PreToolUse hook said so")
+                known = answer.behavior in _STRICTNESS  # a word nobody knows waves nothing through
+                answer_opinion = HookOpinion(
+                    answer.behavior if known else "ask", answer.reason or "a PreToolUse hook said so"
+                )
             if strictest is None or _STRICTNESS[answer_opinion.behavior] > _STRICTNESS[strictest.behavior]:
                 strictest = answer_opinion
         return strictest

@@ -291,7 +291,7 @@ class Executor:
             call.stop = stop
             call.answer(stop.message, "cancelled")
             self._outbox.finish(call)
-        elif call.state == "executing":
+        else:
             assert call.task is not None
             assert call.context is not None
             if call.stop is None:

@@ -1,0 +1,335 @@
+"""Hooks, rules, modes and people between a parsed call and its work."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from holdfast import Tool, ToolContext, ToolResult
+from holdfast.contract import (
+    NO_OBJECTION,
+    PASSTHROUGH,
+    Answer,
+    Args,
+    ArgumentsInvalid,
+    Opinion,
+    PromptFacts,
+    Question,
+    SessionFacts,
+    internal,
+)
+from holdfast.events import CallFinished, CallStarted, PermissionAsked, PermissionDecided, encode_event
+from holdfast.hooks import Hook, HookAnswer, HookCall
+from holdfast.permissions import PermissionContext, Rule
+from holdfast.testing import Script, ScriptedAsker, ToolRun, play, run_tool
+
+
+class WriteArgs(Args):
+    path: str = "a"
+    approved_by: str | None = internal()
+
+
+class Write(Tool[WriteArgs, str]):
+    """Changes something, and tells which arguments it got."""
+
+    name = "Write"
+    aliases = ("OldWrite",)
+    args_type = WriteArgs
+    max_result_chars = 1_000
+
+    def prompt(self, facts: PromptFacts | None = None) -> str:
+        return "Write."
+
+    async def call(self, args: WriteArgs, ctx: ToolContext) -> ToolResult[str]:
+        return ToolResult(args.path)
+
+
+class Reader(Write):
+    name = "Reader"
+    aliases = ()
+    read_only = True
+
+
+def rules(**texts: str) -> PermissionContext:
+    """A context with one rule per behaviour."""
+    found = [Rule.parse(behavior, text) for behavior, text in texts.items()]  # pyright: ignore[reportArgumentType]
+    return PermissionContext("default", found)
+
+
+def saying(answer: HookAnswer | None, matcher: str = "*") -> Hook:
+    async def run(call: HookCall) -> HookAnswer | None:
+        return answer
+
+    return Hook("PreToolUse", run, matcher)
+
+
+def decided(run: ToolRun) -> list[str]:
+    return [event.behavior for event in run.events if isinstance(event, PermissionDecided)]
+
+
+def refused(run: ToolRun) -> bool:
+    """Denied, answered once, and the tool never began."""
+    replies = [event for event in run.events if isinstance(event, CallFinished)]
+    started = [event for event in run.events if isinstance(event, CallStarted)]
+    return run.outcome == "denied" and run.is_error and len(replies) == 1 and started == []
+
+
+# Rules and modes.
+
+
+def test_a_read_only_call_runs_and_a_change_without_anybody_to_ask_does_not():
+    assert run_tool(Reader(), permission_mode="default").outcome == "completed"
+    run = run_tool(Write(), permission_mode="default")
+    assert refused(run)
+    assert "nobody can be asked" in run.text
+    assert decided(run) == ["deny"]
+
+
+@pytest.mark.parametrize("mode", ["plan", "dontAsk"])
+def test_a_mode_refuses_a_change_without_asking(mode: str):
+    asker = ScriptedAsker(["allow"])
+    assert refused(run_tool(Write(), permission_mode=mode, asker=asker))
+    assert asker.questions == []
+
+
+@pytest.mark.parametrize("name", ["Write", "OldWrite"])
+def test_a_deny_rule_on_any_name_denies(name: str):
+    run = run_tool(Write(), permissions=rules(deny=name, allow="Write"))
+    assert refused(run)
+    assert name in run.text
+
+
+def test_an_allow_rule_lets_a_change_through_and_an_ask_rule_beats_it():
+    assert run_tool(Write(), permissions=rules(allow="Write")).outcome == "completed"
+    asker = ScriptedAsker(["allow"])
+    assert run_tool(Write(), permissions=rules(allow="Write", ask="Write"), asker=asker).outcome == "completed"
+    assert len(asker.questions) == 1
+
+
+def test_one_decision_serves_equal_calls_and_a_changed_context_is_noticed():
+    script = Script().call_with("1", "Write", {}).end_turn().call_with("2", "Write", {}).end_turn()
+    script = script.call_with("3", "Write", {})
+    asker = ScriptedAsker([Answer("allow"), Answer("allow", rules=("Write",))])
+    timeline = play(script, tools=[Write()], permission_mode="default", asker=asker)
+    assert set(timeline.outcomes.values()) == {"completed"}
+    assert [question.tool_use_id for question in asker.questions] == ["1", "2"]
+
+
+def test_the_decision_and_its_trace_are_an_event_that_can_be_kept():
+    run = run_tool(Write(), permissions=rules(deny="Write"))
+    (event,) = [event for event in run.events if isinstance(event, PermissionDecided)]
+    assert b'"deny"' in encode_event(event)
+    assert b"Write" in encode_event(event)
+
+
+# The tool's own opinion.
+
+
+def with_opinion(opinion: Opinion, kind: type[Write] = Write) -> Write:
+    class Opinionated(kind):
+        async def check_permission(self, args: WriteArgs, ctx: ToolContext) -> Opinion:
+            return opinion
+
+    return Opinionated()
+
+
+def test_a_tool_can_hold_back_but_never_grant():
+    assert refused(run_tool(with_opinion(Opinion.deny("too big"), Reader), permission_mode="default"))
+    asker = ScriptedAsker(["allow"])
+    run = run_tool(with_opinion(Opinion.ask("sure?"), Reader), permission_mode="default", asker=asker)
+    assert run.outcome == "completed"
+    assert [question.reason for question in asker.questions] == ["sure?"]
+    assert refused(run_tool(with_opinion(NO_OBJECTION), permission_mode="default"))
+    assert run_tool(with_opinion(NO_OBJECTION, Reader), permission_mode="default").outcome == "completed"
+
+
+def test_without_an_opinion_and_without_a_rule_it_is_asked():
+    assert refused(run_tool(with_opinion(PASSTHROUGH, Reader), permission_mode="default"))
+
+
+def test_a_tool_may_update_its_own_input():
+    updated = Opinion("no_objection", updated_input={"path": "better"})
+    assert run_tool(with_opinion(updated), permissions=rules(allow="Write")).data == "better"
+
+
+# Hooks.
+
+
+def test_a_hook_can_allow_deny_or_ask():
+    assert run_tool(Write(), permission_mode="default", hooks=[saying(HookAnswer("allow"))]).outcome == "completed"
+    assert refused(run_tool(Write(), hooks=[saying(HookAnswer("deny", "not today"))]))
+    assert refused(run_tool(Reader(), permission_mode="default", hooks=[saying(HookAnswer("ask"))]))
+
+
+def test_a_hook_that_says_nothing_changes_nothing():
+    for answer in (None, HookAnswer()):
+        assert run_tool(Reader(), permission_mode="default", hooks=[saying(answer)]).outcome == "completed"
+        assert refused(run_tool(Write(), permission_mode="default", hooks=[saying(answer)]))
+
+
+def test_the_strictest_hook_counts_whatever_the_order():
+    allow, ask, deny = (saying(HookAnswer(behavior)) for behavior in ("allow", "ask", "deny"))
+    assert refused(run_tool(Write(), permission_mode="default", hooks=[allow, deny]))
+    assert refused(run_tool(Write(), permission_mode="default", hooks=[deny, allow]))
+    asker = ScriptedAsker(["allow"])
+    run = run_tool(Write(), permission_mode="default", hooks=[ask, allow], asker=asker)
+    assert run.outcome == "completed"
+    assert len(asker.questions) == 1
+
+
+def test_no_hook_lowers_a_deny_an_ask_rule_or_a_modes_ceiling():
+    allow = [saying(HookAnswer("allow"))]
+    assert refused(run_tool(Write(), permissions=rules(deny="Write"), hooks=allow))
+    assert refused(run_tool(Write(), permissions=rules(ask="Write"), hooks=allow))
+    assert refused(run_tool(Write(), permission_mode="plan", hooks=allow))
+    assert refused(run_tool(with_opinion(Opinion.deny("no")), hooks=allow))
+
+
+def test_a_hook_that_fails_leaves_a_question():
+    async def fails(call: HookCall) -> HookAnswer:
+        raise RuntimeError("hook bug")
+
+    hooks = [Hook("PreToolUse", fails)]
+    assert refused(run_tool(Reader(), permission_mode="default", hooks=hooks))
+    asker = ScriptedAsker(["allow"])
+    assert run_tool(Reader(), permission_mode="default", hooks=hooks, asker=asker).outcome == "completed"
+    assert "hook bug" in asker.questions[0].reason
+    assert refused(run_tool(Reader(), permission_mode="default", hooks=[saying(HookAnswer("deny")), *hooks]))
+
+
+@pytest.mark.parametrize("rubbish", ["allow", HookAnswer("maybe")])  # pyright: ignore[reportArgumentType]
+def test_a_hook_that_answers_rubbish_waves_nothing_through(rubbish: Any):
+    run = run_tool(Write(), hooks=[saying(rubbish)])
+    assert run.is_error
+    assert not [event for event in run.events if isinstance(event, CallStarted)]
+
+
+def test_hooks_match_any_name_and_receive_the_canonical_one():
+    seen: list[HookCall] = []
+
+    async def look(call: HookCall) -> None:
+        seen.append(call)
+
+    run_tool(Write(), {"path": "x"}, cwd="/somewhere", hooks=[Hook("PreToolUse", look, "OldWrite")])
+    run_tool(Write(), {"path": "x"}, hooks=[Hook("PreToolUse", look, "Other")])
+    assert seen == [HookCall("call-1", "Write", {"path": "x"}, "/somewhere")]
+
+
+def test_an_input_replaced_by_a_hook_is_parsed():
+    assert run_tool(Write(), hooks=[saying(HookAnswer(updated_input={"path": "b"}))]).data == "b"
+    for bad in ({"path": 5}, {"nonsense": 1}, {"approved_by": "the hook"}):
+        run = run_tool(Write(), hooks=[saying(HookAnswer("allow", updated_input=bad))])
+        assert run.outcome == "invalid"
+        assert "changed input" in run.text
+
+
+def test_an_input_replaced_by_a_hook_is_validated():
+    class Picky(Write):
+        async def validate(self, args: WriteArgs, ctx: ToolContext) -> None:
+            if args.path == "bad":
+                raise ArgumentsInvalid("that path is bad")
+
+    assert run_tool(Picky(), {"path": "good"}).data == "good"
+    run = run_tool(Picky(), {"path": "good"}, hooks=[saying(HookAnswer("allow", updated_input={"path": "bad"}))])
+    assert run.outcome == "invalid"
+
+
+def test_an_input_replaced_by_a_hook_is_judged():
+    class ReadOnlyUnlessForced(Write):
+        def is_read_only(self, args: WriteArgs) -> bool:
+            return args.path != "forced"
+
+    hooks = [saying(HookAnswer(updated_input={"path": "forced"}))]
+    assert run_tool(ReadOnlyUnlessForced(), permission_mode="plan").outcome == "completed"
+    assert refused(run_tool(ReadOnlyUnlessForced(), permission_mode="plan", hooks=hooks))
+
+
+# People.
+
+
+def test_a_yes_runs_the_call_and_the_question_is_an_event():
+    asker = ScriptedAsker(["allow"])
+    run = run_tool(Write(), {"path": "x"}, permission_mode="default", asker=asker)
+    assert run.data == "x"
+    (asked,) = [event for event in run.events if isinstance(event, PermissionAsked)]
+    assert (asked.tool_use_id, asked.name, asked.input) == ("call-1", "Write", {"path": "x"})
+    assert asked.request_id == asker.questions[0].id
+    assert decided(run) == ["allow"]
+
+
+def test_a_no_without_a_word_ends_the_turn_and_one_with_feedback_does_not():
+    script = Script().call_with("1", "Write", {}).call_with("2", "Reader", {})
+    tools = [Write(), Reader()]
+    silent = play(script, tools=tools, permission_mode="default", asker=ScriptedAsker(["deny"]))
+    assert silent.outcomes == {"1": "denied", "2": "cancelled"}
+    spoken = play(
+        script, tools=tools, permission_mode="default", asker=ScriptedAsker([Answer(message="use the other file")])
+    )
+    assert spoken.outcomes == {"1": "denied", "2": "completed"}
+    assert "use the other file" in str(spoken.reply("1").content)
+
+
+def test_in_a_subagent_a_no_concerns_only_that_call():
+    script = Script().call_with("1", "Write", {}).call_with("2", "Reader", {})
+    timeline = play(
+        script,
+        tools=[Write(), Reader()],
+        permission_mode="default",
+        asker=ScriptedAsker(["deny"]),
+        session=SessionFacts(agent_id="child"),
+    )
+    assert timeline.outcomes == {"1": "denied", "2": "completed"}
+
+
+def test_an_answer_may_change_the_input_which_is_parsed_and_judged_again():
+    change = ScriptedAsker([Answer("allow", updated_input={"path": "b"})])
+    assert run_tool(Write(), permission_mode="default", asker=change).data == "b"
+    bad = ScriptedAsker([Answer("allow", updated_input={"path": 5})])
+    assert run_tool(Write(), permission_mode="default", asker=bad).outcome == "invalid"
+
+
+def test_a_yes_to_a_changed_input_that_is_denied_stays_denied():
+    class Guarded(Write):
+        def is_read_only(self, args: WriteArgs) -> bool:
+            return args.path != "forced"
+
+        async def check_permission(self, args: WriteArgs, ctx: ToolContext) -> Opinion:
+            return Opinion.ask("sure?")
+
+    asker = ScriptedAsker([Answer("allow", updated_input={"path": "forced"})])
+    assert refused(run_tool(Guarded(), permission_mode="plan", asker=asker))
+    assert len(asker.questions) == 1
+
+
+def test_always_is_remembered_in_the_session_for_yes_and_for_no():
+    script = Script().call_with("1", "Write", {}).end_turn().call_with("2", "Write", {})
+    yes = ScriptedAsker([Answer("allow", rules=("Write",))])
+    timeline = play(script, tools=[Write()], permission_mode="default", asker=yes)
+    assert set(timeline.outcomes.values()) == {"completed"}
+    no = ScriptedAsker([Answer("deny", message="never", rules=("Write",))])
+    timeline = play(script, tools=[Write()], permission_mode="default", asker=no)
+    assert set(timeline.outcomes.values()) == {"denied"}
+    assert (len(yes.questions), len(no.questions)) == (1, 1)
+
+
+def test_a_face_that_fails_to_ask_is_a_no_and_not_the_tools_fault(caplog: pytest.LogCaptureFixture):
+    class Broken:
+        async def ask(self, question: Question) -> Answer:
+            raise ConnectionError("the window is gone")
+
+    run = run_tool(Write(), permission_mode="default", asker=Broken())
+    assert refused(run)
+    assert decided(run) == ["deny"]
+    assert "could not be asked" in caplog.text
+
+
+def test_a_question_does_not_count_against_the_time_limit():
+    class Slow:
+        async def ask(self, question: Question) -> Answer:
+            await asyncio.sleep(1_000)
+            return Answer("allow")
+
+    timeline = play(
+        Script().call("a", read_only=False, seconds=1), permission_mode="default", asker=Slow(), timeout_s=2
+    )
+    assert timeline.outcomes == {"a": "completed"}
