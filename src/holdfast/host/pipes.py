@@ -6,6 +6,7 @@ import fcntl
 import os
 import select
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 
 READ_BYTES = 64 << 10
@@ -13,6 +14,9 @@ _HEAVY_READ_BYTES = 32 << 10
 _HEAVY_READS = 8
 _WIDE_PIPE_BYTES = 1 << 20
 _IDLE_MS = 1000
+# Woken for every piece, a reader slows its writer down. A short nap lets a wide pipe fill: fewer, larger reads.
+_WORTH_WAKING_BYTES = 512 << 10
+_NAP_S = 0.0004
 _DRAIN_LIMIT_BYTES = 4 << 20
 _IGNORE_PAUSE_S = 0.02
 
@@ -159,6 +163,8 @@ class PipeReader:
             if not count or sink is None:
                 return not count
             sink(buffer[:count])
+            if count < _WORTH_WAKING_BYTES:
+                time.sleep(_NAP_S)
         return False
 
     def _thread_left(self, listen: int, has_ended: bool) -> None:  # noqa: FBT001 - called by the loop, positionally

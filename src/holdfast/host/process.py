@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import threading
@@ -66,8 +67,10 @@ class Process:
         self._readers, self._stream, self._writer = readers, stream, writer
 
     def pipe_ended(self) -> None:
-        """A captured stream reached its end."""
-        if self._exit is not None and not any(reader.is_open for reader in self._readers):
+        """A captured stream reached its end: most often because the process is just ending."""
+        if self._exit is None and self._pidfd is not None and _ends_now(self._pidfd):
+            self._exited()  # one turn of the loop earlier than the handle would be told
+        elif self._exit is not None and not any(reader.is_open for reader in self._readers):
             self._finish()
 
     # -- what callers use
@@ -287,6 +290,12 @@ class Process:
             reader.close()
         if self._stream is not None:
             self._stream.close()
+
+
+def _ends_now(pidfd: int) -> bool:
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    return bool(poller.poll(1))
 
 
 def reap_adopted(pids: Iterable[int]) -> None:

@@ -7,7 +7,7 @@ import secrets
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from typing import Protocol, Self, cast
+from typing import Self, cast
 
 from holdfast.host import guard, tree
 from holdfast.host.capture import Capture, Output, SpillFile
@@ -23,14 +23,6 @@ from holdfast.host.watchdog import MAX_DESCENDANTS, TICK_S, Pressure
 _GIVE_UP_S = 5.0
 _SIDECAR_END_S = 2.0
 _UNKNOWN_ZOMBIE_S = 30.0
-
-
-class _Ledger(Protocol):
-    """Somebody who must know what runs, in case we die."""
-
-    def started(self, pid: int, start_ticks: int) -> None: ...
-    def ended(self, pid: int) -> None: ...
-    def close(self) -> None: ...
 
 
 class Processes:
@@ -49,7 +41,7 @@ class Processes:
 
         Args:
             session_id: Goes into the mark that children carry in their environment.
-            registry_dir: A private directory for the record of what runs; none is kept when omitted.
+            registry_dir: A private directory for the record of what runs, for `reap_leftovers` at the next start.
             environment: What children see, from `child_environment`; our own scrubbed one when omitted.
             max_descendants: From this many on, the largest job is ended.
             uses_pidfd: False: wait in threads, as systems without pidfd must.
@@ -71,10 +63,8 @@ class Processes:
         self._is_closed = False
         self._uses_pidfd = uses_pidfd and hasattr(os, "pidfd_open")
         self._is_guarded = guard.is_guarded()
-        self._sidecar = None if self._is_guarded else Sidecar(self.mark)
-        self._ledgers: list[_Ledger] = [] if self._sidecar is None else [self._sidecar]
-        if registry_dir is not None:
-            self._ledgers.append(ProcessRegistry(registry_dir, self.mark))
+        self._registry = ProcessRegistry(registry_dir, self.mark)
+        self._sidecar = None if self._is_guarded else Sidecar(self._registry.fd)
 
     @property
     def running(self) -> tuple[Process, ...]:
@@ -117,13 +107,18 @@ class Processes:
         )
         process.job = job
         self._running[job] = process
-        entry = tree.read_entry(popen.pid)
-        process.start_ticks = entry.start_ticks if entry else 0
-        for ledger in self._ledgers:
-            ledger.started(popen.pid, process.start_ticks)
         plumbing.connect(process)
-        self._watch()
+        self._note(process)
         return process
+
+    def _note(self, process: Process) -> None:
+        """Keep the books while the new process already works."""
+        entry = tree.read_entry(process.pid)
+        process.start_ticks = entry.start_ticks if entry else 0
+        self._registry.started(process.pid, process.start_ticks)
+        if self._sidecar is not None:
+            self._sidecar.ensure()
+        self._watch()
 
     def _environment_of(self, command: Command, job: int) -> dict[bytes, bytes]:
         environment = dict(self._environment if command.inherits_env else self._marks)
@@ -155,8 +150,7 @@ class Processes:
 
     def _forget(self, process: Process) -> None:
         self._lingering.pop(process.job, None)
-        for ledger in self._ledgers:
-            ledger.ended(process.pid)
+        self._registry.ended(process.pid)
 
     # -- watching
 
@@ -229,11 +223,11 @@ class Processes:
             await self._end_jobs(everyone, grace_s)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_GIVE_UP_S)
-        for ledger in self._ledgers:
-            ledger.close()
-        if self._sidecar is not None:
-            sidecar = self._sidecar
+        sidecar = self._sidecar
+        if sidecar is not None:
+            sidecar.close()
             await _poll(lambda: not sidecar.has_ended(), _SIDECAR_END_S)
+        self._registry.close()
 
     async def _end_jobs(self, everyone: Mapping[int, Process], grace_s: float) -> None:
         """One look at the process table serves all jobs, so that sixty-four end as fast as one."""

@@ -7,7 +7,8 @@ MAX_DESCENDANTS = 512
 
 TICK_S = 0.25
 _GROWTH_TASKS = 128
-_LONGEST_WITHOUT_LOOK_S = 5.0
+_SHORTEST_LOOK_S = 1.0
+_LONGEST_LOOK_S = 5.0
 
 
 class Pressure:
@@ -21,7 +22,7 @@ class Pressure:
         self._read_tasks = read_tasks or count_tasks
         self._tasks = self._read_tasks()
         self._looked_at = time.monotonic()
-        self._interval_s = TICK_S
+        self._interval_s = _SHORTEST_LOOK_S
 
     def should_look(self) -> bool:
         """Whether a look is due now; the caller then looks."""
@@ -33,12 +34,12 @@ class Pressure:
             return False
         self._tasks = tasks
         self._looked_at = now
-        self._interval_s = min(self._interval_s * 2, _LONGEST_WITHOUT_LOOK_S)
+        self._interval_s = min(self._interval_s * 2, _LONGEST_LOOK_S)
         return True
 
     def look_soon(self) -> None:
         """Something changed: the pauses between looks become short again."""
-        self._interval_s = TICK_S
+        self._interval_s = _SHORTEST_LOOK_S
 
 
 def count_tasks() -> int:
