@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 KEPT_BYTES = 128 << 10
 SPILL_CAP_BYTES = 64 << 20
-KILL_GRACE_S = 2.0
+KILL_GRACE_S = 1.0
 
 
 class StartError(OSError):

@@ -18,6 +18,7 @@ from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter
 
 _GIVE_UP_S = 5.0
 _DRAIN_LIMIT_S = 1.0
+_WATCH_AFTER_S = 0.01
 
 Find = Callable[[], list[tree.Entry]]
 
@@ -40,7 +41,6 @@ class Process:
         self.pid = popen.pid
         self.output = output
         self.job = 0
-        self.start_ticks = 0
         self.started_at = time.monotonic()
         self._popen = popen
         self._find = find
@@ -54,11 +54,13 @@ class Process:
         self._ending: asyncio.Task[None] | None = None
         self._is_detached = False
         self._pidfd = pidfd
+        self._late_watch: asyncio.TimerHandle | None = None
         self._deadline = None if command.timeout_s is None else loop.call_later(command.timeout_s, self._time_out)
         if pidfd is None:
             threading.Thread(target=self._wait_in_thread, name="holdfast-wait", daemon=True).start()
         else:
-            loop.add_reader(pidfd, self._exited)
+            # Most processes are short, and the end of their pipes tells their end. The handle is for all others.
+            self._late_watch = loop.call_later(_WATCH_AFTER_S, self._watch_exit)
 
     # -- joining the pipes, by the starter
 
@@ -170,12 +172,21 @@ class Process:
         if self._exit is None and self._stopped_by is Stopped.NOBODY:
             self._stopped_by = stopped_by
 
-    def _exited(self) -> None:
+    def _watch_exit(self) -> None:
+        self._late_watch = None
         if self._pidfd is not None:
+            self._loop.add_reader(self._pidfd, self._exited)
+
+    def _exited(self) -> None:
+        if self._late_watch is not None:
+            self._late_watch.cancel()
+        elif self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)
+        if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None
-        self._settle(self._popen.wait())
+        code = self._popen.poll()
+        self._settle(self._popen.wait() if code is None else code)
 
     def _wait_in_thread(self) -> None:
         code = self._popen.wait()

@@ -108,17 +108,11 @@ class Processes:
         process.job = job
         self._running[job] = process
         plumbing.connect(process)
-        self._note(process)
-        return process
-
-    def _note(self, process: Process) -> None:
-        """Keep the books while the new process already works."""
-        entry = tree.read_entry(process.pid)
-        process.start_ticks = entry.start_ticks if entry else 0
-        self._registry.started(process.pid, process.start_ticks)
+        self._registry.started(popen.pid)
         if self._sidecar is not None:
             self._sidecar.ensure()
         self._watch()
+        return process
 
     def _environment_of(self, command: Command, job: int) -> dict[bytes, bytes]:
         environment = dict(self._environment if command.inherits_env else self._marks)

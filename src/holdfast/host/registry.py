@@ -1,7 +1,8 @@
 """A record of what runs that survives our death, so that the sidecar, or the next start, can end what is left.
 
 One file per owner, mapped into memory: a note is a store of sixteen bytes, costs no system call, and is in the
-kernel's hands at once. A process is known by pid, start time and boot: a number that others got is never touched.
+kernel's hands at once. A process is known by its pid, a time at which it surely held that pid, and the boot: whoever
+got the number later has started later, and is never touched.
 """
 
 import contextlib
@@ -47,15 +48,15 @@ class ProcessRegistry:
         self._free.extend(reversed(more))
         return mmap.mmap(self.fd, more.stop)
 
-    def started(self, pid: int, start_ticks: int) -> None:
-        """A process runs now."""
+    def started(self, pid: int) -> None:
+        """A process runs now, and has not been waited for yet."""
         if not self._free:
             self._memory.close()
             self._memory = self._grow()
         self.ended(pid)  # the number may have come round while its last owner was still in the books
         slot = self._slot_of[pid] = self._free.pop()
         # The pid goes in last and out first, so that a slot is whole or empty whenever we may die.
-        _SLOT.pack_into(self._memory, slot + 8, start_ticks)
+        _SLOT.pack_into(self._memory, slot + 8, tree.ticks_now())
         _SLOT.pack_into(self._memory, slot, pid)
 
     def ended(self, pid: int) -> None:
@@ -186,13 +187,9 @@ def leftovers(table: tree.Table, record: Record, *, counts_leaderless: bool) -> 
     only for a caller who has watched the whole time.
     """
     running = record.running
-    roots = {pid for pid, ticks in running.items() if pid in table and table[pid].start_ticks == ticks}
+    roots = {pid for pid, ticks in running.items() if pid in table and table[pid].start_ticks <= ticks}
     sessions = roots | {pid for pid in running if pid not in table} if counts_leaderless else roots
-    in_session = {
-        entry.pid
-        for entry in table.values()
-        if entry.session in sessions and entry.start_ticks >= running[entry.session]
-    }
+    in_session = {entry.pid for entry in table.values() if entry.session in sessions}
     with_mark = {entry.pid for entry in tree.marked(table, record.assignment(), since_ticks=record.owner_ticks)}
     known = roots | in_session | with_mark
     below = {entry.pid for entry in tree.descendants(table, known)}

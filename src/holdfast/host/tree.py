@@ -11,6 +11,7 @@ SESSION_MARK = "HOLDFAST_SESSION"
 JOB_MARK = "HOLDFAST_JOB"
 
 _PROC = "/proc"
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _ENVIRONMENT_LIMIT_BYTES = 4 << 20
 _LONGEST_PAUSE_S = 0.02
 
@@ -34,6 +35,13 @@ class Entry:
 
     def __repr__(self) -> str:
         return f"Entry(pid={self.pid}, parent={self.parent}, session={self.session}, start_ticks={self.start_ticks})"
+
+
+def ticks_now() -> int:
+    """The present, in the unit and from the zero of `Entry.start_ticks`; 0 where the system does not count so."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return 0
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_S)
 
 
 def has_process_table() -> bool:
