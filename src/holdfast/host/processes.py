@@ -86,6 +86,8 @@ class Processes:
         Raises:
             StartError: It could not be started.
         """
+        if not command.argv:
+            raise StartError("The command is empty. Name a program to start.")
         if self._is_closed or guard.is_closing():
             raise StartError(f"{_name(command)} was not started: this session is ending.")
         job = next(self._jobs)
@@ -336,7 +338,7 @@ def _open_pidfd(popen: subprocess.Popen[bytes]) -> int | None:
 
 
 def _name(command: Command) -> str:
-    return repr(os.fsdecode(command.argv[0])) if command.argv else "An empty command"
+    return repr(os.fsdecode(command.argv[0]))
 
 
 def _explain(command: Command, problem: Exception) -> str:
