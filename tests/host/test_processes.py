@@ -306,6 +306,7 @@ def test_both_streams_heavy_at_once(tmp_path: Path) -> None:
 )
 def test_what_cannot_start_says_why_and_leaks_nothing(command: Command, said: str) -> None:
     async def work(processes: Processes) -> None:
+        await processes.run(bash("true"))
         before = len(os.listdir("/proc/self/fd"))
         with pytest.raises(StartError, match=said):
             await processes.start(command)

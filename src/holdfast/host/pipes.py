@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 
+from holdfast.host.poller import Poller
+
 READ_BYTES = 64 << 10
 _HEAVY_READ_BYTES = 32 << 10
 _HEAVY_READS = 8
@@ -43,8 +45,9 @@ class PipeReader:
     (the loop stays free, and it is as fast as `cat`), and comes back when it is quiet again.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, *, sink: Sink, on_end: Callable[[], None]) -> None:
-        self._loop = loop
+    def __init__(self, poller: Poller, fd: int, *, sink: Sink, on_end: Callable[[], None]) -> None:
+        self._loop = poller.loop
+        self._poller = poller
         self._fd = fd
         self._sink: Sink | None = sink
         self._on_end = on_end
@@ -53,7 +56,7 @@ class PipeReader:
         self._wake = -1
         self._should_leave_thread = False
         self.is_open = True
-        loop.add_reader(fd, self._ready)
+        poller.add(fd, self._ready)
 
     def _ready(self) -> None:
         try:
@@ -78,12 +81,12 @@ class PipeReader:
 
     def _rest(self) -> None:
         # Nobody wants this output any more, but closing the pipe would kill its writer. It is read away slowly.
-        self._loop.remove_reader(self._fd)
+        self._poller.remove(self._fd)
         self._loop.call_later(_IGNORE_PAUSE_S, self._listen)
 
     def _listen(self) -> None:
         if self.is_open and self._thread is None:
-            self._loop.add_reader(self._fd, self._ready)
+            self._poller.add(self._fd, self._ready)
 
     def drain(self) -> bool:
         """Take what is in the pipe now; True when the end was reached."""
@@ -115,7 +118,7 @@ class PipeReader:
     def _finish(self) -> None:
         self.is_open = False
         if self._thread is None:
-            self._loop.remove_reader(self._fd)
+            self._poller.remove(self._fd)
             os.close(self._fd)
         else:
             self._leave_thread()
@@ -124,7 +127,7 @@ class PipeReader:
     # -- heavy streams
 
     def _move_to_thread(self) -> None:
-        self._loop.remove_reader(self._fd)
+        self._poller.remove(self._fd)
         _widen(self._fd)
         listen, self._wake = os.pipe()
         self._should_leave_thread = False
@@ -182,8 +185,9 @@ class PipeReader:
 class PipeStream:
     """Reads only when asked, so a fast writer waits for us: for searches that stop early, and for servers."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
-        self._loop = loop
+    def __init__(self, poller: Poller, fd: int) -> None:
+        self._loop = poller.loop
+        self._poller = poller
         self._fd = fd
         self._waiter: asyncio.Future[None] | None = None
         self._ends_when_empty = False
@@ -210,13 +214,13 @@ class PipeStream:
 
     async def _readable(self) -> None:
         waiter = self._waiter = self._loop.create_future()
-        self._loop.add_reader(self._fd, self._wake)
+        self._poller.add(self._fd, self._wake)
         try:
             await waiter
         finally:
             self._waiter = None
             if self.is_open:
-                self._loop.remove_reader(self._fd)
+                self._poller.remove(self._fd)
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -244,7 +248,7 @@ class PipeStream:
     def close(self) -> None:
         """Let go of the pipe; a reader gets the end."""
         if self.is_open:
-            self._loop.remove_reader(self._fd)
+            self._poller.remove(self._fd)
             self.is_open = False
             os.close(self._fd)
             self._wake()

@@ -15,10 +15,10 @@ from holdfast.host import tree
 from holdfast.host.capture import Output
 from holdfast.host.command import Command, Exit, Finished, Progress, Stopped
 from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter
+from holdfast.host.poller import Poller
 
 _GIVE_UP_S = 5.0
 _DRAIN_LIMIT_S = 1.0
-_WATCH_AFTER_S = 0.01
 
 Find = Callable[[], list[tree.Entry]]
 
@@ -31,12 +31,14 @@ class Process:
         command: Command,
         popen: subprocess.Popen[bytes],
         *,
+        poller: Poller,
         output: Output,
         find: Find,
         on_finish: Callable[["Process"], None],
         pidfd: int | None,
     ) -> None:
-        loop = self._loop = asyncio.get_running_loop()
+        loop = self._loop = poller.loop
+        self._poller = poller
         self.command = command
         self.pid = popen.pid
         self.output = output
@@ -47,20 +49,18 @@ class Process:
         self._on_finish = on_finish
         self._exit: Exit | None = None
         self._stopped_by = Stopped.NOBODY
-        self._finished: asyncio.Future[Exit] = loop.create_future()
+        self._finished = asyncio.Event()
         self._readers: list[PipeReader] = []
         self._stream: PipeStream | None = None
         self._writer: PipeWriter | None = None
         self._ending: asyncio.Task[None] | None = None
         self._is_detached = False
         self._pidfd = pidfd
-        self._late_watch: asyncio.TimerHandle | None = None
         self._deadline = None if command.timeout_s is None else loop.call_later(command.timeout_s, self._time_out)
         if pidfd is None:
             threading.Thread(target=self._wait_in_thread, name="holdfast-wait", daemon=True).start()
         else:
-            # Most processes are short, and the end of their pipes tells their end. The handle is for all others.
-            self._late_watch = loop.call_later(_WATCH_AFTER_S, self._watch_exit)
+            poller.add(pidfd, self._exited)
 
     # -- joining the pipes, by the starter
 
@@ -89,16 +89,15 @@ class Process:
 
     async def wait(self) -> Exit:
         """Wait for the end. Cancelling the wait does not end the process, see `Processes.run` for that."""
-        if not self._finished.done():
-            await asyncio.shield(self._finished)
+        if not self._finished.is_set():
+            await self._finished.wait()
         if self._ending is not None:  # it was ended: its whole tree goes first
             await asyncio.shield(self._ending)
-        return self._finished.result()
+        return self._result()
 
     async def wait_at_most(self, seconds: float) -> Exit | None:
         """Wait for the end, but not longer; None when it still runs."""
-        await asyncio.wait([self._finished], timeout=seconds)
-        return self._finished.result() if self._finished.done() else None
+        return self._result() if await self._finishes_within(seconds) else None
 
     async def finished(self) -> Finished:
         """Wait for the end and give what was written with it."""
@@ -163,7 +162,7 @@ class Process:
             grace = self.command.kill_grace_s if grace_s is None else grace_s
             self._ending = self._loop.create_task(self._end_tree(grace))
         await uninterrupted(self._ending)
-        return self._finished.result()
+        return self._result()
 
     # -- the end
 
@@ -172,17 +171,9 @@ class Process:
         if self._exit is None and self._stopped_by is Stopped.NOBODY:
             self._stopped_by = stopped_by
 
-    def _watch_exit(self) -> None:
-        self._late_watch = None
-        if self._pidfd is not None:
-            self._loop.add_reader(self._pidfd, self._exited)
-
     def _exited(self) -> None:
-        if self._late_watch is not None:
-            self._late_watch.cancel()
-        elif self._pidfd is not None:
-            self._loop.remove_reader(self._pidfd)
         if self._pidfd is not None:
+            self._poller.remove(self._pidfd)
             os.close(self._pidfd)
             self._pidfd = None
         code = self._popen.poll()
@@ -221,7 +212,7 @@ class Process:
         grace_s = self.command.drain_grace_s
 
         def look_again() -> None:
-            if self._finished.done():
+            if self._finished.is_set():
                 return
             total = self.output.total_bytes
             if total != seen_bytes and waited_s + grace_s < _DRAIN_LIMIT_S:
@@ -232,14 +223,25 @@ class Process:
         self._loop.call_later(grace_s, look_again)
 
     def _finish(self) -> None:
-        if self._finished.done() or self._exit is None:
+        if self._finished.is_set() or self._exit is None:
             return
-        self._finished.set_result(self._exit)
+        self._finished.set()
         for reader in self._readers:
             if reader.is_open:
                 reader.ignore()
         self.output.close()
         self._on_finish(self)
+
+    def _result(self) -> Exit:
+        assert self._exit is not None
+        return self._exit
+
+    async def _finishes_within(self, seconds: float) -> bool:
+        if not self._finished.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._finished.wait()
+        return self._finished.is_set()
 
     def _time_out(self) -> None:
         if self._exit is None and self._ending is None:
@@ -284,7 +286,7 @@ class Process:
         pause_s = 0.005
         while (left_s := deadline - time.monotonic()) > 0:
             if self._exit is None:
-                await asyncio.wait([self._finished], timeout=min(left_s, 0.1))
+                await self._finishes_within(min(left_s, 0.1))
             elif any(entry.is_running for entry in self._find()):
                 await asyncio.sleep(min(left_s, pause_s))
                 pause_s = min(pause_s * 2, 0.1)
@@ -293,8 +295,7 @@ class Process:
 
     async def close_up(self) -> None:
         """Everything was killed: collect the exit and let go of the pipes."""
-        await asyncio.wait([self._finished], timeout=_GIVE_UP_S)
-        if not self._finished.done():  # not even SIGKILL ended it: it hangs in the kernel
+        if not await self._finishes_within(_GIVE_UP_S):  # not even SIGKILL ended it: it hangs in the kernel
             self._settle(-signal.SIGKILL)
             self._finish()
         for reader in self._readers:

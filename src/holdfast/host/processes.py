@@ -15,6 +15,7 @@ from holdfast.host.census import Census
 from holdfast.host.child_env import JOB_MARK_BYTES, SESSION_MARK_BYTES, child_environment, encode_environment
 from holdfast.host.command import KILL_GRACE_S, Command, Finished, StartError, Stdin, Stopped
 from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, open_pipe
+from holdfast.host.poller import Poller
 from holdfast.host.process import Process, reap_adopted, uninterrupted
 from holdfast.host.registry import ProcessRegistry
 from holdfast.host.sidecar import Sidecar
@@ -58,6 +59,7 @@ class Processes:
         self._census = Census(self.mark)
         self._pressure = Pressure()
         self._max_descendants = max_descendants
+        self._poller: Poller | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[object]] = set()
         self._is_closed = False
@@ -90,6 +92,7 @@ class Processes:
             raise StartError("The command is empty. Name a program to start.")
         if self._is_closed or guard.is_closing():
             raise StartError(f"{_name(command)} was not started: this session is ending.")
+        poller = self._get_poller()
         job = next(self._jobs)
         plumbing = _Plumbing(command)
         try:
@@ -102,6 +105,7 @@ class Processes:
         process = Process(
             command,
             popen,
+            poller=poller,
             output=Output(kept_bytes=command.kept_bytes, spill=spill, is_merged=command.merge_stderr),
             find=self._census.finder(job, popen.pid),
             on_finish=self._finished,
@@ -109,12 +113,20 @@ class Processes:
         )
         process.job = job
         self._running[job] = process
-        plumbing.connect(process)
+        plumbing.connect(process, poller)
         self._registry.started(popen.pid)
         if self._sidecar is not None:
             self._sidecar.ensure()
         self._watch()
         return process
+
+    def _get_poller(self) -> Poller:
+        loop = asyncio.get_running_loop()
+        if self._poller is None:
+            self._poller = Poller(loop)
+        elif self._poller.loop is not loop:
+            raise ValueError("These processes belong to another event loop. Make one `Processes` per loop.")
+        return self._poller
 
     def _environment_of(self, command: Command, job: int) -> dict[bytes, bytes]:
         environment = dict(self._environment if command.inherits_env else self._marks)
@@ -224,6 +236,8 @@ class Processes:
             sidecar.close()
             await _poll(lambda: not sidecar.has_ended(), _SIDECAR_END_S)
         self._registry.close()
+        if self._poller is not None:
+            self._poller.close()
 
     async def _end_jobs(self, everyone: Mapping[int, Process], grace_s: float) -> None:
         """One look at the process table serves all jobs, so that sixty-four end as fast as one."""
@@ -291,8 +305,7 @@ class _Plumbing:
         self._theirs.append(theirs)
         return theirs
 
-    def connect(self, process: Process) -> None:
-        loop = asyncio.get_running_loop()
+    def connect(self, process: Process, poller: Poller) -> None:
         command, output = self.command, process.output
         stream = writer = None
         readers: list[PipeReader] = []
@@ -301,16 +314,16 @@ class _Plumbing:
             def sink(data: bytes | memoryview) -> None:
                 output.add(into, data)
 
-            readers.append(PipeReader(loop, fd, sink=sink, on_end=process.pipe_ended))
+            readers.append(PipeReader(poller, fd, sink=sink, on_end=process.pipe_ended))
 
         if command.streams_stdout:
-            stream = PipeStream(loop, self.stdout)
+            stream = PipeStream(poller, self.stdout)
         else:
             capture(self.stdout, output.stdout)
         if not command.merge_stderr:
             capture(self.stderr, output.stderr)
         if self.stdin >= 0:
-            writer = PipeWriter(loop, self.stdin)
+            writer = PipeWriter(poller.loop, self.stdin)
             if isinstance(command.stdin, bytes):
                 writer.send_and_close(command.stdin)
         process.attach(readers=readers, stream=stream, writer=writer)
