@@ -1,6 +1,8 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -388,3 +390,51 @@ def test_progress_shows_what_came_so_far() -> None:
         await process.wait()
 
     go(work)
+
+
+def test_without_a_process_table_groups_are_ended(
+    torture: ModuleType, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "_PROC", "/no/proc/here")
+
+    async def work(processes: Processes) -> None:
+        done = await processes.run(bash(f"sleep {token}1 & sleep {token}1", timeout_s=0.3, kill_grace_s=0.1))
+        assert done.exit.timed_out
+        assert torture.holders(f"{token}1") == {}
+        await processes.run(bash(f"sleep {token}2 >/dev/null 2>&1 &"))
+        assert torture.holders(f"{token}2")
+
+    go(work, uses_pidfd=False)
+    assert torture.holders(token) == {}
+
+
+GUARDED_ORPHANS = """
+import asyncio, os, subprocess, sys
+from holdfast.host.guard import run_guarded
+def program():
+    from holdfast.host import tree
+    from holdfast.host.command import Command
+    from holdfast.host.processes import Processes
+    def zombies():
+        return [e.pid for e in tree.scan().values() if e.parent == os.getpid() and not e.is_running]
+    async def main():
+        async with Processes() as processes:
+            foreign = subprocess.Popen(["true"], start_new_session=True)
+            wait = f"exec >/dev/null 2>&1; until test -e {sys.argv[1]}; do sleep 0.01; done"
+            for _ in range(5):
+                await processes.run(Command(argv=["bash", "-c", f"({wait}) & (setsid bash -c '{wait}' &)"]))
+            open(sys.argv[1], "w").close()
+            while zombies() != [foreign.pid]:
+                await asyncio.sleep(0.01)
+            assert foreign.wait() == 0
+            print(len(processes._lingering))
+    asyncio.run(asyncio.wait_for(main(), 20))
+    return 0
+sys.exit(run_guarded(program))
+"""
+
+
+def test_orphans_that_come_to_us_are_reaped_and_other_children_are_left_to_their_owner(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", GUARDED_ORPHANS, str(tmp_path / "go")]
+    result = subprocess.run(command, check=False, capture_output=True, timeout=60)
+    assert (result.returncode, result.stdout) == (0, b"0\n"), result.stderr.decode()

@@ -44,6 +44,16 @@ class Census:
         """A function that looks for the members of one job."""
         return lambda: self.take({job: root_pid})[job]
 
+    def recognise(self, pid: int) -> None:
+        """Look at one process while it is there to be seen: later it may be a zombie, and those show no mark."""
+        entry = tree.read_entry(pid)
+        if entry is not None and (job := self._own_sign(entry, {})) is not None:
+            self._known[entry.pid, entry.start_ticks] = job
+
+    def is_known(self, entry: tree.Entry) -> bool:
+        """Whether this process was seen to belong to a job."""
+        return (entry.pid, entry.start_ticks) in self._known
+
     def _own_sign(self, entry: tree.Entry, job_of_session: Mapping[int, int]) -> int | None:
         key = (entry.pid, entry.start_ticks)
         if (job := self._known.get(key)) is not None:

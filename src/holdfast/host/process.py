@@ -34,6 +34,7 @@ class Process:
         poller: Poller,
         output: Output,
         find: Find,
+        on_exit: Callable[[], None],
         on_finish: Callable[["Process"], None],
         pidfd: int | None,
     ) -> None:
@@ -46,6 +47,7 @@ class Process:
         self.started_at = time.monotonic()
         self._popen = popen
         self._find = find
+        self._on_exit = on_exit
         self._on_finish = on_finish
         self._exit: Exit | None = None
         self._stopped_by = Stopped.NOBODY
@@ -194,6 +196,7 @@ class Process:
             stopped_by=self._stopped_by,
             duration_s=time.monotonic() - self.started_at,
         )
+        self._on_exit()
         if self._deadline is not None:
             self._deadline.cancel()
         if self._writer is not None:
@@ -269,17 +272,22 @@ class Process:
     def ask_to_end(self, members: Iterable[tree.Entry]) -> None:
         """Send the polite signal to everybody."""
         # A stopped process gets the polite signal only once it is continued.
+        has_group = self._owns_group()
         for number in (signal.SIGTERM, signal.SIGCONT):
-            if self._exit is None:
+            if has_group:
                 tree.send_group(self.pid, number)
             for entry in members:
-                if entry.group != self.pid or self._exit is not None:
+                if entry.group != self.pid or not has_group:
                     tree.send(entry, number)
 
     def kill_group(self) -> None:
         """The last signal to the process's own group, while its number cannot be anybody else's."""
-        if self._exit is None:
+        if self._owns_group():
             tree.send_group(self.pid, signal.SIGKILL)
+
+    def _owns_group(self) -> bool:
+        # After the exit the members are signalled one by one, each checked; without /proc the group is all we have.
+        return self._exit is None or not tree.has_process_table()
 
     async def _wait_until_gone(self, grace_s: float) -> None:
         deadline = time.monotonic() + grace_s

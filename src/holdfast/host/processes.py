@@ -12,6 +12,7 @@ from typing import Self, cast
 from holdfast.host import guard, tree
 from holdfast.host.capture import Capture, Output, SpillFile
 from holdfast.host.census import Census
+from holdfast.host.cgroup import TASKS_PER_DESCENDANT, TaskLimit, limit_tasks
 from holdfast.host.child_env import JOB_MARK_BYTES, SESSION_MARK_BYTES, child_environment, encode_environment
 from holdfast.host.command import KILL_GRACE_S, Command, Finished, StartError, Stdin, Stopped
 from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, open_pipe
@@ -23,7 +24,7 @@ from holdfast.host.watchdog import MAX_DESCENDANTS, TICK_S, Pressure
 
 _GIVE_UP_S = 5.0
 _SIDECAR_END_S = 2.0
-_UNKNOWN_ZOMBIE_S = 30.0
+_UNKNOWN_ZOMBIE_S = 600.0
 
 
 class Processes:
@@ -56,12 +57,15 @@ class Processes:
         self._running: dict[int, Process] = {}
         self._lingering: dict[int, Process] = {}
         self._zombies: dict[int, float] = {}
+        self._has_orphans = False
         self._census = Census(self.mark)
         self._pressure = Pressure()
         self._max_descendants = max_descendants
         self._poller: Poller | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[object]] = set()
+        self._max_tasks = max_descendants * TASKS_PER_DESCENDANT
+        self._limiting: asyncio.Future[TaskLimit | None] | None = None
         self._is_closed = False
         self._uses_pidfd = uses_pidfd and hasattr(os, "pidfd_open")
         self._is_guarded = guard.is_guarded()
@@ -108,6 +112,7 @@ class Processes:
             poller=poller,
             output=Output(kept_bytes=command.kept_bytes, spill=spill, is_merged=command.merge_stderr),
             find=self._census.finder(job, popen.pid),
+            on_exit=self._meet_orphans,
             on_finish=self._finished,
             pidfd=pidfd,
         )
@@ -140,21 +145,27 @@ class Processes:
 
     def _finished(self, process: Process) -> None:
         self._running.pop(process.job, None)
-        if self._is_guarded and not tree.send_group(process.pid, 0) and not self._has_unknown_child():
+        if self._is_guarded and not self._has_orphans and not tree.send_group(process.pid, 0):
             self._forget(process)
         else:
             self._lingering[process.job] = process
             self._pressure.look_soon()
 
-    def _has_unknown_child(self) -> bool:
-        """Whether an orphan came to us: then the next look sorts out whose it was."""
+    def _meet_orphans(self) -> None:
+        """A process ended, and its children may have come to us: see whose they are while they can be seen."""
+        if not self._is_guarded:
+            return
         try:
             with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
                 children = file.read().split()
         except OSError:
-            return True
+            self._has_orphans = True
+            return
         known = {process.pid for process in self._running.values()}
-        return any(int(child) not in known for child in children)
+        unknown = [pid for child in children if (pid := int(child)) not in known]
+        for pid in unknown:
+            self._census.recognise(pid)
+        self._has_orphans = bool(unknown)
 
     def _forget(self, process: Process) -> None:
         self._lingering.pop(process.job, None)
@@ -169,6 +180,8 @@ class Processes:
 
     def _tick(self) -> None:
         self._timer = None
+        if self._is_guarded and self._limiting is None:
+            self._limiting = asyncio.ensure_future(asyncio.to_thread(limit_tasks, self._max_tasks))
         if self._pressure.should_look():
             self._look()
         if self._running or self._lingering:
@@ -181,9 +194,9 @@ class Processes:
         members = self._census.take({job: process.pid for job, process in everyone.items()}, table)
         sizes = {job: sum(entry.is_running for entry in found) for job, found in members.items()}
         if self._is_guarded:
-            self._reap_orphans(table, members)
+            self._reap_orphans(table)
         for job, process in list(self._lingering.items()):
-            if not sizes[job]:
+            if not sizes[job] and (table or not tree.send_group(process.pid, 0)):
                 self._forget(process)
         if sum(sizes.values()) >= self._max_descendants:
             largest = everyone[max(sizes, key=sizes.__getitem__)]
@@ -193,19 +206,20 @@ class Processes:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _reap_orphans(self, table: tree.Table, members: Mapping[int, list[tree.Entry]]) -> None:
+    def _reap_orphans(self, table: tree.Table) -> None:
         """Collect ended processes that came to us as their subreaper, and never a child that somebody waits for."""
         me = os.getpid()
+        my_session = os.getsid(0)
         ours = {process.pid for process in self._running.values()}
-        of_jobs = {entry.pid for found in members.values() for entry in found}
         now = time.monotonic()
         zombies: dict[int, float] = {}
         for entry in table.values():
             if entry.parent != me or entry.is_running or entry.pid in ours:
                 continue
             since = zombies[entry.pid] = self._zombies.get(entry.pid, now)
-            # One that leads its own session may be another library's child; it gets time to be collected there.
-            if entry.pid in of_jobs or now - since > _UNKNOWN_ZOMBIE_S:
+            # Another library's child is in our session or leads its own; it gets time to be collected there.
+            is_orphan = self._census.is_known(entry) or entry.session not in (my_session, entry.pid)
+            if is_orphan or now - since > _UNKNOWN_ZOMBIE_S:
                 reap_adopted([entry.pid])
         self._zombies = zombies
 
@@ -231,6 +245,8 @@ class Processes:
             await self._end_jobs(everyone, grace_s)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_GIVE_UP_S)
+        if self._limiting is not None and (limit := await self._limiting) is not None:
+            await asyncio.to_thread(limit.close)
         sidecar = self._sidecar
         if sidecar is not None:
             sidecar.close()
@@ -258,8 +274,7 @@ class Processes:
             process.ask_to_end(members[job])
         await _poll(lambda: bool(self._running) or any(entry.is_running for entry in find()), grace_s)
         for process in everyone.values():
-            if process.is_running:
-                process.kill_group()
+            process.kill_group()
         for pause_s in tree.ending(find, give_up_s=_GIVE_UP_S, reap=reap):
             await asyncio.sleep(pause_s)
         for process in everyone.values():
