@@ -1,7 +1,6 @@
 """Wait for many handles through one: cheaper by an order of magnitude than a registration each with the event loop."""
 
 import asyncio
-import contextlib
 import select
 from collections.abc import Callable
 
@@ -32,8 +31,7 @@ class Poller:
         if self._epoll is None:
             self.loop.remove_reader(fd)
         elif self._callbacks.pop(fd, None) is not None:
-            with contextlib.suppress(OSError):
-                self._epoll.unregister(fd)
+            self._epoll.unregister(fd)
 
     def _dispatch(self) -> None:
         assert self._epoll is not None

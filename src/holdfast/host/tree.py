@@ -183,22 +183,34 @@ def ending(find: Callable[[], list[Entry]], *, give_up_s: float, reap: Callable[
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
 
-def reap_every_child() -> None:
-    """Collect every child that has ended, whoever started it. Only for a process that is about to end itself."""
+def reap_every_child() -> bool:
+    """Collect every child that has ended, whoever started it; True when no child is left.
+
+    Only for a process that is about to end itself.
+    """
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
     except ChildProcessError:
-        pass
+        return True
+    return False
 
 
 def end_all_descendants(*, give_up_s: float) -> list[Entry]:
-    """Kill and reap everything below this process; returns what could not be ended."""
+    """Kill and reap everything below this process, which must be a subreaper; returns what could not be ended.
+
+    To a subreaper every orphan below it comes back as a child. So "no child is left" is the kernel's own word that
+    nothing is left, which is more than any number of empty scans could say.
+    """
     me = os.getpid()
-
-    def find() -> list[Entry]:
-        return descendants(scan(), [me])
-
-    for pause_s in ending(find, give_up_s=give_up_s, reap=reap_every_child):
+    deadline = time.monotonic() + give_up_s
+    pause_s = 0.0005
+    while not reap_every_child():
+        found = [entry for entry in descendants(scan(), [me]) if entry.is_running]
+        for entry in found:
+            send(entry, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            return found
         time.sleep(pause_s)
-    return [entry for entry in find() if entry.is_running]
+        pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+    return []
