@@ -1,1 +1,1 @@
-"""Touch the machine: processes, ripgrep, git, the sandbox."""
+"""Touch the machine: the guard, processes, ripgrep and what stands on them. Import the file you need."""

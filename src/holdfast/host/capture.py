@@ -1,0 +1,215 @@
+"""Keep what a process writes in bounded memory: both ends here, the full text on disk up to a cap, the rest counted."""
+
+import os
+import threading
+from collections import deque
+
+LINES_COUNTED_WITHIN_BYTES = 64 << 20
+"""Counting newlines in gigabytes would make us slower than the writer; beyond this only bytes are counted."""
+
+
+class SpillFile:
+    """A private file for full output: made new, readable only by its owner, never longer than its cap."""
+
+    def __init__(self, path: str, cap_bytes: int) -> None:
+        self.path = path
+        self.cap_bytes = cap_bytes
+        self.written_bytes = 0
+        self.error: OSError | None = None
+        self._fd: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether bytes still go to the disk."""
+        return self._fd is not None
+
+    def open(self) -> None:
+        """Make the file. It must not exist and no link is followed: a planted name cannot redirect us."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            self._fd = os.open(self.path, flags, 0o600)
+        except OSError as problem:
+            self.error = problem
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Add data up to the cap. A full or broken disk ends the file, never the process."""
+        room = self.cap_bytes - self.written_bytes
+        if self._fd is None or room <= 0:
+            return
+        rest = memoryview(data)[:room]
+        try:
+            while rest:
+                done = os.write(self._fd, rest)
+                self.written_bytes += done
+                rest = rest[done:]
+        except OSError as problem:
+            self.error = problem
+            self.close()
+
+    def close(self) -> None:
+        """Close the file; later writes are dropped."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+class Capture:
+    """One stream: its first and last bytes, and how much there was."""
+
+    def __init__(self, kept_bytes: int) -> None:
+        self.kept_bytes = kept_bytes
+        self.total_bytes = 0
+        self.line_count = 0
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+
+    def add(self, data: bytes | memoryview) -> None:
+        """Take the next piece."""
+        if self.total_bytes < LINES_COUNTED_WITHIN_BYTES:
+            self.line_count += _count_lines(data)
+        self.total_bytes += len(data)
+        room = self.kept_bytes - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if data:
+            self._add_to_tail(data)
+
+    def _add_to_tail(self, data: bytes | memoryview) -> None:
+        if len(data) >= self.kept_bytes:
+            self._tail.clear()
+            self._tail_bytes = 0
+            data = data[len(data) - self.kept_bytes :]
+        self._tail.append(bytes(data))
+        self._tail_bytes += len(data)
+        # Whole pieces fall off the front, so the tail is between one and two times what is asked for.
+        while self._tail_bytes - len(self._tail[0]) >= self.kept_bytes:
+            self._tail_bytes -= len(self._tail.popleft())
+        if len(self._tail) > 4096:  # a writer of single bytes
+            self._tail = deque([b"".join(self._tail)])
+
+    @property
+    def is_line_count_exact(self) -> bool:
+        """False once there was more than is counted line by line."""
+        return self.total_bytes <= LINES_COUNTED_WITHIN_BYTES
+
+    @property
+    def head(self) -> bytes:
+        """The first bytes, all of them while the stream is short."""
+        return bytes(self._head)
+
+    @property
+    def tail(self) -> bytes:
+        """The last bytes after `head`."""
+        joined = b"".join(self._tail)
+        return joined[max(0, len(joined) - self.kept_bytes) :]
+
+    @property
+    def dropped_bytes(self) -> int:
+        """How much between head and tail is not in memory."""
+        return self.total_bytes - len(self._head) - min(self._tail_bytes, self.kept_bytes)
+
+    def kept(self) -> tuple[bytes, int, bytes]:
+        """Head, how many bytes are left out after it, tail: one consistent view."""
+        tail = self.tail
+        head = bytes(self._head)
+        return head, self.total_bytes - len(head) - len(tail), tail
+
+    def text(self) -> str:
+        """What is kept, as text; a gap is named where it is."""
+        head, dropped, tail = self.kept()
+        if not dropped:
+            return (head + tail).decode("utf-8", "replace")
+        before = head.decode("utf-8", "ignore")  # a character cut by the gap is dropped, not shown broken
+        return f"{before}\n[... {dropped} bytes left out ...]\n{_decode_from_start(tail)}"
+
+    def last_lines(self, count: int) -> str:
+        """The end of the stream, at most `count` lines."""
+        end = (self._head[-4096:] + self.tail)[-4096:] if self.total_bytes else b""
+        return "\n".join(end.decode("utf-8", "replace").splitlines()[-count:])
+
+
+def _count_lines(data: bytes | memoryview) -> int:
+    return (data if isinstance(data, bytes) else bytes(data)).count(b"\n")
+
+
+def _decode_from_start(tail: bytes) -> str:
+    start = 0
+    while start < min(3, len(tail)) and 0x80 <= tail[start] < 0xC0:  # continuation bytes of a character cut in two
+        start += 1
+    return tail[start:].decode("utf-8", "replace")
+
+
+class Output:
+    """Both streams of a process, and the file that holds their full text once they are long."""
+
+    def __init__(self, *, kept_bytes: int, spill: SpillFile | None, is_merged: bool) -> None:
+        self.stdout = Capture(kept_bytes)
+        self.stderr = Capture(kept_bytes)
+        """Empty when both are merged into stdout."""
+        self.is_merged = is_merged
+        self.spill = spill
+        self._has_gap = False
+        self._lock = threading.Lock()  # a heavy stream is read by a thread of its own
+
+    @property
+    def total_bytes(self) -> int:
+        """All that was written, kept or not."""
+        return self.stdout.total_bytes + self.stderr.total_bytes
+
+    @property
+    def line_count(self) -> int:
+        """Lines of both streams, see `Capture.is_line_count_exact`."""
+        return self.stdout.line_count + self.stderr.line_count
+
+    @property
+    def spill_path(self) -> str | None:
+        """The file with the full text, once there is one."""
+        return self.spill.path if self.spill and (self.spill.is_open or self.spill.written_bytes) else None
+
+    @property
+    def is_complete_on_disk(self) -> bool:
+        """Whether the file holds every byte."""
+        return self.spill is not None and not self._has_gap and self.spill.written_bytes == self.total_bytes
+
+    def add(self, capture: Capture, data: bytes | memoryview) -> None:
+        """Take a piece of one of the two streams."""
+        with self._lock:
+            if self.spill is None:
+                capture.add(data)
+            elif self.spill.is_open:
+                capture.add(data)
+                self.spill.write(data)
+            else:
+                self._add_and_maybe_spill(self.spill, capture, data)
+
+    def _add_and_maybe_spill(self, spill: SpillFile, capture: Capture, data: bytes | memoryview) -> None:
+        overflows = capture.total_bytes + len(data) > capture.kept_bytes
+        if overflows and spill.error is None and not spill.written_bytes:
+            self._start_spill(spill)
+            spill.write(data)
+        capture.add(data)
+
+    def spill_from_now(self, path: str, cap_bytes: int) -> None:
+        """Send what was kept so far and everything that comes to a file: a process moves to the background."""
+        with self._lock:
+            if self.spill is None or not (self.spill.is_open or self.spill.written_bytes):
+                self.spill = SpillFile(path, cap_bytes)
+                self._start_spill(self.spill)
+
+    def _start_spill(self, spill: SpillFile) -> None:
+        spill.open()
+        for stream in (self.stdout, self.stderr):
+            head, dropped, tail = stream.kept()
+            spill.write(head)
+            if dropped:
+                self._has_gap = True
+                spill.write(f"\n[... {dropped} bytes left out ...]\n".encode())
+            spill.write(tail)
+
+    def close(self) -> None:
+        """No more output is taken to the disk."""
+        with self._lock:
+            if self.spill is not None:
+                self.spill.close()

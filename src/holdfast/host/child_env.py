@@ -1,0 +1,119 @@
+"""The environment that children see: the user's own, without model providers' credentials, and never interactive."""
+
+import os
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from holdfast.host import tree
+
+
+class Scrub(StrEnum):
+    """How much of our environment children see (setting `env.scrub`)."""
+
+    CREDENTIALS = "credentials"
+    """Everything but the credentials of model providers."""
+    ALLOWLIST = "allowlist"
+    """Only what programs need to find files, speak the user's language and reach a display."""
+    NONE = "none"
+    """Everything."""
+
+
+# fmt: off
+# A variable is a provider's credential when its first word is a provider's and a later word says so.
+_PROVIDERS = frozenset((
+    "AI21", "ALEPHALPHA", "ALIBABA", "ANTHROPIC", "ANYSCALE", "ARK", "BASETEN", "BEDROCK", "CEREBRAS", "CLAUDE",
+    "CO", "CODESTRAL", "CODEX", "COHERE", "COPILOT", "DASHSCOPE", "DEEPINFRA", "DEEPSEEK", "FEATHERLESS",
+    "FIREWORKS", "FRIENDLI", "GEMINI", "GIGACHAT", "GROQ", "HF", "HOLDFAST", "HUGGINGFACE", "HUGGINGFACEHUB",
+    "HYPERBOLIC", "INFERENCE", "JINA", "KIMI", "LAMBDA", "LEPTON", "LITELLM", "LLM", "LLMGATEWAY", "MINIMAX",
+    "MISTRAL", "MOONSHOT", "NEBIUS", "NOVITA", "NVIDIA", "OLLAMA", "OPENAI", "OPENCODE", "OPENROUTER", "PALM",
+    "PERPLEXITY", "PERPLEXITYAI", "PORTKEY", "PPLX", "QWEN", "REPLICATE", "SAMBANOVA", "SILICONFLOW", "STEPFUN",
+    "TOGETHER", "TOGETHERAI", "UPSTAGE", "VLLM", "VOLCENGINE", "VOYAGE", "WATSONX", "XAI", "ZAI", "ZHIPUAI",
+))
+_SECRET_WORDS = frozenset((
+    "APIKEY", "AUTH", "AUTHORIZATION", "CREDENTIAL", "CREDENTIALS", "HEADERS", "KEY", "KEYS", "PASSWORD", "SECRET",
+    "SECRETS", "TOKEN",
+))
+_SECRET_NAMES = frozenset((
+    "AWS_BEARER_TOKEN_BEDROCK", "AZURE_AI_API_KEY", "AZURE_API_KEY", "AZURE_INFERENCE_CREDENTIAL",
+    "AZURE_OPENAI_AD_TOKEN", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_KEY", "CLOUDFLARE_AI_TOKEN",
+    "GITHUB_COPILOT_TOKEN", "GOOGLE_AI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",
+    "HUGGING_FACE_HUB_TOKEN", "IBM_WATSONX_API_KEY", "VERTEXAI_API_KEY", "VERTEX_API_KEY",
+))
+_ALLOWED = frozenset((
+    "COLORTERM", "DISPLAY", "HOME", "HOSTNAME", "LANG", "LANGUAGE", "LOGNAME", "MAIL", "NO_COLOR", "PATH", "PWD",
+    "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV", "WAYLAND_DISPLAY",
+))
+# fmt: on
+_ALLOWED_PREFIXES = ("LC_", "XDG_")
+
+# Nobody sits in front of a child: editors succeed without changes, pagers print, prompts fail. `CI` stays as it is,
+# because it changes what builds and tests do, not only whether they ask.
+_NOT_INTERACTIVE = {
+    "DEBIAN_FRONTEND": "noninteractive",
+    "EDITOR": "true",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "MANPAGER": "cat",
+    "PAGER": "cat",
+    "PIP_NO_INPUT": "1",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "SUDO_ASKPASS": "/bin/false",
+    "SYSTEMD_PAGER": "cat",
+    "TERM": "dumb",
+    "VISUAL": "true",
+}
+
+
+def is_provider_credential(name: str, value: str = "", extra: Iterable[str] = ()) -> bool:
+    """Whether a variable holds what authenticates us to a model provider."""
+    upper = name.upper()
+    if upper in _SECRET_NAMES or name in extra:
+        return True
+    first, *rest = upper.split("_")
+    if first not in _PROVIDERS:
+        return False
+    has_user_info = "://" in value and "@" in value  # a proxy address with a password in it
+    return has_user_info or not _SECRET_WORDS.isdisjoint(rest) or any(word.startswith("APIKEY") for word in rest)
+
+
+def child_environment(
+    base: Mapping[str, str] | None = None,
+    *,
+    scrub: Scrub = Scrub.CREDENTIALS,
+    credential_names: Iterable[str] = (),
+    allowed_names: Iterable[str] = (),
+) -> dict[str, str]:
+    """Make the environment of children from ours (or `base`).
+
+    Args:
+        base: The variables to start from; ours when omitted.
+        scrub: What is taken away.
+        credential_names: More variables that hold providers' credentials (from the providers' settings).
+        allowed_names: More variables that pass in allow-list mode.
+    """
+    source = os.environ if base is None else base
+    extra = frozenset(credential_names)
+    allowed = _ALLOWED.union(allowed_names)
+    kept: dict[str, str] = {}
+    for name, value in source.items():
+        is_allowed = (
+            scrub is Scrub.NONE
+            or (scrub is Scrub.CREDENTIALS and not is_provider_credential(name, value, extra))
+            or (scrub is Scrub.ALLOWLIST and (name in allowed or name.startswith(_ALLOWED_PREFIXES)))
+        )
+        if is_allowed:
+            kept[name] = value
+    kept.update(_NOT_INTERACTIVE)
+    return kept
+
+
+def encode_environment(environment: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Bytes once, instead of at every start."""
+    return {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
+
+
+SESSION_MARK_BYTES = tree.SESSION_MARK.encode()
+JOB_MARK_BYTES = tree.JOB_MARK.encode()

@@ -1,0 +1,112 @@
+"""What to start, and how it ended: the plain records that go in and out of the process room."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.host.capture import Output
+
+KEPT_BYTES = 128 << 10
+SPILL_CAP_BYTES = 64 << 20
+KILL_GRACE_S = 1.0
+
+
+class StartError(OSError):
+    """A process could not be started; the text says which one, why, and what to do."""
+
+
+class Stopped(StrEnum):
+    """Who ended a process before it ended by itself."""
+
+    NOBODY = ""
+    TIMEOUT = "timeout"
+    CALLER = "caller"
+    WATCHDOG = "watchdog"
+
+
+class Stdin(StrEnum):
+    """Where a process reads from when it is not given bytes."""
+
+    NOTHING = "nothing"
+    """End of file at once: whoever asks for input gets none and goes on or fails."""
+    PIPE = "pipe"
+    """We write, through `Process.write`: for servers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One process to start. Always an argument list, never text for a shell."""
+
+    argv: Sequence[str | bytes]
+    cwd: str | None = None
+    env: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    """Added to the environment of children; None takes a variable away."""
+    inherits_env: bool = True
+    """False: the process sees only `env` and our marks, as servers with a clean environment do."""
+    stdin: bytes | Stdin = Stdin.NOTHING
+    merge_stderr: bool = False
+    """Both streams in one, in the order they were written."""
+    streams_stdout: bool = False
+    """Read stdout by `Process.read` or `Process.lines` as it comes instead of capturing it."""
+    pass_fds: Sequence[int] = ()
+    spill_path: str | None = None
+    """Where the full text goes once it is more than what is kept in memory."""
+    cap_bytes: int = SPILL_CAP_BYTES
+    """How much of the full text goes to `spill_path`; the rest is drained and counted."""
+    kept_bytes: int = KEPT_BYTES
+    """How much of each end of each stream stays in memory."""
+    timeout_s: float | None = None
+    """The tree is ended after this time, whatever its pipes do."""
+    kill_grace_s: float = KILL_GRACE_S
+    """Time between the polite signal and the last one."""
+    drain_grace_s: float = 0.1
+    """How long output may still come after the process has ended while somebody else holds its pipe."""
+    label: str = ""
+    """For people: task lists, `doctor`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended."""
+
+    code: int | None
+    """The exit code, or None when a signal ended it."""
+    signal: int | None
+    stopped_by: Stopped
+    duration_s: float
+
+    @property
+    def shell_code(self) -> int:
+        """One number as a shell shows it: the code, or 128 plus the signal."""
+        return self.code if self.code is not None else 128 + (self.signal or 0)
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the deadline ended it."""
+        return self.stopped_by is Stopped.TIMEOUT
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether we ended it, for any reason."""
+        return self.stopped_by is not Stopped.NOBODY
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A process that ran to its end, with what it wrote."""
+
+    exit: Exit
+    output: "Output"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a running process has done so far."""
+
+    total_bytes: int
+    line_count: int
+    elapsed_s: float
+    recent: str
+    """The last lines."""

@@ -1,0 +1,314 @@
+"""The ends of pipes that we hold: readers that never block the loop, a reader on demand, and a writer."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import select
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+
+from holdfast.host.poller import Poller
+
+READ_BYTES = 64 << 10
+_HEAVY_READ_BYTES = 32 << 10
+_HEAVY_READS = 8
+_WIDE_PIPE_BYTES = 1 << 20
+_IDLE_MS = 1000
+# Woken for every piece, a reader slows its writer down. A short nap lets a wide pipe fill: fewer, larger reads.
+_WORTH_WAKING_BYTES = 512 << 10
+_NAP_S = 0.0004
+_DRAIN_LIMIT_BYTES = 4 << 20
+_IGNORE_PAUSE_S = 0.02
+
+Sink = Callable[[bytes | memoryview], None]
+
+
+def open_pipe() -> tuple[int, int]:
+    """A new pipe: our reading end does not block, the other end does."""
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    return ours, theirs
+
+
+def _widen(fd: int) -> None:
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):  # over the user's pipe budget: the usual size works too
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _WIDE_PIPE_BYTES)
+
+
+class PipeReader:
+    """Hands everything that comes to a sink until end of file.
+
+    The event loop reads a quiet stream. A stream that keeps filling its pipe is handed to a thread with a wide pipe
+    (the loop stays free, and it is as fast as `cat`), and comes back when it is quiet again.
+    """
+
+    def __init__(self, poller: Poller, fd: int, *, sink: Sink, on_end: Callable[[], None]) -> None:
+        self._loop = poller.loop
+        self._poller = poller
+        self._fd = fd
+        self._sink: Sink | None = sink
+        self._on_end = on_end
+        self._heavy_reads = 0
+        self._thread: threading.Thread | None = None
+        self._wake = -1
+        self._should_leave_thread = False
+        self.is_open = True
+        poller.add(fd, self._ready)
+
+    def _ready(self) -> None:
+        try:
+            data = os.read(self._fd, READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._finish()
+        elif self._sink is None:
+            self._rest()
+        else:
+            self._sink(data)
+            self._weigh(len(data))
+
+    def _weigh(self, read_bytes: int) -> None:
+        self._heavy_reads = self._heavy_reads + 1 if read_bytes >= _HEAVY_READ_BYTES else 0
+        if self._heavy_reads >= _HEAVY_READS:
+            self._heavy_reads = 0
+            self._move_to_thread()
+
+    def _rest(self) -> None:
+        # Nobody wants this output any more, but closing the pipe would kill its writer. It is read away slowly.
+        self._poller.remove(self._fd)
+        self._loop.call_later(_IGNORE_PAUSE_S, self._listen)
+
+    def _listen(self) -> None:
+        if self.is_open and self._thread is None:
+            self._poller.add(self._fd, self._ready)
+
+    def drain(self) -> bool:
+        """Take what is in the pipe now; True when the end was reached."""
+        taken = 0
+        while self.is_open and self._thread is None and taken < _DRAIN_LIMIT_BYTES:
+            try:
+                data = os.read(self._fd, READ_BYTES)
+            except BlockingIOError:
+                break
+            except OSError:
+                data = b""
+            if not data:
+                self._finish()
+            elif self._sink is not None:
+                self._sink(data)
+            taken += len(data)
+        return not self.is_open
+
+    def ignore(self) -> None:
+        """Read on, keep nothing."""
+        self._sink = None
+        self._leave_thread()
+
+    def close(self) -> None:
+        """Let go of the pipe now; a writer on the other end gets a broken pipe."""
+        if self.is_open:
+            self._finish()
+
+    def _finish(self) -> None:
+        self.is_open = False
+        if self._thread is None:
+            self._poller.remove(self._fd)
+            os.close(self._fd)
+        else:
+            self._leave_thread()
+        self._on_end()
+
+    # -- heavy streams
+
+    def _move_to_thread(self) -> None:
+        self._poller.remove(self._fd)
+        _widen(self._fd)
+        listen, self._wake = os.pipe()
+        self._should_leave_thread = False
+        self._thread = threading.Thread(target=self._run, args=(listen,), name="holdfast-pipe", daemon=True)
+        self._thread.start()
+
+    def _leave_thread(self) -> None:
+        if self._thread is not None and not self._should_leave_thread:
+            self._should_leave_thread = True
+            os.write(self._wake, b"x")
+
+    def _run(self, listen: int) -> None:
+        has_ended = False
+        try:
+            has_ended = self._pump(listen)
+        finally:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+                self._loop.call_soon_threadsafe(self._thread_left, listen, has_ended)
+
+    def _pump(self, listen: int) -> bool:
+        """Read until the end (True), until told to leave, or until the stream is quiet."""
+        buffer = memoryview(bytearray(_WIDE_PIPE_BYTES))
+        poller = select.poll()
+        poller.register(self._fd, select.POLLIN | select.POLLHUP)
+        poller.register(listen, select.POLLIN)
+        while not self._should_leave_thread:
+            try:
+                count = os.readv(self._fd, [buffer])
+            except BlockingIOError:
+                if not poller.poll(_IDLE_MS):
+                    return False
+                continue
+            except OSError:
+                return True
+            sink = self._sink
+            if not count or sink is None:
+                return not count
+            sink(buffer[:count])
+            if count < _WORTH_WAKING_BYTES:
+                time.sleep(_NAP_S)
+        return False
+
+    def _thread_left(self, listen: int, has_ended: bool) -> None:  # noqa: FBT001 - called by the loop, positionally
+        os.close(listen)
+        os.close(self._wake)
+        self._thread = None
+        if not self.is_open:
+            os.close(self._fd)
+        elif has_ended:
+            self._finish()
+        else:
+            self._listen()
+
+
+class PipeStream:
+    """Reads only when asked, so a fast writer waits for us: for searches that stop early, and for servers."""
+
+    def __init__(self, poller: Poller, fd: int) -> None:
+        self._loop = poller.loop
+        self._poller = poller
+        self._fd = fd
+        self._waiter: asyncio.Future[None] | None = None
+        self._ends_when_empty = False
+        self.is_open = True
+        _widen(fd)
+
+    async def read(self, limit_bytes: int = 4 * READ_BYTES) -> bytes:
+        """The next piece, or nothing at the end."""
+        while self.is_open:
+            try:
+                data = os.read(self._fd, limit_bytes)
+            except BlockingIOError:
+                if self._ends_when_empty:
+                    self.close()
+                else:
+                    await self._readable()
+                continue
+            except OSError:
+                data = b""
+            if not data:
+                self.close()
+            return data
+        return b""
+
+    async def _readable(self) -> None:
+        waiter = self._waiter = self._loop.create_future()
+        self._poller.add(self._fd, self._wake)
+        try:
+            await waiter
+        finally:
+            self._waiter = None
+            if self.is_open:
+                self._poller.remove(self._fd)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Blocks of whole lines, as large as they come; the last one may lack its newline."""
+        rest: list[bytes] = []
+        while data := await self.read():
+            cut = data.rfind(b"\n") + 1
+            if not cut:
+                rest.append(data)
+                continue
+            rest.append(data[:cut])
+            yield b"".join(rest)
+            rest = [data[cut:]] if cut < len(data) else []
+        if rest:
+            yield b"".join(rest)
+
+    def end_when_empty(self) -> None:
+        """The process has ended: what is in the pipe is still read, but nobody waits for more."""
+        self._ends_when_empty = True
+        self._wake()
+
+    def close(self) -> None:
+        """Let go of the pipe; a reader gets the end."""
+        if self.is_open:
+            self._poller.remove(self._fd)
+            self.is_open = False
+            os.close(self._fd)
+            self._wake()
+
+
+class PipeWriter:
+    """Writes without blocking the loop. Whoever does not read its input is not our problem: the rest is dropped."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._loop = loop
+        self._fd = fd
+        self._rest = memoryview(b"")
+        self._done: asyncio.Future[None] | None = None
+        self._closes_after = False
+        self.is_open = True
+
+    def send_and_close(self, data: bytes) -> None:
+        """Write all of it in the background, then end the input."""
+        self._closes_after = True
+        self._rest = memoryview(data)
+        self._push()
+
+    async def write(self, data: bytes) -> None:
+        """Write all of it; raises `BrokenPipeError` when the process no longer reads."""
+        while self._done is not None:
+            await asyncio.shield(self._done)
+        self._rest = memoryview(data)
+        self._push()
+        if self._rest and self.is_open:
+            self._done = self._loop.create_future()
+            await asyncio.shield(self._done)
+        if not self.is_open:
+            raise BrokenPipeError("the process closed its input: check whether it is still running")
+
+    def _push(self) -> None:
+        try:
+            while self._rest:
+                self._rest = self._rest[os.write(self._fd, self._rest) :]
+        except BlockingIOError:
+            self._loop.add_writer(self._fd, self._push)
+            return
+        except OSError:
+            self.close()
+            return
+        self._loop.remove_writer(self._fd)
+        if self._closes_after:
+            self.close()
+        else:
+            self._settle()
+
+    def _settle(self) -> None:
+        done, self._done = self._done, None
+        if done is not None and not done.done():
+            done.set_result(None)
+
+    def close(self) -> None:
+        """End the process's input."""
+        if self.is_open:
+            self._loop.remove_writer(self._fd)
+            self.is_open = False
+            os.close(self._fd)
+        self._settle()

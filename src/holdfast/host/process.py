@@ -1,0 +1,340 @@
+"""A running process and everything below it: its output, its end, and how it is ended."""
+
+import asyncio
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Self
+
+from holdfast.host import tree
+from holdfast.host.capture import Output
+from holdfast.host.command import Command, Exit, Finished, Progress, Stopped
+from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter
+from holdfast.host.poller import Poller
+
+_GIVE_UP_S = 5.0
+_DRAIN_LIMIT_S = 1.0
+
+Find = Callable[[], list[tree.Entry]]
+
+
+class Process:
+    """One process that we started. It ends by its own exit, whoever may still hold its pipes."""
+
+    def __init__(
+        self,
+        command: Command,
+        popen: subprocess.Popen[bytes],
+        *,
+        poller: Poller,
+        output: Output,
+        find: Find,
+        on_exit: Callable[[], None],
+        on_finish: Callable[["Process"], None],
+        pidfd: int | None,
+    ) -> None:
+        loop = self._loop = poller.loop
+        self._poller = poller
+        self.command = command
+        self.pid = popen.pid
+        self.output = output
+        self.job = 0
+        self.started_at = time.monotonic()
+        self._popen = popen
+        self._find = find
+        self._on_exit = on_exit
+        self._on_finish = on_finish
+        self._exit: Exit | None = None
+        self._stopped_by = Stopped.NOBODY
+        self._finished = asyncio.Event()
+        self._readers: list[PipeReader] = []
+        self._stream: PipeStream | None = None
+        self._writer: PipeWriter | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._is_detached = False
+        self._pidfd = pidfd
+        self._deadline = None if command.timeout_s is None else loop.call_later(command.timeout_s, self._time_out)
+        if pidfd is None:
+            threading.Thread(target=self._wait_in_thread, name="holdfast-wait", daemon=True).start()
+        else:
+            poller.add(pidfd, self._exited)
+
+    # -- joining the pipes, by the starter
+
+    def attach(self, *, readers: list[PipeReader], stream: PipeStream | None, writer: PipeWriter | None) -> None:
+        """Take over our ends of the pipes."""
+        self._readers, self._stream, self._writer = readers, stream, writer
+
+    def pipe_ended(self) -> None:
+        """A captured stream reached its end: most often because the process is just ending."""
+        if self._exit is None and self._pidfd is not None and _ends_now(self._pidfd):
+            self._exited()  # one turn of the loop earlier than the handle would be told
+        elif self._exit is not None and not any(reader.is_open for reader in self._readers):
+            self._finish()
+
+    # -- what callers use
+
+    @property
+    def exit(self) -> Exit | None:
+        """How it ended, or None while it runs."""
+        return self._exit
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process itself has not ended yet."""
+        return self._exit is None
+
+    async def wait(self) -> Exit:
+        """Wait for the end. Cancelling the wait does not end the process, see `Processes.run` for that."""
+        if not self._finished.is_set():
+            await self._finished.wait()
+        if self._ending is not None:  # it was ended: its whole tree goes first
+            await asyncio.shield(self._ending)
+        return self._result()
+
+    async def wait_at_most(self, seconds: float) -> Exit | None:
+        """Wait for the end, but not longer; None when it still runs."""
+        return self._result() if await self._finishes_within(seconds) else None
+
+    async def finished(self) -> Finished:
+        """Wait for the end and give what was written with it."""
+        return Finished(await self.wait(), self.output)
+
+    def progress(self, *, last_lines: int = 5) -> Progress:
+        """What it has done so far."""
+        output = self.output
+        return Progress(
+            total_bytes=output.total_bytes,
+            line_count=output.line_count,
+            elapsed_s=time.monotonic() - self.started_at,
+            recent=output.stdout.last_lines(last_lines) or output.stderr.last_lines(last_lines),
+        )
+
+    async def read(self, limit_bytes: int = 256 << 10) -> bytes:
+        """The next piece of a streamed stdout, or nothing at its end."""
+        return await self._stdout_stream().read(limit_bytes)
+
+    def lines(self) -> AsyncIterator[bytes]:
+        """Blocks of whole lines of a streamed stdout. To stop early, leave the loop and call `kill_tree`."""
+        return self._stdout_stream().lines()
+
+    def _stdout_stream(self) -> PipeStream:
+        if self._stream is None:
+            raise ValueError("This process captures its stdout. Start it with `streams_stdout=True` to read it.")
+        return self._stream
+
+    async def write(self, data: bytes) -> None:
+        """Write to a process that was started with `Stdin.PIPE`."""
+        if self._writer is None:
+            raise ValueError("This process has no input. Start it with `stdin=Stdin.PIPE` to write to it.")
+        await self._writer.write(data)
+
+    def close_stdin(self) -> None:
+        """End the input of a process."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def detach(self, spill_path: str | None = None) -> None:
+        """Move to the background: no deadline, not ended with its block, output from the start on in a file."""
+        self._is_detached = True
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if spill_path is not None:
+            self.output.spill_from_now(spill_path, self.command.cap_bytes)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if not self._is_detached:
+            await self.kill_tree()
+
+    async def kill_tree(self, grace_s: float | None = None, *, stopped_by: Stopped = Stopped.CALLER) -> Exit:
+        """End it and everything it started: ask, wait for the grace, then kill. Returns when all of it is gone.
+
+        A second cancellation does not stop this, so that a cancelled caller leaves nothing behind.
+        """
+        if self._ending is None or self._ending.done():
+            self.note_stop(stopped_by)
+            grace = self.command.kill_grace_s if grace_s is None else grace_s
+            self._ending = self._loop.create_task(self._end_tree(grace))
+        await uninterrupted(self._ending)
+        return self._result()
+
+    # -- the end
+
+    def note_stop(self, stopped_by: Stopped) -> None:
+        """Remember who ended it, unless it has ended by itself."""
+        if self._exit is None and self._stopped_by is Stopped.NOBODY:
+            self._stopped_by = stopped_by
+
+    def _exited(self) -> None:
+        if self._pidfd is not None:
+            self._poller.remove(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = None
+        code = self._popen.poll()
+        self._settle(self._popen.wait() if code is None else code)
+
+    def _wait_in_thread(self) -> None:
+        code = self._popen.wait()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(self._settle, code)
+
+    def _settle(self, code: int) -> None:
+        if self._exit is not None:
+            return
+        is_signal = code < 0
+        self._exit = Exit(
+            code=None if is_signal else code,
+            signal=-code if is_signal else None,
+            stopped_by=self._stopped_by,
+            duration_s=time.monotonic() - self.started_at,
+        )
+        self._on_exit()
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if self._writer is not None:
+            self._writer.close()
+        if self._stream is not None:
+            self._stream.end_when_empty()
+        for reader in self._readers:
+            reader.drain()
+        if not any(reader.is_open for reader in self._readers):
+            self._finish()
+        else:
+            self._wait_for_pipes(self.output.total_bytes, 0.0)
+
+    def _wait_for_pipes(self, seen_bytes: int, waited_s: float) -> None:
+        """Somebody else holds a pipe: give it a moment, longer while output still comes, never for ever."""
+        grace_s = self.command.drain_grace_s
+
+        def look_again() -> None:
+            if self._finished.is_set():
+                return
+            total = self.output.total_bytes
+            if total != seen_bytes and waited_s + grace_s < _DRAIN_LIMIT_S:
+                self._wait_for_pipes(total, waited_s + grace_s)
+            else:
+                self._finish()
+
+        self._loop.call_later(grace_s, look_again)
+
+    def _finish(self) -> None:
+        if self._finished.is_set() or self._exit is None:
+            return
+        self._finished.set()
+        for reader in self._readers:
+            if reader.is_open:
+                reader.ignore()
+        self.output.close()
+        self._on_finish(self)
+
+    def _result(self) -> Exit:
+        assert self._exit is not None
+        return self._exit
+
+    async def _finishes_within(self, seconds: float) -> bool:
+        if not self._finished.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._finished.wait()
+        return self._finished.is_set()
+
+    def _time_out(self) -> None:
+        if self._exit is None and self._ending is None:
+            self.note_stop(Stopped.TIMEOUT)
+            self._ending = self._loop.create_task(self._end_tree(self.command.kill_grace_s))
+
+    async def _end_tree(self, grace_s: float) -> None:
+        members = {(entry.pid, entry.start_ticks): entry for entry in self._find()}
+        self.ask_to_end(members.values())
+        await self._wait_until_gone(grace_s)
+
+        def find() -> list[tree.Entry]:
+            found = self._find()
+            members.update({(entry.pid, entry.start_ticks): entry for entry in found})
+            return found
+
+        def reap() -> None:
+            reap_adopted(entry.pid for entry in members.values() if entry.pid != self.pid)
+
+        self.kill_group()
+        for pause_s in tree.ending(find, give_up_s=_GIVE_UP_S, reap=reap):
+            await asyncio.sleep(pause_s)
+        await self.close_up()
+
+    def ask_to_end(self, members: Iterable[tree.Entry]) -> None:
+        """Send the polite signal to everybody."""
+        # A stopped process gets the polite signal only once it is continued.
+        has_group = self._owns_group()
+        for number in (signal.SIGTERM, signal.SIGCONT):
+            if has_group:
+                tree.send_group(self.pid, number)
+            for entry in members:
+                if entry.group != self.pid or not has_group:
+                    tree.send(entry, number)
+
+    def kill_group(self) -> None:
+        """The last signal to the process's own group, while its number cannot be anybody else's."""
+        if self._owns_group():
+            tree.send_group(self.pid, signal.SIGKILL)
+
+    def _owns_group(self) -> bool:
+        # After the exit the members are signalled one by one, each checked; without /proc the group is all we have.
+        return self._exit is None or not tree.has_process_table()
+
+    async def _wait_until_gone(self, grace_s: float) -> None:
+        deadline = time.monotonic() + grace_s
+        pause_s = 0.005
+        while (left_s := deadline - time.monotonic()) > 0:
+            if self._exit is None:
+                await self._finishes_within(min(left_s, 0.1))
+            elif any(entry.is_running for entry in self._find()):
+                await asyncio.sleep(min(left_s, pause_s))
+                pause_s = min(pause_s * 2, 0.1)
+            else:
+                return
+
+    async def close_up(self) -> None:
+        """Everything was killed: collect the exit and let go of the pipes."""
+        if not await self._finishes_within(_GIVE_UP_S):  # not even SIGKILL ended it: it hangs in the kernel
+            self._settle(-signal.SIGKILL)
+            self._finish()
+        for reader in self._readers:
+            reader.close()
+        if self._stream is not None:
+            self._stream.close()
+
+
+def _ends_now(pidfd: int) -> bool:
+    poller = select.poll()
+    poller.register(pidfd, select.POLLIN)
+    return bool(poller.poll(1))
+
+
+def reap_adopted(pids: Iterable[int]) -> None:
+    """Collect those that became our own children when their parents died; not for children of our own."""
+    for pid in pids:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+async def uninterrupted(task: asyncio.Task[None]) -> None:
+    """Wait for the task to its end even if we are cancelled meanwhile; then be cancelled."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as again:
+            if task.cancelled():
+                raise
+            cancelled = again
+    if cancelled is not None:
+        raise cancelled
+    task.result()

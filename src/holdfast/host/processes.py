@@ -1,0 +1,382 @@
+"""Start processes and own them: nothing that was started here outlives its owner."""
+
+import asyncio
+import itertools
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from typing import Self, cast
+
+from holdfast.host import guard, tree
+from holdfast.host.capture import Capture, Output, SpillFile
+from holdfast.host.census import Census
+from holdfast.host.cgroup import TASKS_PER_DESCENDANT, TaskLimit, limit_tasks
+from holdfast.host.child_env import JOB_MARK_BYTES, SESSION_MARK_BYTES, child_environment, encode_environment
+from holdfast.host.command import KILL_GRACE_S, Command, Finished, StartError, Stdin, Stopped
+from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, open_pipe
+from holdfast.host.poller import Poller
+from holdfast.host.process import Process, reap_adopted, uninterrupted
+from holdfast.host.registry import ProcessRegistry
+from holdfast.host.sidecar import Sidecar
+from holdfast.host.watchdog import MAX_DESCENDANTS, TICK_S, Pressure
+
+_GIVE_UP_S = 5.0
+_SIDECAR_END_S = 2.0
+_UNKNOWN_ZOMBIE_S = 600.0
+
+
+class Processes:
+    """The processes of one session. Use it as an async context manager: what it started ends with it."""
+
+    def __init__(
+        self,
+        *,
+        session_id: str | None = None,
+        registry_dir: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        max_descendants: int = MAX_DESCENDANTS,
+        uses_pidfd: bool = True,
+    ) -> None:
+        """Get ready; nothing is started yet.
+
+        Args:
+            session_id: Goes into the mark that children carry in their environment.
+            registry_dir: A private directory for the record of what runs, for `reap_leftovers` at the next start.
+            environment: What children see, from `child_environment`; our own scrubbed one when omitted.
+            max_descendants: From this many on, the largest job is ended.
+            uses_pidfd: False: wait in threads, as systems without pidfd must.
+        """
+        # Two owners may work on one session (a resumed copy), so the mark is more than the session's id.
+        self.mark = f"{session_id or 'session'}-{secrets.token_hex(6)}"
+        self._environment = encode_environment(child_environment() if environment is None else environment)
+        self._marks = {SESSION_MARK_BYTES: self.mark.encode()}
+        self._environment.update(self._marks)
+        self._jobs = itertools.count(1)
+        self._running: dict[int, Process] = {}
+        self._lingering: dict[int, Process] = {}
+        self._zombies: dict[int, float] = {}
+        self._has_orphans = False
+        self._census = Census(self.mark)
+        self._pressure = Pressure()
+        self._max_descendants = max_descendants
+        self._poller: Poller | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._max_tasks = max_descendants * TASKS_PER_DESCENDANT
+        self._limiting: asyncio.Future[TaskLimit | None] | None = None
+        self._is_closed = False
+        self._uses_pidfd = uses_pidfd and hasattr(os, "pidfd_open")
+        self._is_guarded = guard.is_guarded()
+        self._registry = ProcessRegistry(registry_dir, self.mark)
+        self._sidecar = None if self._is_guarded else Sidecar(self._registry.fd)
+
+    @property
+    def running(self) -> tuple[Process, ...]:
+        """Processes that have not ended."""
+        return tuple(self._running.values())
+
+    async def run(self, command: Command) -> Finished:
+        """Start a process and wait for its end. Cancelled, it ends the whole tree before it returns."""
+        process = await self.start(command)
+        try:
+            return await process.finished()
+        except asyncio.CancelledError:
+            await process.kill_tree()
+            raise
+
+    async def start(self, command: Command) -> Process:
+        """Start a process in a session of its own, without a terminal.
+
+        Raises:
+            StartError: It could not be started.
+        """
+        if not command.argv:
+            raise StartError("The command is empty. Name a program to start.")
+        if self._is_closed or guard.is_closing():
+            raise StartError(f"{_name(command)} was not started: this session is ending.")
+        poller = self._get_poller()
+        job = next(self._jobs)
+        plumbing = _Plumbing(command)
+        try:
+            popen = plumbing.spawn(self._environment_of(command, job))
+            pidfd = _open_pidfd(popen) if self._uses_pidfd else None
+        except (OSError, ValueError, subprocess.SubprocessError) as problem:
+            plumbing.close()
+            raise StartError(_explain(command, problem)) from problem
+        spill = None if command.spill_path is None else SpillFile(command.spill_path, command.cap_bytes)
+        process = Process(
+            command,
+            popen,
+            poller=poller,
+            output=Output(kept_bytes=command.kept_bytes, spill=spill, is_merged=command.merge_stderr),
+            find=self._census.finder(job, popen.pid),
+            on_exit=self._meet_orphans,
+            on_finish=self._finished,
+            pidfd=pidfd,
+        )
+        process.job = job
+        self._running[job] = process
+        plumbing.connect(process, poller)
+        self._registry.started(popen.pid)
+        if self._sidecar is not None:
+            self._sidecar.ensure()
+        self._watch()
+        return process
+
+    def _get_poller(self) -> Poller:
+        loop = asyncio.get_running_loop()
+        if self._poller is None:
+            self._poller = Poller(loop)
+        elif self._poller.loop is not loop:
+            raise ValueError("These processes belong to another event loop. Make one `Processes` per loop.")
+        return self._poller
+
+    def _environment_of(self, command: Command, job: int) -> dict[bytes, bytes]:
+        environment = dict(self._environment if command.inherits_env else self._marks)
+        environment[JOB_MARK_BYTES] = b"%s.%d" % (self.mark.encode(), job)
+        for name, value in command.env.items():
+            if value is None:
+                environment.pop(os.fsencode(name), None)
+            else:
+                environment[os.fsencode(name)] = os.fsencode(value)
+        return environment
+
+    def _finished(self, process: Process) -> None:
+        self._running.pop(process.job, None)
+        if self._is_guarded and not self._has_orphans and not tree.send_group(process.pid, 0):
+            self._forget(process)
+        else:
+            self._lingering[process.job] = process
+            self._pressure.look_soon()
+
+    def _meet_orphans(self) -> None:
+        """A process ended, and its children may have come to us: see whose they are while they can be seen."""
+        if not self._is_guarded:
+            return
+        try:
+            with open(f"/proc/self/task/{os.getpid()}/children", "rb") as file:
+                children = file.read().split()
+        except OSError:
+            self._has_orphans = True
+            return
+        known = {process.pid for process in self._running.values()}
+        unknown = [pid for child in children if (pid := int(child)) not in known]
+        for pid in unknown:
+            self._census.recognise(pid)
+        self._has_orphans = bool(unknown)
+
+    def _forget(self, process: Process) -> None:
+        self._lingering.pop(process.job, None)
+        self._registry.ended(process.pid)
+
+    # -- watching
+
+    def _watch(self) -> None:
+        if self._timer is None and not self._is_closed:
+            self._pressure.look_soon()
+            self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        if self._is_guarded and self._limiting is None:
+            self._limiting = asyncio.ensure_future(asyncio.to_thread(limit_tasks, self._max_tasks))
+        if self._pressure.should_look():
+            self._look()
+        if self._running or self._lingering:
+            self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+
+    def _look(self) -> None:
+        """See who belongs to whom: forget jobs whose last process is gone, end a job that grows without end."""
+        everyone = self._lingering | self._running
+        table = tree.scan()
+        members = self._census.take({job: process.pid for job, process in everyone.items()}, table)
+        sizes = {job: sum(entry.is_running for entry in found) for job, found in members.items()}
+        if self._is_guarded:
+            self._reap_orphans(table)
+        for job, process in list(self._lingering.items()):
+            if not sizes[job] and (table or not tree.send_group(process.pid, 0)):
+                self._forget(process)
+        if sum(sizes.values()) >= self._max_descendants:
+            largest = everyone[max(sizes, key=sizes.__getitem__)]
+            self._keep(asyncio.ensure_future(largest.kill_tree(0.0, stopped_by=Stopped.WATCHDOG)))
+
+    def _keep(self, task: asyncio.Task[object]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _reap_orphans(self, table: tree.Table) -> None:
+        """Collect ended processes that came to us as their subreaper, and never a child that somebody waits for."""
+        me = os.getpid()
+        my_session = os.getsid(0)
+        ours = {process.pid for process in self._running.values()}
+        now = time.monotonic()
+        zombies: dict[int, float] = {}
+        for entry in table.values():
+            if entry.parent != me or entry.is_running or entry.pid in ours:
+                continue
+            since = zombies[entry.pid] = self._zombies.get(entry.pid, now)
+            # Another library's child is in our session or leads its own; it gets time to be collected there.
+            is_orphan = self._census.is_known(entry) or entry.session not in (my_session, entry.pid)
+            if is_orphan or now - since > _UNKNOWN_ZOMBIE_S:
+                reap_adopted([entry.pid])
+        self._zombies = zombies
+
+    # -- the end of the session
+
+    async def close(self, grace_s: float = KILL_GRACE_S) -> None:
+        """End everything that was started here, also what was left in the background; nothing starts any more."""
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        await uninterrupted(asyncio.ensure_future(self._end_everything(grace_s)))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _end_everything(self, grace_s: float) -> None:
+        everyone = self._lingering | self._running
+        if everyone:
+            await self._end_jobs(everyone, grace_s)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_GIVE_UP_S)
+        if self._limiting is not None and (limit := await self._limiting) is not None:
+            await asyncio.to_thread(limit.close)
+        sidecar = self._sidecar
+        if sidecar is not None:
+            sidecar.close()
+            await _poll(lambda: not sidecar.has_ended(), _SIDECAR_END_S)
+        self._registry.close()
+        if self._poller is not None:
+            self._poller.close()
+
+    async def _end_jobs(self, everyone: Mapping[int, Process], grace_s: float) -> None:
+        """One look at the process table serves all jobs, so that sixty-four end as fast as one."""
+        roots = {job: process.pid for job, process in everyone.items()}
+        adopted: set[int] = set()
+
+        def find() -> list[tree.Entry]:
+            found = [entry for members in self._census.take(roots).values() for entry in members]
+            adopted.update(entry.pid for entry in found)
+            return found
+
+        def reap() -> None:
+            reap_adopted(adopted.difference(roots.values()))
+
+        members = self._census.take(roots)
+        for job, process in everyone.items():
+            process.note_stop(Stopped.CALLER)
+            process.ask_to_end(members[job])
+        await _poll(lambda: bool(self._running) or any(entry.is_running for entry in find()), grace_s)
+        for process in everyone.values():
+            process.kill_group()
+        for pause_s in tree.ending(find, give_up_s=_GIVE_UP_S, reap=reap):
+            await asyncio.sleep(pause_s)
+        for process in everyone.values():
+            await process.close_up()
+            self._forget(process)
+
+
+class _Plumbing:
+    """The pipes of one start: made before, connected after, and closed when nothing came of it."""
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        self.stdin = self.stdout = self.stderr = -1
+        self._theirs: list[int] = []
+
+    def spawn(self, environment: Mapping[bytes, bytes]) -> subprocess.Popen[bytes]:
+        command = self.command
+        try:
+            return subprocess.Popen(
+                list(command.argv),
+                stdin=self._make_stdin(),
+                stdout=self._make("stdout"),
+                stderr=subprocess.STDOUT if command.merge_stderr else self._make("stderr"),
+                cwd=command.cwd,
+                env=cast("Mapping[str, str]", environment),  # bytes are as good, and need no encoding
+                start_new_session=True,
+                pass_fds=tuple(command.pass_fds),
+            )
+        finally:
+            for fd in self._theirs:
+                os.close(fd)
+
+    def _make(self, name: str) -> int:
+        ours, theirs = open_pipe()
+        setattr(self, name, ours)
+        self._theirs.append(theirs)
+        return theirs
+
+    def _make_stdin(self) -> int:
+        if self.command.stdin is Stdin.NOTHING:
+            return subprocess.DEVNULL
+        theirs, self.stdin = os.pipe()
+        self._theirs.append(theirs)
+        return theirs
+
+    def connect(self, process: Process, poller: Poller) -> None:
+        command, output = self.command, process.output
+        stream = writer = None
+        readers: list[PipeReader] = []
+
+        def capture(fd: int, into: Capture) -> None:
+            def sink(data: bytes | memoryview) -> None:
+                output.add(into, data)
+
+            readers.append(PipeReader(poller, fd, sink=sink, on_end=process.pipe_ended))
+
+        if command.streams_stdout:
+            stream = PipeStream(poller, self.stdout)
+        else:
+            capture(self.stdout, output.stdout)
+        if not command.merge_stderr:
+            capture(self.stderr, output.stderr)
+        if self.stdin >= 0:
+            writer = PipeWriter(poller.loop, self.stdin)
+            if isinstance(command.stdin, bytes):
+                writer.send_and_close(command.stdin)
+        process.attach(readers=readers, stream=stream, writer=writer)
+
+    def close(self) -> None:
+        for fd in (self.stdin, self.stdout, self.stderr):
+            if fd >= 0:
+                os.close(fd)
+
+
+async def _poll(should_wait: Callable[[], bool], limit_s: float) -> None:
+    """Wait for what sends no event: the kernel tells nobody but a parent that a process is gone."""
+    deadline = time.monotonic() + limit_s
+    pause_s = 0.002
+    while should_wait() and time.monotonic() < deadline:
+        await asyncio.sleep(pause_s)
+        pause_s = min(pause_s * 2, 0.05)
+
+
+def _open_pidfd(popen: subprocess.Popen[bytes]) -> int | None:
+    try:
+        return os.pidfd_open(popen.pid)
+    except OSError:  # no handle left: a thread waits instead
+        return None
+
+
+def _name(command: Command) -> str:
+    return repr(os.fsdecode(command.argv[0]))
+
+
+def _explain(command: Command, problem: Exception) -> str:
+    name = _name(command)
+    if isinstance(problem, FileNotFoundError) and command.cwd is not None and not os.path.isdir(command.cwd):
+        return f"{name} was not started: the working directory {command.cwd!r} does not exist. Choose another one."
+    if isinstance(problem, FileNotFoundError):
+        return f"{name} was not started: no such program. Check the name, or install it."
+    if isinstance(problem, PermissionError):
+        return f"{name} was not started: not permitted ({problem}). Check that it is executable."
+    if isinstance(problem, ValueError):
+        return f"{name} was not started: {problem}. Remove NUL bytes from arguments and variables."
+    return f"{name} was not started: {problem}. Wait for other processes to end, or make the command smaller."

@@ -1,0 +1,46 @@
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from holdfast.host import tree
+from holdfast.host.census import Census
+
+Eventually = Callable[[Callable[[], object]], object]
+
+pytestmark = pytest.mark.skipif(not tree.has_process_table(), reason="needs /proc")
+
+
+def start(script: str, job: str) -> "subprocess.Popen[bytes]":
+    environment = {**os.environ, tree.JOB_MARK: job}
+    return subprocess.Popen(["bash", "-c", script], env=environment, start_new_session=True)
+
+
+def test_members_are_known_by_root_session_parents_and_mark(
+    torture: ModuleType, token: str, eventually: Eventually
+) -> None:
+    census = Census("here")
+    script = f"sleep {token}1 & setsid sleep {token}2 & (setsid sleep {token}3 &); env -i setsid sleep {token}4 & wait"
+    with start(script, "here.7") as mine, start(f"sleep {token}9 & wait", "elsewhere.7") as other:
+        eventually(lambda: len(torture.holders(token, program=b"sleep")) == 5)
+        lines = torture.holders(token, program=b"sleep")
+        members = {entry.pid for entry in census.take({7: mine.pid})[7]}
+        assert mine.pid in members
+        sleeping = {lines[pid].rstrip(b"\0")[-1:] for pid in members if pid in lines}
+        assert sleeping == {b"1", b"2", b"3", b"4"}
+        assert other.pid not in members
+        # The parent of the one with a clean environment goes away: it was seen, so it stays known.
+        mine.kill()
+        mine.wait(10)
+        after = {entry.pid for entry in census.take({7: mine.pid})[7] if entry.is_running}
+        assert {lines[pid].rstrip(b"\0")[-1:] for pid in after if pid in lines} == {b"1", b"2", b"3", b"4"}
+        for pid in after:
+            os.kill(pid, signal.SIGKILL)
+        os.killpg(other.pid, signal.SIGKILL)
+
+
+def test_a_job_without_members_is_empty() -> None:
+    assert Census("here").take({1: 2**22 + 5}) == {1: []}

@@ -1,0 +1,270 @@
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from holdfast.host import guard, tree
+
+Eventually = Callable[[Callable[[], object]], object]
+
+WAYS = ["kill program", "kill guard", "SIGTERM", "SIGHUP", "SIGINT", "segfault", "broken pipe", "exit"]
+
+pytestmark = pytest.mark.skipif(not tree.has_process_table(), reason="the guard needs /proc")
+
+
+def guarded(body: str) -> list[str]:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    code = (
+        "import os, signal, sys, time\nfrom holdfast.host.guard import run_guarded\n"
+        f"def program():\n{lines}\nsys.exit(run_guarded(program))"
+    )
+    return [sys.executable, "-c", code]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_job_of_any_kind_outlives_the_session_however_it_dies(torture: ModuleType, way: str) -> None:
+    problems, _ = torture.scenario(way)
+    assert problems == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH])
+def test_signals_sent_to_the_guard_reach_the_program_once(number: signal.Signals) -> None:
+    body = f"""
+seen = []
+signal.signal({int(number)}, lambda *_: seen.append(1))
+print("ready", flush=True)
+while not seen:
+    signal.pause()
+print(len(seen), flush=True)
+return 5"""
+    with subprocess.Popen(guarded(body), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.stdout.readline() == "1\n"
+        assert process.wait(10) == 5
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 77, 255])
+def test_the_exit_code_passes_through(code: int) -> None:
+    assert subprocess.run(guarded(f"return {code}"), check=False, timeout=20).returncode == code
+
+
+def test_standard_streams_are_the_programs_alone() -> None:
+    # The program closes its output and goes on; whoever reads must see the end although the guard still lives.
+    body = "os.write(1, b'x'); os.close(1); os.close(2); sys.stdin.read(); return 3"
+    with subprocess.Popen(guarded(body), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stdout.read() == b"x"
+        assert process.poll() is None
+        process.stdin.close()
+        assert process.wait(10) == 3
+
+
+def test_nohup_still_protects_from_hang_up() -> None:
+    body = "os.kill(os.getpid(), signal.SIGHUP); return 4"
+    assert subprocess.run(["nohup", *guarded(body)], check=False, capture_output=True, timeout=20).returncode == 4
+
+
+def test_a_launcher_that_ignores_child_signals_does_not_cost_the_status() -> None:
+    def ignore() -> None:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    result = subprocess.run(guarded("return 6"), check=False, timeout=20, preexec_fn=ignore)
+    assert result.returncode == 6
+
+
+def test_a_guarded_program_inside_a_guarded_program_is_ended_with_it(
+    torture: ModuleType, token: str, eventually: Eventually
+) -> None:
+    inner = guarded(f"os.system('setsid sleep {token} &')\nprint('ready', flush=True)\ntime.sleep(100)")
+    body = f"import subprocess\nsubprocess.Popen({inner!r})\ntime.sleep(100)"
+    with subprocess.Popen(guarded(body), stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        process.kill()
+        eventually(lambda: not torture.holders(token))
+
+
+def test_the_program_cleans_up_when_its_stopped_guard_is_killed(
+    torture: ModuleType, token: str, eventually: Eventually
+) -> None:
+    body = f"os.system('setsid sleep {token} &')\nprint(os.getpid(), flush=True)\ntime.sleep(100)"
+    with subprocess.Popen(guarded(body), stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout
+        program = int(process.stdout.readline())
+        os.kill(program, signal.SIGSTOP)
+
+        def is_guard_stopped() -> bool:
+            entry = tree.read_entry(process.pid)
+            return entry is not None and entry.is_stopped
+
+        eventually(is_guard_stopped)
+        process.kill()
+        # A session leader's death continues the orphaned group; without that, somebody has to.
+        os.kill(program, signal.SIGCONT)
+        eventually(lambda: not torture.holders(token))
+
+
+def test_continuing_only_the_program_continues_its_guard(eventually: Eventually) -> None:
+    body = "print(os.getpid(), flush=True)\nsys.stdin.readline()\nreturn 9"
+    with subprocess.Popen(guarded(body), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        program = int(process.stdout.readline())
+
+        def is_stopped() -> bool:
+            entry = tree.read_entry(process.pid)
+            return entry is not None and entry.is_stopped
+
+        os.kill(program, signal.SIGSTOP)
+        eventually(is_stopped)
+        os.kill(program, signal.SIGCONT)
+        eventually(lambda: not is_stopped())
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.wait(10) == 9
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root owns these files anyway")
+def test_the_guards_environment_cannot_be_read_by_this_user() -> None:
+    body = "print(os.stat(f'/proc/{os.getppid()}/environ').st_uid, flush=True)\nreturn 0"
+    result = subprocess.run(guarded(body), check=True, capture_output=True, timeout=20)
+    assert result.stdout == b"0\n"
+
+
+def test_the_guard_loads_nothing_heavy() -> None:
+    heavy = ["asyncio", "pydantic", "msgspec", "typing", "dataclasses", "subprocess", "threading", "ctypes", "re"]
+    code = f"import sys, holdfast.host.guard as g; g._find_prctl(); print([m for m in {heavy!r} if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}"],
+                            check=True, capture_output=True, text=True, timeout=20)  # fmt: skip
+    assert result.stdout == "[]\n"
+
+
+def test_without_a_subreaper_the_program_runs_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "_find_prctl", lambda: None)
+    assert guard.run_guarded(os.getpid) == os.getpid()
+    missing = [promise.name for promise in guard.guarantees() if not promise.holds]
+    assert "orphans come back to us" in missing
+    assert "the guard is running" in missing
+
+
+def test_guarantees_hold_under_the_guard() -> None:
+    body = "from holdfast.host.guard import guarantees\nprint([g for g in guarantees() if not g.holds])\nreturn 0"
+    result = subprocess.run(guarded(body), check=True, capture_output=True, text=True, timeout=20)
+    assert result.stdout == "[]\n"
+
+
+# -- a real terminal
+
+TERMINAL_PROGRAM = """
+import os, signal, sys, time
+from holdfast.host.guard import run_guarded
+def program():
+    if sys.argv[1] == "handle":
+        signal.signal(signal.SIGINT, lambda *_: print("got-int", flush=True))
+    signal.signal(signal.SIGWINCH, lambda *_: print("size", os.get_terminal_size(0).columns, flush=True))
+    print("front", os.tcgetpgrp(0) == os.getpgrp(), flush=True)
+    for line in sys.stdin:
+        print("echo-" + line.strip() + "-end", flush=True)
+        if line.strip() == "quit":
+            return 3
+    return 4
+sys.exit(run_guarded(program))
+"""
+
+
+class Terminal:
+    """A shell with job control in a real terminal of tmux."""
+
+    def __init__(self, directory: str, wait: Eventually) -> None:
+        self.wait = wait
+        self.base = ["tmux", "-S", f"{directory}/socket", "-f", "/dev/null"]
+        environment = {**os.environ, "TMUX": "", "PS1": "", "TERM": "screen"}
+        shell = "env PS1='prompt> ' bash --norc --noprofile -i"
+        start = [*self.base, "new-session", "-d", "-s", "t", "-x", "80", "-y", "50", shell]
+        subprocess.run(start, check=True, env=environment, timeout=20)
+        self.see("prompt>")
+
+    def keys(self, *keys: str) -> None:
+        subprocess.run([*self.base, "send-keys", "-t", "t", *keys], check=True, timeout=20)
+
+    def resize(self, columns: int) -> None:
+        subprocess.run([*self.base, "resize-window", "-t", "t", "-x", str(columns)], check=True, timeout=20)
+
+    def screen(self) -> str:
+        command = [*self.base, "capture-pane", "-p", "-t", "t"]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=20).stdout
+
+    def see(self, pattern: str) -> None:
+        self.wait(lambda: re.search(pattern, self.screen()))
+
+    def close(self) -> None:
+        subprocess.run([*self.base, "kill-server"], check=False, timeout=20)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_job_control_in_a_terminal_works_as_without_the_guard(
+    tmp_path_factory: pytest.TempPathFactory, eventually: Eventually
+) -> None:
+    directory = tmp_path_factory.mktemp("tty")
+    program = directory / "program.py"
+    program.write_text(TERMINAL_PROGRAM)
+    terminal = Terminal(str(directory), eventually)
+    try:
+        terminal.keys(f"{sys.executable} {program} handle", "Enter")
+        terminal.see("front True")
+        terminal.keys("C-c")
+        terminal.see("got-int")
+        assert terminal.screen().count("got-int") == 1
+        terminal.resize(100)
+        terminal.see("size 100")
+        terminal.keys("C-z")
+        terminal.see("Stopped")
+        terminal.keys("fg", "Enter")
+        terminal.keys("hello", "Enter")
+        terminal.see("echo-hello-end")
+        terminal.keys("C-z")
+        eventually(lambda: terminal.screen().count("Stopped") == 2)
+        terminal.keys("bg", "Enter")
+        terminal.keys("fg", "Enter")
+        terminal.keys("again", "Enter")
+        terminal.see("echo-again-end")
+        terminal.keys("quit", "Enter")
+        terminal.keys("echo status=$?", "Enter")
+        terminal.see("status=3")
+        terminal.keys("clear", "Enter")
+        terminal.keys(f"{sys.executable} {program} die", "Enter")
+        terminal.see("front True")
+        terminal.keys("C-c")
+        terminal.keys("echo status=$?", "Enter")
+        terminal.see("status=130")
+    finally:
+        terminal.close()
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
+def test_closing_the_terminal_ends_the_session(
+    tmp_path_factory: pytest.TempPathFactory, eventually: Eventually, torture: ModuleType, token: str
+) -> None:
+    directory = tmp_path_factory.mktemp("tty")
+    program = directory / "program.py"
+    program.write_text(
+        TERMINAL_PROGRAM.replace("def program():", f"def program():\n    os.system('setsid sleep {token} &')")
+    )
+    terminal = Terminal(str(directory), eventually)
+    try:
+        # Replacing the shell makes the guard the session's leader: only it is told of the hang-up.
+        terminal.keys(f"exec {sys.executable} {program} handle", "Enter")
+        terminal.see("front True")
+        assert torture.holders(token)
+    finally:
+        terminal.close()
+    eventually(lambda: not torture.holders(token))

@@ -1,0 +1,153 @@
+import asyncio
+import os
+import threading
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from holdfast.host import pipes
+from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, open_pipe
+from holdfast.host.poller import Poller
+
+
+def go(work: Callable[[Poller], Awaitable[None]]) -> None:
+    async def main() -> None:
+        poller = Poller(asyncio.get_running_loop())
+        try:
+            await asyncio.wait_for(work(poller), 30)
+        finally:
+            poller.close()
+
+    asyncio.run(main())
+
+
+class Taker:
+    def __init__(self, poller: Poller) -> None:
+        self.ours, self.theirs = open_pipe()
+        self.ended = asyncio.Event()
+        self.total = 0
+        self.threads: set[str] = set()
+        self.reader = PipeReader(poller, self.ours, sink=self.take, on_end=self.ended.set)
+
+    def take(self, data: bytes | memoryview) -> None:
+        self.total += len(data)
+        self.threads.add(threading.current_thread().name)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+def flood(fd: int, count: int) -> threading.Thread:
+    def write() -> None:
+        with os.fdopen(os.dup(fd), "wb", buffering=0) as file:
+            for _ in range(count):
+                file.write(bytes(1 << 20))
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return thread
+
+
+def test_a_heavy_stream_moves_to_a_thread_and_comes_back_when_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "_IDLE_MS", 20)
+
+    async def work(poller: Poller) -> None:
+        taker = Taker(poller)
+        writer = flood(taker.theirs, 30)
+        await taker.until(lambda: taker.total == 30 << 20)
+        writer.join()
+        assert "holdfast-pipe" in taker.threads
+        await taker.until(lambda: taker.reader._thread is None)
+        taker.threads.clear()
+        os.write(taker.theirs, b"quiet")
+        await taker.until(lambda: taker.total == (30 << 20) + 5)
+        assert taker.threads == {"MainThread"}
+        os.close(taker.theirs)
+        await taker.ended.wait()
+        assert not taker.reader.is_open
+
+    go(work)
+
+
+@pytest.mark.parametrize("ending", ["close", "ignore"])
+def test_a_heavy_stream_can_be_left_in_the_middle(ending: str) -> None:
+    async def work(poller: Poller) -> None:
+        taker = Taker(poller)
+        stop = threading.Event()
+
+        def write() -> None:
+            try:
+                while not stop.is_set():
+                    os.write(taker.theirs, bytes(1 << 20))
+            except BrokenPipeError:
+                stop.set()
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        await taker.until(lambda: taker.total > 20 << 20)
+        if ending == "close":
+            taker.reader.close()
+            await taker.until(stop.is_set)
+        else:
+            taker.reader.ignore()
+            await taker.until(lambda: taker.reader._thread is None)
+            seen = taker.total
+            stop.set()
+            await taker.until(lambda: not thread.is_alive())  # it is read away, so the writer gets through
+            assert taker.total == seen
+        thread.join()
+        os.close(taker.theirs)
+        await taker.ended.wait()
+        await taker.until(lambda: taker.reader._thread is None)
+
+    go(work)
+
+
+def test_drain_takes_what_is_there_and_tells_whether_that_was_all() -> None:
+    async def work(poller: Poller) -> None:
+        taker = Taker(poller)
+        os.write(taker.theirs, b"x" * 50_000)
+        assert not taker.reader.drain()
+        assert taker.total == 50_000
+        os.write(taker.theirs, b"y")
+        os.close(taker.theirs)
+        assert taker.reader.drain()
+        assert taker.total == 50_001
+
+    go(work)
+
+
+def test_a_stream_ends_for_its_reader_when_the_process_has_ended_though_others_hold_the_pipe() -> None:
+    async def work(poller: Poller) -> None:
+        ours, theirs = open_pipe()
+        stream = PipeStream(poller, ours)
+        reading = asyncio.create_task(stream.read())
+        await asyncio.sleep(0)
+        stream.end_when_empty()
+        assert await reading == b""
+        assert await stream.read() == b""
+        os.close(theirs)
+
+    go(work)
+
+
+def test_writes_wait_their_turn_and_a_closed_reader_is_told() -> None:
+    async def work(poller: Poller) -> None:
+        ours, theirs = os.pipe()
+        writer = PipeWriter(poller.loop, theirs)
+        stream_fd = os.dup(ours)
+        os.set_blocking(stream_fd, False)
+        stream = PipeStream(poller, stream_fd)
+        sent = asyncio.gather(*(writer.write(bytes([65 + i]) * 200_000) for i in range(3)))
+        got = b""
+        while len(got) < 600_000:
+            got += await stream.read()
+        await sent
+        assert got == b"A" * 200_000 + b"B" * 200_000 + b"C" * 200_000
+        stream.close()
+        os.close(ours)
+        with pytest.raises(BrokenPipeError):
+            await writer.write(b"x")
+
+    go(work)

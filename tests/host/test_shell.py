@@ -1,0 +1,60 @@
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from holdfast.host.command import Command
+from holdfast.host.processes import Processes
+from holdfast.host.shell import CwdReport, shell_argv
+
+
+def ended_in(script: str, cwd: Path) -> tuple[str | None, int, str]:
+    async def main() -> tuple[str | None, int, str]:
+        report = CwdReport()
+        async with Processes() as processes:
+            command = Command(argv=shell_argv(report.script(script)), cwd=str(cwd), pass_fds=(report.fd,), timeout_s=20)
+            done = await processes.run(command)
+        place = report.read()
+        report.close()
+        return place, done.exit.shell_code, done.output.stdout.text() + done.output.stderr.text()
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("script", "place", "code"),
+    [
+        ("true", "", 0),
+        ("cd sub", "sub", 0),
+        ("cd sub; exit 3", "sub", 3),
+        ("cd sub && false", "sub", 1),
+        ("set -e; cd sub; false; cd ..", "sub", 1),
+        ("(cd sub)", "", 0),
+        ("cd sub | cat", "", 0),
+        ("pushd sub >/dev/null; popd >/dev/null; cd sub/../sub", "sub", 0),
+        ("cd link", "sub", 0),
+        ("pwd() { echo fake; }; cd sub", "sub", 0),
+        ("cd 'with space'; exit", "with space", 0),
+        ("PATH=; cd sub", "sub", 0),
+    ],
+)
+def test_the_last_directory_is_known_on_every_way_out(tmp_path: Path, script: str, place: str, code: int) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "with space").mkdir()
+    (tmp_path / "link").symlink_to("sub")
+    root = tmp_path.resolve()
+    assert ended_in(script, tmp_path)[:2] == (str(root / place) if place else str(root), code)
+
+
+@pytest.mark.parametrize("script", ["exec true", "trap - EXIT; cd sub", "kill -9 $$", "cd sub; rm -r ../sub"])
+def test_nothing_is_reported_when_the_shell_cannot_say(tmp_path: Path, script: str) -> None:
+    (tmp_path / "sub").mkdir()
+    place = ended_in(script, tmp_path)[0]
+    assert place is None or not os.path.isdir(place)
+
+
+def test_the_script_sees_neither_arguments_nor_start_up_files(tmp_path: Path) -> None:
+    text = ended_in('echo "$# $- ${BASH_ENV:-none}"; alias', tmp_path)[2]
+    assert text.split()[0] == "0"
+    assert "i" not in text.split()[1]

@@ -1,0 +1,106 @@
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from holdfast.host import tree
+from holdfast.host.command import Command
+from holdfast.host.processes import Processes
+
+WAYS = ["kill program", "SIGTERM", "SIGHUP", "SIGINT", "segfault", "broken pipe", "exit"]
+
+pytestmark = pytest.mark.skipif(not tree.has_process_table(), reason="needs /proc")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_jobs_of_a_library_user_end_with_it(torture: ModuleType, way: str) -> None:
+    problems, _ = torture.scenario(way, "library")
+    assert problems == []
+
+
+def _watchers() -> list[int]:
+    children = [entry.pid for entry in tree.scan().values() if entry.parent == os.getpid() and entry.is_running]
+    found: list[int] = []
+    for pid in children:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            if b"holdfast.host.sidecar" in file.read():
+                found.append(pid)
+    return found
+
+
+def _ignores(pid: int, number: signal.Signals) -> bool:
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        (mask,) = [int(line.split()[1], 16) for line in file if line.startswith("SigIgn:")]
+    return bool(mask & 1 << (number - 1))
+
+
+def test_the_watcher_starts_with_the_first_process_comes_back_when_killed_and_ends_with_us() -> None:
+    async def main() -> None:
+        async with Processes() as processes:
+            assert _watchers() == []
+            await processes.run(Command(argv=["true"]))
+            (first,) = _watchers()
+            os.kill(first, signal.SIGKILL)
+            while _watchers():  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+            await processes.run(Command(argv=["true"]))
+            (second,) = _watchers()
+            assert second != first
+            while not _ignores(second, signal.SIGTERM):  # noqa: ASYNC110 - it is still loading
+                await asyncio.sleep(0.005)
+            os.kill(second, signal.SIGTERM)
+            os.kill(second, signal.SIGINT)
+            await processes.run(Command(argv=["true"]))
+            assert _watchers() == [second]
+        assert _watchers() == []
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_under_the_guard_there_is_no_watcher() -> None:
+    code = """
+import asyncio, os, sys
+from holdfast.host.guard import run_guarded
+def program():
+    from holdfast.host.command import Command
+    from holdfast.host.processes import Processes
+    async def main():
+        async with Processes() as processes:
+            await processes.run(Command(argv=["true"]))
+            print(open(f"/proc/self/task/{os.getpid()}/children").read().split())
+    asyncio.run(main())
+    return 0
+sys.exit(run_guarded(program))
+"""
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=30)
+    assert result.stdout == "[]\n"
+
+
+def test_a_fork_of_the_owner_does_not_keep_the_jobs_alive(
+    torture: ModuleType, token: str, eventually: Callable[[Callable[[], object]], object]
+) -> None:
+    code = f"""
+import asyncio, os, time
+from holdfast.host.command import Command
+from holdfast.host.processes import Processes
+async def main():
+    processes = Processes()
+    await processes.start(Command(argv=["sleep", "{token}"]))
+    if os.fork() == 0:
+        time.sleep(100)
+    print(os.getpid(), flush=True)
+    await asyncio.sleep(100)
+asyncio.run(main())
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout
+        process.stdout.readline()
+        eventually(lambda: torture.holders(token, program=b"sleep"))
+        process.kill()
+        eventually(lambda: not torture.holders(token, program=b"sleep"))
+        os.killpg(process.pid, signal.SIGKILL)
