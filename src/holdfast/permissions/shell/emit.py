@@ -37,6 +37,22 @@ def load_tables() -> "Callable[..., CommandFacts]":
     return _inspect
 
 
+_FACTS_KEPT: Final = 2048
+_facts: "dict[tuple[str, tuple[Word, ...], bool], CommandFacts]" = {}
+
+
+def inspect(name: str, args: "tuple[Word, ...]", *, piped: bool) -> "CommandFacts":
+    """Ask the tables about an external program; equal calls are remembered."""
+    key = (name, args, piped)
+    facts = _facts.get(key)
+    if facts is None:
+        facts = load_tables()(name, args, stdin_is_data=piped)
+        if len(_facts) >= _FACTS_KEPT:
+            _facts.clear()
+        _facts[key] = facts
+    return facts
+
+
 def safe_environment(name: str) -> bool:
     """Whether setting this variable for one command only changes how its output looks."""
     return name in SAFE_ENVIRONMENT or name.startswith("LC_")
@@ -278,9 +294,9 @@ class Emitter(Reader):
         if builtin is not None:
             verdict = builtin(args)
             return refusal or verdict, None
-        facts = load_tables()(base, args, stdin_is_data=self.piped) if first.static else None
-        if facts is None:
+        if not first.static:
             return refusal, None
+        facts = inspect(base, args, piped=self.piped)
         if refusal is None and facts.refusal is None and self.cwds != (SHELL_CWD,):
             refusal = next(filter(None, map(self.read_refusal, facts.reads)), None)
         return refusal or facts.refusal, facts

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.expand import UNSURE
 from holdfast.permissions.shell.heredocs import RedirectReader
-from holdfast.permissions.shell.quoting import literal, utf8
+from holdfast.permissions.shell.quoting import literal, plain_words, utf8
 from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class Walker(RedirectReader):
             child = cursor.node
             assert child is not None
             start = child.start_byte
-            if start != position and view[position:start].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            if start != position and (start != position + 1 or view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             if not g.TOKEN <= self.category(child) <= g.COMMENT:
                 self.visit(child)
@@ -66,6 +66,11 @@ class Walker(RedirectReader):
             self.doubt("text the parser passed over")
         cursor.goto_parent()
         self.settle()
+
+    def between(self, start: int, end: int) -> None:
+        """Doubt text between two nodes that is not white space."""
+        if self.view[start:end].strip(_BLANK):
+            self.doubt("text the parser passed over")
 
     def branches(self, node: "Node") -> None:
         """Visit statements of which only some run: every directory reached so far stays possible."""
@@ -81,8 +86,9 @@ class Walker(RedirectReader):
         while True:
             child = cursor.node
             assert child is not None
-            if self.view[position : child.start_byte].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            start = child.start_byte
+            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             if not g.TOKEN <= self.category(child) <= g.COMMENT:
                 self.cwds = reached
@@ -104,8 +110,9 @@ class Walker(RedirectReader):
         while cursor.goto_next_sibling():
             child = cursor.node
             assert child is not None
-            if self.view[position : child.start_byte].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            start = child.start_byte
+            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             kind = self.category(child)
             if kind == g.TOKEN:
@@ -127,8 +134,9 @@ class Walker(RedirectReader):
         while True:
             child = cursor.node
             assert child is not None
-            if self.view[position : child.start_byte].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            start = child.start_byte
+            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             kind = self.category(child)
             if kind == g.TOKEN:
@@ -163,8 +171,9 @@ class Walker(RedirectReader):
         while True:
             child = cursor.node
             assert child is not None
-            if self.view[position : child.start_byte].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            start = child.start_byte
+            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             if child.is_named and self.category(child) != g.COMMENT:
                 self.visit(child)
@@ -217,19 +226,23 @@ class Walker(RedirectReader):
         assigns: list[str] = []
         redirects: list[Redirect] = []
         cursor, kinds, view, position = self.cursor, self.kinds, self.view, node.start_byte
+        named = False
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
-            kind, start = kinds[child.kind_id], child.start_byte
+            kind, start, end = kinds[child.kind_id], child.start_byte, child.end_byte
             if start != position and (start != position + 1 or view[position] != " "):
                 self.gap(view[position:start], words, texts)
             if kind == g.COMMAND_NAME:
-                cursor.goto_first_child()
-                named = cursor.node
-                assert named is not None
-                self.take(named, self.category(named), words, texts)
-                cursor.goto_parent()
+                named = cursor.goto_first_child()
+                child = cursor.node
+                assert child is not None
+                kind = kinds[child.kind_id]
+            known = plain_words.get(view[start:end]) if kind == g.WORD else None
+            if known is not None:
+                words.append(known)
+                texts.append(known.text)
             elif 0 < kind < g.LAST_WORD:
                 if kind == g.STRING and start == position and view[start - 1] == "$" and texts and texts[-1] == "$":
                     words.pop()
@@ -237,7 +250,10 @@ class Walker(RedirectReader):
                 self.take(child, kind, words, texts)
             else:
                 self.other(child, kind, words, texts, assigns, redirects)
-            position = child.end_byte
+            position = end
+            if named:
+                named = False
+                cursor.goto_parent()
             if not cursor.goto_next_sibling():
                 break
         cursor.goto_parent()
