@@ -172,7 +172,8 @@ KINDS: "Mapping[str, tuple[str, bool, str]]" = {
         ("run", False, "it starts a pager, an editor or a browser"),
     ),
     **dict.fromkeys(
-        names("watch setsid ionice flock chrt taskset parallel entr"), ("run", False, "it runs another command")
+        names("top htop watch setsid ionice flock chrt taskset parallel entr"),
+        ("run", False, "it runs another command"),
     ),
 }
 """Other known commands: kind, network, and why they are not read-only."""

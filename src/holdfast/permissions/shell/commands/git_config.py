@@ -25,7 +25,6 @@ _SETTINGS = {
     "core.alternateRefsCommand": "false",
     "credential.helper": "",
     "diff.autoRefreshIndex": "false",
-    "diff.external": "",
     "log.showSignature": "false",
     "maintenance.auto": "false",
     "gc.auto": "0",

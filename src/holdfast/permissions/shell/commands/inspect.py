@@ -50,7 +50,6 @@ OWN_RULES: "Mapping[str, Callable[[Sequence[Word]], CommandFacts]]" = {
     "tput": special.inspect_tput,
     "lsof": special.inspect_lsof,
     "journalctl": special.inspect_journalctl,
-    "top": special.inspect_top,
     "ps": special.inspect_ps,
     "unzip": special.inspect_unzip,
     "dd": inspect_dd,

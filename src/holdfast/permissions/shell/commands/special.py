@@ -52,7 +52,6 @@ JOURNALCTL = Tool(
     abbreviate=False,
     kind="system",
 )
-TOP = Tool("-b -n:num -d:num -c -H -i -o:text -p:text -u:text -U:text -w?num -1 -S", operands="none", kind="system")
 PS = Tool(
     "-A -a -d -e -N -f -F -j -l -L -T -H -w -y -c -M -m -Z -C:text -g:text -G:text -p:text -q:text"
     " -s:text -t:text -u:text"
@@ -247,17 +246,6 @@ def inspect_journalctl(args: "Sequence[Word]") -> CommandFacts:
     found = scan(JOURNALCTL, args)
     if not found.has("--no-pager", "--version", "--help"):
         found.refuse("journalctl may start a pager; add --no-pager")
-    return _facts(found)
-
-
-def inspect_top(args: "Sequence[Word]") -> CommandFacts:
-    """Let `top` print a fixed number of screens."""
-    words = list(args)
-    if words and words[0].static and words[0].text[:1] == "b":
-        words[0] = words[0]._replace(text="-" + words[0].text)
-    found = scan(TOP, words)
-    if not (found.has("-b") and found.has("-n")):
-        found.refuse("top is interactive without -b and -n")
     return _facts(found)
 
 

@@ -55,8 +55,8 @@ LOG = (
     DIFF + _REVISIONS + " --follow --no-decorate --decorate? --decorate-refs:text --decorate-refs-exclude:text"
     " --clear-decorations --source"
     " --mailmap --no-mailmap --use-mailmap --no-use-mailmap --full-diff --log-size -L:text"
-    " --no-show-signature -t --root --diff-merges:text --no-diff-merges --dd"
-    " --remerge-diff !--show-signature"
+    " --no-show-signature -t --root !--diff-merges:text --no-diff-merges --dd"
+    " !--remerge-diff !--show-signature"
 )
 _LIST = (
     " --contains?text --no-contains?text --merged?text --no-merged?text --points-at:text --sort:text --format:text"

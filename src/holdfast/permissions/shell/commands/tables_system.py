@@ -210,7 +210,7 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
     "findmnt": Tool(
         "-s|--fstab -m|--mtab -k|--kernel? -A|--all -a|--ascii -b|--bytes -D|--df -f|--first-only"
         " -i|--invert -J|--json"
-        " -l|--list -n|--noheadings -N|--task:num -o|--output:text --output-all -O|--options:text"
+        " -l|--list -n|--noheadings -N|--task:num !-o|--output:text !--output-all -O|--options:text"
         " -P|--pairs --pseudo --shadowed"
         " --real -r|--raw -R|--submounts -S|--source:text -t|--types:text -T|--target:path"
         " -u|--notruncate -U|--uniq -v|--nofsroot --tree"
@@ -229,7 +229,7 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         abbreviate=False,
         kind="system",
     ),
-    "pidof": Tool("-s -c -q -w -x -o:text -S:text -h|--help -V|--version", operands="text", plain=True, kind="system"),
+    "pidof": Tool("-s -c -q -x", operands="text", kind="system"),
     "pstree": Tool(
         "-a|--arguments -A|--ascii -c|--compact-not -C|--color:text -g|--show-pgids -h|--highlight-all"
         " -H|--highlight-pid:num"

@@ -74,7 +74,6 @@ VERSION_QUERIES: "Mapping[str, Sequence[str]]" = {
     "gpg": _LONG,
     "strace": _SHORT_UPPER,
     "gdb": _SHORT_V,
-    "valgrind": _LONG,
     "systemctl": _LONG,
     "gzip": _SHORT_UPPER,
     "xz": _SHORT_UPPER,
