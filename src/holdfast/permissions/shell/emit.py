@@ -21,7 +21,6 @@ SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS"
 _TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
 _DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
 _MAX_DIRECTORIES: Final = 8
-_SEPARATOR: Final = "\x1f"
 
 _inspect: "Callable[..., CommandFacts] | None" = None
 _path_refusal: "Callable[..., str | None] | None" = None
@@ -157,7 +156,7 @@ class Emitter(Reader):
             unknown = any(r.kind == "read" and r.target and not r.target.static for r in redirects)
             self.parts.append(
                 Part(
-                    (), "", "", "", source, tuple(redirects), (), self.cwds, self.inside, self.parent, "",
+                    (), "", (), source, tuple(redirects), (), self.cwds, self.inside, self.parent, "",
                     refusal, reads, (), False, None, unknown, False, self.piped,
                 )  # fmt: skip
             )
@@ -229,7 +228,7 @@ class Emitter(Reader):
         index = len(self.parts)
         self.parts.append(
             Part(
-                argv, base, " ".join(texts), _SEPARATOR.join(texts), source, redirects, assigns, self.cwds, self.inside,
+                argv, base, texts, source, redirects, assigns, self.cwds, self.inside,
                 self.parent, inner.hull if inner else "", refusal, facts.reads, facts.writes, facts.network, facts.kind,
                 facts.reads_unknown, more, self.piped,
             )

@@ -10,7 +10,8 @@ PLAIN: Final = re.compile(r"[A-Za-z0-9_./:=@%+,^-]*\Z")
 """Unquoted text without a character that the shell treats specially anywhere in a word."""
 
 _CACHE_LIMIT: Final = 4096
-plain_words: dict[str, Word] = {}
+BRACES: Final = Word("{}", may_be_flag=False)
+plain_words: dict[str, Word] = {"{}": BRACES}
 """Words met before, by their text."""
 
 
@@ -31,6 +32,7 @@ def plain_word(text: str) -> Word | None:
         word = literal(text)
         if len(plain_words) >= _CACHE_LIMIT:
             plain_words.clear()
+            plain_words["{}"] = BRACES
         plain_words[text] = word
     return word
 

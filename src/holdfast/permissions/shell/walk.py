@@ -1,6 +1,6 @@
 """Walk the syntax tree once: commands, lists, pipes and directories. Unknown syntax is doubted, never skipped."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.expand import UNSURE
@@ -9,13 +9,15 @@ from holdfast.permissions.shell.quoting import literal, plain_words, utf8
 from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
 
     from holdfast.permissions.shell.parts import Cwds, Redirect
 
-_BLANK = " \t\n"
+_BLANK: Final = " \t\n"
+_COMMANDS_KEPT: Final = 2048
+_literal_commands: "dict[str, tuple[tuple[Word, ...], Sequence[str]]]" = {}
 
 
 class Walker(RedirectReader):
@@ -215,8 +217,21 @@ class Walker(RedirectReader):
         cursor.goto_parent()
 
     def command(self, node: "Node") -> None:
-        """Read a simple command."""
+        """Read a simple command; one made of literal words alone reads the same wherever it stands."""
+        source = self.view[node.start_byte : node.end_byte]
+        known = _literal_commands.get(source)
+        if known is not None:
+            self.settle()
+            self.start(known[0], known[1], utf8(source))
+            return
+        doubts = len(self.doubts)
         words, texts, assigns, redirects = self.words(node)
+        if not assigns and not redirects and words and len(self.doubts) == doubts and "~" not in source:
+            argv = tuple(words)
+            if all(word.static for word in argv):
+                if len(_literal_commands) >= _COMMANDS_KEPT:
+                    _literal_commands.clear()
+                _literal_commands[source] = argv, texts
         self.command_with(node, words, texts, assigns, redirects)
 
     def words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
