@@ -2,22 +2,27 @@
 
 import time
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import load_tables
 from holdfast.permissions.shell.parts import Part, Redirect
+from holdfast.permissions.shell.words import names
+
+if TYPE_CHECKING:
+    from tree_sitter import TreeCursor
 
 _CACHED: Final = 256
 _BUDGET_S: Final = 0.050
+_TIMED_CHARS: Final = 1_000  # reading the clock costs as much as a short command
 _MAX_SCRIPTS: Final = 64
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
 _NEUTRAL_KINDS: Final = frozenset({"text", None})
 _NEUTRAL_NAMES: Final = frozenset({"echo", "printf", "true", "false", ":", "cd", "test", "[", "pwd"})
-_SHOWS_ONE_FILE: Final = frozenset("cat head tail sed grep egrep fgrep rg nl tac less more bat batcat".split())
+_SHOWS_ONE_FILE: Final = names("cat head tail sed grep egrep fgrep rg nl tac less more bat batcat")
 
 
 class Analysis(NamedTuple):
@@ -179,8 +184,8 @@ class _Found(Script):
 
     __slots__ = ("scripts",)
 
-    def __init__(self, view: str, cursor: object, start_cwd: str | None) -> None:
-        super().__init__(view, cursor, start_cwd)  # pyright: ignore[reportArgumentType]
+    def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
+        super().__init__(view, cursor, start_cwd)
         self.scripts = [0]
 
     def reparse(self, text: str) -> None:
@@ -246,7 +251,7 @@ def _analyse(command: str, cwd: str | None) -> Analysis:
         return _unparsed(command, f"it is {len(command)} characters long")
     g.grammar()
     load_tables()
-    started = time.thread_time()
+    started = time.thread_time() if len(command) > _TIMED_CHARS else 0.0
     text, doubt = command, ""
     if "\\\n" in command:
         text = g.join_lines(command)
@@ -270,7 +275,7 @@ def _limits(walker: _Found, command: str, started: float) -> None:
     """Apply the limits that turn a verdict into a question."""
     if len(command) > g.MAX_CHARS:
         walker.doubts.insert(0, f"it is {len(command)} characters long")
-    elif time.thread_time() - started > _BUDGET_S:
+    elif started and time.thread_time() - started > _BUDGET_S:
         walker.doubts.insert(0, "it took too long to analyse")
     deceptive = deception(command)
     if deceptive is not None:
