@@ -12,6 +12,7 @@ from holdfast.permissions.shell.parts import Part, Redirect
 
 _CACHED: Final = 256
 _BUDGET_S: Final = 0.050
+_TIMED_CHARS: Final = 1_000  # reading the clock costs as much as a short command
 _MAX_SCRIPTS: Final = 64
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
@@ -246,7 +247,7 @@ def _analyse(command: str, cwd: str | None) -> Analysis:
         return _unparsed(command, f"it is {len(command)} characters long")
     g.grammar()
     load_tables()
-    started = time.thread_time()
+    started = time.thread_time() if len(command) > _TIMED_CHARS else 0.0
     text, doubt = command, ""
     if "\\\n" in command:
         text = g.join_lines(command)
@@ -270,7 +271,7 @@ def _limits(walker: _Found, command: str, started: float) -> None:
     """Apply the limits that turn a verdict into a question."""
     if len(command) > g.MAX_CHARS:
         walker.doubts.insert(0, f"it is {len(command)} characters long")
-    elif time.thread_time() - started > _BUDGET_S:
+    elif started and time.thread_time() - started > _BUDGET_S:
         walker.doubts.insert(0, "it took too long to analyse")
     deceptive = deception(command)
     if deceptive is not None:

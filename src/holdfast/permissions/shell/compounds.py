@@ -167,6 +167,8 @@ class Script(Walker):
                 pattern = False
             elif pattern:
                 self.pattern(child, kind)
+            elif self.view.startswith(";", child.start_byte):
+                pass
             elif not g.TOKEN <= kind <= g.COMMENT:
                 self.visit(child)
                 self.cwds = self.merge(self.ok, self.fail)

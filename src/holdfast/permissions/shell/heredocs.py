@@ -72,7 +72,7 @@ class RedirectReader(Emitter):
         word = self.word(node, kind)
         words.append(word)
         start = node.start_byte
-        if word.static and self.view[start] != "~":
+        if word.static and not self.view.startswith("~", start):
             texts.append(word.text)
         else:
             texts.append(utf8(self.view[start : node.end_byte]))

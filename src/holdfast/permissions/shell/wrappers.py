@@ -313,7 +313,9 @@ def _find(argv: tuple[Word, ...]) -> Inner | None:
     return Inner(first, tuple(commands[1:]), (), refusal, doubt=doubt)
 
 
-def _shell(argv: tuple[Word, ...]) -> Inner:
+def _shell(argv: tuple[Word, ...]) -> Inner | None:
+    if len(argv) == 2 and argv[1].text == "--version":
+        return None
     refusal = f"it runs {argv[0].text} as a script interpreter"
     index, script = 1, False
     while index < len(argv):
@@ -381,6 +383,8 @@ def _runner(argv: tuple[Word, ...]) -> Inner | None:
     if subcommands and (len(argv) < 2 or argv[1].text not in subcommands):
         return None
     others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
+    if not others:
+        return None
     scripts = tuple(word.text for word in argv[1:] if word.static and " " in word.text)
     return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque")
 

@@ -1,0 +1,97 @@
+"""Rules worth saving after a yes: the shortest that are still safe, one per command."""
+
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.wrappers import SHELLS, WRAPPERS
+
+if TYPE_CHECKING:
+    from holdfast.permissions.shell.analysis import Analysis
+    from holdfast.permissions.shell.parts import Part
+
+MAX_RULES: Final = 5
+_INTERPRETERS: Final = frozenset(
+    "python python2 python3 pypy pypy3 node nodejs deno bun ruby irb perl php lua luajit tclsh expect awk gawk mawk nawk"
+    " osascript pwsh powershell R Rscript julia ghci scala groovy jshell swift elixir iex erl guile racket sbcl ts-node tsx"
+    " sqlite3 psql mysql mongosh redis-cli gdb lldb make-shell source . eval exec command builtin su at batch crontab".split()
+)
+_EXACT_ONLY: Final = frozenset(
+    "rm rmdir unlink shred dd mkfs mount umount chmod chown chgrp chattr kill pkill killall reboot shutdown halt poweroff"
+    " curl wget http https nc ncat netcat telnet ftp sftp scp rsync ssh mv ln install truncate tee systemctl service"
+    " iptables ufw useradd usermod userdel passwd visudo launchctl defaults diskutil fdisk parted".split()
+)
+_TWO: Final = frozenset(
+    "git npm pnpm yarn bun cargo go pip pip3 poetry uv pdm hatch pipenv gem bundle composer docker podman kubectl helm"
+    " terraform gh glab brew apt apt-get dnf yum pacman make just task rake gradle mvn dotnet mix nx turbo lerna rustup"
+    " aws gcloud az heroku fly vercel netlify firebase conda mamba tox nox invoke alembic django-admin flask rails ng".split()
+)
+_THREE: Final = frozenset(
+    {
+        ("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run"), ("docker", "compose"), ("git", "stash"),
+        ("git", "remote"), ("git", "worktree"), ("git", "submodule"), ("git", "config"), ("gh", "pr"), ("gh", "issue"),
+        ("gh", "repo"), ("gh", "run"), ("gh", "release"), ("docker", "image"), ("docker", "container"), ("go", "mod"),
+        ("cargo", "run"), ("aws", "s3"), ("kubectl", "get"), ("glab", "mr"), ("npm", "config"),
+    }
+)  # fmt: skip
+_NEVER_SECOND: Final = frozenset({("git", "push"), ("npm", "publish"), ("npm", "exec"), ("cargo", "publish")})
+
+
+def suggest_rules(analysis: "Analysis") -> tuple[str, ...]:
+    """Give the contents of the Bash rules to save, or none when no safe set of rules covers the command."""
+    if analysis.doubt or analysis.assigned or analysis.redirect_writes:
+        return ()
+    rules: dict[str, None] = {}
+    for part in analysis.parts:
+        if part.refusal is None or not part.argv or part.hull == "strip":
+            continue
+        rule = _rule_for(part)
+        if rule is None:
+            return ()
+        rules[rule] = None
+    return tuple(rules) if len(rules) <= MAX_RULES else ()
+
+
+def _rule_for(part: "Part") -> str | None:
+    name = part.name
+    if part.hull or part.more or part.assigns or not part.argv[0].static:
+        return None
+    if name in _INTERPRETERS or name in SHELLS or name in WRAPPERS and name not in _TWO:
+        return None
+    words = [word.text for word in part.argv]
+    if not words[0].isascii() or any(char in words[0] for char in " *\"'\\()"):
+        return None
+    if name in _EXACT_ONLY or tuple(words[:2]) in _NEVER_SECOND:
+        return _exact(part)
+    if name in _TWO:
+        return _with_subcommand(part, words)
+    return f"{words[0]} *"
+
+
+def _with_subcommand(part: "Part", words: list[str]) -> str | None:
+    plain = 1
+    wanted = 3 if tuple(words[:2]) in _THREE else 2
+    while plain < wanted and plain < len(words) and part.argv[plain].static and _is_subcommand(words[plain]):
+        plain += 1
+    if plain < wanted:
+        return _exact(part)
+    return " ".join(words[:plain]) + " *"
+
+
+def _is_subcommand(text: str) -> bool:
+    return text[:1].isalpha() and all(char.isalnum() or char in "-_:." for char in text)
+
+
+def _exact(part: "Part") -> str | None:
+    if not part.certain_text:
+        return None
+    words: list[str] = []
+    for word in part.argv:
+        if "\n" in word.text or not word.text.isprintable():
+            return None
+        words.append(_quoted(word.text))
+    return " ".join(words)
+
+
+def _quoted(text: str) -> str:
+    if text and all(char.isalnum() or char in "-_./:=@%+,^~" for char in text):
+        return text
+    return "".join(f"\\{char}" if char in "*\\'\" \t;&|<>()$`" else char for char in text) or "''"
