@@ -220,10 +220,7 @@ def misdeed(call: str, rest: str, pid: str) -> str | None:
     if call in ("open", "openat", "openat2"):
         return _open_misdeed(path, rest)
     if call in ("execve", "execveat"):
-        name = path.rsplit("/", 1)[-1]
-        known = name in TABLES or name in OWN_RULES or name in VERSION_QUERIES or name in HELPERS
-        inside_git = "/git-core/" in path or name.startswith("git-")
-        return None if known or inside_git or "= -1" in rest else "program outside the tables"
+        return None if "= -1" in rest or _known_program(path, paths[2:]) else "program outside the tables"
     if call in ("connect", "sendto", "sendmsg", "bind", "listen"):
         return None if "AF_UNIX" in rest and "nscd" in rest else "network"
     if call in CHANGING:
@@ -231,6 +228,13 @@ def misdeed(call: str, rest: str, pid: str) -> str | None:
         own_temporary = call == "unlink" and WRITABLE.match(path)
         return None if itself or own_temporary else "change"
     return None
+
+
+def _known_program(path: str, arguments: list[str]) -> bool:
+    name = path.rsplit("/", 1)[-1]
+    if name in TABLES or name in OWN_RULES or name in HELPERS or "/git-core/" in path or name.startswith("git-"):
+        return True
+    return " ".join(arguments) in VERSION_QUERIES.get(name, ())
 
 
 def _open_misdeed(path: str, rest: str) -> str | None:

@@ -284,7 +284,8 @@ def test_hardened_git_still_answers(repo: Path) -> None:
 
 def test_the_parser_agrees_with_git(tmp_path: Path) -> None:
     text = (
-        '[a]\n\tb = c\n\td = "x # y" ; z\n[A "S\\"ub"] Key = v\\tw \n[e.F]\n g\n h = a\\\n  b\n; c\n# d\n[a]\nb =  two words  \n i = \n'
+        '[a]\n\tb = c\n\td = "x # y" ; z\n[A "S\\"ub"] Key = v\\tw \n[e.F]\n'
+        " g\n h = a\\\n  b\n; c\n# d\n[a]\nb =  two words  \n i = \n"
         '[remote "o"] url = git@h:x;y\n'
     )
     path = tmp_path / "config"

@@ -228,7 +228,6 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         abbreviate=False,
         kind="system",
     ),
-    "pidof": Tool("-s -c -q -x", operands="text", kind="system"),
     "pstree": Tool(
         "-a|--arguments -A|--ascii -c|--compact-not -C|--color:text -g|--show-pgids -h|--highlight-all"
         " -H|--highlight-pid:num"
