@@ -86,11 +86,17 @@ def _climbing_refusal(path: str) -> str | None:
 
 
 def _prefix_refusal(prefix: str, *, glob: bool) -> str | None:
-    plain = _normal(prefix) + ("/" if prefix.endswith("/") else "")
+    plain = _normal(prefix)
+    if prefix.endswith("/") and plain != "/":
+        plain += "/"
     if plain.startswith("/dev/fd/") and not glob:
         return None  # a process substitution
     if plain.startswith(("/dev/", "/proc/")):
         return f"a path below {prefix!r} known only at run time may be a device or a process environment"
-    if glob and prefix.startswith("/") and ("/dev/".startswith(plain) or "/proc/".startswith(plain)):
+    if glob and (climbed := ("/" + prefix).rpartition("/../"))[1]:
+        plain = "/" + climbed[2]
+    elif not prefix.startswith("/"):
+        return None
+    if glob and ("/dev/".startswith(plain) or "/proc/".startswith(plain)):
         return f"a pattern from {prefix!r} may match devices or process environments"
     return None

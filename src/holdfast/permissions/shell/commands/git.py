@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _REFLOG_ACTIONS = frozenset({"expire", "delete", "drop", "write", "exists", "list"})
 _LISTING = ("-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-_FORMATS = ("--format", "--pretty")
+_FORMATS = ("--format", "--pretty", "--sort")
 
 
 def inspect_git(args: "Sequence[Word]") -> CommandFacts:
@@ -32,8 +32,12 @@ def inspect_git(args: "Sequence[Word]") -> CommandFacts:
     if name.startswith("-"):
         return _global_option(name, rest)
     key = name
-    if name in GIT_SECOND_WORDS and rest and rest[0].static and f"{name} {rest[0].text}" in GIT_READS:
-        key, rest = f"{name} {rest[0].text}", rest[1:]
+    if name in GIT_SECOND_WORDS and rest and rest[0].static and not rest[0].text.startswith("-"):
+        longer = f"{name} {rest[0].text}"
+        if longer in GIT_READS:
+            key, rest = longer, rest[1:]
+        elif name != "config":
+            return _other(name, rest)
     if key not in GIT_READS or name in GIT_NETWORK:
         return _other(name, rest)
     return _read(key, rest)
@@ -66,7 +70,8 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
     for value in found.values(*_FORMATS):
         if not value.static or "%G" in value.text or "signature" in value.text:
             found.refuse("a format with %G or %(signature) starts gpg")
-    outside = found.has("--no-index") or key == "hash-object"
+    # `git diff` leaves the repository by itself when a path is outside it.
+    outside = found.has("--no-index") or key in ("hash-object", "diff")
     for word in found.operands:
         _note_operand(found, word, outside=outside)
     reads = tuple(found.reads) or (".",)
@@ -77,7 +82,7 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
 def _note_operand(found: Scan, word: "Word", *, outside: bool) -> None:
     """An operand may be a path or a revision; both are reported, and `REV:PATH` also as its path."""
     if outside or not word.static:
-        found.note_path(word, "file" if outside else "path", recursive=outside)
+        found.note_path(word, "file" if outside else "path", recursive=found.has("--no-index"))
         return
     _, colon, path = word.text.partition(":")
     found.reads.append(path if colon and path else word.text)

@@ -103,12 +103,10 @@ def inspect_jq(args: "Sequence[Word]") -> CommandFacts:
         found.refuse(reason)
     for word in files:
         found.note_path(word, "file")
-    reads = found.reads + [
-        args[at + 2].text
-        for at, word in enumerate(args[:-2])
-        if word.static and word.text in ("--slurpfile", "--rawfile")
-    ]
-    return CommandFacts(found.refusal, tuple(reads), (), kind="text", reads_unknown=found.reads_unknown)
+    for at, word in enumerate(args[:-2]):
+        if word.static and word.text in ("--slurpfile", "--rawfile"):
+            found.note_path(args[at + 2], "file")
+    return CommandFacts(found.refusal, tuple(found.reads), (), kind="text", reads_unknown=found.reads_unknown)
 
 
 def _without_second_values(args: "Sequence[Word]") -> "list[Word]":

@@ -292,7 +292,7 @@ def _judge_operands(result: Scan) -> None:
         words = words[0 if result.has("-e", "-f", "--files") else 1 :]
         kind = "file" if kind == "pattern" else "path"
     recursive = tool.recursive == "*" or (bool(tool.recursive) and result.has(*tool.recursive.split()))
-    for word in words:
-        result.note_path(word, kind, recursive=recursive)
+    for at, word in enumerate(words):
+        result.note_path(word, kind if at < tool.most else "out", recursive=recursive)
     if not words and tool.default and (recursive or kind == "path"):
         result.reads.append(tool.default)

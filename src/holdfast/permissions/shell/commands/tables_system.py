@@ -72,7 +72,7 @@ FILE_TOOLS: "Mapping[str, Tool]" = {
         " -F --inodes --device"
         " -v -t -c -U -r --sort:text -i -A -S -n -C -X -J -H:text -T:text --nolinks --hintro:file"
         " --houtro:file --gitignore"
-        " --gitfile:file --infofile:file --fromfile --fromtabfile --fflinks --compress:num --help"
+        " --gitfile:file --infofile:file !--fromfile !--fromtabfile --fflinks --compress:num --help"
         " --version !-R !-o:out",
         operands="path",
         abbreviate=False,
@@ -206,7 +206,6 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
     "lspci": Tool(
         "-m -t -v -k -x -b -D -n -s:text -d:text --version", operands="none", abbreviate=False, kind="system"
     ),
-    "lsusb": Tool("-t -s:text -d:text -V|--version -h|--help", operands="none", abbreviate=False, kind="system"),
     "findmnt": Tool(
         "-s|--fstab -m|--mtab -k|--kernel? -A|--all -a|--ascii -b|--bytes -D|--df -f|--first-only"
         " -i|--invert -J|--json"
@@ -224,12 +223,11 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         " -G|--group:text -i|--ignore-case -n|--newest -o|--oldest -O|--older:num -P|--parent:text -s|--session:text"
         " -t|--terminal:text -u|--euid:text -U|--uid:text -x|--exact -r|--runstates:text --ns:text"
         " --nslist:text -h|--help"
-        " -V|--version -A|--ignore-ancestors --cgroup:text --env:text",
+        " -V|--version -A|--ignore-ancestors --cgroup:text",
         operands="text",
         abbreviate=False,
         kind="system",
     ),
-    "pidof": Tool("-s -c -q -x", operands="text", kind="system"),
     "pstree": Tool(
         "-a|--arguments -A|--ascii -c|--compact-not -C|--color:text -g|--show-pgids -h|--highlight-all"
         " -H|--highlight-pid:num"

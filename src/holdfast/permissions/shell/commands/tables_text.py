@@ -196,7 +196,7 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         "-b|--ignore-leading-blanks -d|--dictionary-order -f|--ignore-case -g|--general-numeric-sort"
         " -i|--ignore-nonprinting -M|--month-sort -h|--human-numeric-sort -n|--numeric-sort -R|--random-sort"
         " --random-source:file -r|--reverse --sort:text -V|--version-sort --batch-size:num -c --check? -C"
-        " !--compress-program:text --debug --files0-from:file -k|--key:text !-m|--merge !-o|--output:out -s|--stable"
+        " !--compress-program:text --debug --files0-from:file -k|--key:text -m|--merge !-o|--output:out -s|--stable"
         " -S|--buffer-size:num -t|--field-separator:text !-T|--temporary-directory:out --parallel:num -u|--unique"
         " -z|--zero-terminated" + _GNU
     ),
