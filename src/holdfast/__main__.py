@@ -10,9 +10,15 @@ def main() -> None:
 
         print(f"holdfast {__version__}")  # noqa: T201 - the answer
         return
-    from holdfast.cli.main import run  # noqa: PLC0415 - the fast path above must not pay for it
+    from holdfast.host.guard import run_guarded  # noqa: PLC0415 - the fast path above must not pay for it
 
-    sys.exit(run())
+    sys.exit(run_guarded(_run))
+
+
+def _run() -> int:
+    from holdfast.cli.main import run  # noqa: PLC0415 - loaded behind the guard, whose memory stays small
+
+    return run()
 
 
 if __name__ == "__main__":

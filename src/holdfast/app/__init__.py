@@ -1,6 +1,17 @@
 """Wiring: the only room that knows everybody."""
 
-from holdfast.app.build import Options, build_executor
+from holdfast.app.build import OpenSession, build_executor, open_session
+from holdfast.app.options import Options
+from holdfast.app.rights import Rights, load_rights
 from holdfast.app.tools import all_tools, assemble
 
-__all__ = ["Options", "all_tools", "assemble", "build_executor"]
+__all__ = [
+    "OpenSession",
+    "Options",
+    "Rights",
+    "all_tools",
+    "assemble",
+    "build_executor",
+    "load_rights",
+    "open_session",
+]

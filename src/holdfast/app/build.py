@@ -1,72 +1,123 @@
-"""The composition root: from options to a working executor."""
+"""The composition root: from options to a working session."""
 
+import logging
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
+from holdfast import __version__
+from holdfast.app.options import Options
+from holdfast.app.rights import Rights, load_rights
 from holdfast.app.tools import assemble
-from holdfast.contract import Asker, PromptFacts, SessionFacts, Tool, UsageError
+from holdfast.contract import Asker, PromptFacts, SessionFacts
 from holdfast.engine import DEFAULT_MAX_CONCURRENCY, Executor
 from holdfast.events import Event
-from holdfast.permissions import PermissionContext, Rule, RuleSource
 from holdfast.registry import ViewOptions
+from holdfast.session import Session, SessionError, user_store
+from holdfast.settings.environment import Environment
 
-__all__ = ["Options", "build_executor"]
+__all__ = ["OpenSession", "build_executor", "open_session"]
+
+_log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a user may choose for a session, on the command line or in code."""
+class OpenSession:
+    """An executor with its rights and, unless the state directory cannot be used, its journal on disk."""
 
-    cwd: str | None = None
-    permission_mode: str = "default"
-    allowed_tools: tuple[str, ...] = ()
-    disallowed_tools: tuple[str, ...] = ()
-    tools: tuple[str, ...] | None = None
-    """Only these tools, by any of their names."""
-    own_tools: tuple[Tool, ...] = field(default_factory=tuple)
+    def __init__(self, executor: Executor, rights: Rights, session: Session | None) -> None:
+        self.executor = executor
+        self.rights = rights
+        self.session = session
+
+    async def close(self) -> None:
+        """End every call, then the journal."""
+        try:
+            await self.executor.close()
+        finally:
+            if self.session is not None:
+                self.session.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def open_session(
+    options: Options, *, asker: Asker | None = None, on_event: Callable[[Event], None] | None = None
+) -> OpenSession:
+    """A session on disk with the built-in tools and the rights that settings and options give."""
+    rights = load_rights(options)
+    session = _new_session(rights.settings.cwd)
+    if session is not None:
+        readable = (session.tool_results, session.tasks, session.blobs)
+        rights = Rights(rights.settings, rights.permissions.with_options(readable=readable), rights.problems)
+    executor = _executor(options, rights, asker=asker, on_event=_both(session, on_event), session=session)
+    return OpenSession(executor, rights, session)
 
 
 def build_executor(
     options: Options, *, asker: Asker | None = None, on_event: Callable[[Event], None] | None = None
 ) -> Executor:
-    """An executor with the built-in tools and the rights that the options give."""
-    cwd = os.path.realpath(options.cwd or os.getcwd())
-    if not os.path.isdir(cwd):
-        raise UsageError(f"{options.cwd!r} is no directory; give an existing one with --cwd")
-    session = SessionFacts(project_root=cwd, prompt=PromptFacts(interactive=asker is not None))
-    permissions = PermissionContext.started_in(
-        cwd,
-        options.permission_mode,
-        [*_rules("allow", options.allowed_tools), *_rules("deny", options.disallowed_tools)],
+    """An executor with the built-in tools and the rights that settings and options give, and nothing on disk."""
+    return _executor(options, load_rights(options), asker=asker, on_event=on_event, session=None)
+
+
+def _executor(
+    options: Options,
+    rights: Rights,
+    *,
+    asker: Asker | None,
+    on_event: Callable[[Event], None] | None,
+    session: Session | None,
+) -> Executor:
+    environment = Environment(os.environ)
+    cwd, permissions = rights.settings.cwd, rights.permissions
+    facts = SessionFacts(
+        session_id=session.id if session is not None else "local",
+        project_root=rights.settings.root,
+        prompt=PromptFacts(interactive=asker is not None),
     )
     view = ViewOptions(
         only=None if options.tools is None else frozenset(options.tools),
-        simple=_is_set("HOLDFAST_SIMPLE", "CLAUDE_CODE_SIMPLE"),
-        session=session,
+        simple=environment.flag("SIMPLE"),
+        session=facts,
     )
     return Executor(
         assemble(permissions, own_tools=options.own_tools, options=view),
         permissions=permissions,
         cwd=cwd,
-        session=session,
+        session=facts,
         asker=asker,
         on_event=on_event,
-        max_concurrency=_max_concurrency(),
+        max_concurrency=environment.number("MAX_TOOL_CONCURRENCY") or DEFAULT_MAX_CONCURRENCY,
+        sibling_errors=rights.settings.sibling_errors,
+        spill_directory=Path(session.tool_results) if session is not None else None,
     )
 
 
-def _rules(behavior: str, texts: Iterable[str]) -> list[Rule]:
-    source = RuleSource("cli")
-    return [Rule.parse("allow" if behavior == "allow" else "deny", text, source) for text in texts]
+def _new_session(project: str) -> Session | None:
+    try:
+        return user_store(program=f"holdfast {__version__}").create(project)
+    except SessionError as error:
+        _log.warning("this session is not written to disk: %s", error)
+        return None
 
 
-def _is_set(*names: str) -> bool:
-    value = next((os.environ[name] for name in names if name in os.environ), "")
-    return value.lower() not in ("", "0", "false", "no")
+def _both(session: Session | None, listener: Callable[[Event], None] | None) -> Callable[[Event], None] | None:
+    if session is None:
+        return listener
+    journal = session.journal
+    if listener is None:
+        return journal
 
+    def tell(event: Event) -> None:
+        journal(event)
+        listener(event)
 
-def _max_concurrency() -> int:
-    names = ("HOLDFAST_MAX_TOOL_CONCURRENCY", "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY")
-    value = next((os.environ[name] for name in names if name in os.environ), "")
-    return int(value) if value.isdecimal() and int(value) > 0 else DEFAULT_MAX_CONCURRENCY
+    return tell

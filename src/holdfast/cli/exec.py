@@ -7,9 +7,9 @@ from typing import Any, cast
 import click
 import msgspec
 
-from holdfast.app import Options, build_executor
+from holdfast.app import Options, open_session
 from holdfast.cli.lines import LineReader, LineWriter
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import session_options, to_options, warn
 from holdfast.cli.wire import error_line, event_line, result_line
 from holdfast.contract import Answer, Fatal, Question, UsageError
 from holdfast.events import CallFinished, Event, PermissionAsked, encode_json
@@ -45,9 +45,11 @@ class _Session:
         self._has_calls = asyncio.Event()
         self._exit_code = 0
         self._main: asyncio.Task[None] | None = None
-        self._executor = build_executor(
+        self._session = open_session(
             options, asker=self if ask else None, on_event=self._write_event if events else None
         )
+        self._executor = self._session.executor
+        warn(self._session.rights)
 
     async def run(self) -> int:
         """Read until the end of input, a signal or a reader that went away; answer every call."""
@@ -67,7 +69,7 @@ class _Session:
         await asyncio.wait([replies])
         async for event in self._executor.results():
             self._write_reply(event)
-        await self._executor.close()
+        await self._session.close()
         await self._writer.close()
         return self._exit_code
 

@@ -13,8 +13,12 @@ __all__ = ["cli", "run"]
 
 _COMMANDS = {
     "call": ("holdfast.cli.call", "Run one tool and print its result."),
+    "doctor": ("holdfast.cli.doctor", "Check what Holdfast can promise on this machine."),
     "demo": ("holdfast.cli.demo", "Show the main job on a sample project, no key needed."),
     "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
+    "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
+    "sessions": ("holdfast.cli.sessions", "List, show, export and prune sessions."),
+    "trust": ("holdfast.cli.trust", "Show what this folder brings, and trust it or take trust back."),
     "tools": ("holdfast.cli.tools", "List the tools, or show one with its schema."),
 }
 

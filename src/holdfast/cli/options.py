@@ -5,26 +5,12 @@ from typing import Any
 
 import click
 
-from holdfast.app import Options
+from holdfast.app import Options, Rights
 from holdfast.permissions import MODES
+from holdfast.settings.sources import split_tool_list
+from holdfast.settings.trust_question import explain_untrusted
 
-__all__ = ["session_options", "split_rules", "to_options"]
-
-
-def split_rules(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """`"Bash(git *) Edit, Read"` as single rules: blanks and commas part them, except inside parentheses."""
-    rules: list[str] = []
-    for text in texts:
-        depth, current = 0, ""
-        for char in text:
-            depth += (char == "(") - (char == ")")
-            if char in ", \t\n" and depth == 0:
-                rules.append(current)
-                current = ""
-            else:
-                current += char
-        rules.append(current)
-    return tuple(rule for rule in rules if rule)
+__all__ = ["session_options", "to_options", "warn"]
 
 
 def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,9 +20,7 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--permission-mode",
             type=click.Choice([*MODES, "manual"]),
-            default="default",
-            show_default=True,
-            help="What happens to calls that no rule speaks of.",
+            help="What happens to calls that no rule speaks of; the settings decide if omitted.",
         ),
         click.option(
             "--allowed-tools", "--allowedTools", "allowed_tools", multiple=True, metavar="RULES", help="Allow these."
@@ -50,6 +34,9 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Deny these.",
         ),
         click.option("--tools", multiple=True, metavar="NAMES", help="Offer only these tools."),
+        click.option("--add-dir", "add_dirs", multiple=True, metavar="DIR", help="Also work in this directory."),
+        click.option("--settings", multiple=True, metavar="FILE|JSON", help="Settings on top of the files."),
+        click.option("--setting-sources", metavar="LIST", help="Which to read, of user,project,local."),
     )
     for option in reversed(options):
         command = option(command)
@@ -58,10 +45,23 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def to_options(given: dict[str, Any]) -> Options:
     """The shared options as the composition root wants them."""
+    tools = tuple(name for text in given["tools"] for name in split_tool_list(text))
     return Options(
         cwd=given["cwd"],
         permission_mode=given["permission_mode"],
-        allowed_tools=split_rules(given["allowed_tools"]),
-        disallowed_tools=split_rules(given["disallowed_tools"]),
-        tools=split_rules(given["tools"]) or None,
+        allowed_tools=given["allowed_tools"],
+        disallowed_tools=given["disallowed_tools"],
+        tools=tools or None,
+        add_dirs=given["add_dirs"],
+        settings=given["settings"],
+        setting_sources=given["setting_sources"],
     )
+
+
+def warn(rights: Rights) -> None:
+    """Say on standard error what does not count, and what an untrusted folder brings."""
+    for line in rights.warnings():
+        click.echo(f"holdfast: {line}", err=True)
+    untrusted = explain_untrusted(rights.settings)
+    if untrusted:
+        click.echo(f"holdfast: {untrusted}", err=True)

@@ -94,7 +94,7 @@ def explain_untrusted(settings: Settings) -> str:
     if not waiting:
         return ""
     listed = ", ".join(f"{kind} ({count})" for kind, count in Counter(item.kind for item in waiting).items())
-    way_out = "To trust it, start holdfast there in a terminal and answer the question."
+    way_out = "To trust it, run `holdfast trust` there."
     if settings.untrustable is not None:
         way_out = f"It cannot be trusted: {settings.untrustable}."
     return (

@@ -1,0 +1,46 @@
+"""`holdfast trust`: what a folder brings along, and whether that may count."""
+
+from typing import Any
+
+import click
+
+from holdfast.app import load_rights
+from holdfast.cli.options import session_options, to_options
+from holdfast.settings import SettingsRoots, TrustStore
+from holdfast.settings.trust_question import trust_question
+
+__all__ = ["command"]
+
+
+@click.command("trust")
+@click.option("--yes", is_flag=True, help="Trust it without a further question; for people, not for scripts.")
+@click.option("--revoke", is_flag=True, help="Take trust back.")
+@session_options
+def command(*, yes: bool, revoke: bool, **given: Any) -> int:
+    """Show what this folder brings (rules, hooks, servers), and trust it or take trust back.
+
+    Deny and ask rules of a folder always count. Everything else it brings waits for your word.
+    """
+    settings = load_rights(to_options(given)).settings
+    roots = SettingsRoots.from_environment()
+    store = TrustStore(roots.state, home=roots.home)
+    if revoke:
+        store.revoke(settings.root)
+        click.echo(f"{settings.root} is not trusted any more.")
+        return 0
+    if settings.untrustable is not None:
+        click.echo(f"holdfast: {settings.untrustable}", err=True)
+        return 1
+    question = trust_question(settings)
+    if question is None:
+        click.echo(f"{settings.root} {'is trusted' if settings.trusted else 'brings nothing that needs trust'}.")
+        return 0
+    click.echo(click.style(f"The folder {settings.root} brings:", bold=True))
+    for line in question.lines:
+        click.echo(f"  {line.place}  {click.style(line.kind, bold=True)}  {line.text}  ({line.effect})")
+    if not yes and not click.confirm("Trust this folder, so that these count?", default=False, err=True):
+        click.echo("Nothing was changed: its deny and ask rules count, the rest does not.")
+        return 1
+    store.trust(settings.root, items=question.approvals)
+    click.echo(f"{settings.root} is trusted. Take it back with: holdfast trust --revoke")
+    return 0
