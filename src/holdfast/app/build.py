@@ -8,12 +8,13 @@ from types import TracebackType
 from typing import Self
 
 from holdfast import __version__
+from holdfast.app.keep_rules import RuleKeeper
 from holdfast.app.options import Options
 from holdfast.app.rights import Rights, load_rights
 from holdfast.app.tools import assemble
 from holdfast.contract import Asker, PromptFacts, SessionFacts
 from holdfast.engine import DEFAULT_MAX_CONCURRENCY, Executor
-from holdfast.events import Event
+from holdfast.events import Event, TurnEnded
 from holdfast.registry import ViewOptions
 from holdfast.session import Session, SessionError, user_store
 from holdfast.settings.environment import Environment
@@ -56,8 +57,15 @@ def open_session(
     session = _new_session(rights.settings.cwd)
     if session is not None:
         readable = (session.tool_results, session.tasks, session.blobs)
-        rights = Rights(rights.settings, rights.permissions.with_options(readable=readable), rights.problems)
-    executor = _executor(options, rights, asker=asker, on_event=_both(session, on_event), session=session)
+        rights.permissions = rights.permissions.with_options(readable=readable)
+    followers: list[Callable[[Event], None]] = []
+    executor = _executor(options, rights, asker=asker, on_event=_fan_out(session, on_event, followers), session=session)
+
+    def follow_settings(event: Event) -> None:
+        if isinstance(event, TurnEnded):
+            executor.state.permissions = rights.follow(executor.state.permissions)
+
+    followers.append(follow_settings)
     return OpenSession(executor, rights, session)
 
 
@@ -98,6 +106,7 @@ def _executor(
         max_concurrency=environment.number("MAX_TOOL_CONCURRENCY") or DEFAULT_MAX_CONCURRENCY,
         sibling_errors=rights.settings.sibling_errors,
         spill_directory=Path(session.tool_results) if session is not None else None,
+        keep_rules=RuleKeeper(cwd),
     )
 
 
@@ -109,15 +118,17 @@ def _new_session(project: str) -> Session | None:
         return None
 
 
-def _both(session: Session | None, listener: Callable[[Event], None] | None) -> Callable[[Event], None] | None:
-    if session is None:
-        return listener
-    journal = session.journal
-    if listener is None:
-        return journal
+def _fan_out(
+    session: Session | None, listener: Callable[[Event], None] | None, followers: list[Callable[[Event], None]]
+) -> Callable[[Event], None]:
+    """One listener that tells the journal first, then whoever watches."""
+    if session is not None:
+        followers.append(session.journal)
+    if listener is not None:
+        followers.append(listener)
 
     def tell(event: Event) -> None:
-        journal(event)
-        listener(event)
+        for follower in followers:
+            follower(event)
 
     return tell

@@ -1,35 +1,55 @@
 """From options and settings files to the rights of a session, with the place of every rule and what does not count."""
 
 import os
-from collections.abc import Iterable
-
-import msgspec
 
 from holdfast.app.options import Options
 from holdfast.contract import UsageError
 from holdfast.permissions import PermissionContext, Rule, RuleSource
 from holdfast.permissions.rules import Behavior, RuleProblem, parse_rules
 from holdfast.registry import ALIASES, BUILTIN_NAMES
-from holdfast.settings import CommandLine, Settings, SettingsRoots, TrustStore, load_settings, parse_setting_sources
+from holdfast.settings import CommandLine, Request, Settings, SettingsRoots, TrustStore, parse_setting_sources
+from holdfast.settings.load import ALL_SOURCES
+from holdfast.settings.watch import Reloader
 
 __all__ = ["Rights", "load_rights"]
 
 
-class Rights(msgspec.Struct, frozen=True):
-    """The settings of a session and the permission context they make."""
+class Rights:
+    """The settings of a session and the permission context they make; both follow the files while the session runs."""
 
-    settings: Settings
-    permissions: PermissionContext
-    problems: tuple[RuleProblem, ...] = ()
-    """Rules that are not in force; each disables only itself."""
+    def __init__(self, reloader: Reloader) -> None:
+        self._reloader = reloader
+        rules, problems = _parse(reloader.current)
+        self.permissions = _context(reloader.current, rules, home=reloader.request.roots.home)
+        self.problems: tuple[RuleProblem, ...] = tuple(problems)
+        """Rules that are not in force; each disables only itself."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force now."""
+        return self._reloader.current
 
     def warnings(self) -> list[str]:
         """Everything that does not count, one line each, with its place."""
         rules = [f"{_place(problem.source)}: the rule {problem.text!r} {problem.reason}" for problem in self.problems]
-        return [*map(str, self.settings.problems), *rules]
+        return [*map(str, self.settings.problems), *map(str, self._reloader.errors), *rules]
+
+    def follow(self, current: PermissionContext) -> PermissionContext:
+        """The context to go on with: `current` unless a settings file changed.
+
+        Mode, roots and the rules of this session stay; a file that became broken counts with its last good content.
+        """
+        if not self._reloader.changed():
+            return current
+        self._reloader.reload()
+        rules, problems = _parse(self._reloader.current)
+        self.problems = tuple(problems)
+        of_session = [rule for rule in current.rules if rule.source.kind == "session"]
+        self.permissions = current.with_options(trusted=self.settings.trusted).replacing_rules([*rules, *of_session])
+        return self.permissions
 
 
-def load_rights(options: Options, *, readable: Iterable[str] = ()) -> Rights:
+def load_rights(options: Options) -> Rights:
     """Read every settings source that holds in the directory; nothing is run, and nothing of the folder is trusted.
 
     Raises:
@@ -39,7 +59,8 @@ def load_rights(options: Options, *, readable: Iterable[str] = ()) -> Rights:
     if not os.path.isdir(cwd):
         raise UsageError(f"{options.cwd!r} is no directory; give an existing one with --cwd")
     roots = SettingsRoots.from_environment()
-    settings = load_settings(
+    sources = options.setting_sources
+    request = Request(
         cwd,
         roots,
         cli=CommandLine(
@@ -49,22 +70,23 @@ def load_rights(options: Options, *, readable: Iterable[str] = ()) -> Rights:
             add_dirs=options.add_dirs,
             permission_mode=options.permission_mode,
         ),
-        setting_sources=None if options.setting_sources is None else parse_setting_sources(options.setting_sources),
+        sources=ALL_SOURCES if sources is None else parse_setting_sources(sources),
         trust=TrustStore(roots.state, home=roots.home),
     )
-    rules, problems = _parse(settings)
-    permissions = PermissionContext.started_in(
-        cwd,
+    return Rights(Reloader(request))
+
+
+def _context(settings: Settings, rules: list[Rule], *, home: str) -> PermissionContext:
+    return PermissionContext.started_in(
+        settings.cwd,
         settings.default_mode,
         rules,
-        working_directories=(cwd, *(entry.directory for entry in settings.directories)),
+        working_directories=(settings.cwd, *(entry.directory for entry in settings.directories)),
         project_root=settings.root,
-        home=roots.home,
-        readable=tuple(readable),
+        home=home,
         trusted=settings.trusted,
         disabled_modes=_disabled_modes(settings),
     )
-    return Rights(settings, permissions, tuple(problems))
 
 
 def _parse(settings: Settings) -> tuple[list[Rule], list[RuleProblem]]:

@@ -12,6 +12,7 @@ from holdfast.cli.lines import LineReader, LineWriter
 from holdfast.cli.options import session_options, to_options, warn
 from holdfast.cli.wire import error_line, event_line, result_line
 from holdfast.contract import Answer, Fatal, Question, UsageError
+from holdfast.engine import OpenQuestions
 from holdfast.events import CallFinished, Event, PermissionAsked, encode_json
 
 __all__ = ["command"]
@@ -40,13 +41,12 @@ class _Session:
 
     def __init__(self, options: Options, *, events: bool, ask: bool) -> None:
         self._writer = LineWriter()
-        self._questions: dict[str, asyncio.Future[Answer]] = {}
-        self._asks = ask
+        self._questions = OpenQuestions(self._show)
         self._has_calls = asyncio.Event()
         self._exit_code = 0
         self._main: asyncio.Task[None] | None = None
         self._session = open_session(
-            options, asker=self if ask else None, on_event=self._write_event if events else None
+            options, asker=self._questions if ask else None, on_event=self._write_event if events else None
         )
         self._executor = self._session.executor
         warn(self._session.rights)
@@ -61,9 +61,9 @@ class _Session:
         self._main = asyncio.create_task(self._read_lines(LineReader(loop)))
         try:
             await self._main
-            self._answer_open_questions("standard input ended, so nobody can be asked any more")
+            self._questions.answer_all(Answer(message="standard input ended, so nobody can be asked any more"))
         except asyncio.CancelledError:
-            self._answer_open_questions("the run was stopped")
+            self._questions.answer_all(Answer(message="the run was stopped"))
             await self._executor.interrupt()
         replies.cancel()
         await asyncio.wait([replies])
@@ -73,10 +73,7 @@ class _Session:
         await self._writer.close()
         return self._exit_code
 
-    async def ask(self, question: Question) -> Answer:
-        """Write the question out and wait for its `permission_response`."""
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._questions[question.id] = answer
+    def _show(self, question: Question) -> None:
         self._writer.write(
             encode_json(
                 {
@@ -90,10 +87,6 @@ class _Session:
                 }
             )
         )
-        try:
-            return await answer
-        finally:
-            del self._questions[question.id]
 
     async def _read_lines(self, lines: LineReader) -> None:
         async for number, line in lines:
@@ -125,25 +118,18 @@ class _Session:
             )
 
     def _take_answer(self, message: dict[str, Any]) -> None:
-        question = self._questions.get(str(message.get("request_id")))
-        if question is None or question.done():
-            raise UsageError(f"no open question has the request_id {message.get('request_id')!r}")
         if message.get("behavior") not in ("allow", "deny"):
             raise UsageError(f"behavior must be 'allow' or 'deny', got {message.get('behavior')!r}")
         rules: Any = message.get("rules") or ()
-        question.set_result(
-            Answer(
-                message["behavior"],
-                message.get("updated_input"),
-                str(message.get("message") or ""),
-                tuple(str(rule) for rule in rules),
-            )
+        answer = Answer(
+            message["behavior"],
+            message.get("updated_input"),
+            str(message.get("message") or ""),
+            tuple(str(rule) for rule in rules),
+            str(message.get("destination") or "session"),
         )
-
-    def _answer_open_questions(self, reason: str) -> None:
-        for question in self._questions.values():
-            if not question.done():
-                question.set_result(Answer("deny", message=reason))
+        if not self._questions.answer(str(message.get("request_id")), answer):
+            raise UsageError(f"no open question has the request_id {message.get('request_id')!r}")
 
     async def _write_replies(self) -> None:
         while True:

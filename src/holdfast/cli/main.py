@@ -44,8 +44,13 @@ class _LazyGroup(click.Group):
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, "--version", "-V", message="holdfast %(version)s")
-def cli() -> None:
+@click.option("--debug", "-d", is_flag=True, help="Say on standard error what happens inside.")
+def cli(*, debug: bool) -> None:
     """The hands of an AI agent: every tool call typed, permission-checked, concurrent and streaming."""
+    from holdfast.session.log import configure_logging  # noqa: PLC0415 - `--help` needs no log
+    from holdfast.settings.directories import user_directories  # noqa: PLC0415 - see above
+
+    configure_logging(debug=debug, directory=user_directories().state)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -19,10 +19,13 @@ from holdfast.engine.state import AgentState
 from holdfast.events import Event, PermissionAsked, PermissionDecided
 from holdfast.hooks import HookCall, Hooks
 from holdfast.permissions import CallFacts, Decision, HookOpinion, Rule, Step, decide
+from holdfast.permissions.suggest import suggest_rules_for
 
-__all__ = ["Approval", "Approver"]
+__all__ = ["Approval", "Approver", "KeepRules"]
 
 _log = logging.getLogger(__name__)
+KeepRules = Callable[[str, tuple[str, ...], str], None]
+"""Writes the rules of an "always" to the chosen settings file: behavior, rules, destination."""
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -41,9 +44,18 @@ _YES = Approval(allowed=True)
 class Approver:
     """Decides each call of one agent. Nothing here can turn a deny into anything else."""
 
-    __slots__ = ("_asker", "_emit", "_hooks", "_known", "_known_for", "_state")
+    __slots__ = ("_asker", "_emit", "_hooks", "_keep_rules", "_known", "_known_for", "_state")
 
-    def __init__(self, state: AgentState, hooks: Hooks, *, asker: Asker | None, emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        state: AgentState,
+        hooks: Hooks,
+        *,
+        asker: Asker | None,
+        emit: Callable[[Event], None],
+        keep_rules: KeepRules | None = None,
+    ) -> None:
+        self._keep_rules = keep_rules
         self._state = state
         self._hooks = hooks
         self._asker = asker
@@ -143,8 +155,9 @@ class Approver:
 
     async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
         assert self._asker is not None
-        question = Question(os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, (), decision.trace)
-        self._emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason))
+        rules = suggest_rules_for(self._facts(call, tool, ctx))
+        question = Question(os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, rules, decision.trace)
+        self._emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason, rules))
         try:
             answer = await self._asker.ask(question)
         except Exception:  # noqa: BLE001 - a face's bug: nobody said yes, and it is not the tool's fault
@@ -164,6 +177,8 @@ class Approver:
             behavior = "allow" if answer.behavior == "allow" else "deny"
             rules = [Rule.parse(behavior, text) for text in answer.rules]
             self._state.permissions = self._state.permissions.with_rules(*rules)
+            if answer.destination != "session" and self._keep_rules is not None:
+                self._keep_rules(behavior, answer.rules, answer.destination)
         if answer.behavior != "allow":
             ends_turn = not answer.message and self._state.session.agent_id is None
             said = f"the user refused and said: {answer.message}" if answer.message else "the user refused"

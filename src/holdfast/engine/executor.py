@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from holdfast.contract import Asker, Fatal, SessionFacts, Tool, ToolContext, ToolUse, UsageError
-from holdfast.engine.approve import Approver
+from holdfast.engine.approve import Approver, KeepRules
 from holdfast.engine.call import Call, Stop, TurnStop
 from holdfast.engine.deadlines import Deadlines
 from holdfast.engine.gate import Gate
@@ -62,6 +62,7 @@ class Executor:
         session: SessionFacts | None = None,
         hooks: Iterable[Hook] = (),
         asker: Asker | None = None,
+        keep_rules: KeepRules | None = None,
         on_event: Callable[[Event], None] | None = None,
         max_concurrency: int = DEFAULT_MAX_CONCURRENCY,
         sibling_errors: SiblingErrors = "cancel-dependents",
@@ -92,7 +93,7 @@ class Executor:
         self._pipeline = Pipeline(
             self.pool,
             self.state,
-            approver=Approver(self.state, hook_set, asker=asker, emit=self._emit),
+            approver=Approver(self.state, hook_set, asker=asker, emit=self._emit, keep_rules=keep_rules),
             hooks=hook_set,
             spill=self._spill,
             emit=self._emit,

@@ -1,0 +1,76 @@
+"""Ways to put a permission question: to a face, to a classifier first, or to the agent that leads."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from holdfast.contract import Answer, Asker, Question
+
+__all__ = ["CoordinatorAsker", "OpenQuestions", "WorkerAsker"]
+
+
+class OpenQuestions:
+    """Interactive: questions wait here until a face answers. The first answer counts, later ones are told so."""
+
+    __slots__ = ("_open", "_show")
+
+    def __init__(self, show: Callable[[Question], None]) -> None:
+        """`show` puts a question before whoever may answer; several faces may show the same one."""
+        self._show = show
+        self._open: dict[str, asyncio.Future[Answer]] = {}
+
+    async def ask(self, question: Question) -> Answer:
+        """Show the question and wait for the first answer."""
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._open[question.id] = answer
+        try:
+            self._show(question)
+            return await answer
+        finally:
+            del self._open[question.id]
+
+    def answer(self, question_id: str, answer: Answer) -> bool:
+        """Answer a question. False when it is not open: never asked, already answered, or withdrawn."""
+        waiting = self._open.get(question_id)
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(answer)
+        return True
+
+    def answer_all(self, answer: Answer) -> None:
+        """Answer every open question alike, as when nobody can be asked any more."""
+        for question_id in list(self._open):
+            self.answer(question_id, answer)
+
+
+class CoordinatorAsker:
+    """Coordinator: a classifier looks first and may say yes; whatever it does not clear goes to the person."""
+
+    __slots__ = ("_clears", "_person")
+
+    def __init__(self, clears: Callable[[Question], Awaitable[bool]], person: Asker) -> None:
+        self._clears = clears
+        self._person = person
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask the classifier, then the person; a classifier that fails clears nothing."""
+        try:
+            cleared = await self._clears(question)
+        except Exception:  # noqa: BLE001 - whatever is wrong with the classifier, the person decides
+            cleared = False
+        return Answer("allow") if cleared is True else await self._person.ask(question)
+
+
+class WorkerAsker:
+    """Worker: the question goes to the agent that leads, marked with who asks. Rules it saves stay with this session."""
+
+    __slots__ = ("_agent_id", "_leader")
+
+    def __init__(self, agent_id: str, leader: Asker) -> None:
+        self._agent_id = agent_id
+        self._leader = leader
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask the leader. Without a leader that answers, the answer is no."""
+        asked = question._replace(id=f"{self._agent_id}:{question.id}", reason=f"{self._agent_id}: {question.reason}")
+        answer = await self._leader.ask(asked)
+        return answer._replace(destination="session")
