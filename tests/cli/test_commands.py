@@ -7,7 +7,6 @@ import pytest
 
 from holdfast import __version__
 from holdfast.cli.main import run
-from holdfast.cli.options import split_rules
 
 
 def test_version_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -91,18 +90,3 @@ def test_the_demo_shows_parallel_calls_a_refusal_and_a_spilled_result(capfd: pyt
     assert "check, check, Read, Read, Grep, Glob" in out
     assert "publish was not run" in out
     assert "The full text is in" in out
-
-
-@pytest.mark.parametrize(
-    ("given", "rules"),
-    [
-        (("Bash(git *) Edit",), ("Bash(git *)", "Edit")),
-        (("Read,Grep", "Glob"), ("Read", "Grep", "Glob")),
-        (("Bash(a, b (c) d)",), ("Bash(a, b (c) d)",)),
-        (("",), ()),
-    ],
-)
-def test_rules_on_the_command_line_are_parted_outside_of_parentheses(
-    given: tuple[str, ...], rules: tuple[str, ...]
-) -> None:
-    assert split_rules(given) == rules

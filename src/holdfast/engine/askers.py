@@ -61,7 +61,7 @@ class CoordinatorAsker:
 
 
 class WorkerAsker:
-    """Worker: the question goes to the agent that leads, marked with who asks. Rules it saves stay with this session."""
+    """Worker: the question goes to the agent that leads, marked with who asks; rules it gives stay in this session."""
 
     __slots__ = ("_agent_id", "_leader")
 
