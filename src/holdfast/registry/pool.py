@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from holdfast.contract import NO_FACTS, Alias, ArgumentsInvalid, PromptFacts, Tool, UsageError
-from holdfast.registry.names import BUILTIN_NAMES, canonical_name
+from holdfast.registry.names import is_reserved
 from holdfast.registry.projection import Provider, tool_list_bytes
 
 __all__ = ["Found", "Pool", "apply_call_name", "assemble"]
@@ -47,7 +47,7 @@ class Pool:
     def append(self, tools: Iterable[Tool]) -> None:
         """Add tools that arrived mid-session, behind all others; a name that is taken keeps its tool."""
         for tool in sorted(tools, key=lambda tool: tool.name):
-            if tool.name not in self._by_name:
+            if tool.name not in self._by_name and not (tool.mcp_info and is_reserved(tool.name)):
                 self._put(tool)
 
     def to_bytes(self, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
@@ -56,7 +56,7 @@ class Pool:
 
     def missing(self, name: str) -> str:
         """Why a name finds nothing, in words for the model."""
-        if canonical_name(name) in BUILTIN_NAMES:
+        if is_reserved(name):
             return f"The tool {name!r} is not available yet in this session. Use one of: {self._names()}."
         return f"There is no tool named {name!r}. Use one of: {self._names()}."
 
@@ -91,7 +91,7 @@ def assemble(builtins: Iterable[Tool], mcp_tools: Iterable[Tool] = (), own_tools
     taken = {name for tool in local for name in tool.names}
     remote: dict[str, Tool] = {}
     for tool in mcp_tools:
-        if tool.name in taken or tool.name in BUILTIN_NAMES:
+        if tool.name in taken or is_reserved(tool.name):
             _log.warning("the remote tool %s is left out: a built-in has that name", tool.name)
         else:
             remote.setdefault(tool.name, tool)
