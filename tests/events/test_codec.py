@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from pydantic import BaseModel
 
-from holdfast.contract import Text
 from holdfast.events import (
     CallDiscarded,
     CallFinished,
@@ -114,7 +113,6 @@ class Wired:
 @pytest.mark.parametrize(
     ("value", "wire"),
     [
-        (Text("a"), '{"text":"a"}'),
         (Model(), '{"x":1}'),
         (Wired(), '{"wired":1}'),
         ({3, 1, 2}, "[1,2,3]"),

@@ -1,6 +1,8 @@
 """What a tool is: the types that every tool, engine and face shares."""
 
-from holdfast.contract.arguments import Args, Arguments, SchemaArguments, conditional, internal
+from typing import TYPE_CHECKING, Any
+
+from holdfast.contract.arguments import Arguments, SchemaArguments
 from holdfast.contract.blocks import (
     Block,
     Content,
@@ -30,6 +32,9 @@ from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, Rul
 from holdfast.contract.result import ToolResult
 from holdfast.contract.roles import Answer, Asker, Question
 from holdfast.contract.tool import Alias, McpInfo, OverflowStrategy, Tool
+
+if TYPE_CHECKING:
+    from holdfast.contract.args import Args, conditional, internal
 
 __all__ = [
     "NO_FACTS",
@@ -81,3 +86,12 @@ __all__ = [
     "text_of",
     "tool",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Argument types are loaded with the first tool that uses them: importing the contract stays cheap."""
+    if name not in ("Args", "conditional", "internal"):
+        raise AttributeError(f"module 'holdfast.contract' has no attribute {name!r}")
+    from holdfast.contract import args  # noqa: PLC0415 - see above
+
+    return getattr(args, name)

@@ -4,36 +4,25 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator
 
 from holdfast.contract.errors import ArgumentsInvalid, UsageError
 from holdfast.contract.facts import NO_FACTS, PromptFacts
 
-__all__ = ["Args", "Arguments", "ModelArguments", "SchemaArguments", "conditional", "internal"]
+__all__ = [
+    "CONDITIONAL_MARK",
+    "INTERNAL_MARK",
+    "Arguments",
+    "ModelArguments",
+    "SchemaArguments",
+    "arguments_of",
+]
 
-_INTERNAL = "x-holdfast-internal"
-_CONDITIONAL = "x-holdfast-when"
+INTERNAL_MARK = "x-holdfast-internal"
+CONDITIONAL_MARK = "x-holdfast-when"
 _MAX_PROBLEMS = 8
 _MAX_VALUE_CHARS = 80
-
-
-class Args(BaseModel):
-    """Base of every argument type: frozen, unknown keys are an error, `"5"` and `"true"` are taken as meant."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-def internal(default: Any = None, *, description: str = "") -> Any:
-    """A field that only the approval layer sets: never offered, an error when a model, client or hook sends it."""
-    return Field(default=default, description=description, json_schema_extra={_INTERNAL: True})
-
-
-def conditional(default: Any, *, when: str, description: str = "") -> Any:
-    """A field that is offered only while the prompt fact `when` holds, such as `background`."""
-    if when not in PromptFacts.__slots__:
-        raise UsageError(f"conditional(when={when!r}) names no prompt fact; known: {', '.join(PromptFacts.__slots__)}")
-    return Field(default=default, description=description, json_schema_extra={_CONDITIONAL: when})
 
 
 class Arguments(Protocol):
@@ -63,12 +52,12 @@ class ModelArguments:
         self._validate = validator.validate_python
         names = {name: _extra(field.json_schema_extra) for name, field in model.model_fields.items()}
         self.internal_names = frozenset(
-            key for name, extra in names.items() if _INTERNAL in extra for key in _spellings(model, name)
+            key for name, extra in names.items() if INTERNAL_MARK in extra for key in _spellings(model, name)
         )
         self.conditional_names = {
-            key: str(extra[_CONDITIONAL])
+            key: str(extra[CONDITIONAL_MARK])
             for name, extra in names.items()
-            if _CONDITIONAL in extra
+            if CONDITIONAL_MARK in extra
             for key in _spellings(model, name)
         }
         self._guarded = bool(self.internal_names or self.conditional_names)
@@ -182,7 +171,7 @@ def _refuse_to_fetch(uri: str) -> Any:
     raise ValueError(f"it refers to {uri!r}, and references outside the schema are not followed")
 
 
-_MARKS = (_INTERNAL, _CONDITIONAL)
+_MARKS = (INTERNAL_MARK, CONDITIONAL_MARK)
 
 
 def _invalid(problems: list[str]) -> ArgumentsInvalid:

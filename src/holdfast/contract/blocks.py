@@ -2,14 +2,12 @@
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 __all__ = ["Block", "Content", "Document", "Image", "Text", "ToolReference", "ToolUse", "content_to_wire", "text_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Plain text."""
 
     text: str
@@ -19,8 +17,7 @@ class Text:
         return {"type": "text", "text": self.text}
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(NamedTuple):
     """A picture, as encoded bytes."""
 
     data: bytes
@@ -31,8 +28,7 @@ class Image:
         return {"type": "image", "source": _base64_source(self.data, self.media_type)}
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A document such as a PDF, as bytes."""
 
     data: bytes
@@ -47,8 +43,7 @@ class Document:
         return block
 
 
-@dataclass(frozen=True, slots=True)
-class ToolReference:
+class ToolReference(NamedTuple):
     """Names a tool whose schema the provider should load."""
 
     tool_name: str

@@ -1,12 +1,11 @@
 """Small facts about a session: what prompts may depend on, and who is asking."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["NO_FACTS", "PromptFacts", "SessionFacts"]
 
 
-@dataclass(frozen=True, slots=True)
-class PromptFacts:
+class PromptFacts(NamedTuple):
     """Everything a tool's text and schema may depend on. Hashable, so that rendered bytes are cached."""
 
     agents: tuple[str, ...] = ()
@@ -22,8 +21,7 @@ class PromptFacts:
 NO_FACTS = PromptFacts()
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFacts:
+class SessionFacts(NamedTuple):
     """Who and where: fixed for one session or subagent."""
 
     session_id: str = "local"

@@ -7,10 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
 
-from pydantic import Field, create_model
-from pydantic.fields import FieldInfo
-
-from holdfast.contract.arguments import Args, Arguments, ModelArguments
+from holdfast.contract.arguments import Arguments, ModelArguments
 from holdfast.contract.blocks import Content
 from holdfast.contract.context import ToolContext
 from holdfast.contract.errors import UsageError
@@ -36,11 +33,11 @@ class FunctionTool(Tool[Any, Any]):
         name = declared.pop("name", None) or function.__name__
         if not _NAME.fullmatch(name):
             raise UsageError(f"{name!r} is no tool name; use letters, digits, '_' and '-', at most 128")
-        self._text = declared.pop("description", None) or inspect.getdoc(function) or ""
-        if not self._text:
+        self._text = declared.pop("description", None) or function.__doc__ or ""
+        if not self._text.strip():
             raise UsageError(f"{name} has no docstring: write one, the model reads it to know when to use the tool")
         self._hints = _resolved_hints(function, name)
-        self._context_parameter = _context_parameter(function, self._hints)
+        self._context_parameter = _context_parameter(self._hints)
         declared.setdefault("max_result_chars", _DEFAULT_RESULT_CHARS)
         declared["name"] = name
         for attribute, value in declared.items():
@@ -54,7 +51,11 @@ class FunctionTool(Tool[Any, Any]):
     @cached_property
     def arguments(self) -> Arguments:
         """The schema, made from the hints when it is first needed."""
-        described = _described_parameters(self._text)
+        from pydantic import create_model  # noqa: PLC0415 - a program that only declares tools does not pay for it
+
+        from holdfast.contract.args import Args  # noqa: PLC0415 - see above
+
+        described = _described_parameters(inspect.cleandoc(self._text))
         fields: dict[str, Any] = {}
         for name, parameter in inspect.signature(self.function).parameters.items():
             if name == self._context_parameter:
@@ -73,7 +74,8 @@ class FunctionTool(Tool[Any, Any]):
     def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
         """The docstring without its section on parameters, which the schema carries."""
         del facts
-        return re.split(r"\n\s*(?:Args|Arguments|Parameters|Returns|Raises):\s*\n", self._text, maxsplit=1)[0].strip()
+        text = inspect.cleandoc(self._text)
+        return re.split(r"\n\s*(?:Args|Arguments|Parameters|Returns|Raises):\s*\n", text, maxsplit=1)[0].strip()
 
     async def call(self, args: Any, ctx: ToolContext) -> ToolResult[Any]:
         """Run the function; a plain one runs in a thread, so that it cannot hold up others."""
@@ -145,15 +147,16 @@ def _resolved_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
         ) from error
 
 
-def _context_parameter(function: Callable[..., Any], hints: Mapping[str, Any]) -> str | None:
-    for name in inspect.signature(function).parameters:
-        hint = hints.get(name)
-        if hint is ToolContext or ToolContext in get_args(hint):
+def _context_parameter(hints: Mapping[str, Any]) -> str | None:
+    for name, hint in hints.items():
+        if (hint is ToolContext or ToolContext in get_args(hint)) and name != "return":
             return name
     return None
 
 
 def _field(hint: Any, default: Any, described: str | None, alias: str | None) -> tuple[Any, Any]:
+    from pydantic.fields import Field, FieldInfo  # noqa: PLC0415 - see FunctionTool.arguments
+
     has_description = get_origin(hint) is Annotated and any(
         isinstance(extra, FieldInfo) and extra.description for extra in get_args(hint)[1:]
     )

@@ -113,6 +113,11 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         raise UsageError(f"{type(self).__name__} declares neither args_type nor json_schema; set one of them")
 
     @cached_property
+    def rendered(self) -> dict[tuple[str, PromptFacts], bytes]:
+        """The tool as each provider reads it, kept here by the registry so that later turns join bytes."""
+        return {}
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The canonical name, then every alias."""
         return (self.name, *(alias if isinstance(alias, str) else alias.name for alias in self.aliases))

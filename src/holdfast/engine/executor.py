@@ -82,12 +82,11 @@ class Executor:
         """A person refused a call of this turn without a word: the model should stop and listen."""
         self._emit = on_event or _ignore
         self._sibling_errors: SiblingErrors = sibling_errors
-        self._timeout_s = timeout_s
         self._cancel_grace_s = cancel_grace_s
         self._spill = SpillStore(spill_directory)
         self._outbox = Outbox(self._emit)
         self._gate = Gate(max_concurrency)
-        self._deadlines = Deadlines(self._gate.running, self._overdue)
+        self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
         hook_set = Hooks(hooks)
         self._pipeline = Pipeline(
             self.pool,
@@ -96,7 +95,7 @@ class Executor:
             hooks=hook_set,
             spill=self._spill,
             emit=self._emit,
-            on_acting=self._acting,
+            on_acting=self._deadlines.start,
             on_refused_turn=self._refuse_turn,
             on_fatal=self._stop_run,
             on_left=self._leave,
@@ -139,7 +138,7 @@ class Executor:
         self._turn_stop = None
         self._turn_calls.clear()
 
-    def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> CallFinished:
+    def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> CallFinished:
         """One call, without asyncio: runs it and returns its reply."""
         try:
             asyncio.get_running_loop()
@@ -280,11 +279,6 @@ class Executor:
         elapsed_s = 0.0 if call.acting_since is None else loop.time() - call.acting_since
         self._outbox.progress(CallProgressed(call.id, call.tool.name, data, elapsed_s))
 
-    def _acting(self, call: Call) -> None:
-        assert call.tool is not None
-        limit_s = call.tool.timeout_s
-        self._deadlines.start(call, self._timeout_s if limit_s is None else limit_s)
-
     def _overdue(self, call: Call, took_s: float) -> None:
         self._stop(call, Stop(f"Timed out after {took_s:.1f} s and was stopped. Try a smaller step."))
 
@@ -367,7 +361,7 @@ class Executor:
             fatal, self._fatal = self._fatal, None
             raise fatal
 
-    async def _call_once(self, name: str, arguments: Mapping[str, Any]) -> CallFinished:
+    async def _call_once(self, name: str, arguments: Mapping[str, Any] | str) -> CallFinished:
         self.add(ToolUse(f"call-{self._count}", name, arguments))
         try:
             replies = [event async for event in self.results() if isinstance(event, CallFinished)]

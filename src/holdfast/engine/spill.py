@@ -2,11 +2,13 @@
 
 import os
 import re
-import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.contract import OverflowStrategy
+
+if TYPE_CHECKING:
+    import tempfile
 
 __all__ = ["Preview", "SpillStore", "shorten"]
 
@@ -65,6 +67,8 @@ class SpillStore:
 
     def _ensure_directory(self) -> Path:
         if self._directory is None:
+            import tempfile  # noqa: PLC0415 - most runs never spill
+
             self._temporary = tempfile.TemporaryDirectory(prefix="holdfast-results-")
             self._directory = Path(self._temporary.name)
         else:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from holdfast.contract import NO_FACTS, PromptFacts, Tool
 from holdfast.events import encode_json
@@ -10,8 +9,6 @@ from holdfast.events import encode_json
 __all__ = ["Provider", "project", "project_bytes", "tool_list_bytes"]
 
 Provider = Literal["anthropic", "openai"]
-
-_rendered: "WeakKeyDictionary[Tool, dict[tuple[str, PromptFacts], bytes]]" = WeakKeyDictionary()
 
 
 def project(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> dict[str, Any]:
@@ -32,18 +29,17 @@ def project(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = N
 
 def project_bytes(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
     """The same as JSON bytes, rendered once."""
-    known = _rendered.get(tool)
-    if known is None:
-        known = _rendered[tool] = {}
-    rendered = known.get((provider, facts))
+    rendered = tool.rendered.get((provider, facts))
     if rendered is None:
-        rendered = known[provider, facts] = encode_json(project(tool, provider, facts))
+        rendered = tool.rendered[provider, facts] = encode_json(project(tool, provider, facts))
     return rendered
 
 
 def tool_list_bytes(tools: Iterable[Tool], provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
     """The whole tool list as JSON bytes."""
-    return b"[" + b",".join([project_bytes(tool, provider, facts) for tool in tools]) + b"]"
+    key = (provider, facts)
+    known = [tool.rendered.get(key) or project_bytes(tool, provider, facts) for tool in tools]
+    return b"[" + b",".join(known) + b"]"
 
 
 def _fits_strict_mode(schema: dict[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """Layer 2: which of all tools this session or subagent may see."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.contract import SessionFacts, Tool, UsageError
 from holdfast.permissions import PermissionContext
@@ -19,8 +19,7 @@ __all__ = ["AgentKind", "ViewOptions", "for_subagent", "preset_names", "tools_fo
 _LOCAL = SessionFacts()
 
 
-@dataclass(frozen=True, slots=True)
-class ViewOptions:
+class ViewOptions(NamedTuple):
     """What narrows the list of tools."""
 
     preset: str = "full"
@@ -33,8 +32,7 @@ class ViewOptions:
     session: SessionFacts = _LOCAL
 
 
-@dataclass(frozen=True, slots=True)
-class AgentKind:
+class AgentKind(NamedTuple):
     """What kind of subagent asks for tools."""
 
     background: bool = False
