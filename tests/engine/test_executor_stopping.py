@@ -560,3 +560,23 @@ def test_a_refusal_is_stricter_than_a_failed_command_in_the_same_turn():
         "read after the failure": "completed",
         "read after the refusal": "cancelled",
     }
+
+
+def test_the_first_reason_to_stop_is_the_one_that_is_told():
+    script = Script().call("a", seconds=9, on_message="cancel", resist_s=2).wait(1).user_message().wait(1).interrupt()
+    assert "message" in str(play(script).reply("a").content)
+
+
+def test_a_command_that_fails_after_its_turn_ended_holds_back_nothing_of_the_next():
+    shell = ScriptedTool("Shell", shell_like=True)
+    script = (
+        Script()
+        .call("shell", "Shell", seconds=2, end="error", read_only=False, safe=False)
+        .call("same turn", "Shell", read_only=False)
+        .end_turn()
+        .call("next turn", "Shell", read_only=False)
+        .wait(5)
+        .call("later", "Shell", read_only=False)
+    )
+    outcomes = play(script, tools=[shell]).outcomes
+    assert outcomes == {"shell": "completed", "same turn": "cancelled", "next turn": "completed", "later": "completed"}

@@ -17,8 +17,6 @@ def _as_json(value: Any) -> Any:
             convert = getattr(value, form, None)
             if callable(convert):
                 return convert()
-    if isinstance(value, (set, frozenset)):
-        return sorted(cast("set[Any]", value), key=repr)
     return str(value)
 
 
