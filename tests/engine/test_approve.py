@@ -115,6 +115,12 @@ def test_one_decision_serves_equal_calls_and_a_changed_context_is_noticed():
     assert [question.tool_use_id for question in asker.questions] == ["1", "2"]
 
 
+def test_rules_about_the_input_are_asked_for_each_call():
+    permissions = PermissionContext("bypassPermissions", [Rule.parse("allow", "Write(never)")])
+    script = Script().call_with("1", "Write", {}).call_with("2", "Write", {"path": "b"})
+    assert set(play(script, tools=[Write()], permissions=permissions).outcomes.values()) == {"completed"}
+
+
 def test_the_decision_and_its_trace_are_an_event_that_can_be_kept():
     run = run_tool(Write(), permissions=rules(deny="Write"))
     (event,) = [event for event in run.events if isinstance(event, PermissionDecided)]

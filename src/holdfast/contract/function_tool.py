@@ -37,9 +37,7 @@ class FunctionTool(Tool[Any, Any]):
         if not self._text.strip():
             raise UsageError(f"{name} has no docstring: write one, the model reads it to know when to use the tool")
         self._hints = _resolved_hints(function, name)
-        self._context_parameter = next(
-            (key for key, hint in self._hints.items() if hint is ToolContext or ToolContext in get_args(hint)), None
-        )
+        self._context_parameter = _context_parameter(self._hints)
         declared.setdefault("max_result_chars", _DEFAULT_RESULT_CHARS)
         declared["name"] = name
         for attribute, value in declared.items():
@@ -147,6 +145,13 @@ def _resolved_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
         raise UsageError(
             f"{name}: a type hint cannot be resolved ({error}); import the type at module level"
         ) from error
+
+
+def _context_parameter(hints: Mapping[str, Any]) -> str | None:
+    for name, hint in hints.items():
+        if (hint is ToolContext or ToolContext in get_args(hint)) and name != "return":
+            return name
+    return None
 
 
 def _field(hint: Any, default: Any, described: str | None, alias: str | None) -> tuple[Any, Any]:

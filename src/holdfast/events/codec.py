@@ -17,8 +17,6 @@ def _as_json(value: Any) -> Any:
             convert = getattr(value, form, None)
             if callable(convert):
                 return convert()
-    if isinstance(value, (set, frozenset)):
-        return sorted(cast("set[Any]", value), key=repr)
     return str(value)
 
 
@@ -35,6 +33,8 @@ def encode_json(value: Any) -> bytes:
         return _encoder.encode(value)
     except UnicodeEncodeError:
         return _encoder.encode(_without_surrogates(to_builtins(value)))
+    except RecursionError:  # it contains itself
+        return encode_json(_without_loops(value))
 
 
 def encode_event(event: Event) -> bytes:
@@ -57,6 +57,14 @@ def decode_event(line: bytes | str) -> Event:
             union = union | kind
         _decoder = msgspec.json.Decoder(union)
     return cast("Event", _decoder.decode(line))
+
+
+def _without_loops(value: Any) -> Any:
+    """The same with a tool's own data as text, which Python can write whatever it contains."""
+    if isinstance(value, Event):
+        own = {name: repr(getattr(value, name)) for name in ("data", "value", "input") if hasattr(value, name)}
+        return msgspec.structs.replace(value, **own)
+    return repr(value)
 
 
 def _without_surrogates(value: Any) -> Any:

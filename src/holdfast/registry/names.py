@@ -11,6 +11,7 @@ __all__ = [
     "REPL_PRIMITIVES",
     "TEAMMATE_TOOLS",
     "canonical_name",
+    "is_reserved",
 ]
 
 ALIASES = MappingProxyType(
@@ -108,3 +109,8 @@ TEAMMATE_TOOLS = frozenset({"SendMessage"}) | _TASK_LIST | _CRON
 def canonical_name(name: str) -> str:
     """The name a tool has today."""
     return ALIASES.get(name, name)
+
+
+def is_reserved(name: str) -> bool:
+    """A built-in tool has, had or will have this name: no remote tool may take it."""
+    return canonical_name(name) in BUILTIN_NAMES

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from holdfast.contract import NO_FACTS, Alias, ArgumentsInvalid, PromptFacts, Tool, UsageError
-from holdfast.registry.names import BUILTIN_NAMES, canonical_name
+from holdfast.registry.names import is_reserved
 from holdfast.registry.projection import Provider, tool_list_bytes
 
 __all__ = ["Found", "Pool", "apply_call_name", "assemble"]
@@ -52,7 +52,11 @@ class Pool:
 
     def append(self, tools: Iterable[Tool]) -> None:
         """Add tools that arrived mid-session, behind all others; a name that is taken keeps its tool."""
-        self._put(tool for tool in sorted(tools, key=_name_of) if tool.name not in self._by_name)
+        self._put(
+            tool
+            for tool in sorted(tools, key=_name_of)
+            if tool.name not in self._by_name and not (tool.mcp_info and is_reserved(tool.name))
+        )
 
     def to_bytes(self, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
         """The tool list as the provider wants it, rendered once until a tool is added."""
@@ -63,7 +67,7 @@ class Pool:
 
     def missing(self, name: str) -> str:
         """Why a name finds nothing, in words for the model."""
-        if canonical_name(name) in BUILTIN_NAMES:
+        if is_reserved(name):
             return f"The tool {name!r} is not available yet in this session. Use one of: {self._names()}."
         return f"There is no tool named {name!r}. Use one of: {self._names()}."
 
@@ -101,7 +105,7 @@ def assemble(builtins: Iterable[Tool], mcp_tools: Iterable[Tool] = (), own_tools
     taken = {name for tool in local for name in tool.names}
     remote: dict[str, Tool] = {}
     for tool in mcp_tools:
-        if tool.name in taken or tool.name in BUILTIN_NAMES:
+        if tool.name in taken or is_reserved(tool.name):
             _log.warning("the remote tool %s is left out: a built-in has that name", tool.name)
         else:
             remote.setdefault(tool.name, tool)
