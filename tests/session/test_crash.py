@@ -36,7 +36,7 @@ class Script:
         with self.store.create(self.project, session_id=ID) as session:
             self.sink = session.journal
             session.journal.record_message("user", "Please do it.")
-            asyncio.run(self._run(Path(session.tool_results)))
+            asyncio.run(self._run(session.tool_results))
 
     async def _run(self, spill: Path) -> None:
         @tool(read_only=True, concurrency_safe=True, max_result_chars=60)
