@@ -5,7 +5,6 @@ import os
 import tempfile
 from typing import Any
 
-from measure import Row, interleaved_async, row
 from pydantic import BaseModel
 
 from holdfast import Executor, tool
@@ -13,6 +12,7 @@ from holdfast.events import CallFinished
 from holdfast.hooks import Hook, HookAnswer, HookCall
 from holdfast.permissions import PermissionContext, Rule
 from holdfast.session import Journal, SessionStore
+from measure import Row, interleaved_async, row
 
 TURN = 100
 ROUNDS = 200

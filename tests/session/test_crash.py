@@ -36,7 +36,7 @@ class Script:
         with self.store.create(self.project, session_id=ID) as session:
             self.sink = session.journal
             session.journal.record_message("user", "Please do it.")
-            asyncio.run(self._run(Path(session.tool_results)))
+            asyncio.run(self._run(session.tool_results))
 
     async def _run(self, spill: Path) -> None:
         @tool(read_only=True, concurrency_safe=True, max_result_chars=60)
@@ -56,7 +56,7 @@ class Script:
             [look, change], permission_mode="bypassPermissions", on_event=self._on_event, spill_directory=spill
         ) as executor:
             for turn in range(2):
-                names = ["look", "look", "change", "look", "change"]
+                names = ["look", "look", "change", "look", "change", "look"]
                 blocks = [
                     {"type": "tool_use", "id": f"t{turn}-{n}", "name": name, "input": {"n": turn * 10 + n * 7}}
                     for n, name in enumerate(names)
@@ -182,7 +182,7 @@ def _run_failing(script: Script, nth: int, number: int, *, onward: bool) -> None
         except SessionError:
             assert not begun, "only the start of a session may fail, never its calls"
             return
-    assert len(script.replies) == 10
+    assert len(script.replies) == 12
 
 
 def test_short_writes_at_any_call_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ def test_short_writes_at_any_call_lose_nothing(tmp_path: Path, monkeypatch: pyte
     transcript = load(tmp_path)
     assert transcript is not None
     check(transcript, report)
-    assert [call.state for call in transcript.calls] == ["finished"] * 10
+    assert [call.state for call in transcript.calls] == ["finished"] * 12
 
 
 def test_a_short_write_before_an_error_leaves_no_half_line(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_short_write_before_an_error_leaves_no_half_line(tmp_path: Path) -> No
             run_and_report(lambda script, nth=nth, works=truncate_works: _tearing(script, nth, works), place)
             transcript = load(place)
             assert transcript is not None
-            assert [call.state for call in transcript.calls] == ["finished"] * 10
+            assert [call.state for call in transcript.calls] == ["finished"] * 12
             assert transcript.damaged_lines == (0 if truncate_works else 1)
             assert message_problems(repair(transcript).messages) == []
 
@@ -250,4 +250,4 @@ def _tearing(script: Script, nth: int, truncate_works: bool) -> None:
         script()
     finally:
         os.write, os.ftruncate = real_write, real_truncate
-    assert len(script.replies) == 10
+    assert len(script.replies) == 12

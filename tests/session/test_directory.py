@@ -142,6 +142,8 @@ def test_a_session_of_a_newer_holdfast_is_shown_but_not_written_to(store: Sessio
     assert store.load("mine").is_newer
     with pytest.raises(SessionTooNew):
         store.resume("mine")
+    with pytest.raises(SessionTooNew):
+        store.fork("mine", project)
     assert journal.read_bytes() == before
 
 

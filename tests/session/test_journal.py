@@ -60,15 +60,24 @@ def test_a_change_is_on_record_before_it_acts_with_everything_before_it(tmp_path
     asyncio.run(run())
 
 
-def test_waiting_lines_are_written_after_their_time(tmp_path: Path) -> None:
+def test_waiting_lines_are_written_after_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "j"
+    real = os.write
 
     async def run() -> None:
+        reached = asyncio.Event()
+
+        def write(handle: int, data: Any) -> int:
+            if bytes(data).startswith(b'{"type":"at"'):
+                reached.set()
+            return real(handle, data)
+
+        monkeypatch.setattr(os, "write", write)
         journal = opened(path, max_age_s=0.01)
         journal(QUEUED)
         async with asyncio.timeout(10):
-            while not written(path):
-                await asyncio.sleep(0.005)
+            await reached.wait()
+        assert written(path) == [QUEUED]
         journal.close()
 
     asyncio.run(run())
@@ -107,8 +116,7 @@ def test_messages_notes_and_references_are_written_at_once_and_progress_never(tm
 
 def test_sync_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
-    real = os.fdatasync
-    monkeypatch.setattr(os, "fdatasync", lambda handle: (real(handle), synced.append(handle)))  # pyright: ignore
+    monkeypatch.setattr(os, "fdatasync", synced.append)
 
     async def run() -> None:
         journal = opened(tmp_path / "j")

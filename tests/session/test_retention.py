@@ -17,7 +17,7 @@ def aged(store: SessionStore, project: str) -> SessionStore:
     """Five sessions, used 1, 2, 3, 40 and 50 days ago."""
     for days in (1, 2, 3, 40, 50):
         with store.create(project, session_id=f"d{days:02}") as session:
-            Path(session.tool_results, "big.txt").write_bytes(b"x" * 10_000)
+            (session.tool_results / "big.txt").write_bytes(b"x" * 10_000)
         age(store, f"d{days:02}", days)
     return store
 

@@ -166,3 +166,19 @@ def test_ten_thousand_calls_load_in_a_number_of_steps_that_grows_with_them(tmp_p
 
     small, large = load(1_000), load(10_000)
     assert large < 11 * small
+
+
+def test_replies_to_an_id_used_twice_in_a_turn_come_in_the_order_of_the_calls() -> None:
+    transcript = read_transcript(b"")
+    for record in (
+        CallQueued("x", "Read", {"n": 1}),
+        CallQueued("x", "Read", {"n": 2}),
+        CallStarted("x", "Read", read_only=True),
+        CallFinished("x", "Read", "first"),
+        CallFinished("x", "Read", "id already used", is_error=True, outcome="invalid"),
+    ):
+        transcript.take(record)
+    assert [(call.input["n"], call.started, call.reply and call.reply.content) for call in transcript.calls] == [
+        (1, True, "first"),
+        (2, False, "id already used"),
+    ]

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -50,9 +51,10 @@ class Session:
         self.id = session_id
         self.path = path
         self.journal = journal
-        self.tool_results = os.path.join(path, "tool-results")
-        self.tasks = os.path.join(path, "tasks")
-        self.blobs = os.path.join(path, "blobs")
+        self.tool_results = Path(path, "tool-results")
+        """Give it to the executor as `spill_directory`."""
+        self.tasks = Path(path, "tasks")
+        self.blobs = Path(path, "blobs")
         self._lock = lock
         self._handles = handles
 
@@ -152,6 +154,8 @@ class SessionStore:
         """Begin a new session that remembers what another one does; that one, live or not, is only read."""
         source = self.find(session_id)
         transcript = self.load(session_id)
+        if transcript.is_newer:
+            raise _too_new(transcript, source)
         session = self.create(project, session_id=new_id, parent=os.path.basename(source), choices=choices)
         for at, record in transcript.entries:
             if not isinstance(record, SessionOpened):

@@ -18,7 +18,9 @@ def message_problems(messages: Sequence[Mapping[str, Any]]) -> list[str]:
     owed: list[str] = []
     for index, message in enumerate(messages):
         role, content = message.get("role"), message.get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
+        blocks: list[Mapping[str, Any]] = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else list(content or [])
+        )
         found = [problem for block in blocks for problem in _block_problems(block, role)]
         found += _order_problems(blocks, owed, role=role, expected=_ROLES[index % 2])
         owed = [block.get("id", "") for block in blocks if block.get("type") == "tool_use"]

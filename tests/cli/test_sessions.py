@@ -1,0 +1,148 @@
+"""`holdfast sessions`, in process."""
+
+import json
+import os
+import stat
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from holdfast.cli.sessions import command, relative_time, size
+from holdfast.events import CallFinished, CallQueued, CallStarted, TurnEnded
+from holdfast.session import SessionStore, user_store
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionStore:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    return user_store()
+
+
+@pytest.fixture
+def recorded(store: SessionStore) -> str:
+    with store.create(os.getcwd(), session_id="abc-1") as session:
+        session.journal.record_message("user", "Fix \x1b[31mthe build")
+        for event in (
+            CallQueued("1", "Read", {"file_path": "a"}),
+            CallStarted("1", "Read", read_only=True),
+            CallFinished("1", "Read", "text", duration_ms=250.0),
+            CallQueued("2", "Write", {}),
+            CallStarted("2", "Write", read_only=False),
+            TurnEnded(0),
+        ):
+            session.journal(event)
+    return "abc-1"
+
+
+def run(*arguments: str) -> Result:
+    """As `holdfast` runs it: what a command returns is the exit code."""
+    runner = CliRunner()
+    result = runner.invoke(command, arguments, standalone_mode=False)
+    if isinstance(result.exception, click.ClickException):
+        result.exit_code = result.exception.exit_code
+    elif result.exception is not None:
+        raise result.exception
+    else:
+        result.exit_code = result.return_value
+    return result
+
+
+def test_an_empty_list_says_so_on_stderr(store: SessionStore) -> None:
+    result = run("list")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no sessions" in result.stderr
+    assert run("list", "--json").stdout == ""
+
+
+def test_the_list_shows_id_age_size_and_title_without_control_characters(recorded: str, store: SessionStore) -> None:
+    result = run("list")
+    head, line = result.stdout.splitlines()
+    assert head.split() == ["SESSION", "LAST", "USED", "SIZE", "TITLE"]
+    assert line.startswith(recorded)
+    assert " ago" in line
+    assert line.endswith("Fix \\x1b[31mthe build")
+    with store.resume(recorded)[0]:
+        assert " live " in run("list").stdout
+
+
+def test_the_list_is_of_this_directory_unless_all_are_wanted(
+    recorded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = os.getcwd()
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert run("list").stdout == ""
+    assert project in run("list", "--all").stdout
+    found = [json.loads(line) for line in run("list", "-a", "--json").stdout.splitlines()]
+    assert [(entry["id"], entry["project"], entry["live"]) for entry in found] == [(recorded, project, False)]
+
+
+def test_show_tells_what_was_said_and_how_each_call_ended(recorded: str) -> None:
+    for name in (recorded, "abc", "latest"):
+        result = run("show", name)
+        assert result.exit_code == 0
+        assert "\x1b" not in result.stdout
+        assert "Fix \\x1b[31mthe build" in result.stdout
+        calls = [line.split()[1:] for line in result.stdout.split("calls:\n")[1].splitlines()]
+        assert calls[0][:2] == ["Read", "completed"]
+        assert calls[1][:3] == ["Write", "outcome", "unknown"]
+    assert [call["state"] for call in json.loads(run("show", recorded, "--json").stdout)["calls"]] == [
+        "finished",
+        "outcome unknown",
+    ]
+
+
+@pytest.mark.parametrize("verb", ["show", "export"])
+def test_a_session_that_is_not_there_is_an_error_on_stderr(store: SessionStore, verb: str) -> None:
+    result = run(verb, "nope")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "'nope'" in result.stderr
+
+
+def test_export_writes_json_or_markdown_to_stdout_or_a_private_file(recorded: str, tmp_path: Path) -> None:
+    assert json.loads(run("export", recorded).stdout)["session_id"] == recorded
+    assert run("export", recorded, "--format", "markdown").stdout.startswith("# ")
+    target = tmp_path / "out.json"
+    result = run("export", recorded, "-o", str(target))
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert json.loads(target.read_text("utf-8"))["session_id"] == recorded
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    failed = run("export", recorded, "-o", str(tmp_path / "missing" / "out.json"))
+    assert failed.exit_code == 1
+    assert "cannot be written" in failed.stderr
+
+
+def test_prune_keeps_the_young_and_the_live_and_says_what_went(recorded: str, store: SessionStore) -> None:
+    assert run("prune").stdout == ""
+    assert recorded in run("prune", "--keep-count", "0", "--dry-run").stdout
+    assert run("list").stdout != ""
+    with store.resume(recorded)[0]:
+        assert run("prune", "--keep-count", "0").stdout == ""
+    result = run("prune", "--max-size", "0B", "--json")
+    assert [entry["id"] for entry in json.loads(result.stdout)["removed"]] == [recorded]
+    assert run("list").stdout == ""
+
+
+def test_a_bad_size_is_wrong_use(store: SessionStore) -> None:
+    assert run("prune", "--max-size", "much").exit_code == 2
+
+
+def test_times_and_sizes_read_well() -> None:
+    now = time.time()
+    ages = [relative_time(now - seconds, now) for seconds in (-5, 3, 150, 7_300, 200_000)]
+    assert ages == ["0 s ago", "3 s ago", "2 min ago", "2 h ago", "2 d ago"]
+    assert relative_time(0, now).startswith("19")
+    assert [size(count) for count in (0, 999, 1_500, 250_000, 12_000_000, 3_000_000_000)] == [
+        "0 B",
+        "999 B",
+        "1.5 kB",
+        "250 kB",
+        "12.0 MB",
+        "3.0 GB",
+    ]

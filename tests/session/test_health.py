@@ -1,0 +1,48 @@
+import os
+from pathlib import Path
+
+from holdfast.session import SessionStore
+from holdfast.session.health import check_sessions
+
+
+def test_before_the_first_session_all_is_well(store: SessionStore) -> None:
+    assert [(check.name, check.ok) for check in check_sessions(store)] == [("sessions: directory", True)]
+
+
+def test_healthy_sessions_are_counted_and_live_ones_named(store: SessionStore, project: str) -> None:
+    store.create(project, session_id="old").close()
+    with store.create(project, session_id="live"):
+        checks = {check.name: check for check in check_sessions(store)}
+    assert all(check.ok for check in checks.values())
+    assert "2 sessions" in checks["sessions: directory"].detail
+    assert checks["sessions: locks"].detail == f"live (process {os.getpid()})"
+
+
+def test_each_kind_of_damage_is_named(store: SessionStore, project: str, tmp_path: Path) -> None:
+    for name in ("damaged", "newer", "open", "linked", "torn"):
+        store.create(project, session_id=name).close()
+    journal = Path(store.find("damaged"), "journal.jsonl")
+    journal.write_bytes(journal.read_bytes() + b"garbage\n")
+    newer = Path(store.find("newer"), "journal.jsonl")
+    newer.write_bytes(newer.read_bytes().replace(b'"version":1', b'"version":7'))
+    torn = Path(store.find("torn"), "journal.jsonl")
+    torn.write_bytes(torn.read_bytes() + b'{"type":')
+    os.chmod(store.find("open"), 0o777)
+    os.symlink(tmp_path, os.path.join(store.find("linked"), "odd"))
+    checks = {check.name: check for check in check_sessions(store)}
+    assert {name for name, check in checks.items() if not check.ok} == {
+        "sessions: permissions",
+        "sessions: journals",
+        "sessions: versions",
+    }
+    assert checks["sessions: journals"].detail == "damaged: 1 damaged, 0 lost lines"
+    assert "newer has format 7" in checks["sessions: versions"].detail
+    assert "open" in checks["sessions: permissions"].detail
+    assert "odd" in checks["sessions: permissions"].detail
+
+
+def test_an_unsafe_root_is_the_only_news(store: SessionStore, project: str) -> None:
+    store.create(project).close()
+    os.chmod(store.root, 0o777)
+    checks = check_sessions(store)
+    assert [(check.name, check.ok) for check in checks] == [("sessions: directory", False)]
