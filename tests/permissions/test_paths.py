@@ -26,7 +26,8 @@ def project(tmp_path: Path) -> Path:
 def context(project: Path, *rules: tuple[Behavior, str], mode: str = "default", **options: Any) -> PermissionContext:
     source = RuleSource("user", root=str(project))
     made = [Rule.parse(behavior, text, source) for behavior, text in rules]
-    return PermissionContext(mode, made, **{"working_directories": (str(project),), "home": "/home/u", **options})
+    defaults: dict[str, Any] = {"working_directories": (str(project),), "home": "/home/u", **options}
+    return PermissionContext(mode, made, **defaults)
 
 
 def verdict(tool: str, path: object, where: PermissionContext, cwd: Path) -> str:
@@ -45,6 +46,14 @@ class PatchedOs:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
+
+
+def stat_in_lower_case(path: str) -> os.stat_result:
+    return os.stat(path.replace("PROJ", "proj"))
+
+
+def stat_of_a_deleted_file(_handle: int) -> os.stat_result:
+    return os.stat_result((0o100644, 1, 1, 0, 0, 0, 0, 0, 0, 0))
 
 
 def fails(*_: object, **__: object) -> Any:
@@ -176,7 +185,7 @@ def test_the_probe_compares_a_directory_with_its_other_case(project: Path, monke
     digits = project / "123"
     digits.mkdir()
     assert probe_folding(str(digits)) is False
-    monkeypatch.setattr(paths, "os", PatchedOs(stat=lambda path: os.stat(str(path).replace("PROJ", "proj"))))
+    monkeypatch.setattr(paths, "os", PatchedOs(stat=stat_in_lower_case))
     assert probe_folding(str(project)) is True
 
 
@@ -197,8 +206,7 @@ def test_a_file_that_vanishes_while_it_is_looked_at_is_walked(project: Path, mon
     assert look(file) == PathFacts(file, file, (file,), is_dir=False)
     monkeypatch.setattr(paths, "os", PatchedOs(fstat=fails, lstat=fails))
     assert look(file) == PathFacts(file, file, (file,))
-    deleted = PatchedOs(fstat=lambda _handle: os.stat_result((0o100644, 1, 1, 0, 0, 0, 0, 0, 0, 0)))
-    monkeypatch.setattr(paths, "os", deleted)
+    monkeypatch.setattr(paths, "os", PatchedOs(fstat=stat_of_a_deleted_file))
     assert look(file) == PathFacts(file, file, (file,), is_dir=False)
 
 

@@ -122,7 +122,7 @@ def test_the_alias_table_is_the_registrys() -> None:
     assert registry_names.BUILTIN_NAMES <= KNOWN_TOOLS
 
 
-PARAMETERS = [
+PARAMETERS: list[tuple[str, dict[str, object], str, bool]] = [
     ("Agent", {"model": "opus"}, "Agent(model:opus)", True),
     ("Agent", {"model": "opus-5"}, "Agent(model:opus*)", True),
     ("Agent", {"model": "sonnet"}, "Agent(model:opus)", False),
