@@ -13,7 +13,7 @@ from holdfast.permissions.traits import ALIASES, KNOWN_TOOLS, facts_from_input
 
 
 def bash(command: str, **options: Any) -> str:
-    return judge("Bash", {"command": command}, cwd="/proj", home="/home/u", **options).behavior
+    return judge("Bash", {"command": command}, cwd="/srv/proj", home="/home/u", **options).behavior
 
 
 def read(path: str, **options: Any) -> str:
