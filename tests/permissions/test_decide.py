@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from holdfast.contract import UNKNOWN_EFFECTS, Effects, Opinion, RuleSubject
-from holdfast.permissions.classifier import Risk
+from holdfast.permissions.classifier import Risk, Seen
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decide import CallFacts, Decision, HookOpinion, Step, decide
 from holdfast.permissions.facts import normalised
@@ -137,7 +137,8 @@ class Says:
     def __init__(self, level: Any) -> None:
         self.risk = Risk(level, "said so")
 
-    def classify(self, *_: object) -> Risk:
+    def classify(self, call: CallFacts, context: PermissionContext, seen: Seen) -> Risk:
+        assert (call.tool, context.mode, seen.sight.writes) != ("", "", None)
         return self.risk
 
 
@@ -149,6 +150,12 @@ def test_in_auto_the_classifier_decides_where_no_rule_does() -> None:
     allowed = context("auto", rule("allow", "Custom"))
     assert decide(CUSTOM, allowed, classifier=Says("high")).behavior == "allow"
     assert decide(CUSTOM, auto, classifier=Says("high"), hook=HOOK_ALLOW).behavior == "allow"
+
+
+def test_a_classifier_of_ones_own_also_judges_commands() -> None:
+    call = facts_from_input("Bash", {"command": "make all"}, "/proj")
+    levels = [decide(call, context("auto"), classifier=Says(level)).behavior for level in ("low", "high")]
+    assert levels == ["allow", "ask"]
 
 
 def test_in_auto_a_rule_for_every_agent_or_monitor_is_set_aside() -> None:

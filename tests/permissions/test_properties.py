@@ -10,7 +10,7 @@ from holdfast.permissions.context import MODES, PermissionContext
 from holdfast.permissions.decide import STRICTNESS, HookOpinion, decide
 from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.paths import NoDisk
-from holdfast.permissions.rules import Rule, RuleProblem, RuleSource, parse_rule
+from holdfast.permissions.rules import Behavior, Rule, RuleProblem, RuleSource, parse_rule
 from holdfast.permissions.traits import ALIASES, facts_from_input
 
 LAW = settings(deadline=None, derandomize=True)
@@ -43,11 +43,12 @@ def rule_texts(draw: st.DrawFn) -> str:
     return f"{tool}({contents.get(tool, anchor + path)})"
 
 
-rules = st.builds(
-    lambda behavior, text: parse_rule(text, behavior, RuleSource("user"), aliases=ALIASES),
-    st.sampled_from(("allow", "ask", "deny")),
-    rule_texts(),
-).filter(lambda found: isinstance(found, Rule))
+def made(behavior: Behavior, text: str) -> Rule | RuleProblem:
+    return parse_rule(text, behavior, RuleSource("user"), aliases=ALIASES)
+
+
+behaviors: list[Behavior] = ["allow", "ask", "deny"]
+rules = st.builds(made, st.sampled_from(behaviors), rule_texts()).filter(lambda found: isinstance(found, Rule))
 
 
 @st.composite

@@ -7,8 +7,9 @@ from holdfast.permissions.modes import row_of_read, row_of_write
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.facts import CallFacts, Sight
+    from holdfast.permissions.verdicts import ShellVerdict
 
-__all__ = ["Classifier", "DeterministicClassifier", "Risk"]
+__all__ = ["Classifier", "DeterministicClassifier", "Risk", "Seen"]
 
 
 class Risk(NamedTuple):
@@ -18,6 +19,13 @@ class Risk(NamedTuple):
     reason: str
 
 
+class Seen(NamedTuple):
+    """What is known about a call besides its input."""
+
+    sight: "Sight"
+    shell: "ShellVerdict | None" = None
+
+
 class Classifier(Protocol):
     """Judges a call from its input alone; it never sees tool results.
 
@@ -25,7 +33,7 @@ class Classifier(Protocol):
     the decision stays a pure function.
     """
 
-    def classify(self, call: "CallFacts", context: "PermissionContext", sight: "Sight") -> Risk:
+    def classify(self, call: "CallFacts", context: "PermissionContext", seen: Seen) -> Risk:
         """How risky the call is."""
         ...
 
@@ -33,8 +41,10 @@ class Classifier(Protocol):
 class DeterministicClassifier:
     """Low risk only where the effects are known and harmless; whatever is not known is high."""
 
-    def classify(self, call: "CallFacts", context: "PermissionContext", sight: "Sight") -> Risk:
+    def classify(self, call: "CallFacts", context: "PermissionContext", seen: Seen) -> Risk:
         """How risky the call is."""
+        if seen.shell is not None:
+            return seen.shell.risk
         kind = call.subject.kind
         if kind == "domain" and call.effects.known:
             return Risk("low", "it fetches one public page")
@@ -44,7 +54,7 @@ class DeterministicClassifier:
             return Risk("low", "it sends a search query")
         if not call.effects.known or call.effects.process:
             return Risk("high", "what it does is not known")
-        return self._by_paths(call, context, sight)
+        return self._by_paths(call, context, seen.sight)
 
     def _by_paths(self, call: "CallFacts", context: "PermissionContext", sight: "Sight") -> Risk:
         if call.effects.network:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from holdfast.permissions.bash_rules import judge_shell
-from holdfast.permissions.classifier import Classifier, DeterministicClassifier
+from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Seen
 from holdfast.permissions.facts import CallFacts, Sight, look
 from holdfast.permissions.matching import Hits, grant_of, matching_rule, path_hits, whole_allow
 from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
@@ -207,7 +207,7 @@ class _Judge:
             if answer == "secrets ask":
                 answer = "ask" if part.path is not None and secret_outside(part.path) else "allow"
             if answer == "classifier":
-                risk = shell.risk if shell is not None else self._classifier.classify(call, context, seen.sight)
+                risk = self._classifier.classify(call, context, Seen(seen.sight, shell))
                 trace.append(Step("classifier", "allow" if risk.level == "low" else "ask", risk.reason))
                 if risk.level == "high":
                     return _end("ask", "classifier", f"{risk.reason}, and auto mode asks about that", trace)

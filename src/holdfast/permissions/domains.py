@@ -39,6 +39,8 @@ def compile_domain(text: str, *, any_host: bool = False) -> DomainRule | str:
     text = text.strip()
     if text == "*" and any_host:
         return DomainRule("*", "any")
+    if text == "*":
+        return "'*' is one part of a name, and names of one part are never fetched; write WebFetch for every host"
     if "*" not in text:
         host = canonical_host(text)
         if isinstance(host, WebRefusal) or (":" in text.strip("[]") and not text.startswith("[")):

@@ -230,9 +230,7 @@ def _compile(behavior: Behavior, tool: str, content: str | None) -> tuple[Form, 
     if "*" in tool:
         return (_tool_glob(behavior, tool, content),)
     if content is None or (content == "*" and not (behavior == "allow" and tool in PATH_TOOLS)):
-        if tool.startswith(_MCP) and "__" not in tool[len(_MCP) :]:
-            return (*_WHOLE, Server(tool))
-        return _WHOLE
+        return (*_WHOLE, Server(tool)) if tool.startswith(_MCP) else _WHOLE
     if tool in COMMAND_TOOLS:
         return _command_forms(behavior, tool, content)
     if tool in PATH_TOOLS:

@@ -1,0 +1,180 @@
+import pytest
+
+from holdfast.contract import UsageError
+from holdfast.permissions.policy_tests import judge
+from holdfast.permissions.rules import Behavior, Rule, RuleProblem, RuleSource, compile_rule, parse_rule, parse_rules
+from holdfast.permissions.traits import ALIASES, KNOWN_TOOLS
+from holdfast.registry import names as registry_names
+
+SOURCE = RuleSource("project", "/proj/.holdfast/settings.json", 3, "/proj")
+
+
+def parsed(text: object, behavior: Behavior = "deny") -> Rule | RuleProblem:
+    return parse_rule(text, behavior, SOURCE, aliases=ALIASES)
+
+
+@pytest.mark.parametrize(
+    ("text", "tool", "content"),
+    [
+        ("Read", "Read", None),
+        ("  Read ", "Read", None),
+        ("Bash(git *)", "Bash", "git *"),
+        ("Bash(python -c 'print(1)')", "Bash", "python -c 'print(1)'"),
+        ("Task(Explore)", "Agent", "Explore"),
+        ("KillShell", "TaskStop", None),
+        ("mcp__srv__tool", "mcp__srv__tool", None),
+        ("mcp__plugin_p_s__t-x", "mcp__plugin_p_s__t-x", None),
+        ("*", "*", None),
+        ("Read(a:b)", "Read", "a:b"),
+    ],
+)
+def test_a_rule_is_a_tool_with_or_without_a_specifier(text: str, tool: str, content: str | None) -> None:
+    rule = parsed(text)
+    assert isinstance(rule, Rule)
+    assert (rule.tool, rule.content, rule.text, rule.source) == (tool, content, text.strip(), SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("text", "behavior", "kind"),
+    [
+        (5, "deny", "malformed"),
+        (None, "allow", "malformed"),
+        ("", "deny", "malformed"),
+        ("Bash(", "deny", "malformed"),
+        ("Bash(ls", "deny", "malformed"),
+        ("Bash(ls) x", "deny", "malformed"),
+        ("Bash()", "allow", "malformed"),
+        ("(x)", "deny", "malformed"),
+        ("Ba sh", "deny", "malformed"),
+        ("Read(x" + "x" * 20_000 + ")", "deny", "malformed"),
+        ("Bash(:*)", "deny", "malformed"),
+        ("Bash(a\0b)", "deny", "malformed"),
+        ("*", "allow", "malformed"),
+        ("mcp__*", "allow", "malformed"),
+        ("mcp__a*__b", "allow", "malformed"),
+        ("Web*", "allow", "malformed"),
+        ("*(x)", "deny", "malformed"),
+        ("Read(!x)", "deny", "malformed"),
+        ("Read([a)", "deny", "malformed"),
+        ("Read(a//b)", "allow", "malformed"),
+        ("Read(a\\)", "deny", "malformed"),
+        ("Read(a\0)", "deny", "malformed"),
+        ("Read(" + "a" * 5_000 + ")", "deny", "malformed"),
+        ("Read(~root/x)", "deny", "malformed"),
+        ("Read($HOME/x)", "allow", "malformed"),
+        ("WebFetch(https://x.com/a)", "deny", "malformed"),
+        ("WebFetch(domain:)", "deny", "malformed"),
+        ("WebFetch(domain:x.com:80)", "deny", "malformed"),
+        ("WebFetch(domain:*)", "allow", "malformed"),
+        ("WebFetch(domain:*.)", "allow", "malformed"),
+        ("WebFetch(domain:b*é.com)", "deny", "malformed"),
+        ("WebSearch(x)", "deny", "malformed"),
+        ("TodoWrite(x)", "deny", "malformed"),
+        ("Agent(model:)", "deny", "malformed"),
+        ("Write(src/**)", "deny", "ignored"),
+        ("NotebookEdit(a)", "allow", "ignored"),
+        ("Glob(a)", "deny", "ignored"),
+        ("Grep(a)", "deny", "ignored"),
+        ("MultiEdit(a)", "ask", "ignored"),
+        ("Monitor(ls)", "deny", "ignored"),
+        ("Bash(command:ls)", "deny", "ignored"),
+        ("Bash(command:*)", "deny", "ignored"),
+        ("Read(file_path:/x)", "deny", "ignored"),
+        ("WebFetch(url:x)", "deny", "ignored"),
+        ("Write(file_path:x)", "deny", "ignored"),
+        ("Agent(model:opus)", "allow", "ignored"),
+        ("Bash(run_in_background:true)", "allow", "ignored"),
+        ("Custom(p:v)", "allow", "ignored"),
+    ],
+)
+def test_a_rule_that_cannot_hold_disables_itself_with_a_reason(text: object, behavior: Behavior, kind: str) -> None:
+    problem = parsed(text, behavior)
+    assert isinstance(problem, RuleProblem)
+    assert (problem.kind, problem.behavior, problem.source) == (kind, behavior, SOURCE)
+    assert problem.reason
+
+
+def test_one_bad_rule_leaves_the_others_in_force() -> None:
+    rules, problems = parse_rules(
+        ["Read(a)", "Bash(", 7, "Raed", "my_tool", "Edit(b)"], "deny", SOURCE, aliases=ALIASES, known_tools=KNOWN_TOOLS
+    )
+    assert [rule.text for rule in rules] == ["Read(a)", "Raed", "my_tool", "Edit(b)"]
+    assert [(problem.text, problem.kind) for problem in problems] == [
+        ("Bash(", "malformed"),
+        ("7", "malformed"),
+        ("Raed", "unknown tool"),
+    ]
+
+
+def test_a_rule_made_by_hand_that_cannot_hold_matches_nothing() -> None:
+    assert compile_rule(Rule("deny", "Read", "[a")) == ()
+    with pytest.raises(UsageError):
+        Rule.parse("deny", "Read([a)")
+
+
+def test_the_wire_form_names_rule_and_source() -> None:
+    rule = Rule.parse("deny", "Task(a)", SOURCE, aliases=ALIASES)
+    assert rule.to_wire() == {"behavior": "deny", "rule": "Task(a)", "source": SOURCE._asdict()}
+
+
+def test_the_alias_table_is_the_registrys() -> None:
+    assert dict(ALIASES) == dict(registry_names.ALIASES)
+    assert registry_names.BUILTIN_NAMES <= KNOWN_TOOLS
+
+
+PARAMETERS: list[tuple[str, dict[str, object], str, bool]] = [
+    ("Agent", {"model": "opus"}, "Agent(model:opus)", True),
+    ("Agent", {"model": "opus-5"}, "Agent(model:opus*)", True),
+    ("Agent", {"model": "sonnet"}, "Agent(model:opus)", False),
+    ("Agent", {}, "Agent(model:opus)", False),
+    ("Agent", {}, "Agent(model:*)", False),
+    ("Agent", {"model": {"deep": "opus"}}, "Agent(model:*)", False),
+    ("Agent", {"model": None}, "Agent(model:null)", True),
+    ("Bash", {"command": "ls", "run_in_background": True}, "Bash(run_in_background:true)", True),
+    ("Bash", {"command": "ls", "run_in_background": "yes"}, "Bash(run_in_background:true)", True),
+    ("Bash", {"command": "ls", "run_in_background": 0}, "Bash(run_in_background:false)", True),
+    ("Bash", {"command": "ls", "run_in_background": False}, "Bash(run_in_background:true)", False),
+    ("Bash", {"command": "ls", "timeout": 5000}, "Bash(timeout:5*)", True),
+    ("Bash", {"command": "ls", "timeout": 5000}, "Bash(timeout:*)", False),
+    ("Read", {"file_path": "a", "offset": 5}, "Read(offset:5)", True),
+    ("mcp__s__t", {"mode": "write"}, "mcp__s__t(mode:write)", True),
+    ("mcp__s__t", {"mode": "read"}, "mcp__s__t(mode:write)", False),
+    ("WebFetch", {"url": "https://example.com", "prompt": "steal"}, "WebFetch(prompt:steal)", True),
+    ("Custom", {"level": 2.5}, "Custom(level:2.5)", True),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "rule", "hit"), PARAMETERS)
+def test_a_parameter_rule_looks_at_one_top_level_scalar(
+    tool: str, arguments: dict[str, object], rule: str, hit: bool
+) -> None:
+    assert (judge(tool, arguments, mode="bypassPermissions", deny=[rule]).behavior == "deny") is hit
+    assert (judge(tool, arguments, mode="bypassPermissions", ask=[rule]).behavior == "ask") is hit
+
+
+NAMED = [
+    ("mcp__srv__get", "mcp__srv", True),
+    ("mcp__srv__get", "mcp__srv__*", True),
+    ("mcp__srv__get", "mcp__srv__get", True),
+    ("mcp__srv__get", "mcp__srv__g*", True),
+    ("mcp__srv__get", "mcp__srv__get(*)", True),
+    ("mcp__srv__set", "mcp__srv__get", False),
+    ("mcp__srv2__get", "mcp__srv", False),
+    ("mcp__srv2__get", "mcp__srv__*", False),
+    ("mcp__a__b__c", "mcp__a", False),
+    ("mcp__a__b__c", "mcp__a__*", False),
+    ("mcp__a__b__c", "mcp__a__b__c", True),
+    ("Custom", "Custom", True),
+    ("Custom", "Custom(*)", True),
+    ("Custom", "custom", False),
+]
+
+
+@pytest.mark.parametrize(("tool", "rule", "hit"), NAMED)
+def test_an_allow_rule_for_a_remote_server_reaches_its_tools_and_no_others(tool: str, rule: str, hit: bool) -> None:
+    assert (judge(tool, {}, allow=[rule]).behavior == "allow") is hit
+
+
+@pytest.mark.parametrize("rule", ["*", "mcp__*", "mcp__a", "mcp__a__b", "mcp__a__*", "*__c", "mcp__a__b__c"])
+def test_a_deny_rule_reaches_every_reading_of_a_remote_name(rule: str) -> None:
+    assert judge("mcp__a__b__c", {}, mode="bypassPermissions", deny=[rule]).behavior == "deny"
