@@ -266,7 +266,7 @@ class Walker(RedirectReader):
 
     def gap(self, between: str, words: list[Word], texts: list[str]) -> None:
         """Judge the text between two children of a command."""
-        rest = between.strip(_BLANK)
+        rest = between.strip(" \t")
         if not rest:
             return
         if rest == "-" and words:  # the grammar drops a lone `-` in front of a heredoc
@@ -291,7 +291,7 @@ class Walker(RedirectReader):
             self.file_redirect(node, redirects, words, texts)
         elif kind == g.HERESTRING:
             redirects.append(self.herestring(node))
-        elif kind != g.COMMENT:
+        else:
             self.doubt("syntax this analysis does not know")
             self.parsed = False
             self.visit_or_descend(node, kind)
