@@ -39,7 +39,23 @@ class Maker:
         return spelled.get(style, name)
 
     def word(self, depth: int) -> str:
-        plain = ["a", "-x", "'b c'", '"d $HOME"', "e\\ f", "$'g\\n'", "{h,i}", "~", "*", '"#"', "x#y", "=", "%", "@{u}", "{}"]
+        plain = [
+            "a",
+            "-x",
+            "'b c'",
+            '"d $HOME"',
+            "e\\ f",
+            "$'g\\n'",
+            "{h,i}",
+            "~",
+            "*",
+            '"#"',
+            "x#y",
+            "=",
+            "%",
+            "@{u}",
+            "{}",
+        ]
         if depth <= 0 or self.chance.random() < 0.6:
             return self.chance.choice(plain)
         inner = self.statement(depth - 1).replace("\n", " ; ") if self.chance.random() < 0.1 else self.simple(depth - 1)
@@ -58,8 +74,12 @@ class Maker:
 
     def simple(self, depth: int) -> str:
         words = [self.word(depth) for _ in range(self.chance.randrange(3))]
-        prefix = self.chance.choice(["", "", "", "X=1 ", f"X=$({self.chance.choice(MARKERS)}) ", ">/dev/null ", "2>&1 "])
-        suffix = self.chance.choice(["", "", "", " >/dev/null", " 2>&1", " </dev/null", " >/dev/null tail", " <<< text"])
+        prefix = self.chance.choice(
+            ["", "", "", "X=1 ", f"X=$({self.chance.choice(MARKERS)}) ", ">/dev/null ", "2>&1 "]
+        )
+        suffix = self.chance.choice(
+            ["", "", "", " >/dev/null", " 2>&1", " </dev/null", " >/dev/null tail", " <<< text"]
+        )
         wrap = self.chance.choice(["", "", "", "", "command ", "eval ", "time ", "! "]) if not prefix else ""
         return f"{wrap}{prefix}{' '.join([self.marker(), *words])}{suffix}"
 
