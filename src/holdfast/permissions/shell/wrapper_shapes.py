@@ -55,7 +55,7 @@ def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
             used, ok = _option(shape, argv, index, options)
             known = known and ok
             index += used
-        elif shape.assigns and _is_assignment(text):
+        elif shape.assigns and is_assignment(text):
             assigns.append(text.partition("=")[0])
             ended = True
         elif operands:
@@ -66,9 +66,10 @@ def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
     return Opened(index, tuple(assigns), tuple(options), known)
 
 
-def _is_assignment(text: str) -> bool:
+def is_assignment(text: str) -> bool:
+    """Whether a word looks like NAME=value."""
     name, equals, _ = text.partition("=")
-    return bool(equals) and name.replace("_", "a").isalnum() and not name[0].isdigit()
+    return bool(equals) and name.replace("_", "a").isalnum() and not name[:1].isdigit()
 
 
 def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tuple[str, str]]) -> tuple[int, bool]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.words import Word, names
-from holdfast.permissions.shell.wrapper_shapes import SHAPES, STRIP, Shape, open_wrapper
+from holdfast.permissions.shell.wrapper_shapes import SHAPES, STRIP, Shape, is_assignment, open_wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,9 +90,12 @@ def _time(argv: tuple[Word, ...]) -> Inner:
     shape = Shape("pavqlV", "of", names("portability append verbose quiet"), names("output format"), hull=STRIP)
     opened = open_wrapper(shape, argv)
     plain = opened.known and all(option == "p" for option, _ in opened.options)
+    start = opened.start
+    while start < len(argv) and is_assignment(argv[start].text):
+        start, plain = start + 1, False
     return Inner(
-        argv[opened.start :],
-        refusal=None if plain else "its options to time may write a file",
+        argv[start:],
+        refusal=None if plain else "its options to time are not known",
         hull=STRIP if plain else "exact",
     )
 
@@ -197,7 +200,8 @@ def _joined(argv: tuple[Word, ...], start: int, refusal: str, hull: str = "exact
     words = argv[start:]
     if all(word.static for word in words):
         return Inner(scripts=(" ".join(word.text for word in words),) if words else (), refusal=refusal, hull=hull)
-    return Inner(refusal=refusal, hull=hull, doubt="the text it runs is not known before it runs")
+    script = " ".join(word.text if word.static else word.text + "''" for word in words)
+    return Inner(scripts=(script,), refusal=refusal, hull=hull, doubt="the text it runs is not known before it runs")
 
 
 def _eval(argv: tuple[Word, ...]) -> Inner:
