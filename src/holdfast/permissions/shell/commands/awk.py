@@ -14,6 +14,7 @@ AWK = Tool(
     "-F|--field-separator:text -v|--assign:text --posix --sandbox --traditional --re-interval --version"
     " !-f|--file:file !-i|--include:file !-l|--load:file !-E|--exec:file !-e|--source:text !-o|--pretty-print?"
     " !-p|--profile? !-d|--dump-variables? !-D|--debug? !-W:text",
+    dashed_values=True,
     operands="any",
     abbreviate=False,
     permute=False,

@@ -14,6 +14,7 @@ SED = Tool(
     "-n|--quiet|--silent --debug -e|--expression:text !-f|--file:file !-i|--in-place?"
     " -E|-r|--regexp-extended -s|--separate"
     " -u|--unbuffered -z|--null-data -l|--line-length:num --posix --sandbox --follow-symlinks --help --version",
+    dashed_values=True,
     operands="any",
     kind="text",
 )
