@@ -109,6 +109,8 @@ def test_sed_scripts_that_only_print_pass(script: str) -> None:
         "ba}\nw out",
         ":a b\nw x",
         "p;w /dev/stdout",
+        "b#[s/,;}w out",
+        "ba # w\nw out",
     ],
 )
 def test_sed_scripts_that_write_run_or_are_unclear_are_refused(script: str) -> None:

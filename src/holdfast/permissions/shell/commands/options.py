@@ -205,7 +205,7 @@ class _Reader:
         operands.extend(self.args[self.at :])
 
     def after_dashes(self) -> None:
-        """Stop reading options; a word that looks like one is refused even here unless the tool's values are certain."""
+        """Stop reading options; a word that still looks like one is refused unless the values are certain."""
         self.result.ended_at = len(self.result.operands)
         tool = self.table.tool
         if tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner":
