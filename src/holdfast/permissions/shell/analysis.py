@@ -2,13 +2,17 @@
 
 import time
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import load_tables
 from holdfast.permissions.shell.parts import Part, Redirect
+from holdfast.permissions.shell.words import names
+
+if TYPE_CHECKING:
+    from tree_sitter import TreeCursor
 
 _CACHED: Final = 256
 _BUDGET_S: Final = 0.050
@@ -18,7 +22,7 @@ _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
 _NEUTRAL_KINDS: Final = frozenset({"text", None})
 _NEUTRAL_NAMES: Final = frozenset({"echo", "printf", "true", "false", ":", "cd", "test", "[", "pwd"})
-_SHOWS_ONE_FILE: Final = frozenset("cat head tail sed grep egrep fgrep rg nl tac less more bat batcat".split())
+_SHOWS_ONE_FILE: Final = names("cat head tail sed grep egrep fgrep rg nl tac less more bat batcat")
 
 
 class Analysis(NamedTuple):
@@ -180,8 +184,8 @@ class _Found(Script):
 
     __slots__ = ("scripts",)
 
-    def __init__(self, view: str, cursor: object, start_cwd: str | None) -> None:
-        super().__init__(view, cursor, start_cwd)  # pyright: ignore[reportArgumentType]
+    def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
+        super().__init__(view, cursor, start_cwd)
         self.scripts = [0]
 
     def reparse(self, text: str) -> None:

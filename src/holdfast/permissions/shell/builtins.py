@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.words import names
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -13,9 +15,9 @@ COUNT: Final = re.compile(r"\$\((?:[^()`$]*\| *)?wc -[lcwm](?: *< *[^ ()`$]+)? *
 """A substitution whose output is one number."""
 _SET_FLAGS: Final = re.compile(r"-[euxo]+\Z")
 _SET_OPTIONS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
-_UNARY: Final = frozenset("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n".split())
-_BINARY: Final = frozenset("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >".split())
-_SAFE_READ_NAMES: Final = frozenset("A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE DIR LINE NAME REPLY".split())
+_UNARY: Final = names("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n")
+_BINARY: Final = names("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >")
+_SAFE_READ_NAMES: Final = names("A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE DIR LINE NAME REPLY")
 
 
 SPLITTING: Final = frozenset({"[", "test", "printf"})
@@ -27,9 +29,13 @@ def splitting(name: str, argv: "Sequence[Word]", texts: "Sequence[str]") -> bool
     if name == "printf":
         argv, texts = argv[1:2], texts[1:2]
     return any(
-        not word.static and word.may_be_flag and not (text[0] == text[-1] == '"' and len(text) > 1 or COUNT.match(text))
+        not word.static and word.may_be_flag and not (_is_quoted(text) or COUNT.match(text))
         for word, text in zip(argv, texts, strict=True)
     )
+
+
+def _is_quoted(text: str) -> bool:
+    return len(text) > 1 and text[0] == text[-1] == '"'
 
 
 def _free(_args: "Sequence[Word]") -> str | None:
@@ -168,7 +174,9 @@ def _jobs(args: "Sequence[Word]") -> str | None:
 
 
 def _wait(args: "Sequence[Word]") -> str | None:
-    if all(word.static and (word.text.isdecimal() or word.text in ("-n", "-f") or word.text[:1] == "%") for word in args):
+    if all(
+        word.static and (word.text.isdecimal() or word.text in ("-n", "-f") or word.text[:1] == "%") for word in args
+    ):
         return None
     return "an argument of wait is not known"
 
@@ -206,7 +214,7 @@ def _plain_words(args: "Sequence[Word]") -> str | None:
 
 
 _SETS: Final = "it sets or prints variables of the shell"
-BUILTINS: "Final[Mapping[str, Callable[[Sequence[Word]], str | None]]]" = {
+BUILTINS: Final["Mapping[str, Callable[[Sequence[Word]], str | None]]"] = {
     **dict.fromkeys([":", "true", "false", "echo", "pwd", "dirs", "times", "caller", "type"], _free),
     **dict.fromkeys(["exit", "return", "break", "continue", "shift", "logout"], _free),
     **dict.fromkeys(["cd", "pushd", "popd"], _cd),

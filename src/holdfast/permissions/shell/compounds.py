@@ -1,22 +1,24 @@
 """Loops, tests, cases, functions and declarations; and the table of which node is read how."""
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.builtins import COUNT
 from holdfast.permissions.shell.expand import UNSURE, Variable
 from holdfast.permissions.shell.quoting import literal, utf8
 from holdfast.permissions.shell.walk import Walker
-from holdfast.permissions.shell.words import Word
+from holdfast.permissions.shell.words import Word, names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tree_sitter import Node
 
     from holdfast.permissions.shell.parts import Redirect
 
-_SAFE_NAMES: Final = frozenset(
-    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE FILES DIR DIRS LINE NAME ITEM HASH COMMIT BRANCH".split()
+_SAFE_NAMES: Final = names(
+    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE FILES DIR DIRS LINE NAME ITEM HASH COMMIT BRANCH"
 )
 _SEQ: Final = re.compile(r"\$\(seq(?: -?[0-9]+){1,3}\)|\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}")
 _SPLITTING: Final = re.compile(r"[\s*?\[\\]")
@@ -44,7 +46,7 @@ class Script(Walker):
         if _MOVES.search(self.view, node.start_byte, node.end_byte):
             self.cwds = None
 
-    def loop(self, node: "Node") -> None:
+    def loop(self, _node: "Node") -> None:
         """Read `for name in words; do … done` (and select)."""
         cursor, view = self.cursor, self.view
         values = LoopValues()
@@ -90,7 +92,7 @@ class Script(Walker):
         self.moving(node)
         self.branches(node)
 
-    def counting_loop(self, node: "Node") -> None:
+    def counting_loop(self, _node: "Node") -> None:
         """Read `for ((i = 0; i < n; i++)); do … done`."""
         cursor, start, end, seen = self.cursor, 0, 0, False
         cursor.goto_first_child()
@@ -135,7 +137,7 @@ class Script(Walker):
             self._descend(node)
         self.settle()
 
-    def function(self, node: "Node") -> None:
+    def function(self, _node: "Node") -> None:
         """Read a function definition: its body counts as run, and names may now mean something else."""
         self.refuse("it defines a function")
         self.functions = True
@@ -155,7 +157,7 @@ class Script(Walker):
         cursor.goto_parent()
         self.settle()
 
-    def case_item(self, node: "Node") -> None:
+    def case_item(self, _node: "Node") -> None:
         """Read one branch of a case statement; its pattern is text, its body statements."""
         cursor, pattern = self.cursor, True
         cursor.goto_first_child()
@@ -186,7 +188,7 @@ class Script(Walker):
             self.doubt("a pattern with an expansion the parser cannot see")
             self._descend(node)
 
-    def case(self, node: "Node") -> None:
+    def case(self, _node: "Node") -> None:
         """Read a case statement: every branch may run."""
         cursor, before, reached = self.cursor, self.cwds, self.cwds
         cursor.goto_first_child()
@@ -352,7 +354,7 @@ def _ordinary(word: Word, source: str) -> bool:
     return not text.startswith("/") or not ("/dev".startswith(text[:4]) or text.startswith("//"))
 
 
-_HANDLERS: Final = {
+_HANDLERS: Final["dict[int, Callable[[Any, Node], None]]"] = {
     g.PROGRAM: Walker.sequence,
     g.DO_GROUP: Walker.sequence,
     g.COMPOUND: Script.compound,
@@ -377,6 +379,5 @@ _HANDLERS: Final = {
     g.ASSIGNMENT: Walker.bare_assignment,
     g.ASSIGNMENTS: Walker.each_of_one,
     g.FILE_REDIRECT: Walker.lone_redirect,
-    g.COMMENT: lambda _walker, _node: None,
 }
 Script.handlers = tuple(_HANDLERS.get(kind) for kind in range(g.SUBSCRIPT + 1))

@@ -49,13 +49,19 @@ def _targets(part: "Part") -> "Iterator[tuple[str, Word]]":
         word.text == "-delete" or (word.text in ("-exec", "-execdir", "-ok", "-okdir") and _runs_rm(words, number))
         for number, word in enumerate(words)
     ):
-        narrowed = any(word.text in ("-name", "-iname", "-path", "-regex", "-type", "-mtime", "-size") for word in words)
+        narrowed = any(
+            word.text in ("-name", "-iname", "-path", "-regex", "-type", "-mtime", "-size") for word in words
+        )
         for form, word in zip(forms[1:], words[1:], strict=True):
             if word.text.startswith("-") or word.text in ("(", "!"):
                 break
             if not narrowed or word.text.rstrip("/") in ("", "~") or posixpath.normpath(word.text) == "/":
                 yield form, word
-    elif part.name == "git" and "clean" in (word.text for word in words[1:3]) and any("x" in w.text[:4] for w in words[2:]):
+    elif (
+        part.name == "git"
+        and "clean" in (word.text for word in words[1:3])
+        and any("x" in w.text[:4] for w in words[2:])
+    ):
         return
 
 

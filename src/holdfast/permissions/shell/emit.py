@@ -28,7 +28,7 @@ _path_refusal: "Callable[..., str | None] | None" = None
 
 def load_tables() -> "Callable[..., CommandFacts]":
     """Load the tables of external programs on first use."""
-    global _inspect, _path_refusal  # noqa: PLW0603 - lazily loaded, never changed afterwards
+    global _inspect, _path_refusal
     if _inspect is None:
         from holdfast.permissions.shell import commands  # noqa: PLC0415 - tables are heavy
 
@@ -117,7 +117,7 @@ class Emitter(Reader):
         self.functions = False
         self.parent = -1
         self.nested = 0
-        self.inside = 0
+        self.inside: int = 0
         self.inverted = False
 
     def settle(self) -> None:
@@ -156,10 +156,11 @@ class Emitter(Reader):
             unknown = any(r.kind == "read" and r.target and not r.target.static for r in redirects)
             self.parts.append(
                 Part(
-                    (), "", (), source, tuple(redirects), (), self.cwds, self.inside, self.parent, "",
-                    refusal, reads, (), False, None, unknown, False, self.piped,
-                )  # fmt: skip
-            )
+                    argv=(), name="", texts=(), source=source, redirects=tuple(redirects), assigns=(), cwds=self.cwds,
+                    depth=self.inside, parent=self.parent, hull="", refusal=refusal, reads=reads, writes=(),
+                    network=False, kind=None, reads_unknown=unknown, more=False, piped=self.piped,
+                )
+            )  # fmt: skip
 
     def redirect_refusal(self, redirects: "Sequence[Redirect]") -> str | None:
         """Why these redirects are not read-only, or None."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.emit import Emitter
-from holdfast.permissions.shell.expand import _SAFE_EXPANSION, is_secret  # pyright: ignore[reportPrivateUsage]
+from holdfast.permissions.shell.expand import SAFE_EXPANSION, is_secret
 from holdfast.permissions.shell.parts import Redirect
 from holdfast.permissions.shell.quoting import utf8
 
@@ -32,9 +32,7 @@ class RedirectReader(Emitter):
         """Visit the statement the cursor stands on."""
         raise NotImplementedError
 
-    def file_redirect(
-        self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]
-    ) -> None:
+    def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
         cursor = self.cursor
         operator, target, end, fd = "", None, node.end_byte, ""
@@ -66,6 +64,16 @@ class RedirectReader(Emitter):
             self.doubt("a redirect with a variable for its number")
         redirects.append(redirect)
         self.redirections.append(redirect)
+
+    def lone_redirect(self, node: "Node") -> None:
+        """Read a redirect without a command, as in `$(< file)`."""
+        redirects: list[Redirect] = []
+        words: list[Word] = []
+        self.file_redirect(node, redirects, words, [])
+        if words:
+            self.doubt("words behind a redirect without a command")
+        self.bare_redirects(utf8(self.view[node.start_byte : node.end_byte]), redirects)
+        self.settle()
 
     def take(self, node: "Node", kind: int, words: "list[Word]", texts: list[str]) -> None:
         """Read one word and the form rules see."""
@@ -158,7 +166,7 @@ class RedirectReader(Emitter):
                 self.reparse(utf8(script))
             self._descend(node)
         for text in _BRACED.findall(plain):
-            if _SAFE_EXPANSION.fullmatch(text) is None:
+            if SAFE_EXPANSION.fullmatch(text) is None:
                 self.doubt("a here-document with an expansion that may run code")
         for name in _NAMED.findall(plain.replace("{", "").replace("#", "")):
             if is_secret(name) and (name.isupper() or name not in self.variables):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.emit import safe_environment
 from holdfast.permissions.shell.parts import SHELL_CWD
+from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,8 +17,8 @@ _STAR: Final = "\x00"
 _GAP: Final = "\x1f"
 _OPERATORS: Final = frozenset(";&|\n<>")
 _TRUSTED: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
-_ALLOW_ENVIRONMENT: Final = frozenset(
-    "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV".split()
+_ALLOW_ENVIRONMENT: Final = names(
+    "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
 )
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
@@ -115,10 +116,23 @@ def wild_match(pieces: tuple[str, ...], text: str) -> bool:
 class RuleIndex:
     """Many rules, found by the first words of a command."""
 
-    __slots__ = ("_exact", "_gap", "_heads", "_lengths", "_longest", "_prefix", "_wild", "_wild_first", "_words", "compound", "everything", "rules")  # fmt: skip
+    __slots__ = (
+        "_exact",
+        "_gap",
+        "_heads",
+        "_lengths",
+        "_longest",
+        "_prefix",
+        "_wild",
+        "_wild_first",
+        "_words",
+        "compound",
+        "everything",
+        "rules",
+    )
 
     def __init__(self, rules: "Iterable[BashRule]", *, exact_words: bool) -> None:
-        """Index the rules; `exact_words` keeps words apart (for allow), else quotes do not matter (for deny and ask)."""
+        """Index the rules; `exact_words` keeps words apart (allow), else quotes do not matter (deny and ask)."""
         self.rules = tuple(rules)
         self._gap = _GAP if exact_words else " "
         self._exact: dict[str, BashRule] = {}
@@ -188,8 +202,7 @@ class RuleIndex:
                     return rule
                 position = text.find(gap, position + 1)
             if position < 0 and len(text) <= longest:
-                rule = self._prefix.get(text)
-                return rule
+                return self._prefix.get(text)
         return None
 
     def _find_wild(self, text: str) -> BashRule | None:

@@ -199,7 +199,7 @@ def rough_pieces(command: str) -> list[str]:
     too few, and nothing is ever allowed because of them.
     """
     pieces: list[str] = []
-    for piece in _ROUGH.split(command):
+    for piece in _ROUGH.split(join_lines(command) if "\\\n" in command else command):
         words = piece.translate(_ROUGH_NOISE).split()
         if words:
             pieces.append(" ".join(words))

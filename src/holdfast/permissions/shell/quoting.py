@@ -58,7 +58,7 @@ class Bare:
             elif char in "*?[" and not self.glob:
                 self.glob = True
                 self.text = "".join(kept)
-            elif char in "$`":
+            elif char in "$`;&|<>() \t\n":  # the grammar takes a newline before a backslash into the word
                 self.missed = True
             kept.append(char)
             position += 1

@@ -1,6 +1,6 @@
 """Walk the syntax tree once: commands, lists, pipes and directories. Unknown syntax is doubted, never skipped."""
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.expand import UNSURE
@@ -24,7 +24,7 @@ class Walker(RedirectReader):
     """Visits statements and hands every simple command to the emitter."""
 
     __slots__ = ()
-    handlers: "ClassVar[tuple[Callable[[Walker, Node], None] | None, ...]]" = ()
+    handlers: ClassVar["tuple[Callable[[Any, Node], None] | None, ...]"] = ()
 
     def visit(self, node: "Node") -> None:
         """Visit the statement the cursor stands on."""
@@ -101,7 +101,7 @@ class Walker(RedirectReader):
         cursor.goto_parent()
         self.cwds = reached
 
-    def listed(self, node: "Node") -> None:
+    def listed(self, _node: "Node") -> None:
         """Read `a && b` and `a || b`: the right side knows how the left ended."""
         cursor = self.cursor
         cursor.goto_first_child()
@@ -187,23 +187,13 @@ class Walker(RedirectReader):
         self.inside -= 1
         self.cwds, self.ok, self.fail, self.piped = cwds, ok, fail, piped
 
-    def lone_redirect(self, node: "Node") -> None:
-        """Read a redirect without a command, as in `$(< file)`."""
-        redirects: list[Redirect] = []
-        words: list[Word] = []
-        self.file_redirect(node, redirects, words, [])
-        if words:
-            self.doubt("words behind a redirect without a command")
-        self.bare_redirects(utf8(self.view[node.start_byte : node.end_byte]), redirects)
-        self.settle()
-
     def negated(self, node: "Node") -> None:
         """Read `! command`."""
         self.each_of_one(node)
         self.inverted = True
         self.ok, self.fail = self.fail, self.ok
 
-    def each_of_one(self, node: "Node") -> None:
+    def each_of_one(self, _node: "Node") -> None:
         """Visit the only statement of a node."""
         cursor = self.cursor
         cursor.goto_first_child()
@@ -276,7 +266,7 @@ class Walker(RedirectReader):
 
     def gap(self, between: str, words: list[Word], texts: list[str]) -> None:
         """Judge the text between two children of a command."""
-        rest = between.strip(_BLANK)
+        rest = between.strip(" \t")
         if not rest:
             return
         if rest == "-" and words:  # the grammar drops a lone `-` in front of a heredoc
@@ -301,7 +291,7 @@ class Walker(RedirectReader):
             self.file_redirect(node, redirects, words, texts)
         elif kind == g.HERESTRING:
             redirects.append(self.herestring(node))
-        elif kind != g.COMMENT:
+        else:
             self.doubt("syntax this analysis does not know")
             self.parsed = False
             self.visit_or_descend(node, kind)
@@ -369,7 +359,7 @@ class Walker(RedirectReader):
             if not cursor.goto_next_sibling():
                 break
 
-    def assignment(self, node: "Node") -> str:
+    def assignment(self, _node: "Node") -> str:
         """Read `name=value`; what the value expands is seen, the name is returned."""
         cursor = self.cursor
         name = ""
