@@ -232,7 +232,8 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
     ),
     "getconf": Tool("-a -v:text", operands="any", plain=True, abbreviate=False, kind="system"),
     "locale": Tool(
-        "-a|--all-locales !-m|--charmaps -c|--category-name -k|--keyword-name -v|--verbose -?|--help --usage -V|--version",
+        "-a|--all-locales !-m|--charmaps -c|--category-name -k|--keyword-name -v|--verbose -?|--help --usage"
+        " -V|--version",
         operands="text",
         kind="system",
     ),
