@@ -191,7 +191,7 @@ class _Found(Script):
     def reparse(self, text: str) -> None:
         """Read commands from text that a command hands to a shell."""
         self.scripts[0] += 1
-        if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS:
+        if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS or g.too_costly(text):
             self.doubt("too many commands inside each other")
             return
         inner = _walker(text, self.start_cwd, self)
@@ -247,8 +247,9 @@ def analyse(command: str, *, cwd: str | None = None) -> Analysis:
 
 @lru_cache(maxsize=_CACHED)
 def _analyse(command: str, cwd: str | None) -> Analysis:
-    if len(command) > g.MAX_PARSED_CHARS:
-        return _unparsed(command, f"it is {len(command)} characters long")
+    costly = g.too_costly(command)
+    if costly is not None:
+        return _unparsed(command, costly)
     g.grammar()
     load_tables()
     started = time.thread_time() if len(command) > _TIMED_CHARS else 0.0
@@ -296,10 +297,10 @@ def _finish(walker: _Found, command: str) -> Analysis:
                 break
     return Analysis(
         command, not reason, reason, tuple(walker.parts), walker.parsed, doubts[0] if doubts else "",
-        tuple(g.rough_pieces(command)) if doubts else (), tuple(walker.redirections), tuple(walker.assigned),
+        g.rough_pieces(command) if doubts else (), tuple(walker.redirections), tuple(walker.assigned),
         tuple(walker.cd_targets), walker.inverted,
     )  # fmt: skip
 
 
 def _unparsed(command: str, reason: str) -> Analysis:
-    return Analysis(command, False, reason, (), False, reason, tuple(g.rough_pieces(command)), (), (), (), False)  # noqa: FBT003 - fields by position
+    return Analysis(command, False, reason, (), False, reason, g.rough_pieces(command), (), (), (), False)  # noqa: FBT003 - fields by position

@@ -46,15 +46,18 @@ class Script(Walker):
         if _MOVES.search(self.view, node.start_byte, node.end_byte):
             self.cwds = None
 
-    def loop(self, _node: "Node") -> None:
+    def loop(self, node: "Node") -> None:
         """Read `for name in words; do … done` (and select)."""
         cursor, view = self.cursor, self.view
         values = LoopValues()
         name = ""
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             text = view[child.start_byte : child.end_byte]
             if kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
@@ -92,13 +95,16 @@ class Script(Walker):
         self.moving(node)
         self.branches(node)
 
-    def counting_loop(self, _node: "Node") -> None:
+    def counting_loop(self, node: "Node") -> None:
         """Read `for ((i = 0; i < n; i++)); do … done`."""
         cursor, start, end, seen = self.cursor, 0, 0, False
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             text = self.view[child.start_byte : child.end_byte]
             kind = self.category(child)
             if text == "((":
@@ -137,16 +143,19 @@ class Script(Walker):
             self._descend(node)
         self.settle()
 
-    def function(self, _node: "Node") -> None:
+    def function(self, node: "Node") -> None:
         """Read a function definition: its body counts as run, and names may now mean something else."""
         self.refuse("it defines a function")
         self.functions = True
         self.cwds = None
         cursor = self.cursor
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             if kind == g.FILE_REDIRECT:
                 self.lone_redirect(child)
@@ -157,13 +166,16 @@ class Script(Walker):
         cursor.goto_parent()
         self.settle()
 
-    def case_item(self, _node: "Node") -> None:
+    def case_item(self, node: "Node") -> None:
         """Read one branch of a case statement; its pattern is text, its body statements."""
         cursor, pattern = self.cursor, True
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             if pattern and self.view[child.start_byte : child.end_byte] == ")":
                 pattern = False
@@ -188,13 +200,16 @@ class Script(Walker):
             self.doubt("a pattern with an expansion the parser cannot see")
             self._descend(node)
 
-    def case(self, _node: "Node") -> None:
+    def case(self, node: "Node") -> None:
         """Read a case statement: every branch may run."""
         cursor, before, reached = self.cursor, self.cwds, self.cwds
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             if kind == g.CASE_ITEM:
                 self.cwds = before
@@ -217,10 +232,13 @@ class Script(Walker):
         words: list[Word] = []
         texts: list[str] = []
         redirects: list[Redirect] = []
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             text = self.view[child.start_byte : child.end_byte]
             if kind == g.ASSIGNMENT:

@@ -35,7 +35,7 @@ class RedirectReader(Emitter):
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
         cursor = self.cursor
-        operator, target, end, fd = "", None, node.end_byte, ""
+        operator, target, end, fd, position = "", None, node.end_byte, "", node.start_byte
         if node.start_byte and self.view[node.start_byte - 1] == "}":
             self.doubt("a redirect with a variable for its number")
         cursor.goto_first_child()
@@ -43,6 +43,9 @@ class RedirectReader(Emitter):
             child = cursor.node
             assert child is not None
             kind = self.kinds[child.kind_id]
+            if self.view[position : child.start_byte].strip(" \t"):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
             if 0 < kind < g.LAST_WORD:
                 if target is None:
                     target, end = self.word(child, kind), child.end_byte
@@ -89,11 +92,15 @@ class RedirectReader(Emitter):
         """Read `<<< word`."""
         cursor = self.cursor
         target: Word | None = None
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
             kind = self.kinds[child.kind_id]
+            if self.view[position : child.start_byte].strip(" \t"):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
             if 0 < kind < g.LAST_WORD:
                 if target is not None:
                     self.doubt("words behind a here-string")
@@ -115,11 +122,14 @@ class RedirectReader(Emitter):
         followers: list[int] = []
         cursor = self.cursor
         cursor.goto_first_child()
-        position = 0
+        position, ended = 0, node.start_byte
         while True:
             child = cursor.node
             assert child is not None
             name, kind = self.names[child.kind_id], self.kinds[child.kind_id]
+            if self.view[ended : child.start_byte].strip(" \t\n") and name != "heredoc_body":
+                self.doubt("text the parser passed over")
+            ended = child.end_byte
             text = self.view[child.start_byte : child.end_byte]
             if name == "heredoc_start":
                 start = text

@@ -321,6 +321,8 @@ def allowed(
         if index.everything is not None and not guarded:
             return Coverage(allowed=True, rules=(index.everything,), open=())
         return Coverage(allowed=False, rules=(), open=(analysis.doubt,))
+    if analysis.read_only and not analysis.cd_targets:
+        return Coverage(allowed=True, rules=(), open=())
     whole = index.find_exact(analysis.command.strip().replace(" ", _GAP)) if not analysis.redirect_writes else None
     if whole is not None and whole.kind == "exact" and whole.content.strip() == analysis.command.strip():
         return Coverage(allowed=True, rules=(whole,), open=())
@@ -347,7 +349,7 @@ def _allow_environment(name: str) -> bool:
 
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
     part = analysis.parts[number]
-    if part.refusal is None or not part.argv or part.hull == "strip":
+    if not part.argv or part.hull == "strip" or (part.refusal is None and part.hull != "exact"):
         return None
     parent = part.parent
     if parent in used and analysis.parts[parent].hull in ("opaque", "exact"):

@@ -193,13 +193,15 @@ class Walker(RedirectReader):
         self.inverted = True
         self.ok, self.fail = self.fail, self.ok
 
-    def each_of_one(self, _node: "Node") -> None:
+    def each_of_one(self, node: "Node") -> None:
         """Visit the only statement of a node."""
-        cursor = self.cursor
+        cursor, position = self.cursor, node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             if not g.TOKEN <= self.category(child) <= g.COMMENT:
                 self.visit(child)
             if not cursor.goto_next_sibling():
@@ -359,14 +361,17 @@ class Walker(RedirectReader):
             if not cursor.goto_next_sibling():
                 break
 
-    def assignment(self, _node: "Node") -> str:
+    def assignment(self, node: "Node") -> str:
         """Read `name=value`; what the value expands is seen, the name is returned."""
-        cursor = self.cursor
+        cursor, position = self.cursor, node.start_byte
         name = ""
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            if child.start_byte != position:
+                self.doubt("an assignment with a gap")
+            position = child.end_byte
             kind = self.category(child)
             label = self.names[child.kind_id]
             if label == "variable_name":
