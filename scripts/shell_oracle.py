@@ -271,7 +271,8 @@ def main() -> int:
         print(f"oracle not run: {problem}")
         return 2
     generated, run, violations = check(options.count, options.seed, batch=options.batch)
-    for violation in violations[: options.show]:
+    distinct = {(violation.command, violation.what): violation for violation in reversed(violations)}
+    for violation in list(distinct.values())[: options.show]:
         print(f"VIOLATION {violation.what}\n  command: {violation.command}\n  call:    {violation.call}")
     print(f"generated {generated}, judged read-only and run {run}, violations {len(violations)} (seed {options.seed})")
     return 1 if violations else 0

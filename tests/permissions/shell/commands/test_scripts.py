@@ -109,6 +109,8 @@ def test_sed_scripts_that_only_print_pass(script: str) -> None:
         "ba}\nw out",
         ":a b\nw x",
         "p;w /dev/stdout",
+        "b#[s/,;}w out",
+        "ba # w\nw out",
     ],
 )
 def test_sed_scripts_that_write_run_or_are_unclear_are_refused(script: str) -> None:
@@ -270,7 +272,8 @@ def test_jq_filters_of_the_environment_or_modules_are_refused(program: str) -> N
         ("awk", False),
         ("awk -F, -v x=1 '{print x}' f", True),
         ("awk -vx=1 -F: 1 f", True),
-        ("awk 1 -f x", True),
+        ("awk 1 -f x", False),
+        ("awk 1 -", True),
         ("awk -- 1 f", True),
         ("awk 1 /inet/tcp/0/h/80", False),
         ("awk --version", True),

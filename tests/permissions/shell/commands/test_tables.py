@@ -62,6 +62,8 @@ def test_every_listed_option_is_accepted_in_every_spelling(name: str) -> None:
         if (name, letter) in exceptions or letter == "end-of-options":
             continue
         for spelling in spellings(letter, option):
+            if not EVERY[name].glued_values and spelling[:2] != "--" and len(spelling) == 3 and option.kind != "num":
+                continue
             assert refusal(f"{name} {spelling} {frame(name)}") is None, spelling
 
 
@@ -113,6 +115,25 @@ def test_a_word_that_cannot_be_an_option_passes_in_flag_capable_tools() -> None:
     assert inspect_command("sort", [Word("-k"), Word("", static=False)]).refusal
 
 
+@pytest.mark.parametrize(
+    ("command", "accepted"),
+    [
+        ("tree -L2", True),
+        ("tree -L 2", True),
+        ("tree -Lo 2 out", False),
+        ("tree -Po x out", False),
+        ("ag -A -- --pager=x foo", False),
+        ("uniq -- -o", False),
+        ("rg -- -foo src", True),
+        ("rg -e -foo src", True),
+        ("sort -t - f", True),
+        ("fd -d -x", False),
+    ],
+)
+def test_words_that_a_tool_may_read_as_options_after_all(command: str, accepted: bool) -> None:
+    assert (refusal(command) is None) is accepted
+
+
 def test_a_pattern_of_files_may_not_become_an_output() -> None:
     several = [Word("./", static=False, may_be_flag=False, glob=True)]
     assert inspect_command("uniq", several).refusal
@@ -162,6 +183,10 @@ def test_an_unknown_program_is_refused() -> None:
         ("git reset --hard", (), (".",)),
         ("git show HEAD:a/b", ("a/b",), ()),
         ("git diff -- a", ("a",), ()),
+        ("git show :/fix", (".",), ()),
+        ("git grep /api src", ("src",), ()),
+        ("git grep -e /api src", ("src",), ()),
+        ("git branch --list /x", (".",), ()),
         ("git log --output=x", (".",), ("x",)),
         ("tar -tf a.tar", ("a.tar",), ()),
         ("jq --slurpfile x b.json . a.json", ("a.json", "b.json"), ()),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from holdfast.permissions.shell.commands.facts import CommandFacts
+from holdfast.permissions.shell.commands.facts import CommandFacts, names
 from holdfast.permissions.shell.commands.options import Scan, scan
 from holdfast.permissions.shell.commands.tables_git import GIT_NETWORK, GIT_PATH_WRITERS, GIT_READS, GIT_SECOND_WORDS
 
@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.words import Word
 
+_PATHS = names(
+    "diff log show blame annotate whatchanged ls-files ls-tree grep status check-ignore check-attr shortlog rev-list"
+    " diff-index diff-tree diff-files hash-object cat-file rev-parse"
+)
+"""Subcommands whose operands may be paths."""
 _REFLOG_ACTIONS = frozenset({"expire", "delete", "drop", "write", "exists", "list"})
 _LISTING = ("-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
 _FORMATS = ("--format", "--pretty", "--sort")
@@ -72,7 +77,8 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
             found.refuse("a format with %G or %(signature) starts gpg")
     # `git diff` leaves the repository by itself when a path is outside it.
     outside = found.has("--no-index") or key in ("hash-object", "diff")
-    for word in found.operands:
+    skip = 1 if key == "grep" and not found.has("-e", "-f") else 0
+    for word in found.operands[skip:] if key in _PATHS else ():
         _note_operand(found, word, outside=outside)
     reads = tuple(found.reads) or (".",)
     kind = "git" if key != "version" else "version"
@@ -84,8 +90,9 @@ def _note_operand(found: Scan, word: "Word", *, outside: bool) -> None:
     if outside or not word.static:
         found.note_path(word, "file" if outside else "path", recursive=found.has("--no-index"))
         return
-    _, colon, path = word.text.partition(":")
-    found.reads.append(path if colon and path else word.text)
+    name, _, path = word.text.partition(":")
+    if name:  # `:/text` and `:(magic)` are no plain paths
+        found.reads.append(path or word.text)
 
 
 def _branch(found: Scan) -> None:

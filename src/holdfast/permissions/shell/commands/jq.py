@@ -15,6 +15,7 @@ JQ = Tool(
     " -j|--join-output -a|--ascii-output -C|--color-output -M|--monochrome-output --tab --indent:num --seq --stream"
     " --stream-errors --unbuffered --raw-output0 -h|--help -V|--version --arg:text --argjson:text --slurpfile:text"
     " --rawfile:text --args --jsonargs !-f|--from-file !-L:path !--build-configuration !--run-tests",
+    dashed_values=True,
     operands="any",
     abbreviate=False,
     kind="text",

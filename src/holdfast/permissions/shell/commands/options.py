@@ -15,11 +15,10 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.permissions.shell.commands.devices import special_read_refusal
+from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from holdfast.permissions.shell.words import Word
 
 
 class Option(NamedTuple):
@@ -62,8 +61,10 @@ class Tool:
     recursive: str = ""
     """Space-separated names of the options that make it read whole directories (`*`: always)."""
     kind: str = "text"
-    dashed_values: bool = True
-    """A separate value may begin with `-`."""
+    dashed_values: bool = False
+    """A separate value may begin with `-`; elsewhere such a word is refused, in case versions of a tool disagree."""
+    glued_values: bool = True
+    """`-n5` is `-n 5`; otherwise only a number may be glued, since the tool reads the rest as further options."""
 
 
 class Compiled(NamedTuple):
@@ -191,7 +192,7 @@ class _Reader:
             if not word.static:
                 self.dynamic(word)
             elif text in ("--", "--end-of-options") and (text == "--" or "--end-of-options" in tool.options):
-                self.result.ended_at = len(operands)
+                self.after_dashes()
                 break
             elif text.startswith("--"):
                 self.long(text)
@@ -202,6 +203,16 @@ class _Reader:
             if operands and not tool.permute:
                 break
         operands.extend(self.args[self.at :])
+
+    def after_dashes(self) -> None:
+        """Stop reading options; a word that still looks like one is refused unless the values are certain."""
+        self.result.ended_at = len(self.result.operands)
+        tool = self.table.tool
+        if tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner":
+            return
+        for word in self.args[self.at :]:
+            if word.static and word.text[:1] == "-" and len(word.text) > 1:
+                self.result.refuse(f"{word.text!r} after '--' looks like an option")
 
     def dynamic(self, word: "Word") -> None:
         if word.may_be_flag and not self.table.tool.plain:
@@ -238,13 +249,15 @@ class _Reader:
                 continue
             rest = text[at:]
             if rest:
+                if not (self.table.tool.glued_values or rest.isdigit()):
+                    self.result.refuse(f"{rest!r} after '-{text[at - 1]}' may be further options")
                 self.take(option, self.literal(rest))
             else:
                 self.take(option, self.next_value(option) if option.takes == "value" else None)
             return
 
-    def literal(self, text: str) -> "Word":
-        return self.args[self.at - 1]._replace(text=text)
+    def literal(self, text: str) -> Word:
+        return Word(text)
 
     def next_value(self, option: Option) -> "Word | None":
         if self.at >= len(self.args):
@@ -254,7 +267,8 @@ class _Reader:
         self.at += 1
         if not word.static and word.may_be_flag and not self.table.tool.plain:
             self.result.refuse("a word known only at run time may become an option")
-        if word.static and word.text.startswith("-") and not self.table.tool.dashed_values:
+        tool = self.table.tool
+        if word.static and word.text[:1] == "-" and len(word.text) > 1 and not (tool.dashed_values or tool.plain):
             self.result.refuse(f"the value {word.text!r} of {option.name!r} looks like an option")
         return word
 

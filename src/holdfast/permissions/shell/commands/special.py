@@ -15,6 +15,7 @@ DATE = Tool(
     "-d|--date:text --debug -f|--file:file -I|--iso-8601? --resolution"
     " -R|--rfc-email|--rfc-822|--rfc-2822 --rfc-3339:text"
     " -r|--reference:path !-s|--set:text -u|--utc|--uct|--universal --help --version",
+    dashed_values=True,
     operands="any",
     kind="system",
 )

@@ -74,6 +74,7 @@ FILE_TOOLS: "Mapping[str, Tool]" = {
         " --houtro:file --gitignore"
         " --gitfile:file --infofile:file !--fromfile !--fromtabfile --fflinks --compress:num --help"
         " --version !-R !-o:out",
+        glued_values=False,
         operands="path",
         abbreviate=False,
         default=".",
@@ -109,15 +110,6 @@ FILE_TOOLS: "Mapping[str, Tool]" = {
     "mountpoint": Tool("-q|--quiet --nofollow -d|--fs-devno -x|--devno -h|--help -V|--version", operands="path"),
     "which": Tool("-a|--all -s", operands="text", plain=True, kind="system"),
     "whereis": Tool("-b -m -s -u -l -g", operands="text", kind="system"),
-    "readelf": Tool(
-        "-a|--all -h|--file-header -l|--program-headers|--segments -S|--section-headers|--sections"
-        " -g|--section-groups"
-        " -t|--section-details -e|--headers -s|--syms|--symbols --dyn-syms -n|--notes -r|--relocs -d|--dynamic"
-        " -V|--version-info -A|--arch-specific -I|--histogram -W|--wide -C|--demangle? -H|--help -v|--version",
-        abbreviate=False,
-        kind="read",
-    ),
-    "size": Tool("-A -B -G -d -o -x -t|--totals --common -h|--help -V|--version", abbreviate=False, kind="read"),
     "unzip": Tool("-l -v -t -p -c -z -q -C", operands="any", abbreviate=False, kind="list"),
     "zipinfo": Tool("-1 -2 -s -m -l -v -h -t -T -C -z", operands="any", abbreviate=False, kind="list"),
 }
@@ -240,10 +232,9 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
     ),
     "getconf": Tool("-a -v:text", operands="any", plain=True, abbreviate=False, kind="system"),
     "locale": Tool(
-        "-a|--all-locales -m|--charmaps -c|--category-name -k|--keyword-name -v|--verbose -?|--help"
-        " --usage -V|--version",
+        "-a|--all-locales !-m|--charmaps -c|--category-name -k|--keyword-name -v|--verbose -?|--help --usage"
+        " -V|--version",
         operands="text",
-        plain=True,
         kind="system",
     ),
     "sleep": Tool("--help --version", operands="text", plain=True, kind="system"),
