@@ -84,8 +84,6 @@ def run_guarded(program: Callable[[], int]) -> int:
     # A launcher may have left SIGCHLD ignored; the kernel would then drop exit statuses.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, every)
-    sys.stdout.flush()
-    sys.stderr.flush()
     guard = os.getpid()
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     try:

@@ -151,8 +151,23 @@ class Process:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if not self._is_detached:
+        if self._is_detached:
+            return
+        if self.is_running:
             await self.kill_tree()
+        elif self._stream is not None:
+            self._stream.close()
+
+    async def stop(self) -> Exit:
+        """End a program that starts nothing of its own, such as a search that has found enough, by one signal.
+
+        Should it have started something after all, that ends with the session.
+        """
+        self.note_stop(Stopped.CALLER)
+        self.kill_group()
+        if self._stream is not None:
+            self._stream.close()
+        return await self.wait()
 
     async def kill_tree(self, grace_s: float | None = None, *, stopped_by: Stopped = Stopped.CALLER) -> Exit:
         """End it and everything it started: ask, wait for the grace, then kill. Returns when all of it is gone.
