@@ -188,11 +188,14 @@ class Process:
         if self._exit is None and self._stopped_by is Stopped.NOBODY:
             self._stopped_by = stopped_by
 
-    def _exited(self) -> None:
+    def _drop_handle(self) -> None:
         if self._pidfd is not None:
             self._poller.remove(self._pidfd)
             os.close(self._pidfd)
             self._pidfd = None
+
+    def _exited(self) -> None:
+        self._drop_handle()
         code = self._popen.poll()
         self._settle(self._popen.wait() if code is None else code)
 
@@ -319,6 +322,7 @@ class Process:
     async def close_up(self) -> None:
         """Everything was killed: collect the exit and let go of the pipes."""
         if not await self._finishes_within(_GIVE_UP_S):  # not even SIGKILL ended it: it hangs in the kernel
+            self._drop_handle()
             self._settle(-signal.SIGKILL)
             self._finish()
         for reader in self._readers:
