@@ -1,3 +1,33 @@
-"""Holdfast: the hands of an AI agent."""
+"""Holdfast: the hands of an AI agent. Every tool call typed, permission-checked, concurrent and streaming."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.app import assemble
+    from holdfast.contract import Tool, ToolContext, ToolResult, tool
+    from holdfast.engine import Executor
 
 __version__ = "0.1.0"
+
+__all__ = ["Executor", "Tool", "ToolContext", "ToolResult", "__version__", "assemble", "tool"]
+
+_HOME = {
+    "Executor": "holdfast.engine",
+    "Tool": "holdfast.contract",
+    "ToolContext": "holdfast.contract",
+    "ToolResult": "holdfast.contract",
+    "assemble": "holdfast.app",
+    "tool": "holdfast.contract",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import holdfast` and `holdfast --version` cost nothing."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415 - see above
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

@@ -1,1 +1,1 @@
-"""Touch the machine: the guard, processes, and what stands on them. Import the file you need."""
+"""Touch the machine: the guard, processes, ripgrep, git, the sandbox. Import the file you need."""

@@ -1,0 +1,72 @@
+"""Write the generated pages of docs/ from the code, or check that they are up to date (`--check`)."""
+
+import difflib
+import sys
+from pathlib import Path
+
+from holdfast.app import all_tools
+from holdfast.contract import Tool
+
+ROOT = Path(__file__).parent.parent
+TOOLS = ROOT / "docs" / "tools"
+
+
+def tool_page(tool: Tool) -> str:
+    schema = tool.arguments.schema()
+    required = set(schema.get("required", ()))
+    lines = [f"# {tool.name}", "", "What the model reads:", "", *quoted(tool.prompt()), "", "| argument | | meaning |"]
+    lines.append("|---|---|---|")
+    for name, about in schema["properties"].items():
+        mark = "required" if name in required else f"default `{about.get('default')}`"
+        lines.append(f"| `{name}` | {mark} | {about.get('description', '')} |")
+    limit = f"{tool.max_result_chars:,} characters" if tool.max_result_chars else "bounds itself"
+    behaviour = f"Read-only: {yes(tool.read_only)} · runs beside others: {yes(tool.concurrency_safe)}"
+    lines += ["", f"{behaviour} · on a user message: {tool.interrupt_behavior} · result limit: {limit}"]
+    if len(tool.names) > 1:
+        lines += ["", f"Older names: {', '.join(tool.names[1:])}"]
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> list[str]:
+    return [f"> {line}".rstrip() for line in text.splitlines()]
+
+
+def yes(value: object) -> str:
+    return "yes" if value else "no"
+
+
+def pages() -> dict[Path, str]:
+    tools = sorted(all_tools(), key=lambda tool: tool.name)
+    index = ["# Tools", "", "Generated from the code by `make docs`.", ""]
+    index += [f"- [{tool.name}]({tool.name.lower()}.md): {tool.description()}" for tool in tools]
+    made = {TOOLS / "README.md": "\n".join(index) + "\n"}
+    made |= {TOOLS / f"{tool.name.lower()}.md": tool_page(tool) for tool in tools}
+    return made
+
+
+def main() -> int:
+    wanted = pages()
+    stale = {file for file in TOOLS.glob("*.md") if file not in wanted}
+    changed = {file for file, text in wanted.items() if not file.is_file() or file.read_text("utf-8") != text}
+    if "--check" not in sys.argv:
+        TOOLS.mkdir(parents=True, exist_ok=True)
+        for file in stale:
+            file.unlink()
+        for file, text in wanted.items():
+            file.write_text(text, encoding="utf-8")
+        print(f"{len(wanted)} pages written, {len(stale)} removed")
+        return 0
+    for file in sorted(changed | stale):
+        before = file.read_text("utf-8").splitlines() if file.is_file() else []
+        print(
+            "\n".join(
+                difflib.unified_diff(before, wanted.get(file, "").splitlines(), str(file), "generated", lineterm="")
+            )
+        )
+    if changed or stale:
+        print("The generated docs are out of date; run `make docs` and commit.")
+    return 1 if changed or stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,6 @@
+"""Wiring: the only room that knows everybody."""
+
+from holdfast.app.build import Options, build_executor
+from holdfast.app.tools import all_tools, assemble
+
+__all__ = ["Options", "all_tools", "assemble", "build_executor"]

@@ -1,0 +1,1 @@
+"""The command line. Commands are loaded one by one, when they are used."""

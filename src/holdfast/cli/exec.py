@@ -1,0 +1,168 @@
+"""`holdfast exec`: tool calls in as JSON lines, replies out as JSON lines, for any language."""
+
+import asyncio
+import signal
+from typing import Any, cast
+
+import click
+import msgspec
+
+from holdfast.app import Options, build_executor
+from holdfast.cli.lines import LineReader, LineWriter
+from holdfast.cli.options import session_options, to_options
+from holdfast.cli.wire import error_line, event_line, result_line
+from holdfast.contract import Answer, Fatal, Question, UsageError
+from holdfast.events import CallFinished, Event, PermissionAsked, encode_json
+
+__all__ = ["command"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGINT,)
+
+
+@click.command("exec")
+@click.option("--events", is_flag=True, help="Also write progress, decisions with their trace, and state changes.")
+@click.option("--ask", type=click.Choice(["stdio"]), help="Write permission questions out and wait for the answers.")
+@session_options
+def command(*, events: bool, ask: str | None, **given: Any) -> int:
+    r"""Run tool calls from JSON lines on standard input; write one JSON line for each reply, in call order.
+
+    \b
+    In:  {"type":"tool_use","id":"1","name":"Read","input":{"file_path":"README.md"}}
+         {"type":"end_turn"}   {"type":"interrupt"}
+         {"type":"permission_response","request_id":"…","behavior":"allow"}
+    Out: {"type":"tool_result","tool_use_id":"1","content":"…","is_error":false,"duration_ms":0.4}
+    """
+    return asyncio.run(_Session(to_options(given), events=events, ask=ask == "stdio").run())
+
+
+class _Session:
+    """One process is one session: directory, files seen and rights last until standard input ends."""
+
+    def __init__(self, options: Options, *, events: bool, ask: bool) -> None:
+        self._writer = LineWriter()
+        self._questions: dict[str, asyncio.Future[Answer]] = {}
+        self._asks = ask
+        self._has_calls = asyncio.Event()
+        self._exit_code = 0
+        self._main: asyncio.Task[None] | None = None
+        self._executor = build_executor(
+            options, asker=self if ask else None, on_event=self._write_event if events else None
+        )
+
+    async def run(self) -> int:
+        """Read until the end of input, a signal or a reader that went away; answer every call."""
+        loop = asyncio.get_running_loop()
+        self._writer.start(loop, on_broken=lambda: self._quit(141))
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._quit, 128 + number)
+        replies = asyncio.create_task(self._write_replies())
+        self._main = asyncio.create_task(self._read_lines(LineReader(loop)))
+        try:
+            await self._main
+            self._answer_open_questions("standard input ended, so nobody can be asked any more")
+        except asyncio.CancelledError:
+            self._answer_open_questions("the run was stopped")
+            await self._executor.interrupt()
+        replies.cancel()
+        await asyncio.wait([replies])
+        async for event in self._executor.results():
+            self._write_reply(event)
+        await self._executor.close()
+        await self._writer.close()
+        return self._exit_code
+
+    async def ask(self, question: Question) -> Answer:
+        """Write the question out and wait for its `permission_response`."""
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._questions[question.id] = answer
+        self._writer.write(
+            encode_json(
+                {
+                    "type": "permission_request",
+                    "request_id": question.id,
+                    "tool_use_id": question.tool_use_id,
+                    "tool_name": question.tool,
+                    "input": question.input,
+                    "reason": question.reason,
+                    "suggestions": question.suggestions,
+                }
+            )
+        )
+        try:
+            return await answer
+        finally:
+            del self._questions[question.id]
+
+    async def _read_lines(self, lines: LineReader) -> None:
+        async for number, line in lines:
+            if not line.strip():
+                continue
+            try:
+                message: Any = msgspec.json.decode(line)
+                await self._take(cast("dict[str, Any]", message) if isinstance(message, dict) else {})
+            except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+                self._writer.write(error_line(number, f"this line is not valid JSON: {error}"))
+            except UsageError as error:
+                self._writer.write(error_line(number, str(error)))
+            await self._writer.drained()
+
+    async def _take(self, message: dict[str, Any]) -> None:
+        kind = message.get("type")
+        if kind == "tool_use":
+            self._executor.add(message)
+            self._has_calls.set()
+        elif kind == "end_turn":
+            self._executor.end_turn()
+        elif kind == "interrupt":
+            await self._executor.interrupt()
+        elif kind == "permission_response":
+            self._take_answer(message)
+        else:
+            raise UsageError(
+                f"unknown message type {kind!r}; send tool_use, end_turn, permission_response or interrupt"
+            )
+
+    def _take_answer(self, message: dict[str, Any]) -> None:
+        question = self._questions.get(str(message.get("request_id")))
+        if question is None or question.done():
+            raise UsageError(f"no open question has the request_id {message.get('request_id')!r}")
+        if message.get("behavior") not in ("allow", "deny"):
+            raise UsageError(f"behavior must be 'allow' or 'deny', got {message.get('behavior')!r}")
+        rules: Any = message.get("rules") or ()
+        question.set_result(
+            Answer(
+                message["behavior"],
+                message.get("updated_input"),
+                str(message.get("message") or ""),
+                tuple(str(rule) for rule in rules),
+            )
+        )
+
+    def _answer_open_questions(self, reason: str) -> None:
+        for question in self._questions.values():
+            if not question.done():
+                question.set_result(Answer("deny", message=reason))
+
+    async def _write_replies(self) -> None:
+        while True:
+            await self._has_calls.wait()
+            self._has_calls.clear()
+            try:
+                async for event in self._executor.results():
+                    self._write_reply(event)
+            except Fatal as error:
+                click.echo(f"holdfast: {error}", err=True)
+                self._quit(1)
+
+    def _write_reply(self, event: Event) -> None:
+        if isinstance(event, CallFinished):
+            self._writer.write(result_line(event))
+
+    def _write_event(self, event: Event) -> None:
+        if not isinstance(event, (CallFinished, PermissionAsked)):
+            self._writer.write(event_line(event))
+
+    def _quit(self, code: int) -> None:
+        self._exit_code = self._exit_code or code
+        if self._main is not None:
+            self._main.cancel()

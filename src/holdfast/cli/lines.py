@@ -1,0 +1,120 @@
+"""JSON lines over standard input and output, of whatever kind those are, without ever blocking the event loop."""
+
+import asyncio
+import os
+import queue
+import threading
+from collections.abc import AsyncIterator, Callable
+
+__all__ = ["LineReader", "LineWriter"]
+
+_CHUNK_BYTES = 1 << 16
+_MAX_LINE_BYTES = 16 << 20
+_READ_AHEAD = 64
+_WRITE_AHEAD = 1_000
+
+
+class LineReader:
+    """Numbered lines from a descriptor. A thread reads: it works for pipes, files, terminals and sockets alike."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int = 0) -> None:
+        self._loop = loop
+        self._descriptor = descriptor
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._room = threading.Semaphore(_READ_AHEAD)
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+        number = 0
+        while (line := await self._lines.get()) is not None:
+            self._room.release()
+            number += 1
+            yield number, line
+
+    def _read(self) -> None:
+        rest = bytearray()
+        while chunk := self._read_chunk():
+            rest += chunk
+            if b"\n" not in chunk:
+                if len(rest) > _MAX_LINE_BYTES:
+                    del rest[_MAX_LINE_BYTES:]  # what is left is no valid JSON and will be answered so
+                continue
+            *lines, last = bytes(rest).split(b"\n")
+            rest = bytearray(last)
+            for line in lines:
+                self._put(line)
+        if rest:
+            self._put(bytes(rest))
+        self._put(None)
+
+    def _read_chunk(self) -> bytes:
+        try:
+            return os.read(self._descriptor, _CHUNK_BYTES)
+        except OSError:  # the terminal or socket went away: as good as the end
+            return b""
+
+    def _put(self, line: bytes | None) -> None:
+        self._room.acquire()
+        try:
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+        except RuntimeError:  # the loop is closed: nobody wants this line any more
+            return
+
+
+class LineWriter:
+    """Whole lines to a descriptor, in order. A thread writes, so that a slow reader holds up nobody else."""
+
+    def __init__(self, descriptor: int = 1) -> None:
+        self._descriptor = descriptor
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="stdout", daemon=True)
+        self._broken = False
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._on_broken: Callable[[], None] | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop, *, on_broken: Callable[[], None]) -> None:
+        """Begin to write; `on_broken` is told once when the reader went away."""
+        self._loop = loop
+        self._on_broken = on_broken
+        self._thread.start()
+
+    def write(self, line: bytes) -> None:
+        """Queue one line; never waits."""
+        self._lines.put(line + b"\n")
+        if self._lines.qsize() > _WRITE_AHEAD:
+            self._has_room.clear()
+
+    async def drained(self) -> None:
+        """Wait until a slow reader has caught up."""
+        await self._has_room.wait()
+
+    async def close(self) -> None:
+        """Write what is queued and stop."""
+        self._lines.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            if not self._broken:
+                self._write_all(line)
+            if self._lines.qsize() < _WRITE_AHEAD // 2 and not self._has_room.is_set():
+                self._tell(self._has_room.set)
+
+    def _write_all(self, line: bytes) -> None:
+        left = memoryview(line)
+        try:
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+        except OSError:
+            self._broken = True
+            if self._on_broken is not None:
+                self._tell(self._on_broken)
+
+    def _tell(self, what: Callable[[], None]) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(what)
+        except RuntimeError:  # the loop is closed: nobody waits any more
+            return

@@ -1,0 +1,64 @@
+"""`holdfast`: one group of commands, each imported only when it is called."""
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from holdfast import __version__
+from holdfast.contract.errors import HoldfastError
+
+__all__ = ["cli", "run"]
+
+_COMMANDS = {
+    "call": ("holdfast.cli.call", "Run one tool and print its result."),
+    "demo": ("holdfast.cli.demo", "Show the main job on a sample project, no key needed."),
+    "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
+    "tools": ("holdfast.cli.tools", "List the tools, or show one with its schema."),
+}
+
+
+class _LazyGroup(click.Group):
+    """Knows the names and one-line helps; imports a command when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        return getattr(import_module(_COMMANDS[cmd_name][0]), "command")  # noqa: B009 - each module names it so
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in sorted(_COMMANDS.items())])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, "--version", "-V", message="holdfast %(version)s")
+def cli() -> None:
+    """The hands of an AI agent: every tool call typed, permission-checked, concurrent and streaming."""
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0 ok, 1 failed, 2 wrong use, 130 interrupted."""
+    try:
+        result: Any = cli.main(arguments, prog_name="holdfast", standalone_mode=False)
+    except click.exceptions.Abort:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except HoldfastError as error:
+        click.echo(f"holdfast: {error}", err=True)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,74 @@
+"""`holdfast tools`: what a model can call."""
+
+from typing import Any
+
+import click
+
+from holdfast.app import assemble, build_executor
+from holdfast.cli.options import session_options, to_options
+from holdfast.contract import Tool
+from holdfast.events import encode_json
+from holdfast.registry import project
+
+__all__ = ["command"]
+
+
+@click.group("tools", invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """List the tools, or show one with its schema."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_tools)
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print the provider-ready list as JSON.")
+@session_options
+def list_tools(*, as_json: bool = False, **given: Any) -> int:
+    """List every tool with what it does."""
+    pool = build_executor(to_options(given)).pool if given else assemble()
+    if as_json:
+        click.echo(pool.to_bytes())
+        return 0
+    width = max((len(tool.name) for tool in pool), default=0)
+    for tool in pool:
+        click.echo(f"{click.style(tool.name.ljust(width), bold=True)}  {tool.description()}")
+    return 0
+
+
+@command.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@session_options
+def show_tool(name: str, *, as_json: bool, **given: Any) -> int:
+    """Show one tool: text, arguments, behaviour."""
+    pool = build_executor(to_options(given)).pool
+    found = pool.find(name)
+    if found is None:
+        click.echo(f"holdfast: {pool.missing(name)}", err=True)
+        return 1
+    tool = found.tool
+    if as_json:
+        click.echo(encode_json({**project(tool), "names": tool.names, **_behaviour(tool)}))
+        return 0
+    click.echo(click.style(" / ".join(tool.names), bold=True))
+    click.echo(f"\n{tool.prompt()}\n")
+    schema = tool.arguments.schema()
+    required = set(schema.get("required", ()))
+    for argument, about in schema["properties"].items():
+        mark = "required" if argument in required else f"default {about.get('default')!r}"
+        click.echo(f"  {click.style(argument, bold=True)} ({mark})  {about.get('description', '')}")
+    click.echo()
+    for key, value in _behaviour(tool).items():
+        click.echo(f"  {key}: {value}")
+    return 0
+
+
+def _behaviour(tool: Tool) -> dict[str, Any]:
+    return {
+        "read_only": tool.read_only,
+        "concurrency_safe": tool.concurrency_safe,
+        "interrupt_behavior": tool.interrupt_behavior,
+        "max_result_chars": tool.max_result_chars,
+        "search_hint": tool.search_hint,
+    }

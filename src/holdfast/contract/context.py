@@ -1,0 +1,56 @@
+"""What a tool may know and do while it runs: where it is, and how to report progress."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from holdfast.contract.facts import SessionFacts
+from holdfast.contract.modifiers import FileStamp
+
+__all__ = ["ToolContext"]
+
+_NO_READS: Mapping[str, FileStamp] = MappingProxyType({})
+_LOCAL = SessionFacts()
+
+
+def _ignore_progress(ctx: "ToolContext", data: Any) -> None:
+    """Progress of a tool that nobody watches."""
+
+
+class ToolContext:
+    """The surroundings of one call. More power comes to a tool by its constructor, not from here."""
+
+    __slots__ = ("_emit", "cancelled", "cwd", "file_reads", "session", "tool_use_id")
+
+    def __init__(
+        self,
+        cwd: str | os.PathLike[str] | None = None,
+        tool_use_id: str = "",
+        session: SessionFacts = _LOCAL,
+        file_reads: Mapping[str, FileStamp] = _NO_READS,
+        emit: Callable[["ToolContext", Any], None] = _ignore_progress,
+    ) -> None:
+        self.cwd = cwd if type(cwd) is str else os.getcwd() if cwd is None else os.fspath(cwd)
+        self.tool_use_id = tool_use_id
+        self.session = session
+        self.file_reads = file_reads
+        """What the model has seen, by resolved path; a read-only view."""
+        self.cancelled = False
+        """True once the call was asked to stop; for code in threads, which a cancellation cannot reach."""
+        self._emit = emit
+
+    def resolve(self, path: str | os.PathLike[str]) -> Path:
+        """The absolute path: `~` is the home directory, anything relative starts at the session's directory.
+
+        `..` is kept as it stands: what it means depends on links, so only the kernel may say.
+        """
+        text = os.fspath(path)
+        if text.startswith("~"):
+            text = os.path.expanduser(text)
+        return Path(self.cwd, text)
+
+    def progress(self, data: Any) -> None:
+        """Tell whoever watches how the work goes on; never waits."""
+        self._emit(self, data)

@@ -1,0 +1,159 @@
+"""`@tool`: a typed function becomes a tool. Name from the function, schema from the hints, text from the docstring."""
+
+import asyncio
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
+
+from holdfast.contract.arguments import Arguments, ModelArguments
+from holdfast.contract.blocks import Content
+from holdfast.contract.context import ToolContext
+from holdfast.contract.errors import UsageError
+from holdfast.contract.facts import NO_FACTS, PromptFacts
+from holdfast.contract.result import ToolResult
+from holdfast.contract.tool import InterruptBehavior, Tool
+
+__all__ = ["FunctionTool", "tool"]
+
+_DEFAULT_RESULT_CHARS = 100_000
+_PARAMETER_LINE = re.compile(r"^\s{2,}(\w+)(?:\s*\([^)]*\))?:\s+(.*)$")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+class FunctionTool(Tool[Any, Any]):
+    """A tool made from a function. Made by `@tool`; calling it calls the function as it was written."""
+
+    def __init__(self, function: Callable[..., Any], **declared: Any) -> None:
+        self.function = function
+        self._declared = declared
+        name = declared.pop("name", None) or function.__name__
+        if not _NAME.fullmatch(name):
+            raise UsageError(f"{name!r} is no tool name; use letters, digits, '_' and '-', at most 128")
+        self._text = declared.pop("description", None) or function.__doc__ or ""
+        if not self._text.strip():
+            raise UsageError(f"{name} has no docstring: write one, the model reads it to know when to use the tool")
+        self._hints = _resolved_hints(function, name)
+        self._context_parameter = next((key for key, hint in self._hints.items() if hint is ToolContext), None)
+        declared.setdefault("max_result_chars", _DEFAULT_RESULT_CHARS)
+        declared["name"] = name
+        for attribute, value in declared.items():
+            setattr(self, attribute, value)
+        self._is_async = inspect.iscoroutinefunction(function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function itself."""
+        return self.function(*args, **kwargs)
+
+    @cached_property
+    def arguments(self) -> Arguments:
+        """The schema, made from the hints when it is first needed."""
+        from pydantic import create_model  # noqa: PLC0415 - a program that only declares tools does not pay for it
+
+        from holdfast.contract.args import Args  # noqa: PLC0415 - see above
+
+        described = _described_parameters(inspect.cleandoc(self._text))
+        fields: dict[str, Any] = {}
+        for name, parameter in inspect.signature(self.function).parameters.items():
+            if name == self._context_parameter:
+                continue
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+                raise UsageError(f"{self.name}: parameter {name!r} must be a plain named one")
+            fields[name] = _field(self._hints.get(name, Any), parameter.default, described.get(name))
+        model = create_model(f"{self.name}_args", __base__=Args, **fields)
+        return ModelArguments(model)
+
+    def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
+        """The docstring without its section on parameters, which the schema carries."""
+        del facts
+        text = inspect.cleandoc(self._text)
+        return re.split(r"\n\s*(?:Args|Arguments|Parameters|Returns|Raises):\s*\n", text, maxsplit=1)[0].strip()
+
+    async def call(self, args: Any, ctx: ToolContext) -> ToolResult[Any]:
+        """Run the function; a plain one runs in a thread, so that it cannot hold up others."""
+        values: dict[str, Any] = args.__dict__
+        if self._context_parameter is not None:
+            values = {**values, self._context_parameter: ctx}
+        data: Any
+        if self._is_async:
+            data = await self.function(**values)
+        else:
+            data = await asyncio.to_thread(self.function, **values)
+        return data if isinstance(data, ToolResult) else ToolResult(data)  # pyright: ignore[reportUnknownVariableType]
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> FunctionTool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    aliases: tuple[str, ...] = (),
+    search_hint: str = "",
+    read_only: bool = False,
+    destructive: bool = False,
+    concurrency_safe: bool = False,
+    interrupt_behavior: InterruptBehavior = "block",
+    max_result_chars: int | None = _DEFAULT_RESULT_CHARS,
+    timeout_s: float | None = None,
+    should_defer: bool = False,
+    always_load: bool = False,
+    strict: bool | None = None,
+    input_examples: tuple[Mapping[str, Any], ...] = (),
+    to_blocks: Callable[[Any], Content] | None = None,
+) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Any:
+    """Make a tool from a typed function. Without further word it is exclusive, not read-only, and asked about.
+
+    A parameter annotated `ToolContext` receives the context. The schema comes from the hints, descriptions from
+    `Annotated[..., Field(description=...)]` or the docstring's `Args:` section.
+    """
+    if function is not None:
+        return FunctionTool(function)
+    declared = {key: value for key, value in declared.items() if value is not None or key == "max_result_chars"}
+    unknown = [key for key in declared if not hasattr(Tool, key) and key not in ("description", "max_result_chars")]
+    if unknown:
+        raise UsageError(f"@tool does not know {unknown[0]!r}")
+
+    def make(wrapped: Callable[..., Any]) -> FunctionTool:
+        return FunctionTool(wrapped, **declared)
+
+    return make
+
+
+def _resolved_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise UsageError(
+            f"{name}: a type hint cannot be resolved ({error}); import the type at module level"
+        ) from error
+
+
+def _field(hint: Any, default: Any, described: str | None) -> tuple[Any, Any]:
+    from pydantic.fields import Field, FieldInfo  # noqa: PLC0415 - see FunctionTool.arguments
+
+    has_description = get_origin(hint) is Annotated and any(
+        isinstance(extra, FieldInfo) and extra.description for extra in get_args(hint)[1:]
+    )
+    value = ... if default is inspect.Parameter.empty else default
+    return (hint, value) if has_description or not described else (hint, Field(default=value, description=described))
+
+
+def _described_parameters(docstring: str) -> dict[str, str]:
+    """The `Args:` section of a google-style docstring, by parameter."""
+    match = re.search(r"^(?:Args|Arguments|Parameters):\s*$\n((?:[ \t]+.*\n?|\s*\n)*)", docstring, re.MULTILINE)
+    if match is None:
+        return {}
+    described: dict[str, str] = {}
+    current = ""
+    for line in match[1].splitlines():
+        found = _PARAMETER_LINE.match(line)
+        if found:
+            current = found[1]
+            described[current] = found[2].strip()
+        elif current and line.strip():
+            described[current] += f" {line.strip()}"
+    return described

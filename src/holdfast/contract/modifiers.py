@@ -1,0 +1,54 @@
+"""Typed changes that a finished call makes to its session. The engine applies them in call order."""
+
+from typing import NamedTuple
+
+__all__ = ["ContextModifier", "CwdChanged", "FileRead", "FileStamp", "Granted", "ModeChanged", "PromptQueued"]
+
+
+class FileStamp(NamedTuple):
+    """What a file looked like when it was shown: enough to tell later whether it changed."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    sha256: str
+    """Digest of the bytes that were shown: of the whole file if `whole`."""
+    whole: bool
+    """The complete file was shown, not a part of it."""
+
+
+class FileRead(NamedTuple):
+    """The model has seen this file in this state."""
+
+    path: str
+    stamp: FileStamp
+
+
+class CwdChanged(NamedTuple):
+    """Later calls resolve relative paths against this directory."""
+
+    path: str
+
+
+class ModeChanged(NamedTuple):
+    """The permission mode changes; only the plan tools may send this."""
+
+    mode: str
+
+
+class PromptQueued(NamedTuple):
+    """A prompt to deliver to the model between turns."""
+
+    text: str
+
+
+class Granted(NamedTuple):
+    """Permission rules granted by the user's yes; counted only from ExitPlanMode and Skill."""
+
+    rules: tuple[str, ...]
+    turns: int | None = None
+    """How many turns the grant lasts; none means the session."""
+
+
+ContextModifier = FileRead | CwdChanged | ModeChanged | PromptQueued | Granted

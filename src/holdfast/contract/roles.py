@@ -1,0 +1,40 @@
+"""The few real inversions: what the engine needs from the rooms above it."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+__all__ = ["Answer", "Asker", "Question"]
+
+
+class Question(NamedTuple):
+    """One permission question to a person."""
+
+    id: str
+    tool_use_id: str
+    tool: str
+    input: Mapping[str, Any]
+    reason: str
+    suggestions: tuple[str, ...] = ()
+    """Rules that "always allow" would save, shown before they are saved."""
+    trace: tuple[Any, ...] = ()
+
+
+class Answer(NamedTuple):
+    """What the person said. The default is no."""
+
+    behavior: Literal["allow", "deny"] = "deny"
+    updated_input: Mapping[str, Any] | None = None
+    message: str = ""
+    """Feedback to the model; a refusal without it ends the turn."""
+    rules: tuple[str, ...] = ()
+    """Rules to add for "always"."""
+    destination: str = "session"
+    """Where those rules are kept."""
+
+
+class Asker(Protocol):
+    """A face that can put a question to a person."""
+
+    async def ask(self, question: Question) -> Answer:
+        """Show the question and wait for the answer."""
+        ...

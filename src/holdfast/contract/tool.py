@@ -1,0 +1,219 @@
+"""What a tool is: one class, fail-closed defaults. A tool that says nothing is slow, exclusive and asked about."""
+
+import sys
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, cast
+
+from pydantic import BaseModel
+from pydantic_core import to_json
+from typing_extensions import TypeVar
+
+from holdfast.contract.arguments import Arguments, SchemaArguments, arguments_of
+from holdfast.contract.blocks import Content
+from holdfast.contract.context import ToolContext
+from holdfast.contract.effects import UNKNOWN_EFFECTS, Effects
+from holdfast.contract.errors import UsageError
+from holdfast.contract.facts import NO_FACTS, PromptFacts, SessionFacts
+from holdfast.contract.permission import NO_OBJECTION, Opinion, RuleSubject
+from holdfast.contract.render import Rendering
+from holdfast.contract.result import ToolResult
+
+__all__ = ["Alias", "McpInfo", "OverflowStrategy", "Tool"]
+
+ArgsT = TypeVar("ArgsT", default=Any)
+OutT = TypeVar("OutT", default=Any)
+InterruptBehavior = Literal["cancel", "block"]
+OverflowStrategy = Literal["keep-start", "keep-end", "keep-both"]
+_NAME_ONLY = RuleSubject()
+
+
+class Alias(NamedTuple):
+    """An older name of a tool and what calling by it implies."""
+
+    name: str
+    defaults: Mapping[str, Any] = MappingProxyType({})
+
+
+class McpInfo(NamedTuple):
+    """Where a remote tool lives."""
+
+    server: str
+    tool: str
+
+
+class Tool(Rendering, Generic[ArgsT, OutT]):
+    """One thing a model can do. Subclass it, name the arguments, write `call`.
+
+    The text that the model reads stands in a `.md` file beside the module: its first paragraph is the
+    description, the whole is the prompt.
+    """
+
+    name: str = ""
+    aliases: tuple[str | Alias, ...] = ()
+    """Older names; each always resolves to this tool."""
+    renamed_arguments: Mapping[str, str] = MappingProxyType({})
+    """Old argument name to current one."""
+    search_hint: str = ""
+    """Three to ten words that are not in the name, for tool search."""
+    args_type: type[BaseModel] | None = None
+    json_schema: Mapping[str, Any] | None = None
+    """Instead of `args_type`, for remote tools; may also be set on the instance."""
+    output_type: Any = None
+    """The type of the result's data, for SDK users; optional."""
+
+    read_only: bool = False
+    destructive: bool = False
+    concurrency_safe: bool = False
+    interrupt_behavior: InterruptBehavior = "block"
+    """`cancel`: stops when the user sends a message mid-run; `block`: finishes first."""
+    folds_into: Literal["search", "read"] | None = None
+    """Faces may show many such calls as one line, "searched" or "read"."""
+    requires_user_interaction: bool = False
+    session_state: bool = False
+    """Touches nothing but the session's own records, such as a task list."""
+    failure_cancels_dependents: bool = False
+    """A failure stops the state-changing calls behind it in the turn: shell tools."""
+
+    max_result_chars: int | None
+    """Larger results go to disk; `None` only for a tool that bounds itself."""
+    overflow: OverflowStrategy = "keep-start"
+    preview_chars: int = 2_000
+    timeout_s: float | None = None
+    """The call is cancelled after this time; time spent asking a person does not count."""
+
+    should_defer: bool = False
+    always_load: bool = False
+    strict: bool | None = None
+    input_examples: tuple[Mapping[str, Any], ...] = ()
+    mcp_info: McpInfo | None = None
+
+    has_validate: ClassVar[bool] = False
+    has_opinion: ClassVar[bool] = False
+    judged_by_name: ClassVar[bool] = True
+    """Permission depends on name, flags and rules alone, so that one decision serves many calls."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.has_validate = cls.validate is not Tool.validate
+        cls.has_opinion = cls.check_permission is not Tool.check_permission
+        cls.judged_by_name = (
+            cls.effects is Tool.effects and cls.permission_matcher is Tool.permission_matcher and not cls.has_opinion
+        )
+
+    @cached_property
+    def arguments(self) -> Arguments:
+        """The parser and schema of this tool's arguments."""
+        if self.args_type is not None:
+            return arguments_of(self.args_type)
+        if self.json_schema is not None:
+            return SchemaArguments(self.json_schema)
+        raise UsageError(f"{type(self).__name__} declares neither args_type nor json_schema; set one of them")
+
+    @cached_property
+    def rendered(self) -> dict[tuple[str, PromptFacts], bytes]:
+        """The tool as each provider reads it, kept here by the registry so that later turns join bytes."""
+        return {}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The canonical name, then every alias."""
+        return (self.name, *(alias if isinstance(alias, str) else alias.name for alias in self.aliases))
+
+    # Texts. They may depend only on the prompt facts, so that rendered bytes can be cached.
+
+    def description(self, facts: PromptFacts = NO_FACTS) -> str:
+        """One paragraph: what the tool is for."""
+        return self.prompt(facts).strip().split("\n\n", 1)[0].replace("\n", " ")
+
+    def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
+        """Everything the model is told about the tool."""
+        del facts
+        return _text_beside(type(self).__module__)
+
+    # Declared behaviour. Each may look at the arguments; whatever it does not know, it denies.
+
+    def is_enabled(self, session: SessionFacts) -> bool:
+        """False: not offered and not callable."""
+        del session
+        return True
+
+    def is_read_only(self, args: ArgsT) -> bool:
+        """This call changes nothing."""
+        del args
+        return self.read_only
+
+    def is_destructive(self, args: ArgsT) -> bool:
+        """This call may destroy something that cannot be brought back."""
+        del args
+        return self.destructive
+
+    def is_concurrency_safe(self, args: ArgsT) -> bool:
+        """This call may run beside other safe ones."""
+        del args
+        return self.concurrency_safe
+
+    def on_user_message(self, args: ArgsT) -> InterruptBehavior:
+        """What happens to this call when the user sends a message mid-run."""
+        del args
+        return self.interrupt_behavior
+
+    def effects(self, args: ArgsT, ctx: ToolContext) -> Effects:
+        """What this call would read and write."""
+        del args, ctx
+        return UNKNOWN_EFFECTS
+
+    def permission_matcher(self, args: ArgsT, ctx: ToolContext) -> RuleSubject:
+        """What rule content is matched against; the name alone unless the tool says more."""
+        del args, ctx
+        return _NAME_ONLY
+
+    def classifier_input(self, args: ArgsT) -> str | None:
+        """What a classifier may see of this call; none means that `auto` asks."""
+        del args
+        return None
+
+    def search_or_read(self, args: ArgsT) -> Literal["search", "read"] | None:
+        """Whether faces may fold this call into "searched" or "read"."""
+        del args
+        return self.folds_into
+
+    # The work.
+
+    async def validate(self, args: ArgsT, ctx: ToolContext) -> None:
+        """Cheap checks before anybody is asked; raise `ArgumentsInvalid` or `ToolFailed`."""
+
+    async def check_permission(self, args: ArgsT, ctx: ToolContext) -> Opinion:
+        """The tool's own opinion. It can hold back, never grant."""
+        del args, ctx
+        return NO_OBJECTION
+
+    async def call(self, args: ArgsT, ctx: ToolContext) -> ToolResult[OutT]:
+        """Do the work."""
+        del args, ctx
+        raise UsageError(f"{type(self).__name__} has no call method")
+
+    def to_blocks(self, out: OutT) -> Content:
+        """What the model reads, from the result's data."""
+        return text_of_data(out)
+
+
+def text_of_data(data: object) -> str:
+    """Data as text: strings as they are, everything else as JSON."""
+    if isinstance(data, str):
+        return data
+    try:
+        return to_json(data, fallback=str, inf_nan_mode="constants").decode()
+    except ValueError:  # bytes or names that are no UTF-8, or data that contains itself
+        return repr(data)
+
+
+@lru_cache(maxsize=512)
+def _text_beside(module: str) -> str:
+    file = cast("str | None", getattr(sys.modules.get(module), "__file__", None))
+    text = Path(file).with_suffix(".md") if file else None
+    if text is None or not text.is_file():
+        raise UsageError(f"no model-facing text: write {text or module + '.md'} or override prompt()")
+    return text.read_text(encoding="utf-8").strip()

@@ -1,0 +1,187 @@
+"""From a parsed call to a yes or no: the user's gates, the rules, and a person where those say ask."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from holdfast.contract import (
+    Answer,
+    ArgumentsInvalid,
+    Asker,
+    Opinion,
+    Question,
+    Tool,
+    ToolContext,
+)
+from holdfast.engine.call import Call
+from holdfast.engine.state import AgentState
+from holdfast.events import Event, PermissionAsked, PermissionDecided
+from holdfast.hooks import HookCall, Hooks
+from holdfast.permissions import CallFacts, Decision, HookOpinion, Rule, Step, decide
+
+__all__ = ["Approval", "Approver"]
+
+_log = logging.getLogger(__name__)
+_STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
+
+
+class Approval(NamedTuple):
+    """The final word on one call."""
+
+    allowed: bool
+    reason: str = ""
+    ends_turn: bool = False
+    """A person refused without a word: the model should stop and listen."""
+
+
+_YES = Approval(allowed=True)
+
+
+class Approver:
+    """Decides each call of one agent. Nothing here can turn a deny into anything else."""
+
+    __slots__ = ("_asker", "_emit", "_hooks", "_known", "_known_for", "_state")
+
+    def __init__(self, state: AgentState, hooks: Hooks, *, asker: Asker | None, emit: Callable[[Event], None]) -> None:
+        self._state = state
+        self._hooks = hooks
+        self._asker = asker
+        self._emit = emit
+        self._known: dict[tuple[Tool, bool], Decision] = {}
+        self._known_for = state.permissions
+
+    def first_look(self, call: Call, tool: Tool, ctx: ToolContext) -> Decision:
+        """What rules and mode say, before anything about the call's target is revealed."""
+        permissions = self._state.permissions
+        if not tool.judged_by_name:
+            return decide(self._facts(call, tool, ctx), permissions)
+        if self._known_for is not permissions:
+            self._known.clear()
+            self._known_for = permissions
+        call.read_only = read_only = tool.is_read_only(call.args)
+        decision = self._known.get((tool, read_only))
+        if decision is None:
+            decision = decide(self._facts(call, tool, ctx), permissions)
+            if not permissions.judges_input(tool.names):
+                self._known[tool, read_only] = decision
+        return decision
+
+    def at_once(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval | None:
+        """The final word if nothing further can change it: no gate or opinion to hear, no person to ask."""
+        decision = self.first_look(call, tool, ctx)
+        behavior = decision.behavior
+        if behavior != "deny" and (self._hooks.before(tool.names) or tool.has_opinion):
+            return None
+        if behavior == "allow":
+            self._emit(PermissionDecided(call.id, tool.name, behavior, decision))
+            return _YES
+        return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
+
+    def conclude(self, call: Call, tool: Tool, decision: Decision) -> Approval:
+        """Announce a decision that stands, and turn it into a yes or no."""
+        if decision.behavior == "ask":
+            reason = f"{decision.reason}, and nobody can be asked here"
+            step = Step("ask", "deny", reason)
+            decision = Decision("deny", decision.layer, reason, decision.rule, (*decision.trace, step))
+        self._emit(PermissionDecided(call.id, tool.name, decision.behavior, decision))
+        return _YES if decision.behavior == "allow" else Approval(allowed=False, reason=decision.reason)
+
+    async def settle(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval:
+        """Hear the gates and the tool itself, decide with what they say, and ask a person if need be."""
+        decision = self.first_look(call, tool, ctx)
+        gates = self._hooks.before(tool.names)
+        if gates or tool.has_opinion:
+            hook = await self._hear_gates(call, tool, ctx) if gates else None
+            opinion = await tool.check_permission(call.args, ctx) if tool.has_opinion else None
+            if opinion is not None and opinion.updated_input is not None:
+                await self._replace_input(call, tool, ctx, opinion.updated_input)
+            decision = decide(
+                self._facts(call, tool, ctx), self._state.permissions, hook=hook, opinion=_without_input(opinion)
+            )
+        if decision.behavior != "ask" or self._asker is None:
+            return self.conclude(call, tool, decision)
+        return await self._ask(call, tool, ctx, decision)
+
+    def _facts(self, call: Call, tool: Tool, ctx: ToolContext) -> CallFacts:
+        args = call.args
+        call.read_only = read_only = tool.is_read_only(args)
+        return CallFacts(
+            tool.name,
+            tool.names,
+            call.raw,
+            ctx.cwd,
+            read_only,
+            tool.effects(args, ctx),
+            tool.permission_matcher(args, ctx),
+            tool.session_state,
+            tool.requires_user_interaction,
+        )
+
+    async def _hear_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> HookOpinion | None:
+        """Ask every gate that fits; the strictest word counts, and a gate that breaks can at best be asked about."""
+        strictest: HookOpinion | None = None
+        for gate in self._hooks.before(tool.names):
+            try:
+                answer = await gate.run(HookCall(call.id, tool.name, call.raw, ctx.cwd))
+            except Exception as error:  # noqa: BLE001 - the user's code: whatever it raises, the call is not waved through
+                answer_opinion = HookOpinion("ask", f"a PreToolUse hook failed: {error!r}")
+            else:
+                if answer is None:
+                    continue
+                if answer.updated_input is not None:
+                    await self._replace_input(call, tool, ctx, answer.updated_input)
+                if answer.behavior is None:
+                    continue
+                answer_opinion = HookOpinion(answer.behavior, answer.reason or "a PreToolUse hook said so")
+            if strictest is None or _STRICTNESS[answer_opinion.behavior] > _STRICTNESS[strictest.behavior]:
+                strictest = answer_opinion
+        return strictest
+
+    async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
+        assert self._asker is not None
+        question = Question(os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, (), decision.trace)
+        self._emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason))
+        try:
+            answer = await self._asker.ask(question)
+        except Exception:  # noqa: BLE001 - a face's bug: nobody said yes, and it is not the tool's fault
+            _log.exception("the question about %s (call %s) could not be asked", tool.name, call.id)
+            approval = Approval(allowed=False, reason="the question could not be put to the user")
+        else:
+            approval = await self._take_answer(call, tool, ctx, answer)
+        step = Step("ask", "allow" if approval.allowed else "deny", approval.reason or "the user said yes")
+        settled = Decision(
+            "allow" if approval.allowed else "deny", "ask", step.reason, decision.rule, (*decision.trace, step)
+        )
+        self._emit(PermissionDecided(call.id, tool.name, settled.behavior, settled))
+        return approval
+
+    async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer) -> Approval:
+        if answer.rules:
+            behavior = "allow" if answer.behavior == "allow" else "deny"
+            rules = [Rule.parse(behavior, text) for text in answer.rules]
+            self._state.permissions = self._state.permissions.with_rules(*rules)
+        if answer.behavior != "allow":
+            ends_turn = not answer.message and self._state.session.agent_id is None
+            said = f"the user refused and said: {answer.message}" if answer.message else "the user refused"
+            return Approval(allowed=False, reason=said, ends_turn=ends_turn)
+        if answer.updated_input is not None:
+            await self._replace_input(call, tool, ctx, answer.updated_input)
+            again = self.first_look(call, tool, ctx)
+            if again.behavior == "deny":
+                return Approval(allowed=False, reason=again.reason)
+        return _YES
+
+    async def _replace_input(self, call: Call, tool: Tool, ctx: ToolContext, raw: Mapping[str, Any]) -> None:
+        """A changed input is parsed, validated and judged like the first one."""
+        try:
+            call.args = tool.arguments.parse(raw, self._state.session.prompt)
+        except ArgumentsInvalid as error:
+            raise ArgumentsInvalid(f"the changed input does not fit: {error}", problems=error.problems) from error
+        call.raw = raw
+        if tool.has_validate:
+            await tool.validate(call.args, ctx)
+
+
+def _without_input(opinion: Opinion | None) -> Opinion | None:
+    return opinion if opinion is None or opinion.updated_input is None else Opinion(opinion.behavior, opinion.reason)

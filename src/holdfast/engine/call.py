@@ -1,0 +1,97 @@
+"""One call on its way through the engine, and why it may be stopped."""
+
+import asyncio
+from typing import Any, Literal, NamedTuple
+
+from holdfast.contract import ContextModifier, Tool, ToolContext
+from holdfast.events import CallFinished, Outcome
+
+__all__ = ["Call", "CallState", "Stop", "TurnStop", "error_text"]
+
+CallState = Literal["queued", "executing", "completed", "yielded"]
+
+
+class Stop(NamedTuple):
+    """Why a call is stopped, in words for the model."""
+
+    message: str
+    discarded: bool = False
+    """The stream is repeated: no reply is wanted."""
+
+
+class Call:
+    """The engine's record of one call. Only the executor and the pipeline touch it."""
+
+    # Defaults stand on the class: most calls never change most of them, and a call must be cheap to make.
+    state: CallState = "queued"
+    tool: Tool | None = None
+    args: Any = None
+    safe: bool | None = None
+    """Whether it may run beside others; worked out when it reaches the head of the queue."""
+    read_only: bool = False
+    began: bool = False
+    """Its task has taken its first step; before that a cancellation would leave it unanswered."""
+    acting_since: float | None = None
+    """When the tool itself began to work."""
+    deadline: float | None = None
+    task: asyncio.Task[None] | None = None
+    context: ToolContext | None = None
+    stop: Stop | None = None
+    failed_shell: bool = False
+    """A state-changing shell command ran and failed: calls behind it may depend on it."""
+    ends_run: bool = False
+    """The whole program is being stopped: nothing more may start."""
+    modifiers: tuple[ContextModifier, ...] = ()
+    reply: CallFinished | None = None
+
+    def __init__(self, id: str, name: str, raw: Any, number: int, turn: int) -> None:  # noqa: A002 - the wire's word
+        self.id = id
+        self.name = name
+        self.raw = raw
+        self.number = number
+        self.turn = turn
+
+    def changes_nothing(self) -> bool:
+        """The tool says this call is read-only; a tool that cannot tell says no."""
+        assert self.tool is not None
+        try:
+            return bool(self.tool.is_read_only(self.args))
+        except (Exception, SystemExit):  # noqa: BLE001 - users' code: what it cannot answer counts as a change
+            return False
+
+    def yields_to_message(self) -> bool:
+        """The tool says this call may be cut short by a message of the user; a tool that cannot tell says no."""
+        assert self.tool is not None
+        try:
+            return self.tool.on_user_message(self.args) == "cancel"
+        except (Exception, SystemExit):  # noqa: BLE001 - users' code: what it cannot answer is not cut short
+            return False
+
+    def duration_ms(self) -> float:
+        """How long the tool has worked so far."""
+        if self.acting_since is None or self.task is None:
+            return 0.0
+        return (self.task.get_loop().time() - self.acting_since) * 1000
+
+    def answer(self, message: str, outcome: Outcome) -> None:
+        """Reply with an error."""
+        name = self.name if self.tool is None else self.tool.name
+        self.reply = CallFinished(
+            self.id, name, error_text(message), is_error=True, outcome=outcome, duration_ms=self.duration_ms()
+        )
+
+
+class TurnStop(NamedTuple):
+    """Why the rest of a turn does not run, also the calls that the model is still sending."""
+
+    stop: Stop
+    keeps_read_only: bool
+
+    def holds(self, call: Call) -> bool:
+        """This call must not start any more."""
+        return not (self.keeps_read_only and call.changes_nothing())
+
+
+def error_text(message: str) -> str:
+    """An error as models know it."""
+    return f"<tool_use_error>{message}</tool_use_error>"

@@ -1,0 +1,68 @@
+"""Who may run now: shared calls together, exclusive ones alone, nobody overtakes."""
+
+from collections import deque
+from collections.abc import Iterator
+
+from holdfast.engine.call import Call
+
+__all__ = ["Gate"]
+
+
+class Gate:
+    """The queue of one executor.
+
+    Nothing running: the head starts. Otherwise it starts only if it and everything running is safe to run together.
+    A safe call behind a waiting exclusive one waits. A turn begins when every call of the one before has ended.
+    """
+
+    __slots__ = ("_exclusive", "_limit", "_queue", "_turn", "running")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._queue: deque[Call] = deque()
+        self._exclusive = False
+        self._turn = 0
+        self.running: dict[Call, None] = {}
+        """The calls that run now, in the order they started."""
+
+    def push(self, call: Call) -> None:
+        """Queue a call."""
+        self._queue.append(call)
+
+    def queued(self) -> Iterator[Call]:
+        """The calls that wait."""
+        return iter(tuple(self._queue))
+
+    def remove(self, call: Call) -> None:
+        """Take a waiting call out of the queue."""
+        self._queue.remove(call)
+
+    def next(self) -> Call | None:
+        """The call that may start now, marked as running; none if the head has to wait."""
+        queue, running = self._queue, self.running
+        if not queue or (running and (self._exclusive or len(running) >= self._limit)):
+            return None
+        call = queue[0]
+        if running:
+            if self._turn != call.turn or not _is_safe(call):
+                return None
+        else:
+            self._exclusive = not _is_safe(call)
+            self._turn = call.turn
+        running[queue.popleft()] = None
+        return call
+
+    def leave(self, call: Call) -> None:
+        """A running call has ended."""
+        self.running.pop(call, None)
+
+
+def _is_safe(call: Call) -> bool:
+    """Asked once, when the call is at the head: whatever it raises means exclusive."""
+    if call.safe is None:
+        assert call.tool is not None
+        try:
+            call.safe = bool(call.tool.is_concurrency_safe(call.args))
+        except (Exception, SystemExit):  # noqa: BLE001 - a tool that cannot tell is not safe
+            call.safe = False
+    return call.safe

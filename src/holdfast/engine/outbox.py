@@ -1,0 +1,102 @@
+"""What leaves the engine: progress at once, replies in the order of the calls."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Container, Iterator
+
+from holdfast.contract import UsageError
+from holdfast.engine.call import Call
+from holdfast.events import CallFinished, CallProgressed, Event
+
+__all__ = ["Outbox"]
+
+_log = logging.getLogger(__name__)
+_MAX_PENDING_PROGRESS = 1_000
+"""Progress that nobody reads is dropped, oldest first; replies never are."""
+
+
+class Outbox:
+    """Replies wait here until every earlier call is answered. One reader, woken only when there is news."""
+
+    __slots__ = ("_emit", "_events", "_order", "_progress", "_waiter")
+
+    def __init__(self, emit: Callable[[Event], None]) -> None:
+        self._emit = emit
+        self._order: deque[Call] = deque()
+        self._events: deque[CallFinished | CallProgressed] = deque()
+        self._progress = 0
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def unanswered(self) -> bool:
+        """Some call has no reply yet."""
+        return bool(self._order)
+
+    def expect(self, call: Call) -> None:
+        """A reply to this call will follow, in this place."""
+        self._order.append(call)
+
+    def finish(self, call: Call) -> None:
+        """This call has its reply; hand out all that are now in order."""
+        call.state = "completed"
+        order = self._order
+        while order and order[0].state == "completed":
+            done = order.popleft()
+            done.state = "yielded"
+            assert done.reply is not None
+            try:
+                self._emit(done.reply)
+            except Exception:  # noqa: BLE001 - a listener's bug must not keep replies from the reader
+                _log.exception("a listener failed on the reply to call %s", done.id)
+            self._events.append(done.reply)
+        if self._events:
+            self._wake()
+
+    def progress(self, event: CallProgressed) -> None:
+        """Hand out progress at once."""
+        self._emit(event)
+        if self._progress >= _MAX_PENDING_PROGRESS:
+            self._events.remove(next(event for event in self._events if isinstance(event, CallProgressed)))
+            self._progress -= 1
+        self._events.append(event)
+        self._progress += 1
+        self._wake()
+
+    def forget(self, turn: int, ids: Container[str]) -> None:
+        """Drop what was to come for the calls of this turn: its stream is repeated."""
+        self._order = deque(call for call in self._order if call.turn != turn)
+        self._events = deque(event for event in self._events if event.tool_use_id not in ids)
+        self._progress = sum(isinstance(event, CallProgressed) for event in self._events)
+        self._wake()
+
+    def ready(self) -> Iterator[CallFinished | CallProgressed]:
+        """What can be read now."""
+        while self._events:
+            event = self._events.popleft()
+            if isinstance(event, CallProgressed):
+                self._progress -= 1
+            yield event
+
+    async def read(self, at_end: Callable[[], None]) -> AsyncIterator[CallFinished | CallProgressed]:
+        """Everything until no call is unanswered; `at_end` may raise what stopped the run."""
+        while True:
+            while self._events:
+                event = self._events.popleft()
+                if type(event) is CallProgressed:
+                    self._progress -= 1
+                yield event
+            if not self._order:
+                at_end()
+                return
+            if self._waiter is not None:
+                raise UsageError("results() has a reader already; read the events of one executor in one place")
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -1,0 +1,73 @@
+"""What one agent carries from call to call: directory, rights, files seen, prompts to deliver."""
+
+import logging
+from collections import deque
+from collections.abc import Iterable, Iterator
+from types import MappingProxyType
+
+from holdfast.contract import (
+    ContextModifier,
+    CwdChanged,
+    FileRead,
+    FileStamp,
+    Granted,
+    ModeChanged,
+    PromptQueued,
+    SessionFacts,
+    UsageError,
+)
+from holdfast.permissions import PermissionContext, Rule
+
+__all__ = ["AgentState"]
+
+_log = logging.getLogger(__name__)
+_MAY_GRANT = frozenset({"ExitPlanMode", "Skill"})
+_MAY_CHANGE_MODE = frozenset({"EnterPlanMode", "ExitPlanMode"})
+
+
+class AgentState:
+    """The session as the next call will find it. Only the executor changes it, in call order."""
+
+    __slots__ = ("_reads", "cwd", "file_reads", "permissions", "prompts", "session")
+
+    def __init__(self, cwd: str, permissions: PermissionContext, session: SessionFacts) -> None:
+        self.cwd = cwd
+        self.permissions = permissions
+        self.session = session
+        self.prompts: deque[str] = deque()
+        self._reads: dict[str, FileStamp] = {}
+        self.file_reads = MappingProxyType(self._reads)
+
+    def apply(self, modifier: ContextModifier, tool: str) -> None:
+        """Make one change that a finished call of `tool` asked for."""
+        if isinstance(modifier, FileRead):
+            self._reads[modifier.path] = modifier.stamp
+        elif isinstance(modifier, CwdChanged):
+            self.cwd = modifier.path
+        elif isinstance(modifier, PromptQueued):
+            self.prompts.append(modifier.text)
+        elif isinstance(modifier, ModeChanged):
+            self._change_mode(modifier, tool)
+        else:
+            self._grant(modifier, tool)
+
+    def _change_mode(self, modifier: ModeChanged, tool: str) -> None:
+        if tool in _MAY_CHANGE_MODE and modifier.mode != "bypassPermissions":
+            self.permissions = self.permissions.with_mode(modifier.mode)
+        else:
+            _log.warning("%s asked for mode %s; only the plan tools change the mode", tool, modifier.mode)
+
+    def _grant(self, modifier: Granted, tool: str) -> None:
+        if tool in _MAY_GRANT:
+            self.permissions = self.permissions.with_rules(*_readable(modifier.rules, tool))
+        else:
+            _log.warning("%s asked for grants %s; only a plan or a skill may be granted any", tool, modifier.rules)
+
+
+def _readable(rules: Iterable[str], tool: str) -> Iterator[Rule]:
+    """The rules that can be read; one that cannot disables only itself, loudly."""
+    for text in rules:
+        try:
+            yield Rule.parse("allow", text)
+        except UsageError:
+            _log.warning("%s was granted a rule that cannot be read: %r", tool, text)

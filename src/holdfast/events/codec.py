@@ -1,0 +1,70 @@
+"""One JSON form for every event: journal lines, stream-json, replay and SDK all use it."""
+
+from typing import Any, cast
+
+import msgspec
+
+from holdfast.events import records
+from holdfast.events.records import Event
+
+__all__ = ["decode_event", "encode_event", "encode_json", "to_builtins"]
+
+
+def _as_json(value: Any) -> Any:
+    """Objects that are not JSON by themselves: those that know their wire form, pydantic models, else their text."""
+    if not isinstance(value, type):
+        for form in ("to_wire", "model_dump"):
+            convert = getattr(value, form, None)
+            if callable(convert):
+                return convert()
+    if isinstance(value, (set, frozenset)):
+        return sorted(cast("set[Any]", value), key=repr)
+    return str(value)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_as_json)
+_decoder: msgspec.json.Decoder[Any] | None = None
+
+
+def encode_json(value: Any) -> bytes:
+    """Any value as one line of JSON; what has no JSON form becomes its text.
+
+    Lone surrogates, which file names may carry, are written as backslash escapes.
+    """
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return _encoder.encode(_without_surrogates(to_builtins(value)))
+
+
+def encode_event(event: Event) -> bytes:
+    """One event as one line of JSON, without the newline."""
+    return encode_json(event)
+
+
+def to_builtins(value: Any) -> Any:
+    """The value as plain dicts, lists and scalars."""
+    return msgspec.to_builtins(value, enc_hook=_as_json, str_keys=True)
+
+
+def decode_event(line: bytes | str) -> Event:
+    """The event in one line of JSON; raises `msgspec.DecodeError` or `msgspec.ValidationError`."""
+    global _decoder  # noqa: PLW0603 - the union decoder is built once, on first use
+    if _decoder is None:
+        kinds = [kind for kind in vars(records).values() if isinstance(kind, type) and issubclass(kind, Event)]
+        union: Any = kinds[1]
+        for kind in kinds[2:]:
+            union = union | kind
+        _decoder = msgspec.json.Decoder(union)
+    return cast("Event", _decoder.decode(line))
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        known = cast("dict[str, Any]", value)
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in known.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_surrogates(item) for item in cast("list[Any]", value)]
+    return value

@@ -1,0 +1,117 @@
+"""What happened, as immutable records. Faces, journals, hooks and SDK users all read these and nothing else."""
+
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = [
+    "CallDiscarded",
+    "CallFinished",
+    "CallProgressed",
+    "CallQueued",
+    "CallStarted",
+    "ContextChanged",
+    "Event",
+    "Outcome",
+    "PermissionAsked",
+    "PermissionDecided",
+    "TurnEnded",
+]
+
+Outcome = Literal[
+    "completed",  # it ran; `is_error` tells whether it worked
+    "failed",  # it ran and could not do its work
+    "invalid",  # name or arguments did not fit
+    "denied",  # a rule, a mode or a person said no
+    "cancelled",  # stopped: by the user, a sibling or a deadline
+    "crashed",  # a bug in the tool
+]
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """Base of everything that happened."""
+
+
+class CallQueued(Event, frozen=True, tag="call_queued"):
+    """A model asked for this; nothing has been done yet."""
+
+    tool_use_id: str
+    name: str
+    input: Any
+
+
+class PermissionAsked(Event, frozen=True, tag="permission_request"):
+    """A person has to decide."""
+
+    request_id: str
+    tool_use_id: str
+    name: str
+    input: Any
+    reason: str
+    suggestions: tuple[str, ...] = ()
+
+
+class PermissionDecided(Event, frozen=True, tag="permission_decision"):
+    """May this happen, and why."""
+
+    tool_use_id: str
+    name: str
+    behavior: str
+    decision: Any
+
+
+class CallStarted(Event, frozen=True, tag="call_started"):
+    """The tool begins to act now."""
+
+    tool_use_id: str
+    name: str
+    read_only: bool
+
+
+class CallProgressed(Event, frozen=True, tag="tool_progress"):
+    """A tool tells how its work goes on."""
+
+    tool_use_id: str
+    name: str
+    data: Any
+    elapsed_s: float = 0.0
+
+
+class CallFinished(Event, frozen=True, tag="tool_result"):
+    """The one reply to a call."""
+
+    tool_use_id: str
+    name: str
+    content: str | list[dict[str, Any]]
+    """What the model reads."""
+    is_error: bool = False
+    outcome: Outcome = "completed"
+    duration_ms: float = 0.0
+    data: Any = None
+    """What programs read."""
+    display: str | None = None
+    """What people read, when it differs."""
+    new_messages: tuple[Any, ...] = ()
+    spilled_to: str | None = None
+    """Where the full text is, when it was too long to send."""
+
+
+class CallDiscarded(Event, frozen=True, tag="call_discarded"):
+    """The stream is repeated: this call leaves the transcript without a reply."""
+
+    tool_use_id: str
+    name: str
+
+
+class ContextChanged(Event, frozen=True, tag="context_changed"):
+    """A finished call changed the session, such as its directory."""
+
+    tool_use_id: str
+    change: str
+    value: Any
+
+
+class TurnEnded(Event, frozen=True, tag="turn_ended"):
+    """Every call of a turn is answered."""
+
+    turn: int

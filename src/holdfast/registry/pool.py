@@ -1,0 +1,134 @@
+"""Layer 3: the tools of one session. Built-ins first and sorted, so that the cached prefix never changes."""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from holdfast.contract import NO_FACTS, Alias, ArgumentsInvalid, PromptFacts, Tool, UsageError
+from holdfast.registry.names import BUILTIN_NAMES, canonical_name
+from holdfast.registry.projection import Provider, tool_list_bytes
+
+__all__ = ["Found", "Pool", "apply_call_name", "assemble"]
+
+_log = logging.getLogger(__name__)
+_name_of = attrgetter("name")
+
+
+class Found(NamedTuple):
+    """A tool and the name it was called by."""
+
+    tool: Tool
+    defaults: Mapping[str, Any] | None = None
+    """What calling by an older name implies."""
+    plain: bool = True
+    """The input is taken as it is: no older names to translate."""
+
+
+class Pool:
+    """The tools a model can call, in the order they are offered. Tools that arrive later are appended."""
+
+    __slots__ = ("_by_name", "_found", "_order", "_rendered")
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._order: list[Tool] = []
+        self._by_name: dict[str, Tool] = {}
+        self._found: dict[str, Found] = {}
+        self._rendered: dict[tuple[Provider, PromptFacts], bytes] = {}
+        self._put(tools)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._order)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def find(self, name: str) -> Found | None:
+        """The tool with this name or older name."""
+        found = self._found.get(name)
+        if found is None and name in self._by_name:
+            found = self._found[name] = _found(self._by_name[name], name)
+        return found
+
+    def append(self, tools: Iterable[Tool]) -> None:
+        """Add tools that arrived mid-session, behind all others; a name that is taken keeps its tool."""
+        self._put(tool for tool in sorted(tools, key=_name_of) if tool.name not in self._by_name)
+
+    def to_bytes(self, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
+        """The tool list as the provider wants it, rendered once until a tool is added."""
+        rendered = self._rendered.get((provider, facts))
+        if rendered is None:
+            rendered = self._rendered[provider, facts] = tool_list_bytes(self._order, provider, facts)
+        return rendered
+
+    def missing(self, name: str) -> str:
+        """Why a name finds nothing, in words for the model."""
+        if canonical_name(name) in BUILTIN_NAMES:
+            return f"The tool {name!r} is not available yet in this session. Use one of: {self._names()}."
+        return f"There is no tool named {name!r}. Use one of: {self._names()}."
+
+    def _names(self) -> str:
+        names = [tool.name for tool in self._order]
+        shown = ", ".join(names[:40])
+        return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "") if names else "none is loaded"
+
+    def _put(self, tools: Iterable[Tool]) -> None:
+        self._rendered.clear()
+        order, by_name = self._order, self._by_name
+        for tool in tools:
+            name = tool.name
+            if not name or not hasattr(tool, "max_result_chars"):
+                raise _incomplete(tool)
+            order.append(tool)
+            by_name[name] = tool
+            for alias in tool.aliases:
+                by_name.setdefault(alias.name if isinstance(alias, Alias) else alias, tool)
+
+
+def assemble(builtins: Iterable[Tool], mcp_tools: Iterable[Tool] = (), own_tools: Iterable[Tool] = ()) -> Pool:
+    """Built-ins sorted by name, then remote tools sorted by name.
+
+    A Python tool passed under a built-in's name replaces it with a warning; a remote tool never does.
+    """
+    by_name = {tool.name: tool for tool in builtins}
+    for tool in own_tools:
+        if tool.name in by_name:
+            _log.warning("the tool %s replaces the built-in of that name", tool.name)
+        by_name[tool.name] = tool
+    local = sorted(by_name.values(), key=_name_of)
+    if not mcp_tools:
+        return Pool(local)
+    taken = {name for tool in local for name in tool.names}
+    remote: dict[str, Tool] = {}
+    for tool in mcp_tools:
+        if tool.name in taken or tool.name in BUILTIN_NAMES:
+            _log.warning("the remote tool %s is left out: a built-in has that name", tool.name)
+        else:
+            remote.setdefault(tool.name, tool)
+    return Pool([*local, *sorted(remote.values(), key=_name_of)])
+
+
+def apply_call_name(found: Found, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The input with old argument names replaced and an alias's defaults filled in."""
+    if found.plain:
+        return raw
+    current = dict(raw)
+    for old, new in found.tool.renamed_arguments.items():
+        if old in current:
+            if new in current:
+                raise ArgumentsInvalid(f"{old!r} is the old name of {new!r}: send only {new!r}")
+            current[new] = current.pop(old)
+    return {**(found.defaults or {}), **current}
+
+
+def _found(tool: Tool, name: str) -> Found:
+    defaults = next((alias.defaults for alias in tool.aliases if isinstance(alias, Alias) and alias.name == name), None)
+    return Found(tool, defaults, plain=not tool.renamed_arguments and not defaults)
+
+
+def _incomplete(tool: Tool) -> UsageError:
+    if not tool.name:
+        return UsageError(f"{type(tool).__name__} has no name; set `name`")
+    return UsageError(
+        f"{tool.name} does not say how long its result may be; set max_result_chars (None: it bounds itself)"
+    )

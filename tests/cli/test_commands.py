@@ -1,0 +1,108 @@
+"""The other commands, in process."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from holdfast import __version__
+from holdfast.cli.main import run
+from holdfast.cli.options import split_rules
+
+
+def test_version_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capfd.readouterr().out == f"holdfast {__version__}\n"
+
+
+def test_help_names_every_command(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    out = capfd.readouterr().out
+    for name in ("call", "demo", "exec", "tools"):
+        assert f"\n  {name} " in out
+
+
+def test_an_unknown_command_is_wrong_use(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["dance"]) == 2
+    assert "dance" in capfd.readouterr().err
+
+
+def test_call_prints_the_result_and_exits_0(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
+    assert run(["call", "Read", '{"file_path":"a.txt"}', "--cwd", str(tmp_path)]) == 0
+    assert capfd.readouterr().out == "     1\tone\n"
+
+
+def test_call_prints_a_failure_to_standard_error_and_exits_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["call", "Read", '{"file_path":"none"}', "--cwd", str(tmp_path)]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "there is no file" in captured.err
+
+
+def test_call_with_broken_json_says_so(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["call", "Read", "{broken", "--cwd", str(tmp_path)]) == 1
+    assert "not valid JSON" in capfd.readouterr().err
+
+
+def test_call_gives_the_whole_reply_as_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
+    assert run(["call", "Glob", '{"pattern":"*"}', "--json", "--cwd", str(tmp_path)]) == 0
+    assert json.loads(capfd.readouterr().out)["content"] == "a.txt"
+
+
+def test_a_directory_that_does_not_exist_is_wrong_use(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["call", "Glob", '{"pattern":"*"}', "--cwd", "does/not/exist"]) == 2
+    assert "does/not/exist" in capfd.readouterr().err
+
+
+def test_tools_lists_names_with_what_they_do(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["tools"]) == 0
+    assert "Grep" in capfd.readouterr().out
+
+
+def test_tools_list_as_json_is_what_a_provider_gets(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["tools", "list", "--json"]) == 0
+    listed = json.loads(capfd.readouterr().out)
+    assert [tool["name"] for tool in listed] == sorted(tool["name"] for tool in listed)
+    assert all(set(tool) >= {"name", "description", "input_schema"} for tool in listed)
+
+
+def test_tools_show_tells_everything_about_one(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["tools", "show", "Grep"]) == 0
+    assert "pattern (required)" in capfd.readouterr().out
+    assert run(["tools", "show", "Grep", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["concurrency_safe"] is True
+    assert run(["tools", "show", "Nope"]) == 1
+    assert "Nope" in capfd.readouterr().err
+
+
+def test_simple_mode_offers_only_the_three_simple_tools(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_SIMPLE", "1")
+    assert run(["tools", "list", "--json"]) == 0
+    assert {tool["name"] for tool in json.loads(capfd.readouterr().out)} <= {"Bash", "Read", "Edit"}
+
+
+def test_the_demo_shows_parallel_calls_a_refusal_and_a_spilled_result(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo"]) == 0
+    out = capfd.readouterr().out
+    assert "check, check, Read, Read, Grep, Glob" in out
+    assert "publish was not run" in out
+    assert "The full text is in" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "rules"),
+    [
+        (("Bash(git *) Edit",), ("Bash(git *)", "Edit")),
+        (("Read,Grep", "Glob"), ("Read", "Grep", "Glob")),
+        (("Bash(a, b (c) d)",), ("Bash(a, b (c) d)",)),
+        (("",), ()),
+    ],
+)
+def test_rules_on_the_command_line_are_parted_outside_of_parentheses(
+    given: tuple[str, ...], rules: tuple[str, ...]
+) -> None:
+    assert split_rules(given) == rules

@@ -1,0 +1,157 @@
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dirty_equals import IsFloat, IsPartialDict, IsStr
+
+from .conftest import StartExec
+
+
+def use(number: int, name: str = "Read", **arguments: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": str(number), "name": name, "input": arguments}
+
+
+def test_each_call_gets_its_reply_in_order_and_a_bad_line_an_error_line(start_exec: StartExec) -> None:
+    run = start_exec()
+    run.send(use(1, "Grep", pattern="hello", path="."), "nonsense", use(2, "Nope"), use(3, "Bash", command="ls"))
+    code, lines, err = run.finish()
+    assert (code, err) == (0, "")
+    errors = [line for line in lines if line["type"] == "error"]
+    replies = [line for line in lines if line["type"] == "tool_result"]
+    assert errors == [{"type": "error", "line": 2, "message": IsStr(regex="this line is not valid JSON: .*")}]
+    assert replies == [
+        {
+            "type": "tool_result",
+            "tool_use_id": "1",
+            "content": "hello.txt",
+            "is_error": False,
+            "duration_ms": IsFloat(gt=0),
+        },
+        IsPartialDict(tool_use_id="2", is_error=True, content=IsStr(regex=r"<tool_use_error>.*no tool.*'Nope'.*")),
+        IsPartialDict(tool_use_id="3", is_error=True, content=IsStr(regex=r"<tool_use_error>.*'Bash'.*")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"type":"dance"}',
+        "[]",
+        '"text"',
+        '{"type":"tool_use","name":"Read"}',
+        '{"type":"tool_use","id":7,"name":"Read"}',
+        '{"type":"permission_response","request_id":"nobody","behavior":"allow"}',
+        "\x00",
+        "[" * 100_000,
+    ],
+)
+def test_a_message_that_makes_no_sense_is_an_error_line_and_the_stream_goes_on(
+    start_exec: StartExec, line: str
+) -> None:
+    run = start_exec()
+    run.send(line, use(1, file_path="hello.txt"))
+    code, lines, _ = run.finish()
+    assert code == 0
+    assert sorted(line["type"] for line in lines) == ["error", "tool_result"]
+
+
+def test_blank_lines_and_a_missing_last_newline_are_fine(start_exec: StartExec) -> None:
+    run = start_exec()
+    assert run.process.stdin is not None
+    run.process.stdin.write(b"\n  \n" + json.dumps(use(1, file_path="hello.txt")).encode())
+    code, lines, _ = run.finish()
+    assert (code, [line["is_error"] for line in lines]) == (0, [False])
+
+
+def test_one_process_is_one_session_over_many_turns(start_exec: StartExec) -> None:
+    run = start_exec()
+    run.send(use(1, file_path="hello.txt"), {"type": "end_turn"}, use(1, "Glob", pattern="*"))
+    code, lines, _ = run.finish()
+    assert code == 0
+    assert [line["content"] for line in lines] == ["     1\thello\n     2\tworld", "hello.txt"]
+
+
+def test_a_reused_id_in_one_turn_is_answered_with_an_error(start_exec: StartExec) -> None:
+    run = start_exec()
+    run.send(use(1, file_path="hello.txt"), use(1, file_path="hello.txt"))
+    _, lines, _ = run.finish()
+    assert [line["is_error"] for line in lines] == [False, True]
+
+
+def test_events_tell_decisions_with_their_trace_and_every_state(start_exec: StartExec) -> None:
+    run = start_exec("--events")
+    run.send(use(1, file_path="hello.txt"))
+    _, lines, _ = run.finish()
+    assert [line["type"] for line in lines] == [
+        "call_queued",
+        "permission_decision",
+        "call_started",
+        "context_changed",
+        "tool_result",
+    ]
+    assert lines[1] == IsPartialDict(behavior="allow", decision=IsPartialDict(layer=IsStr(), reason=IsStr()))
+    assert lines[1]["decision"]["trace"]
+
+
+def test_a_flag_denies_a_tool_and_it_disappears_from_the_pool(start_exec: StartExec) -> None:
+    run = start_exec("--disallowedTools", "Read Grep")
+    run.send(use(1, file_path="hello.txt"), use(2, "Glob", pattern="*"))
+    _, lines, _ = run.finish()
+    assert [line["is_error"] for line in lines] == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["file", "terminal", "socket"])
+def test_standard_input_may_be_anything(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "a.txt").write_text("a\n", encoding="utf-8")
+    line = json.dumps(use(1, file_path="a.txt")).encode() + b"\n"
+    ours: int | socket.socket | None = None
+    if kind == "file":
+        (tmp_path / "in").write_bytes(line)
+        theirs = os.open(tmp_path / "in", os.O_RDONLY)
+    elif kind == "terminal":
+        ours, theirs = pty.openpty()
+        os.write(ours, line + b"\x04")
+    else:
+        ours, end = socket.socketpair()
+        theirs = end.detach()
+        ours.sendall(line)
+        ours.shutdown(socket.SHUT_WR)
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", "exec"],
+        stdin=theirs,
+        capture_output=True,
+        cwd=tmp_path,
+        timeout=30,
+        check=False,
+    )
+    os.close(theirs)
+    if isinstance(ours, socket.socket):
+        ours.close()
+    elif ours is not None:
+        os.close(ours)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["content"] == "     1\ta"
+
+
+def test_a_reader_that_goes_away_ends_the_run(start_exec: StartExec) -> None:
+    run = start_exec()
+    assert run.process.stdout is not None
+    run.process.stdout.close()
+    run.send(use(1, file_path="hello.txt"))
+    assert run.process.wait(timeout=30) == 141
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_answers_what_is_open_and_says_so_in_the_exit_code(start_exec: StartExec, number: int) -> None:
+    run = start_exec()
+    run.send(use(1, file_path="hello.txt"))
+    assert run.read()["tool_use_id"] == "1"
+    run.process.send_signal(number)
+    assert run.process.wait(timeout=30) == 128 + number

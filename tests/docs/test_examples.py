@@ -1,0 +1,43 @@
+"""What the README and the docs show, runs, and the pages show exactly what runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = sorted((ROOT / "docs_src").glob("*.py"))
+EXPECTED = {
+    "ten_lines.py": re.compile(r"(CallFinished\(tool_use_id=.t\d., name=.add., .*\)\n){3}"),
+    "own_tool.py": re.compile(r"\d+ words\n"),
+}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs_and_prints_what_it_should(example: Path) -> None:
+    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert EXPECTED[example.name].fullmatch(done.stdout)
+
+
+def test_pages_show_the_examples_word_for_word() -> None:
+    shown = [
+        (page, name, code)
+        for page in PAGES
+        for name, code in re.findall(
+            r"<!-- docs_src/(\w+\.py) -->\n```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL
+        )
+    ]
+    assert {name for _, name, _ in shown} == {path.name for path in EXAMPLES}
+    for page, name, code in shown:
+        assert code == (ROOT / "docs_src" / name).read_text("utf-8"), f"{page.name} differs from docs_src/{name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"

@@ -1,0 +1,27 @@
+"""Importing costs little: what a program does not use, it does not load."""
+
+import subprocess
+import sys
+
+HEAVY = ("mcp", "anthropic", "openai", "textual", "rich", "httpx2", "jsonschema_rs", "tree_sitter", "PIL", "click")
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_package_itself_loads_nothing() -> None:
+    modules = loaded_by("import holdfast")
+    assert not {"asyncio", "pydantic", "msgspec", *HEAVY} & modules
+
+
+def test_the_version_needs_no_command_line_library() -> None:
+    modules = loaded_by("import sys; sys.argv = ['holdfast', '--version']\nfrom holdfast.__main__ import main; main()")
+    assert not {"asyncio", "pydantic", "msgspec", *HEAVY} & modules
+
+
+def test_the_executor_and_the_decorator_load_nothing_heavy() -> None:
+    modules = loaded_by("from holdfast import Executor, tool")
+    assert not {"importlib.metadata", "annotated_types", *HEAVY} & modules
