@@ -85,3 +85,12 @@ def test_nobody_is_asked_anything_in_any_mode(scrub: Scrub) -> None:
     kept = child_environment({"PAGER": "less", "EDITOR": "vi", "GIT_EDITOR": "vi", "TERM": "xterm"}, scrub=scrub)
     assert (kept["PAGER"], kept["EDITOR"], kept["GIT_EDITOR"], kept["TERM"]) == ("cat", "true", "true", "dumb")
     assert kept["GIT_TERMINAL_PROMPT"] == "0"
+
+
+@pytest.mark.parametrize("scrub", list(Scrub))
+@pytest.mark.parametrize(
+    "name",
+    ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "CDPATH", "PS4", "GLOBIGNORE", "BASH_FUNC_ls%%", "BASH_FUNC_git()"],
+)
+def test_nothing_that_changes_what_a_script_means_is_handed_on(name: str, scrub: Scrub) -> None:
+    assert name not in child_environment({name: "() { echo fake; }"}, scrub=scrub, allowed_names=[name])

@@ -250,6 +250,18 @@ def test_lines_come_whole_and_can_be_left_early() -> None:
     assert stopped_by is Stopped.CALLER
 
 
+def test_a_search_that_found_enough_is_stopped_by_one_signal() -> None:
+    async def work(processes: Processes) -> None:
+        async with await processes.start(Command(argv=["seq", "100000000"], streams_stdout=True)) as process:
+            assert (await process.read()).startswith(b"1\n2\n")
+            ended = await process.stop()
+        assert ended.was_killed
+        assert await process.read() == b""
+        assert (await process.stop()) == ended
+
+    go(work)
+
+
 def test_streamed_output_is_complete_and_keeps_a_last_line_without_newline() -> None:
     async def work(processes: Processes) -> bytes:
         process = await processes.start(bash("seq 1 200000; printf end", streams_stdout=True))

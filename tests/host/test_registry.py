@@ -56,6 +56,25 @@ def test_it_grows_and_uses_slots_again(tmp_path: Path) -> None:
     book.close()
 
 
+def test_a_full_disk_costs_the_note_and_not_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    book = ProcessRegistry(str(tmp_path), "m")
+    for pid in range(1024):
+        book.started(pid + 10)
+
+    def full(_fd: int, _data: bytes, _offset: int) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    book.started(5000)
+    monkeypatch.undo()
+    book.ended(5000)
+    book.ended(10)
+    book.started(5001)
+    (path,) = tmp_path.iterdir()
+    assert set(record_of(path).running) == {*range(11, 1034), 5001}
+    book.close()
+
+
 OWNER = """
 import os, subprocess, sys
 from holdfast.host.registry import ProcessRegistry

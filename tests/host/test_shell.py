@@ -58,3 +58,17 @@ def test_the_script_sees_neither_arguments_nor_start_up_files(tmp_path: Path) ->
     text = ended_in('echo "$# $- ${BASH_ENV:-none}"; alias', tmp_path)[2]
     assert text.split()[0] == "0"
     assert "i" not in text.split()[1]
+
+
+def test_neither_start_up_files_nor_exported_functions_change_a_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "start").write_text("echo from-start-up-file; ls() { echo fake; }\n")
+    (tmp_path / "elsewhere" / "sub").mkdir(parents=True)
+    (tmp_path / "sub").mkdir()
+    monkeypatch.setenv("BASH_ENV", str(tmp_path / "start"))
+    monkeypatch.setenv("BASH_FUNC_cat%%", "() { echo fake; }")
+    monkeypatch.setenv("CDPATH", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("SHELLOPTS", "xtrace")
+    place, code, text = ended_in("cd sub; echo real | cat", tmp_path)
+    assert (place, code, text) == (str(tmp_path.resolve() / "sub"), 0, "real\n")

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from holdfast.host import tree
-from holdfast.host.command import Command
+from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
 
 WAYS = ["kill program", "SIGTERM", "SIGHUP", "SIGINT", "segfault", "broken pipe", "exit"]
@@ -67,7 +67,7 @@ def test_under_the_guard_there_is_no_watcher() -> None:
 import asyncio, os, sys
 from holdfast.host.guard import run_guarded
 def program():
-    from holdfast.host.command import Command
+    from holdfast.host.command import Command, StartError
     from holdfast.host.processes import Processes
     async def main():
         async with Processes() as processes:
@@ -86,7 +86,7 @@ def test_a_fork_of_the_owner_does_not_keep_the_jobs_alive(
 ) -> None:
     code = f"""
 import asyncio, os, time
-from holdfast.host.command import Command
+from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
 async def main():
     processes = Processes()
@@ -104,3 +104,18 @@ asyncio.run(main())
         process.kill()
         eventually(lambda: not torture.holders(token, program=b"sleep"))
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_without_a_watcher_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    async def main() -> None:
+        async with Processes() as processes:
+            assert processes._sidecar is not None
+            monkeypatch.setattr(processes._sidecar, "_start", refuse)
+            with pytest.raises(StartError):
+                await processes.start(Command(argv=["true"]))
+            assert processes.running == ()
+
+    asyncio.run(main())

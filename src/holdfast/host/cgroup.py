@@ -45,6 +45,11 @@ def limit_tasks(max_tasks: int) -> TaskLimit | None:
     return TaskLimit(path, home)
 
 
+def can_limit() -> bool:
+    """Whether there is a control group in which we may make our own."""
+    return find_group("/sys/fs/cgroup", "/proc/self/cgroup") is not None
+
+
 def find_group(mounts: str, memberships: str) -> str | None:
     """The directory of the control group we are in, of the kind that counts tasks."""
     try:

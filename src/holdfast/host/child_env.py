@@ -43,7 +43,14 @@ _ALLOWED = frozenset((
     "COLORTERM", "DISPLAY", "HOME", "HOSTNAME", "LANG", "LANGUAGE", "LOGNAME", "MAIL", "NO_COLOR", "PATH", "PWD",
     "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV", "WAYLAND_DISPLAY",
 ))
+# What changes the meaning of a script before its first line: files that bash reads and functions that it takes from its
+# environment, options, where `cd` goes. The text that was judged must be what runs, so these never pass, in any mode.
+_GOVERNS_SHELLS = frozenset((
+    "BASHOPTS", "BASH_COMPAT", "BASH_ENV", "BASH_XTRACEFD", "CDPATH", "ENV", "GLOBIGNORE", "POSIXLY_CORRECT", "PS4",
+    "SHELLOPTS",
+))
 # fmt: on
+_EXPORTED_FUNCTION = "BASH_FUNC_"
 _ALLOWED_PREFIXES = ("LC_", "XDG_")
 
 # Nobody sits in front of a child: editors succeed without changes, pagers print, prompts fail. `CI` stays as it is,
@@ -99,6 +106,8 @@ def child_environment(
     allowed = _ALLOWED.union(allowed_names)
     kept: dict[str, str] = {}
     for name, value in source.items():
+        if name in _GOVERNS_SHELLS or name.startswith(_EXPORTED_FUNCTION):
+            continue
         is_allowed = (
             scrub is Scrub.NONE
             or (scrub is Scrub.CREDENTIALS and not is_provider_credential(name, value, extra))

@@ -59,6 +59,8 @@ def is_closing() -> bool:
 
 def guarantees() -> list[Guarantee]:
     """What this machine lets us promise about processes, for `holdfast doctor`."""
+    from holdfast.host import cgroup  # noqa: PLC0415 - not for the guard itself
+
     has_table = tree.has_process_table()
     table = "" if has_table else "there is no /proc, so only process groups are ended"
     reaper = "" if has_table and _find_prctl() else "no child subreaper here: a daemon that leaves its group can stay"
@@ -69,6 +71,7 @@ def guarantees() -> list[Guarantee]:
         Guarantee("orphans come back to us", reaper),
         Guarantee("the guard is running", reaper or unguarded),
         Guarantee("exits are told by the kernel", handles),
+        Guarantee("the kernel caps the number of tasks", "" if cgroup.can_limit() else "only the watchdog counts"),
     ]
 
 
@@ -84,8 +87,6 @@ def run_guarded(program: Callable[[], int]) -> int:
     # A launcher may have left SIGCHLD ignored; the kernel would then drop exit statuses.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, every)
-    sys.stdout.flush()
-    sys.stderr.flush()
     guard = os.getpid()
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     try:

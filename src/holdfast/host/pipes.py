@@ -234,8 +234,10 @@ class PipeStream:
             if not cut:
                 rest.append(data)
                 continue
-            rest.append(data[:cut])
-            yield b"".join(rest)
+            if rest:
+                yield b"".join((*rest, data[:cut]))
+            else:
+                yield data[:cut]  # no copy when the piece ends with its line
             rest = [data[cut:]] if cut < len(data) else []
         if rest:
             yield b"".join(rest)

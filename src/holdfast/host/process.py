@@ -151,8 +151,23 @@ class Process:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if not self._is_detached:
+        if self._is_detached:
+            return
+        if self.is_running:
             await self.kill_tree()
+        elif self._stream is not None:
+            self._stream.close()
+
+    async def stop(self) -> Exit:
+        """End a program that starts nothing of its own, such as a search that has found enough, by one signal.
+
+        Should it have started something after all, that ends with the session.
+        """
+        self.note_stop(Stopped.CALLER)
+        self.kill_group()
+        if self._stream is not None:
+            self._stream.close()
+        return await self.wait()
 
     async def kill_tree(self, grace_s: float | None = None, *, stopped_by: Stopped = Stopped.CALLER) -> Exit:
         """End it and everything it started: ask, wait for the grace, then kill. Returns when all of it is gone.
@@ -173,11 +188,14 @@ class Process:
         if self._exit is None and self._stopped_by is Stopped.NOBODY:
             self._stopped_by = stopped_by
 
-    def _exited(self) -> None:
+    def _drop_handle(self) -> None:
         if self._pidfd is not None:
             self._poller.remove(self._pidfd)
             os.close(self._pidfd)
             self._pidfd = None
+
+    def _exited(self) -> None:
+        self._drop_handle()
         code = self._popen.poll()
         self._settle(self._popen.wait() if code is None else code)
 
@@ -304,6 +322,7 @@ class Process:
     async def close_up(self) -> None:
         """Everything was killed: collect the exit and let go of the pipes."""
         if not await self._finishes_within(_GIVE_UP_S):  # not even SIGKILL ended it: it hangs in the kernel
+            self._drop_handle()
             self._settle(-signal.SIGKILL)
             self._finish()
         for reader in self._readers:

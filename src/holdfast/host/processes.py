@@ -64,7 +64,6 @@ class Processes:
         self._poller: Poller | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[object]] = set()
-        self._max_tasks = max_descendants * TASKS_PER_DESCENDANT
         self._limiting: asyncio.Future[TaskLimit | None] | None = None
         self._is_closed = False
         self._uses_pidfd = uses_pidfd and hasattr(os, "pidfd_open")
@@ -100,6 +99,8 @@ class Processes:
         job = next(self._jobs)
         plumbing = _Plumbing(command)
         try:
+            if self._sidecar is not None:
+                self._sidecar.ensure()
             popen = plumbing.spawn(self._environment_of(command, job))
             pidfd = _open_pidfd(popen) if self._uses_pidfd else None
         except (OSError, ValueError, subprocess.SubprocessError) as problem:
@@ -120,8 +121,6 @@ class Processes:
         self._running[job] = process
         plumbing.connect(process, poller)
         self._registry.started(popen.pid)
-        if self._sidecar is not None:
-            self._sidecar.ensure()
         self._watch()
         return process
 
@@ -181,7 +180,9 @@ class Processes:
     def _tick(self) -> None:
         self._timer = None
         if self._is_guarded and self._limiting is None:
-            self._limiting = asyncio.ensure_future(asyncio.to_thread(limit_tasks, self._max_tasks))
+            self._limiting = asyncio.ensure_future(
+                asyncio.to_thread(limit_tasks, self._max_descendants * TASKS_PER_DESCENDANT)
+            )
         if self._pressure.should_look():
             self._look()
         if self._running or self._lingering:

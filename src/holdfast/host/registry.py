@@ -45,14 +45,19 @@ class ProcessRegistry:
         size = os.fstat(self.fd).st_size
         os.pwrite(self.fd, bytes(_SLOTS_AT_ONCE * _SLOT_BYTES), size)
         more = range(size, size + _SLOTS_AT_ONCE * _SLOT_BYTES, _SLOT_BYTES)
+        memory = mmap.mmap(self.fd, more.stop)
         self._free.extend(reversed(more))
-        return mmap.mmap(self.fd, more.stop)
+        return memory
 
     def started(self, pid: int) -> None:
         """A process runs now, and has not been waited for yet."""
         if not self._free:
+            try:
+                wider = self._grow()
+            except OSError:
+                return  # a full disk must not stop work: the guard or the sidecar's marks still know everyone
             self._memory.close()
-            self._memory = self._grow()
+            self._memory = wider
         self.ended(pid)  # the number may have come round while its last owner was still in the books
         slot = self._slot_of[pid] = self._free.pop()
         # The pid goes in last and out first, so that a slot is whole or empty whenever we may die.

@@ -10,7 +10,10 @@ _FLAGS = ("--norc", "--noprofile")
 
 
 class CwdReport:
-    """A hidden file in which the shell leaves its last directory; it has no name that anybody could plant or find."""
+    """A hidden file in which the shell leaves its last directory; it has no name that anybody could plant or find.
+
+    Every child of the shell can write to it too, so it is only a claim: check that the place exists and is allowed.
+    """
 
     def __init__(self) -> None:
         if hasattr(os, "memfd_create"):
@@ -20,10 +23,10 @@ class CwdReport:
                 self.fd = os.dup(file.fileno())
 
     def script(self, text: str) -> str:
-        """The script with its report in front. The text itself stays as it is, byte for byte, from its second line on.
+        """The script with its report in front; the text follows as it is, byte for byte, from the second line on.
 
         A trap reports on every way out: the end, `exit` in the middle, `set -e`. `exec` and a trap of the script's own
-        win, and then nothing is reported. `command` and `builtin` cannot be shadowed by a name of the script.
+        win, and then nothing is reported.
         """
         return f"trap 'builtin pwd -P >&{self.fd}' EXIT 2>/dev/null\n{text}"
 
