@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 import subprocess
@@ -88,6 +89,13 @@ def test_owner_and_group_of_the_old_file_are_kept(tmp_path: Path) -> None:
 def test_parts_are_written_in_order_without_joining(tmp_path: Path) -> None:
     write_atomic(tmp_path / "parts", (bytes([65 + i]) * 3 for i in range(4)))
     assert (tmp_path / "parts").read_bytes() == b"AAABBBCCCDDD"
+
+
+def test_large_content_is_hashed_while_it_is_written(tmp_path: Path) -> None:
+    parts = [os.urandom(5_000_000), memoryview(b"x" * 7_000_000), b""]
+    written = write_atomic(tmp_path / "large", parts)
+    assert (tmp_path / "large").read_bytes() == b"".join(parts)
+    assert written.stamp.sha256 == hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import stat as st
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from threading import Thread
 from typing import TYPE_CHECKING, Final, Literal
 
 from holdfast.lib.handles import NotRegularFileError, directory_handle, kind_of, open_regular_at
@@ -22,7 +23,7 @@ from holdfast.lib.stamp import Stamp, hash_fd
 from holdfast.lib.strays import StrayNotes, discard, make_temp, remove_strays
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, Sequence
 
 __all__ = [
     "ABSENT",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 _CHUNK_BYTES = 1024 * 1024
+_LARGE_BYTES = 8 * 1024 * 1024
 # Set by the kernel or by security modules for the content they vouch for; new content must earn them anew.
 _CONTENT_BOUND_XATTRS = {"security.capability", "security.ima", "security.evm"}
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
@@ -229,6 +231,8 @@ def _check_expected(job: _Job, now: os.stat_result | None) -> None:
 
 
 def _fill(handle: int, parts: Iterable[bytes | bytearray | memoryview]) -> str:
+    if isinstance(parts, list | tuple) and sum(map(len, parts)) >= _LARGE_BYTES:
+        return _fill_large(handle, parts)
     digest = hashlib.sha256()
     for part in parts:
         view = memoryview(part).cast("B")
@@ -237,6 +241,27 @@ def _fill(handle: int, parts: Iterable[bytes | bytearray | memoryview]) -> str:
             written = os.write(handle, view[position : position + _CHUNK_BYTES])
             digest.update(view[position : position + written])
             position += written
+    return digest.hexdigest()
+
+
+def _fill_large(handle: int, parts: Sequence[bytes | bytearray | memoryview]) -> str:
+    """Write and hash at the same time: both leave the interpreter free, and together they cost half."""
+    digest = hashlib.sha256()
+
+    def take_in() -> None:
+        for part in parts:
+            digest.update(part)
+
+    helper = Thread(target=take_in)
+    helper.start()
+    try:
+        for part in parts:
+            view = memoryview(part).cast("B")
+            position = 0
+            while position < len(view):
+                position += os.write(handle, view[position : position + _CHUNK_BYTES])
+    finally:
+        helper.join()
     return digest.hexdigest()
 
 

@@ -160,13 +160,11 @@ def test_notebooks_are_sent_to_their_own_tool(session: Any, tools: Any, tmp_path
             session.call(tool, file_path="n.ipynb", **more)
 
 
-def test_binary_files_are_not_edited(session: Any, tools: Any, tmp_path: Path) -> None:
+def test_an_edit_that_changes_nothing_in_the_files_style_is_refused(session: Any, tools: Any, tmp_path: Path) -> None:
     read, _, edit = tools
-    (tmp_path / "a.txt").write_bytes(b"text\n")
+    (tmp_path / "a.txt").write_bytes(b"a\r\nb\r\n")
     session.call(read, file_path="a.txt")
-    (tmp_path / "a.txt").write_bytes(b"text\n")
-    session.call(edit, file_path="a.txt", old_string="text", new_string="more")
-    assert (tmp_path / "a.txt").read_bytes() == b"more\n"
+    assert code_of(lambda: session.call(edit, file_path="a.txt", old_string="a\nb\n", new_string="a\r\nb\n")) == 4
 
 
 def test_a_link_is_followed_to_its_target_and_stays(session: Any, tools: Any, tmp_path: Path) -> None:

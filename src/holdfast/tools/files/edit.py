@@ -8,11 +8,11 @@ from pydantic import Field
 
 from holdfast.contract import Args, ArgumentsInvalid, Effects, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
 from holdfast.lib.diff import Span, apply_spans
-from holdfast.lib.edit import Editable, EditAmbiguousError, EditMissedError, Plan, line_at, plan_edit
+from holdfast.lib.edit import Editable, EditAmbiguousError, EditMissedError, Plan, plan_edit
 from holdfast.lib.nearest import find_nearest
 from holdfast.lib.text import UTF8, NotEncodableError, NotTextError
 from holdfast.tools.files._seen import require_read
-from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists
+from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists, first_line
 
 _PLANNED_EARLY_BYTES = 1024 * 1024
 
@@ -77,11 +77,9 @@ class Edit(Tool[EditArgs, dict[str, Any]]):
             content, plan, own = _plan(args, current)
             read = self.bench.replace(ctx, current, apply_spans(current.data, own), args.file_path)
             fields, diff = describe(real, args.file_path, content.utf8, plan.spans, encoding=content.encoding)
-            first = line_at(content.utf8, plan.spans[0].start)
         data = {**fields, "oldString": args.old_string, "newString": args.new_string, "replaceAll": args.replace_all}
-        where = (
-            f"line {first:,}" if len(plan.spans) == 1 else f"{len(plan.spans):,} places, the first in line {first:,}"
-        )
+        first, places = first_line(fields), len(plan.spans)
+        where = f"line {first:,}" if places == 1 else f"{places:,} places, the first in line {first:,}"
         note = (
             f" The text was found by overlooking {plan.forgiven}; the file's own style was kept."
             if plan.forgiven
@@ -130,6 +128,8 @@ def _plan(args: EditArgs, current: Current) -> tuple[Editable, Plan, list[Span]]
         raise ToolFailed(_ambiguous(args, error), error_code=6) from error
     except EditMissedError as error:
         raise ToolFailed(_missed(args, content.utf8), error_code=5) from error
+    if all(content.utf8[span.start : span.end] == span.new for span in plan.spans):
+        raise ToolFailed("in the file's own style, new_string is what already stands there", error_code=4)
     if not content.proves(plan.spans, own):
         raise ToolFailed(f"nothing was changed: the edit would not survive in {content.encoding.label}")
     return content, plan, own

@@ -173,3 +173,10 @@ def counts(fields: dict[str, Any]) -> str:
     lines = [line for hunk in fields["structuredPatch"] for line in hunk["lines"]]
     added, removed = sum(line[0] == "+" for line in lines), sum(line[0] == "-" for line in lines)
     return f"+{added} -{removed}"
+
+
+def first_line(fields: dict[str, Any]) -> int:
+    """Return the number of the first line that changed."""
+    hunk = fields["structuredPatch"][0]
+    unchanged = next((number for number, line in enumerate(hunk["lines"]) if line[0] != " "), 0)
+    return max(1, hunk["oldStart"]) + unchanged

@@ -1,0 +1,106 @@
+"""Glob finds files by name, newest first, within what may be seen."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.contract import ArgumentsInvalid, ToolFailed
+from holdfast.host.ripgrep import Ripgrep
+from holdfast.tools.search.glob import Glob
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def glob() -> Glob:
+    return Glob(Ripgrep())
+
+
+def make(root: Path, *names: str) -> None:
+    """Create files, each one second younger than the one before."""
+    for age, name in enumerate(names):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (1000 + age, 1000 + age))
+
+
+def found(session: Any, tool: Glob, pattern: str, **more: Any) -> list[str]:
+    return session.call(tool, pattern=pattern, **more).data["filenames"]
+
+
+def test_files_come_newest_first_and_relative(session: Any, glob: Glob, tmp_path: Path) -> None:
+    make(tmp_path, "a.py", "src/b.py", "src/deep/c.py", "src/d.txt")
+    assert found(session, glob, "**/*.py") == ["src/deep/c.py", "src/b.py", "a.py"]
+    assert found(session, glob, "*.py") == ["src/deep/c.py", "src/b.py", "a.py"]
+    assert found(session, glob, "src/*.py") == ["src/b.py"]
+    assert found(session, glob, "*.{txt,md}") == ["src/d.txt"]
+    assert found(session, glob, "*.py", path="src") == ["src/deep/c.py", "src/b.py"]
+    assert session.text(glob, pattern="*.zig") == "No files found."
+
+
+def test_hidden_and_ignored_files_are_found_but_not_version_control(session: Any, glob: Glob, tmp_path: Path) -> None:
+    make(tmp_path, ".gitignore", ".git/config", "sub/.git/x", ".hg/x", ".env", "build/out", "sub/.jj/y")
+    (tmp_path / ".gitignore").write_text("build\n")
+    assert set(found(session, glob, "**/*")) == {".env", ".gitignore", "build/out"}
+    assert found(session, glob, "**/.git/**") == []
+
+
+def test_more_than_a_hundred_are_cut_with_a_notice(session: Any, glob: Glob, tmp_path: Path) -> None:
+    make(tmp_path, *(f"f{n:03}" for n in range(130)))
+    result = session.call(glob, pattern="f*")
+    assert result.data["numFiles"] == 100
+    assert result.data["truncated"]
+    assert result.data["filenames"][0] == "f129"
+    assert "100 of 130" in result.text
+
+
+def test_absolute_patterns_and_directories_outside(session: Any, glob: Glob, tmp_path: Path) -> None:
+    make(tmp_path, "work/a.py", "other/b.py", "other/deep/c.py")
+    session.cwd = tmp_path / "work"
+    assert found(session, glob, f"{tmp_path}/other/*.py") == [f"{tmp_path}/other/b.py"]
+    assert found(session, glob, f"{tmp_path}/other/**/*.py") == [
+        f"{tmp_path}/other/deep/c.py",
+        f"{tmp_path}/other/b.py",
+    ]
+    assert found(session, glob, "../other/b.py") == [f"{tmp_path}/other/b.py"]
+
+
+def test_denied_files_stay_out(session: Any, tmp_path: Path) -> None:
+    make(tmp_path, "a.py", "secret/b.py")
+    hiding = Glob(Ripgrep(), hidden=lambda path: "/secret/" in path)
+    assert found(session, hiding, "*.py") == ["a.py"]
+
+
+def test_odd_names_are_shown_escaped(session: Any, glob: Glob, tmp_path: Path) -> None:
+    names = ["-dash.py", "line\nbreak.py", "esc\x1b[0m.py", "ü.py", "\udcff.py", "!not.py", "n" * 252 + ".py"]
+    make(tmp_path, *names)
+    shown = found(session, glob, "*.py")
+    assert len(shown) == len(names)
+    assert "'line\\nbreak.py'" in shown
+    assert all(name.isprintable() for name in shown)
+    assert found(session, glob, "!not.py") == ["!not.py"]
+
+
+def test_links_are_not_followed_out_of_the_tree(session: Any, glob: Glob, tmp_path: Path) -> None:
+    make(tmp_path, "out/x.py", "in/a.py")
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "out")
+    (tmp_path / "in" / "loop").symlink_to(tmp_path / "in")
+    assert found(session, glob, "**/*.py", path="in") == ["in/a.py"]
+
+
+@pytest.mark.parametrize("path", ["missing", "file", "/proc"])
+def test_what_is_no_directory_is_refused(session: Any, glob: Glob, tmp_path: Path, path: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ToolFailed):
+        session.call(glob, pattern="*", path=path)
+
+
+@pytest.mark.parametrize("pattern", ["a\0b", "[", "{a", "\ud800"])
+def test_impossible_patterns_are_refused_in_words(session: Any, glob: Glob, pattern: str) -> None:
+    with pytest.raises((ToolFailed, ArgumentsInvalid)):
+        session.call(glob, pattern=pattern)
