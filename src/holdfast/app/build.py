@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -56,7 +55,7 @@ def open_session(
     rights = load_rights(options)
     session = _new_session(rights.settings.cwd)
     if session is not None:
-        readable = (session.tool_results, session.tasks, session.blobs)
+        readable = tuple(map(str, (session.tool_results, session.tasks, session.blobs)))
         rights.permissions = rights.permissions.with_options(readable=readable)
     followers: list[Callable[[Event], None]] = []
     executor = _executor(options, rights, asker=asker, on_event=_fan_out(session, on_event, followers), session=session)
@@ -105,7 +104,7 @@ def _executor(
         on_event=on_event,
         max_concurrency=environment.number("MAX_TOOL_CONCURRENCY") or DEFAULT_MAX_CONCURRENCY,
         sibling_errors=rights.settings.sibling_errors,
-        spill_directory=Path(session.tool_results) if session is not None else None,
+        spill_directory=session.tool_results if session is not None else None,
         keep_rules=RuleKeeper(cwd),
     )
 

@@ -6,7 +6,7 @@ rights of a subagent are bounded by every context above it: the strictest verdic
 """
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -56,16 +56,6 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
     trace: tuple[Step, ...] = ()
     guarded: bool = False
     """The question comes from a guard (protected path, hard link, critical removal): no saved rule can answer it."""
-
-    def to_wire(self) -> dict[str, Any]:
-        """The decision as JSON."""
-        return {
-            "behavior": self.behavior,
-            "layer": self.layer,
-            "reason": self.reason,
-            "rule": self.rule.to_wire() if self.rule else None,
-            "trace": self.trace,
-        }
 
 
 class _Part(NamedTuple):

@@ -7,7 +7,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+import msgspec
 
 from holdfast.contract import UsageError
 from holdfast.permissions.domains import DomainRule, compile_domain
@@ -39,7 +41,7 @@ _MAX_CHARS: Final = 10_000
 _MCP: Final = "mcp__"
 
 
-class RuleSource(NamedTuple):
+class RuleSource(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where a rule was written."""
 
     kind: str = "session"
@@ -50,7 +52,7 @@ class RuleSource(NamedTuple):
     """The directory that anchors `/x` patterns of this source; the project root when it is none."""
 
 
-class Rule(NamedTuple):
+class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
     """One rule: a whole tool, or with `content` some of its calls."""
 
     behavior: Behavior
@@ -79,10 +81,6 @@ class Rule(NamedTuple):
         if isinstance(found, RuleProblem):
             raise UsageError(f"{text!r} is no rule in force: {found.reason}")
         return found
-
-    def to_wire(self) -> dict[str, Any]:
-        """The rule as JSON."""
-        return {"behavior": self.behavior, "rule": self.text, "source": self.source._asdict()}
 
     @property
     def text(self) -> str:
@@ -164,11 +162,11 @@ def parse_rule(
     written = text.strip()
     try:
         tool, content = _split(written)
-        rule = Rule(behavior, aliases.get(tool, tool), content, source, written)
+        rule = Rule(behavior, aliases.get(tool, tool), content, source)
         _compile(behavior, rule.tool, content)
     except _RuleError as error:
         return RuleProblem(text, str(error), behavior, source, error.kind)
-    return rule if written != Rule(*rule[:4]).text else rule._replace(written="")
+    return rule if written == rule.text else msgspec.structs.replace(rule, written=written)
 
 
 def parse_rules(
