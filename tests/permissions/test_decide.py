@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from holdfast.contract import UNKNOWN_EFFECTS, Effects, Opinion, RuleSubject
+from holdfast.events import to_builtins
 from holdfast.permissions.classifier import Risk, Seen
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decide import CallFacts, Decision, HookOpinion, Step, decide
@@ -44,9 +45,8 @@ def test_a_decision_carries_verdict_layer_rule_and_trace() -> None:
         denied,
         (Step("hook", "allow", "the hook"), Step("deny", "deny", reason, denied)),
     )
-    wire = decision.to_wire()
-    assert wire["rule"]["source"]["line"] == 7
-    assert decide(READ, context()).to_wire()["rule"] is None
+    assert to_builtins(decision)["rule"]["source"]["line"] == 7
+    assert decide(READ, context()).rule is None
 
 
 @pytest.mark.parametrize(

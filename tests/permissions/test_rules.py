@@ -1,6 +1,7 @@
 import pytest
 
 from holdfast.contract import UsageError
+from holdfast.events import to_builtins
 from holdfast.permissions.policy_tests import judge
 from holdfast.permissions.rules import Behavior, Rule, RuleProblem, RuleSource, compile_rule, parse_rule, parse_rules
 from holdfast.permissions.traits import ALIASES, KNOWN_TOOLS
@@ -112,9 +113,15 @@ def test_a_rule_made_by_hand_that_cannot_hold_matches_nothing() -> None:
         Rule.parse("deny", "Read([a)")
 
 
-def test_the_wire_form_names_rule_and_source() -> None:
-    rule = Rule.parse("deny", "Task(a)", SOURCE, aliases=ALIASES)
-    assert rule.to_wire() == {"behavior": "deny", "rule": "Task(a)", "source": SOURCE._asdict()}
+def test_a_rule_in_an_event_is_an_object_that_names_its_source() -> None:
+    rule = Rule.parse("deny", "Task(a)", RuleSource("user", "/u.json", 3), aliases=ALIASES)
+    assert to_builtins(rule) == {
+        "behavior": "deny",
+        "tool": "Agent",
+        "content": "a",
+        "source": {"kind": "user", "path": "/u.json", "line": 3},
+        "written": "Task(a)",
+    }
 
 
 def test_the_alias_table_is_the_registrys() -> None:
