@@ -250,6 +250,14 @@ def test_lines_come_whole_and_can_be_left_early() -> None:
     assert stopped_by is Stopped.CALLER
 
 
+def test_lines_may_end_by_another_byte() -> None:
+    async def work(processes: Processes) -> list[bytes]:
+        process = await processes.start(bash("printf 'a\\nb\\0c\\0d'", streams_stdout=True))
+        return [block async for block in process.lines(b"\0")]
+
+    assert go(work) == [b"a\nb\0c\0", b"d"]
+
+
 def test_a_search_that_found_enough_is_stopped_by_one_signal() -> None:
     async def work(processes: Processes) -> None:
         async with await processes.start(Command(argv=["seq", "100000000"], streams_stdout=True)) as process:

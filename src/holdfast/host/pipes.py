@@ -226,11 +226,14 @@ class PipeStream:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        """Blocks of whole lines, as large as they come; the last one may lack its newline."""
+    async def lines(self, separator: bytes = b"\n") -> AsyncIterator[bytes]:
+        """Blocks of whole lines, as large as they come; the last one may lack its newline.
+
+        A line longer than what comes at once is collected until it ends, so bound the time, not the length.
+        """
         rest: list[bytes] = []
         while data := await self.read():
-            cut = data.rfind(b"\n") + 1
+            cut = data.rfind(separator) + 1
             if not cut:
                 rest.append(data)
                 continue

@@ -119,9 +119,9 @@ class Process:
         """The next piece of a streamed stdout, or nothing at its end."""
         return await self._stdout_stream().read(limit_bytes)
 
-    def lines(self) -> AsyncIterator[bytes]:
-        """Blocks of whole lines of a streamed stdout. To stop early, leave the loop and call `kill_tree`."""
-        return self._stdout_stream().lines()
+    def lines(self, separator: bytes = b"\n") -> AsyncIterator[bytes]:
+        """Blocks of whole lines of a streamed stdout. To stop early, leave the loop and call `stop` or `kill_tree`."""
+        return self._stdout_stream().lines(separator)
 
     def _stdout_stream(self) -> PipeStream:
         if self._stream is None:

@@ -66,6 +66,7 @@ class Processes:
         self._tasks: set[asyncio.Task[object]] = set()
         self._limiting: asyncio.Future[TaskLimit | None] | None = None
         self._is_closed = False
+        self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._uses_pidfd = uses_pidfd and hasattr(os, "pidfd_open")
         self._is_guarded = guard.is_guarded()
         self._registry = ProcessRegistry(registry_dir, self.mark)
@@ -97,7 +98,7 @@ class Processes:
             raise StartError(f"{_name(command)} was not started: this session is ending.")
         poller = self._get_poller()
         job = next(self._jobs)
-        plumbing = _Plumbing(command)
+        plumbing = _Plumbing(command, self._nothing)
         try:
             if self._sidecar is not None:
                 self._sidecar.ensure()
@@ -253,6 +254,9 @@ class Processes:
             sidecar.close()
             await _poll(lambda: not sidecar.has_ended(), _SIDECAR_END_S)
         self._registry.close()
+        if self._nothing >= 0:
+            os.close(self._nothing)
+            self._nothing = -1
         if self._poller is not None:
             self._poller.close()
 
@@ -286,8 +290,9 @@ class Processes:
 class _Plumbing:
     """The pipes of one start: made before, connected after, and closed when nothing came of it."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, nothing: int) -> None:
         self.command = command
+        self._nothing = nothing
         self.stdin = self.stdout = self.stderr = -1
         self._theirs: list[int] = []
 
@@ -316,7 +321,7 @@ class _Plumbing:
 
     def _make_stdin(self) -> int:
         if self.command.stdin is Stdin.NOTHING:
-            return subprocess.DEVNULL
+            return self._nothing
         theirs, self.stdin = os.pipe()
         self._theirs.append(theirs)
         return theirs
