@@ -2,7 +2,8 @@ import pytest
 
 from holdfast.permissions.shell.deceive import deception, show, visible
 
-HIDDEN = ["\x00", "\x08", "\x1b", "\r", "\x7f", "\x85", "\x9b", "\u00a0", "\u00ad", "\u061c", "\u180e", "\u200b", "\u200f", "\u2028", "\u202e", "\u2060", "\u2066", "\u3000", "\ufe0f", "\ufeff", "\U000e0001", "\U000e007f"]  # fmt: skip
+HIDDEN = ["\x00", "\x08", "\x1b", "\r", "\x7f", "\x85", "\x9b", "\u00a0", "\u00ad", "\u061c", "\u180e", "\u200b",
+"\u200f", "\u2028", "\u202e", "\u2060", "\u2066", "\u3000", "\ufe0f", "\ufeff", "\U000e0001", "\U000e007f"]  # fmt: skip
 
 
 @pytest.mark.parametrize("char", HIDDEN)
@@ -18,7 +19,7 @@ def test_newline_and_tab_are_ordinary() -> None:
     assert deception("ls\n\tpwd") is None
 
 
-@pytest.mark.parametrize("text", ["grep 'привет' f", "echo '日本語'", "cat café.txt", "echo ελλάδα", "echo 你好，世界"])
+@pytest.mark.parametrize("text", ["grep 'привет' f", "echo '日本語'", "cat café.txt", "echo ελλάδα"])
 def test_one_script_per_word_is_ordinary(text: str) -> None:
     assert deception(text) is None
     assert visible(text) == text
