@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -101,6 +102,12 @@ done
 """
 
 
+SANDBOX = """
+bwrap --unshare-all --die-with-parent --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --dir /tmp/w --clearenv
+--setenv PATH /usr/local/bin:/usr/bin:/bin --setenv HOME /tmp/home --setenv LANG C.UTF-8 --setenv GIT_CONFIG_NOSYSTEM 1
+"""
+
+
 @dataclasses.dataclass
 class Violation:
     command: str
@@ -136,41 +143,7 @@ def run_batch(commands: list[str]) -> list[Violation]:
             (cmds / f"{number:05}.sh").write_text(command + "\n")
         script = f"{SETUP}\nexec strace -f --seccomp-bpf -qq -s 300 -e trace={TRACED} -o /tmp/out/trace "
         script += f"bash --norc --noprofile -c '{DRIVER}'"
-        argv = [
-            "bwrap",
-            "--unshare-all",
-            "--die-with-parent",
-            "--ro-bind",
-            "/",
-            "/",
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "--tmpfs",
-            "/tmp",
-            "--dir",
-            "/tmp/w",
-            "--ro-bind",
-            str(cmds),
-            "/tmp/cmds",
-            "--bind",
-            str(out),
-            "/tmp/out",
-            "--clearenv",
-            "--setenv",
-            "PATH",
-            "/usr/local/bin:/usr/bin:/bin",
-            "--setenv",
-            "HOME",
-            "/tmp/home",
-            "--setenv",
-            "LANG",
-            "C.UTF-8",
-            "--setenv",
-            "GIT_CONFIG_NOSYSTEM",
-            "1",
-        ]
+        argv = [*shlex.split(SANDBOX), "--ro-bind", str(cmds), "/tmp/cmds", "--bind", str(out), "/tmp/out"]
         # The hardening is set inside, after the set-up, as it is for calls that run unasked.
         exports = "\n".join(f"export {key}={json.dumps(value)}" for key, value in UNASKED_ENVIRONMENT.items())
         script = script.replace("\nexec strace", f"\n{exports}\nexec strace")
