@@ -47,29 +47,12 @@ WRITABLE = re.compile(
 )
 READABLE_DEVICES = re.compile(r"^/dev/?$|^/dev/(null|tty|fd|fd/\d+|stdin|shm|pts|pts/\d+|urandom)/?$")
 HELPERS = frozenset(
-    [
-        "bash",
-        "sh",
-        "dash",
-        "timeout",
-        "git",
-        "dpkg-query",
-        "grep",
-        "diff",
-        "cmp",
-        "pr",
-        "true",
-        "lesspipe",
-        "basename",
-        "dirname",
-        "sed",
-        "uname",
-        "gettext",
-        "gettext.sh",
-        "envsubst",
-        "expr",
-    ]
+    shlex.split(
+        "bash sh dash timeout git dpkg-query grep diff cmp pr true basename dirname sed uname gettext gettext.sh envsubst"
+        " expr echo printf test ["
+    )
 )
+"""Programs that the tools start themselves, and external twins of shell builtins."""
 START_UP_NOISE = {
     "pip": 'AF_INET6.*"::1"',  # a library asks whether the machine has IPv6
     "pip3": 'AF_INET6.*"::1"',
