@@ -48,15 +48,15 @@ WRITABLE = re.compile(
 READABLE_DEVICES = re.compile(r"^/dev/?$|^/dev/(null|tty|fd|fd/\d+|stdin|shm|pts|pts/\d+|urandom)/?$")
 HELPERS = frozenset(
     shlex.split(
-        "bash sh dash timeout git dpkg-query grep diff cmp pr true basename dirname sed uname gettext gettext.sh envsubst"
-        " expr echo printf test ["
+        "bash sh dash timeout git dpkg-query grep diff cmp pr true basename dirname sed uname gettext gettext.sh"
+        " envsubst expr echo printf test ["
     )
 )
 """Programs that the tools start themselves, and external twins of shell builtins."""
 START_UP_NOISE = {
     "pip": 'AF_INET6.*"::1"',  # a library asks whether the machine has IPv6
     "pip3": 'AF_INET6.*"::1"',
-    "npm": "AF_NETLINK",  # the run-time lists interfaces
+    "npm": 'AF_NETLINK|"node"',  # a script for node, which lists interfaces
     "java": "hsperfdata|O_NOFOLLOW",  # the virtual machine's own counters in the temporary directory
     "javac": "hsperfdata|O_NOFOLLOW",
     "ps": "/environ",  # opened by the library, not printed without `e`
