@@ -84,6 +84,7 @@ def test_a_fresh_repository_and_no_repository_are_fine(repo: Path, tmp_path: Pat
         "[core] fsmonitor = ./x",
         "[core]\nfsmonitor = \\\n./x",
         "[interactive]\ndiffFilter = x",
+        "[extensions]\nobjectFormat = sha256",
         "[core\nfsmonitor=x",
         "[core]\n= x",
         '[core]\npager = "x',
