@@ -232,6 +232,11 @@ def test_the_directory_of_each_part_is_known() -> None:
 def test_moving_does_not_hide_devices_or_environments() -> None:
     reason("cd /proc/self && cat environ")
     reason("cd / && head -c 5 dev/sda")
+    reason("cd / && grep -r TOKEN .")
+    reason("cd /proc/self && cat *")
+    reason("cd ../../../.. && grep -r TOKEN .")
+    read_only("cd / && cat etc/hosts")
+    read_only("cd .. && grep -r x .")
 
 
 @pytest.mark.parametrize(

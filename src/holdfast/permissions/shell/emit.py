@@ -21,6 +21,9 @@ SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS"
 _TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
 _DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
 _MAX_DIRECTORIES: Final = 8
+_DEEP: Final = "/a/b/c/d"  # an unknown start is taken to be this deep: climbing further may reach the root
+_ROOTS: Final = frozenset({"/", "/proc", "/dev", "/sys"})
+_SPECIAL_PLACES: Final = ("/proc/", "/dev/", "/sys/")
 
 _inspect: "Callable[..., CommandFacts] | None" = None
 _path_refusal: "Callable[..., str | None] | None" = None
@@ -348,7 +351,20 @@ class Emitter(Reader):
             return None
         if base == "git":
             return "it runs git in another directory, whose configuration may run programs"
-        return next(filter(None, map(self.read_refusal, facts.reads)), None)
+        return self.special_place(facts) or next(filter(None, map(self.read_refusal, facts.reads)), None)
+
+    def special_place(self, facts: "CommandFacts | NoFacts") -> str | None:
+        """Why reading in the root or among devices and processes is refused, or None."""
+        for directory in self.cwds or ():
+            place = posixpath.normpath(posixpath.join(self.start_cwd or _DEEP, directory))
+            if not place.startswith(_SPECIAL_PLACES) and place not in _ROOTS:
+                continue
+            wide = facts.reads_unknown or (facts.kind == "search" and not facts.reads)
+            for path in facts.reads:
+                wide = wide or posixpath.normpath(posixpath.join(place, path)) in _ROOTS
+            if wide and facts.kind != "list":
+                return f"it reads whatever is in {place}, where devices and processes are"
+        return None
 
     def at_start(self) -> bool:
         """Whether every possible directory is the one the text started in."""
