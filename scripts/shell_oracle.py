@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -46,33 +47,16 @@ WRITABLE = re.compile(
 )
 READABLE_DEVICES = re.compile(r"^/dev/?$|^/dev/(null|tty|fd|fd/\d+|stdin|shm|pts|pts/\d+|urandom)/?$")
 HELPERS = frozenset(
-    [
-        "bash",
-        "sh",
-        "dash",
-        "timeout",
-        "git",
-        "dpkg-query",
-        "grep",
-        "diff",
-        "cmp",
-        "pr",
-        "true",
-        "lesspipe",
-        "basename",
-        "dirname",
-        "sed",
-        "uname",
-        "gettext",
-        "gettext.sh",
-        "envsubst",
-        "expr",
-    ]
+    shlex.split(
+        "bash sh dash timeout git dpkg-query grep diff cmp pr true basename dirname sed uname gettext gettext.sh"
+        " envsubst expr echo printf test ["
+    )
 )
+"""Programs that the tools start themselves, and external twins of shell builtins."""
 START_UP_NOISE = {
     "pip": 'AF_INET6.*"::1"',  # a library asks whether the machine has IPv6
     "pip3": 'AF_INET6.*"::1"',
-    "npm": "AF_NETLINK",  # the run-time lists interfaces
+    "npm": 'AF_NETLINK|"node"',  # a script for node, which lists interfaces
     "java": "hsperfdata|O_NOFOLLOW",  # the virtual machine's own counters in the temporary directory
     "javac": "hsperfdata|O_NOFOLLOW",
     "ps": "/environ",  # opened by the library, not printed without `e`
@@ -98,6 +82,12 @@ cd /tmp/w
 for file in /tmp/cmds/*.sh; do
   timeout -s KILL 10 bash --norc --noprofile "$file" </dev/null >/dev/null 2>&1
 done
+"""
+
+
+SANDBOX = """
+bwrap --unshare-all --die-with-parent --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --dir /tmp/w --clearenv
+--setenv PATH /usr/local/bin:/usr/bin:/bin --setenv HOME /tmp/home --setenv LANG C.UTF-8 --setenv GIT_CONFIG_NOSYSTEM 1
 """
 
 
@@ -136,41 +126,7 @@ def run_batch(commands: list[str]) -> list[Violation]:
             (cmds / f"{number:05}.sh").write_text(command + "\n")
         script = f"{SETUP}\nexec strace -f --seccomp-bpf -qq -s 300 -e trace={TRACED} -o /tmp/out/trace "
         script += f"bash --norc --noprofile -c '{DRIVER}'"
-        argv = [
-            "bwrap",
-            "--unshare-all",
-            "--die-with-parent",
-            "--ro-bind",
-            "/",
-            "/",
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "--tmpfs",
-            "/tmp",
-            "--dir",
-            "/tmp/w",
-            "--ro-bind",
-            str(cmds),
-            "/tmp/cmds",
-            "--bind",
-            str(out),
-            "/tmp/out",
-            "--clearenv",
-            "--setenv",
-            "PATH",
-            "/usr/local/bin:/usr/bin:/bin",
-            "--setenv",
-            "HOME",
-            "/tmp/home",
-            "--setenv",
-            "LANG",
-            "C.UTF-8",
-            "--setenv",
-            "GIT_CONFIG_NOSYSTEM",
-            "1",
-        ]
+        argv = [*shlex.split(SANDBOX), "--ro-bind", str(cmds), "/tmp/cmds", "--bind", str(out), "/tmp/out"]
         # The hardening is set inside, after the set-up, as it is for calls that run unasked.
         exports = "\n".join(f"export {key}={json.dumps(value)}" for key, value in UNASKED_ENVIRONMENT.items())
         script = script.replace("\nexec strace", f"\n{exports}\nexec strace")

@@ -60,9 +60,11 @@ def test_ordinary_reading_is_read_only(command: str) -> None:
     read_only(command)
 
 
-@pytest.mark.parametrize("position", ["{0}", "true && {0}", "false || {0}", "! {0}", "{{ {0}; }}", "( {0} )", "{0} | cat", "{0} &",
+@pytest.mark.parametrize("position",
+["{0}", "true && {0}", "false || {0}", "! {0}", "{{ {0}; }}", "( {0} )", "{0} | cat", "{0} &",
                                       "if {0}; then :; fi", "while {0}; do break; done", "for i in 1; do {0}; done",
-                                      "case x in x) {0};; esac", 'echo "$({0})"', "cat <({0})", "time {0}", "f() {{ {0}; }}"])  # fmt: skip
+                                      "case x in x) {0};; esac", 'echo "$({0})"', "cat <({0})", "time {0}",
+                                      "f() {{ {0}; }}"])  # fmt: skip
 @pytest.mark.parametrize("redirect", [">", ">>", ">|", "&>", "&>>", ">&", "2>", "<>", "1<>", "{fd}>"])
 def test_a_redirect_to_a_file_is_a_write_in_every_position(redirect: str, position: str) -> None:
     analysis = analyse(position.format(f"ls {redirect} out"))
@@ -80,7 +82,8 @@ def test_input_comes_from_ordinary_files_only(target: str) -> None:
 
 @pytest.mark.parametrize(
     "expansion",
-    ["${x@P}", "${x@Q}", "${!x}", "${!x*}", "${!x@}", "${x:=v}", "${x=v}", "${a[$(c)]}", "${a[b]}", "${x:$(c)}", "${x:y}",
+    ["${x@P}", "${x@Q}", "${!x}", "${!x*}", "${!x@}", "${x:=v}", "${x=v}", "${a[$(c)]}", "${a[b]}", "${x:$(c)}",
+     "${x:y}",
      "${x:-$(c)}", "$((x))", "$[x]", "$((a[0]))", "$(($(c)))", "${x/$(c)/y}", "${x:y:z}", "`echo \\`c\\``"],
 )  # fmt: skip
 def test_expansions_that_run_code_or_set_variables_are_doubted(expansion: str) -> None:
@@ -92,9 +95,11 @@ def test_expansions_that_run_code_or_set_variables_are_doubted(expansion: str) -
 @pytest.mark.parametrize(
     "command",
     [
-        "[[ -v 'a[$(c)]' ]]", "[[ s -eq 0 ]]", "[[ $x -gt 3 ]]", "test -v 'a[$(c)]'", "[ -v x ]", "[ $x = y ]", '[ "$a" "$b" ]',
+        "[[ -v 'a[$(c)]' ]]", "[[ s -eq 0 ]]", "[[ $x -gt 3 ]]", "test -v 'a[$(c)]'", "[ -v x ]", "[ $x = y ]",
+        '[ "$a" "$b" ]',
         "printf -v 'a[$(c)]' x", 'printf "$f" a', "read 'a[$(c)]'", "read $x", "read PATH", "read -a arr", "let x=1",
-        "declare -i x=y", "declare -n x=y", "wait -p x", "mapfile -C c x", "unset 'a[$(c)]'", "getopts a x", "((x))", "((x=1))",
+        "declare -i x=y", "declare -n x=y", "wait -p x", "mapfile -C c x", "unset 'a[$(c)]'", "getopts a x", "((x))",
+        "((x=1))",
     ],
 )  # fmt: skip
 def test_operands_that_bash_evaluates_are_not_read_only(command: str) -> None:
@@ -103,9 +108,12 @@ def test_operands_that_bash_evaluates_are_not_read_only(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["x=1", "x=1 ls", "PATH=. ls", "export A=b", "declare -x a=b", "alias ls=rm", "f() { ls; }", "trap ls EXIT", "hash -p ./x ls",
-     "eval ls", "source f", ". f", "exec ls", "exec 3<f", "enable -f x y", "compgen -C c", "mapfile -C c -c 1 a", "set", "set -a",
-     "export -p", "declare -p", "env", "printenv", "for PATH in .; do ls; done", "unset PATH", "shopt -s x", "history -a"],
+    ["x=1", "x=1 ls", "PATH=. ls", "export A=b", "declare -x a=b", "alias ls=rm", "f() { ls; }", "trap ls EXIT",
+     "hash -p ./x ls",
+     "eval ls", "source f", ". f", "exec ls", "exec 3<f", "enable -f x y", "compgen -C c", "mapfile -C c -c 1 a",
+     "set", "set -a",
+     "export -p", "declare -p", "env", "printenv", "for PATH in .; do ls; done", "unset PATH", "shopt -s x",
+     "history -a"],
 )  # fmt: skip
 def test_what_changes_or_prints_the_shell_itself_is_not_read_only(command: str) -> None:
     reason(command)
@@ -188,9 +196,12 @@ def test_other_scripts_in_arguments_are_ordinary() -> None:
     reason("cat p\u0430ypal.txt")
 
 
-@pytest.mark.parametrize("command", ["cd sub && git status", "cd sub; git status", "pushd sub && git log", "cd .. && git diff", "cd $x && git status",
-                                     "cd sub && cd .. && cd sub && git log", "while :; do git status; cd sub; done", "if cd sub; then git log; fi",
-                                     "cd sub || git status; git log", "command cd sub && git log", "for d in a b; do cd $d; git status; done"])  # fmt: skip
+@pytest.mark.parametrize("command",
+["cd sub && git status", "cd sub; git status", "pushd sub && git log", "cd .. && git diff", "cd $x && git status",
+                                     "cd sub && cd .. && cd sub && git log", "while :; do git status; cd sub; done",
+                                     "if cd sub; then git log; fi",
+                                     "cd sub || git status; git log", "command cd sub && git log",
+                                     "for d in a b; do cd $d; git status; done"])  # fmt: skip
 def test_git_in_another_directory_is_asked(command: str) -> None:
     reason(command)
 
@@ -221,6 +232,11 @@ def test_the_directory_of_each_part_is_known() -> None:
 def test_moving_does_not_hide_devices_or_environments() -> None:
     reason("cd /proc/self && cat environ")
     reason("cd / && head -c 5 dev/sda")
+    reason("cd / && grep -r TOKEN .")
+    reason("cd /proc/self && cat *")
+    reason("cd ../../../.. && grep -r TOKEN .")
+    read_only("cd / && cat etc/hosts")
+    read_only("cd .. && grep -r x .")
 
 
 @pytest.mark.parametrize(
@@ -263,8 +279,10 @@ def test_words_are_dequoted_as_bash_does() -> None:
 
 @pytest.mark.parametrize(
     ("word", "flag"),
-    [("$x", True), ('"$x"', True), ('"a$x"', False), ("a$x", True), ("*.py", True), ("src/*.py", False), ("./*", False), ("-*", True),
-     ("{a,-b}", True), ("a{b,c}", False), ("-{a,b}", True), ('"a$@"', True), ("$(c)", True), ("$#", False), ("<(c)", False), ("~bob", False)],
+    [("$x", True), ('"$x"', True), ('"a$x"', False), ("a$x", True), ("*.py", True), ("src/*.py", False),
+     ("./*", False), ("-*", True),
+     ("{a,-b}", True), ("a{b,c}", False), ("-{a,b}", True), ('"a$@"', True), ("$(c)", True), ("$#", False),
+     ("<(c)", False), ("~bob", False)],
 )  # fmt: skip
 def test_it_is_known_which_words_may_become_options(word: str, flag: bool) -> None:
     part = next(part for part in analyse(f"cmd {word}").parts if part.name == "cmd")
@@ -321,8 +339,11 @@ def test_long_and_huge_texts_are_asked_about_but_still_cut_into_pieces() -> None
     assert huge.pieces[-1] == "rm -rf x"
 
 
-@pytest.mark.parametrize("bomb", ["(" * 4_000, "$(" * 3_000, "{ " * 3_000, "`" * 999, "((" * 2_000, "[[ " * 2_000, "if " * 3_000, '"$(' * 2_000, "$((" * 2_000,
-                                  "a=" * 4_000, "<<a " * 2_000, "a|" * 4_000, "\\\n" * 4_000, "${" * 4_000, "! " * 4_000, "echo $(" * 500 + "ls" + ")" * 500])  # fmt: skip
+@pytest.mark.parametrize("bomb",
+["(" * 4_000, "$(" * 3_000, "{ " * 3_000, "`" * 999, "((" * 2_000, "[[ " * 2_000, "if " * 3_000, '"$(' * 2_000,
+ "$((" * 2_000,
+                                  "a=" * 4_000, "<<a " * 2_000, "a|" * 4_000, "\\\n" * 4_000, "${" * 4_000,
+                                  "! " * 4_000, "echo $(" * 500 + "ls" + ")" * 500])  # fmt: skip
 def test_bombs_end_in_a_question(bomb: str) -> None:
     assert not analyse(bomb).read_only
 
@@ -345,7 +366,8 @@ def test_the_kind_for_collapsed_display(command: str, kind: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("command", "code", "told"),
-    [("grep x f", 1, True), ("cat f | grep x", 1, True), ("grep x f | cat", 1, False), ("diff a b", 1, True), ("[ -f x ]", 1, True), ("! grep x f", 1, False),
+    [("grep x f", 1, True), ("cat f | grep x", 1, True), ("grep x f | cat", 1, False), ("diff a b", 1, True),
+     ("[ -f x ]", 1, True), ("! grep x f", 1, False),
      ("timeout 5 grep x f", 1, True), ("ls", 0, False), ("test -f x", 1, True)],
 )  # fmt: skip
 def test_exit_codes_are_explained_for_the_deciding_command(command: str, code: int, told: bool) -> None:
@@ -393,7 +415,9 @@ def test_a_heredoc_whose_end_is_not_certain_is_doubted(end: str) -> None:
 
 
 def test_scripts_inside_commands_are_read() -> None:
-    for command in ("bash -c 'ls; rm x'", "sh -lc 'rm x'", "eval 'rm x'", "trap 'rm x' EXIT", "watch 'rm x'", "su -c 'rm x' bob",
-                    "bash <<'E'\nrm x\nE", "bash <<< 'rm x'", "cat <<'E' | sh\nrm x\nE", "git submodule foreach 'rm x'", "git rebase -x 'rm x' main",
+    for command in ("bash -c 'ls; rm x'", "sh -lc 'rm x'", "eval 'rm x'", "trap 'rm x' EXIT", "watch 'rm x'",
+    "su -c 'rm x' bob",
+                    "bash <<'E'\nrm x\nE", "bash <<< 'rm x'", "cat <<'E' | sh\nrm x\nE",
+                    "git submodule foreach 'rm x'", "git rebase -x 'rm x' main",
                     "flock f -c 'rm x'", "ssh host 'rm x'", "env -S 'rm x'"):  # fmt: skip
         assert "rm x" in {part.text for part in analyse(command).parts}, command

@@ -144,9 +144,11 @@ def ran(script: str, markers: Path, work: Path, number: int) -> set[str]:
     """Run the script with real bash and tell which markers ran; late children write to this run's own log."""
     log = work / f"log{number}"
     log.write_text("")
+    place = work / f"place{number}"
+    place.mkdir()
     subprocess.run(
         [BASH, "--norc", "--noprofile", "-c", script],
-        cwd=work,
+        cwd=place,
         env={"PATH": str(markers), "MARKER_LOG": str(log), "HOME": str(work)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -171,3 +173,50 @@ def test_every_command_bash_runs_is_a_part(seed: int, markers: Path, tmp_path: P
         missed = ran(script, markers, tmp_path, number) - seen(script)
         assert not missed, f"bash ran {missed} in {script!r}"
         assert not analyse(script).read_only, "markers are not known programs"
+
+
+TOKENS = [
+    "m0", "m1", "m2", "m3", "echo", "a", "-x", " ", " ", " ", "\n", ";", "&", "|", "&&", "||", "'", '"', "\\", "$",
+    "`", "(", ")",
+    "{", "}", "#", "<", ">", "<<", "E", "\nE\n", "$(", "((", "))", "[[", "]]", "[", "]", "=", "x=", "!", "if", "then",
+    "fi", "do",
+    "done", "for", "in", "while", "case", "esac", ";;", "*", "?", "~", "$'", "\\\n", "<(", "${", "2>", "&>", ">&1",
+    "<<<", ",", "==",
+    "=~", "\t", "time", "function", "()", "-", "+", "@", "0", "$x", "$((", "1", " m1 ", "; m3 ", "\nm0 ", "\n\\m1 ",
+    "$(m2)", "`m3`",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_token_soup_the_analysis_is_sure_of_runs_nothing_unseen(seed: int, markers: Path, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    number = 0
+    for _ in range(4_000):
+        script = "echo a " + "".join(chance.choice(TOKENS) for _ in range(chance.randrange(3, 14)))
+        analysis = analyse(script)
+        if analysis.doubt or "m" not in script or "exec" in script:
+            continue
+        number += 1
+        if number > 60:
+            break
+        names = {part.name for part in analysis.parts}
+        missed = ran(script, markers, tmp_path, number) - names
+        assert not missed, f"bash ran {missed} in {script!r}"
+        if analysis.read_only:
+            assert list((tmp_path / f"place{number}").iterdir()) == [], script
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo a\n\\m1 x",
+        "ls # c\n\\m1 x",
+        "echo a >$\nm0 x",
+        "0>[ m2 x",
+        "done0=()}]] m1",
+        "x=(a)b m1",
+        "echo a >&1*$'>$(m2)E(('!",
+    ],
+)
+def test_texts_the_grammar_cuts_differently_are_doubted(script: str) -> None:
+    assert analyse(script).doubt

@@ -23,14 +23,7 @@ def cases(name: str) -> list[Case]:
     return [Case(line["command"], line["read_only"], line["class"]) for line in loaded]
 
 
-AWAITED = frozenset(
-    {
-        "cd /proc && grep -r TOKEN .",
-        "cd /proc/self && grep -r TOKEN .",
-        "cd / && grep -r TOKEN proc",
-        "cd /proc/self && cat *",
-    }
-)
+AWAITED = frozenset({"cd /proc/self && cat *", "cd / && grep -r TOKEN ."})
 """Known misses (2026-11-15): what is read below a directory the command itself moved to."""
 
 FILES = sorted(path.name for path in FOLDER.glob("*.jsonl"))

@@ -120,6 +120,11 @@ class Analysis(NamedTuple):
         return next((kind for kind in ("search", "read", "list") if kind in found), None)
 
     @property
+    def uses_git(self) -> bool:
+        """Whether git runs: before it runs unasked, its repository's configuration must be looked at."""
+        return any(part.name == "git" for part in self.parts)
+
+    @property
     def git_operations(self) -> tuple[str, ...]:
         """Operations on repositories it performs, such as "git commit" and "gh pr create"."""
         found: list[str] = []

@@ -43,8 +43,8 @@ _PRIVILEGE: Final = names("sudo doas su pkexec runuser chroot nsenter unshare se
 _SYSTEM: Final = names(
     "mount umount swapon swapoff sysctl modprobe insmod rmmod iptables ip6tables nft ufw firewall-cmd ifconfig route"
     " useradd userdel usermod groupadd groupdel passwd chpasswd chsh hostnamectl timedatectl localectl"
-    " update-alternatives systemctl service launchctl defaults shutdown reboot halt poweroff init telinit grub-install update-grub hostname"
-    " setenforce apt apt-get dnf yum pacman zypper apk snap dpkg rpm"
+    " update-alternatives systemctl service launchctl defaults shutdown reboot halt poweroff init telinit"
+    " grub-install update-grub hostname setenforce apt apt-get dnf yum pacman zypper apk snap dpkg rpm"
 )
 _DEVICES: Final = names("mkfs fdisk parted sgdisk wipefs mkswap losetup cryptsetup mdadm lvremove vgremove hdparm")
 _KILLS: Final = names("kill pkill killall killall5 xkill skill")
@@ -123,10 +123,10 @@ def risks(analysis: "Analysis", *, cwd: str | None = None) -> list[Risk]:
     found: list[Risk] = []
     if critical_removal(analysis, cwd=cwd) is not None:
         found.append(CRITICAL)
-    if analysis.doubt:
-        found.append(HIDDEN)
     if _pipes_to_interpreter(analysis):
         found.append(REMOTE_CODE)
+    if analysis.doubt:
+        found.append(HIDDEN)
     found.extend(risk for part in analysis.parts for check in _CHECKS if (risk := check(part)) is not None)
     for redirect in analysis.redirect_writes:
         if redirect.target is not None:

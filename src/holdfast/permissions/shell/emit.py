@@ -7,7 +7,7 @@ from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, splitting
 from holdfast.permissions.shell.expand import UNSURE, Reader
 from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part, Redirect
 from holdfast.permissions.shell.quoting import utf8
-from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, MORE, RESERVED, WRAPPERS, Inner
+from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, MORE, RESERVED, STARTERS, WRAPPERS, Inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +21,9 @@ SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS"
 _TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
 _DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
 _MAX_DIRECTORIES: Final = 8
+_DEEP: Final = "/a/b/c/d"  # an unknown start is taken to be this deep: climbing further may reach the root
+_ROOTS: Final = frozenset({"/", "/proc", "/dev", "/sys"})
+_SPECIAL_PLACES: Final = ("/proc/", "/dev/", "/sys/")
 
 _inspect: "Callable[..., CommandFacts] | None" = None
 _path_refusal: "Callable[..., str | None] | None" = None
@@ -36,12 +39,15 @@ def load_tables() -> "Callable[..., CommandFacts]":
     return _inspect
 
 
-_FACTS_KEPT: Final = 2048
+_FACTS_KEPT: Final = 1024
+_FACTS_WORDS: Final = 12
 _facts: "dict[tuple[str, tuple[Word, ...], bool], CommandFacts]" = {}
 
 
 def inspect(name: str, args: "tuple[Word, ...]", *, piped: bool) -> "CommandFacts":
     """Ask the tables about an external program; equal calls are remembered."""
+    if len(args) > _FACTS_WORDS:
+        return load_tables()(name, args, stdin_is_data=piped)
     key = (name, args, piped)
     facts = _facts.get(key)
     if facts is None:
@@ -76,7 +82,7 @@ class NoFacts:
 
 _NO_FACTS: Final = NoFacts()
 START: Final[Cwds] = (SHELL_CWD,)
-_SPECIAL: Final = frozenset(WRAPPERS) | RESERVED | {""}
+_SPECIAL: Final = (frozenset(WRAPPERS) - frozenset(STARTERS)) | RESERVED | {""}
 
 
 class Emitter(Reader):
@@ -214,7 +220,18 @@ class Emitter(Reader):
         base = first.text
         inner: Inner | None = None
         facts = _NO_FACTS
-        if base in _SPECIAL or "/" in base or more or self.functions or not first.static or not base.isascii():
+        starters = STARTERS.get(base)
+        if starters is not None and not starters.isdisjoint(texts):
+            starters = _SPECIAL
+        if (
+            starters is _SPECIAL
+            or base in _SPECIAL
+            or "/" in base
+            or more
+            or self.functions
+            or not first.static
+            or not base.isascii()
+        ):
             base, inner, facts, refusal = self.special(argv, more=more)
         elif (builtin := BUILTINS.get(base)) is not None:
             refusal = builtin(argv[1:])
@@ -334,7 +351,20 @@ class Emitter(Reader):
             return None
         if base == "git":
             return "it runs git in another directory, whose configuration may run programs"
-        return next(filter(None, map(self.read_refusal, facts.reads)), None)
+        return self.special_place(facts) or next(filter(None, map(self.read_refusal, facts.reads)), None)
+
+    def special_place(self, facts: "CommandFacts | NoFacts") -> str | None:
+        """Why reading in the root or among devices and processes is refused, or None."""
+        for directory in self.cwds or ():
+            place = posixpath.normpath(posixpath.join(self.start_cwd or _DEEP, directory))
+            if not place.startswith(_SPECIAL_PLACES) and place not in _ROOTS:
+                continue
+            wide = facts.reads_unknown or (facts.kind == "search" and not facts.reads)
+            for path in facts.reads:
+                wide = wide or posixpath.normpath(posixpath.join(place, path)) in _ROOTS
+            if wide and facts.kind != "list":
+                return f"it reads whatever is in {place}, where devices and processes are"
+        return None
 
     def at_start(self) -> bool:
         """Whether every possible directory is the one the text started in."""

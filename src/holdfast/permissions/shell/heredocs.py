@@ -20,6 +20,9 @@ _QUOTED_DELIMITER: Final = re.compile(r"'([^'\n]+)'\Z|\"([^\"\n$`\\]+)\"\Z|\\([A
 _BRACED: Final = re.compile(r"\$\{[^}]*\}?")
 _NAMED: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _ESCAPED: Final = re.compile(r"\\[\\$`]")
+_NEAR: Final = 24
+_LOOSE_NUMBER: Final = re.compile(r"(?:\A|[\s;&|(){}])[0-9]+\Z")
+_PLAIN_DUPLICATE: Final = re.compile(r"[0-9]*[<>]& *(?:[0-9]*-?|[A-Za-z0-9_./-]+)\Z")
 _BACKQUOTED: Final = re.compile(r"`([^`]*)`")
 
 
@@ -62,11 +65,23 @@ class RedirectReader(Emitter):
             if not cursor.goto_next_sibling():
                 break
         cursor.goto_parent()
-        redirect = Redirect(operator, target, _kind(operator, target), self.view[node.start_byte : end], self.cwds)
-        if fd.startswith("{"):
-            self.doubt("a redirect with a variable for its number")
+        text = self.view[node.start_byte : end]
+        redirect = Redirect(operator, target, _kind(operator, target), text, self.cwds)
+        self.check_operator(node, operator, text, fd)
         redirects.append(redirect)
         self.redirections.append(redirect)
+
+    def check_operator(self, node: "Node", operator: str, text: str, fd: str) -> None:
+        """Doubt redirects that the grammar and the shell may cut differently."""
+        before = (
+            self.view[: node.start_byte]
+            if node.start_byte < _NEAR
+            else self.view[node.start_byte - _NEAR : node.start_byte]
+        )
+        if fd.startswith("{") or (not fd and _LOOSE_NUMBER.search(before)):
+            self.doubt("a redirect whose number is not certain")
+        if operator in (">&", "<&") and not _PLAIN_DUPLICATE.match(text):
+            self.doubt("a redirect to something that is neither a number nor a plain name")
 
     def lone_redirect(self, node: "Node") -> None:
         """Read a redirect without a command, as in `$(< file)`."""

@@ -84,6 +84,7 @@ def test_a_fresh_repository_and_no_repository_are_fine(repo: Path, tmp_path: Pat
         "[core] fsmonitor = ./x",
         "[core]\nfsmonitor = \\\n./x",
         "[interactive]\ndiffFilter = x",
+        "[extensions]\nobjectFormat = sha256",
         "[core\nfsmonitor=x",
         "[core]\n= x",
         '[core]\npager = "x',
@@ -210,6 +211,37 @@ def test_a_configuration_that_is_no_small_file_is_refused(repo: Path) -> None:
     assert git_config_refusal(str(repo))
     (repo / ".git" / "config").unlink()
     os.mkfifo(repo / ".git" / "config")
+    assert git_config_refusal(str(repo))
+
+
+def test_long_shared_prefixes_in_the_index_are_read(repo: Path) -> None:
+    folder = repo / ("d" * 120) / ("e" * 120)
+    folder.mkdir(parents=True)
+    (folder / "file.txt").write_text("x\n")
+    nested = repo / "z"
+    nested.mkdir()
+    git(nested, "init", "-q")
+    git(nested, "commit", "-qm", "c", "--allow-empty")
+    git(repo, "add", ".")
+    git(repo, "update-index", "--index-version=4")
+    assert git_config_refusal(str(repo)) is None
+    add_config(nested, "[diff]\nexternal = x\n")
+    assert git_config_refusal(str(repo))
+
+
+@pytest.mark.parametrize(
+    "data", [b"DIRC\0\0\0\2\0\0\0\1\0\0\xe0\0", b"NOPE" + b"\0\0\xe0\0" * 9, b"DIRC\0\0\0\x09\0\0\0\1\0\0\xe0\0"]
+)
+def test_a_broken_index_is_refused(repo: Path, data: bytes) -> None:
+    (repo / ".git" / "index").write_bytes(data)
+    assert git_config_refusal(str(repo))
+
+
+def test_a_repository_without_index_or_that_cannot_be_read(repo: Path) -> None:
+    (repo / ".git" / "index").unlink()
+    assert git_config_refusal(str(repo)) is None
+    (repo / ".git" / "config").unlink()
+    (repo / ".git" / "config").symlink_to("config")
     assert git_config_refusal(str(repo))
 
 

@@ -180,6 +180,8 @@ def test_other_paths_are(path: str) -> None:
 
 def test_reading_everything_reads_devices_too() -> None:
     assert path_refusal("/", recursive=True)
+    assert path_refusal("/proc/.")
+    assert path_refusal("/dev/")
     assert path_refusal("/proc", recursive=True)
     assert path_refusal("/proc/1", recursive=True)
     assert path_refusal("/home", recursive=True) is None

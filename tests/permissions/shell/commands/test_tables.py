@@ -137,6 +137,8 @@ def test_words_that_a_tool_may_read_as_options_after_all(command: str, accepted:
 def test_a_pattern_of_files_may_not_become_an_output() -> None:
     several = [Word("./", static=False, may_be_flag=False, glob=True)]
     assert inspect_command("uniq", several).refusal
+    assert inspect_command("uniq", [Word("--"), Word("", static=False)]).refusal
+    assert inspect_command("uniq", [Word("./", static=False, may_be_flag=False)]).refusal is None
     assert inspect_command("xxd", several).refusal
 
 

@@ -41,8 +41,8 @@ def path_refusal(path: str, *, recursive: bool = False) -> str | None:
     if plain.startswith("/dev/"):
         return None if _is_free_device(plain) else f"{path!r} is a device"
     if plain.startswith("/proc/"):
-        return _proc_refusal(path, plain.split("/")[2:], recursive=recursive)
-    if recursive and plain in ("/", "/dev", "/proc"):
+        return _proc_refusal(path, plain.split("/")[2:])
+    if plain in ("/dev", "/proc") or (recursive and plain == "/"):
         return f"reading all of {path!r} reads devices or process environments"
     return _climbing_refusal(path)
 
@@ -56,7 +56,7 @@ def _is_free_device(plain: str) -> bool:
     return plain in _FREE_DEVICES or (plain.startswith("/dev/fd/") and plain[8:].isdigit())
 
 
-def _proc_refusal(path: str, parts: list[str], *, recursive: bool) -> str | None:
+def _proc_refusal(path: str, parts: list[str]) -> str | None:
     if any(part in _SECRET_NAMES for part in parts):
         return f"{path!r} shows the memory or environment of a process"
     owner = parts[0]
@@ -66,8 +66,6 @@ def _proc_refusal(path: str, parts: list[str], *, recursive: bool) -> str | None
     if rest[:1] == ["task"]:
         rest = rest[2:]
     if rest[:1] == ["net"] or (len(rest) == 1 and rest[0] in _PROCESS_FILES):
-        return None
-    if not rest and not recursive:
         return None
     return f"{path!r} leads into a process"
 
@@ -79,7 +77,7 @@ def _climbing_refusal(path: str) -> str | None:
         return None
     tail = _normal("/" + tail)
     if tail.startswith("/proc/"):
-        return _proc_refusal(path, tail.split("/")[2:], recursive=True)
+        return _proc_refusal(path, tail.split("/")[2:])
     if tail.startswith("/dev/") and tail[5:].startswith(_DEVICE_NAMES) and "." not in tail:
         return f"{path!r} may be a device"
     return None

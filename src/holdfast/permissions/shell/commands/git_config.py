@@ -185,6 +185,8 @@ def _key_refusal(key: str, value: str) -> str | None:
     named = f"git setting {key!r} can start a program"
     if key in _ALWAYS_BAD:
         return named
+    if key == "extensions.objectformat" and value.lower() != "sha1":
+        return f"git setting {key!r} makes an index that is not understood here"
     if key == "core.fsmonitor":
         return None if value.lower() in _BOOLEAN else named
     if section == "pretty" or key in ("format.pretty", "branch.sort", "tag.sort"):

@@ -82,6 +82,7 @@ _PS_EVERY_LETTER = frozenset("acefghjklmnoOprstuUvwxXZTLSHNMV0123456789,")
 _PS_MAY_FAIL = ("-u", "-U", "-g", "-G", "-t", "-s", "-p", "-q")
 _PS_BSD_VALUES = frozenset("oOpUkt")
 _PS_SEPARATE = names("--pid --ppid --sid --tty --user --User --group --Group --sort --format --quick-pid")
+XXD = Tool("", kind="read")
 XXD_ALONE = names(
     "-a -autoskip -b -bits -C -capitalize -e -E -EBCDIC -i -include -p -ps -postscript -plain -r -revert -u -h -v -d"
 )
@@ -117,7 +118,7 @@ def inspect_tee(args: "Sequence[Word]") -> CommandFacts:
 
 def inspect_xxd(args: "Sequence[Word]") -> CommandFacts:
     """Judge `xxd`: single-dash words, then an input and never an output."""
-    found = Scan(Tool("", kind="read"))
+    found = Scan(XXD)
     rest = list(args)
     while rest:
         word = rest.pop(0)
