@@ -58,7 +58,7 @@ class Script(Walker):
             assert child is not None
             self.between(position, child.start_byte)
             position = child.end_byte
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             text = view[child.start_byte : child.end_byte]
             if kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
                 name = text
@@ -106,7 +106,7 @@ class Script(Walker):
             self.between(position, child.start_byte)
             position = child.end_byte
             text = self.view[child.start_byte : child.end_byte]
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             if text == "((":
                 start = child.end_byte
             elif text == "))":
@@ -156,7 +156,7 @@ class Script(Walker):
             assert child is not None
             self.between(position, child.start_byte)
             position = child.end_byte
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             if kind == g.FILE_REDIRECT:
                 self.lone_redirect(child)
             elif kind not in (g.TOKEN, g.WORD, g.COMMENT):
@@ -176,7 +176,7 @@ class Script(Walker):
             assert child is not None
             self.between(position, child.start_byte)
             position = child.end_byte
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             if pattern and self.view[child.start_byte : child.end_byte] == ")":
                 pattern = False
             elif pattern:
@@ -210,7 +210,7 @@ class Script(Walker):
             assert child is not None
             self.between(position, child.start_byte)
             position = child.end_byte
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             if kind == g.CASE_ITEM:
                 self.cwds = before
                 self.visit(child)
@@ -239,7 +239,7 @@ class Script(Walker):
             assert child is not None
             self.between(position, child.start_byte)
             position = child.end_byte
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             text = self.view[child.start_byte : child.end_byte]
             if kind == g.ASSIGNMENT:
                 name = self.assignment(child)
@@ -277,7 +277,7 @@ class Script(Walker):
         while True:
             child = cursor.node
             assert child is not None
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             text = self.view[child.start_byte : child.end_byte]
             if self.view[position : child.start_byte].strip(" \t\n"):
                 self.doubt("text the parser passed over")
@@ -307,7 +307,7 @@ class Script(Walker):
         while True:
             child = cursor.node
             assert child is not None
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             text = self.view[child.start_byte : child.end_byte]
             if self.view[position : child.start_byte].strip(" \t\n"):
                 self.doubt("text the parser passed over")

@@ -7,7 +7,7 @@ from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, splitting
 from holdfast.permissions.shell.expand import UNSURE, Reader
 from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part, Redirect
 from holdfast.permissions.shell.quoting import utf8
-from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, MORE, RESERVED, WRAPPERS, Inner
+from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, MORE, RESERVED, STARTERS, WRAPPERS, Inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,12 +36,15 @@ def load_tables() -> "Callable[..., CommandFacts]":
     return _inspect
 
 
-_FACTS_KEPT: Final = 2048
+_FACTS_KEPT: Final = 1024
+_FACTS_WORDS: Final = 12
 _facts: "dict[tuple[str, tuple[Word, ...], bool], CommandFacts]" = {}
 
 
 def inspect(name: str, args: "tuple[Word, ...]", *, piped: bool) -> "CommandFacts":
     """Ask the tables about an external program; equal calls are remembered."""
+    if len(args) > _FACTS_WORDS:
+        return load_tables()(name, args, stdin_is_data=piped)
     key = (name, args, piped)
     facts = _facts.get(key)
     if facts is None:
@@ -76,7 +79,7 @@ class NoFacts:
 
 _NO_FACTS: Final = NoFacts()
 START: Final[Cwds] = (SHELL_CWD,)
-_SPECIAL: Final = frozenset(WRAPPERS) | RESERVED | {""}
+_SPECIAL: Final = (frozenset(WRAPPERS) - frozenset(STARTERS)) | RESERVED | {""}
 
 
 class Emitter(Reader):
@@ -214,7 +217,18 @@ class Emitter(Reader):
         base = first.text
         inner: Inner | None = None
         facts = _NO_FACTS
-        if base in _SPECIAL or "/" in base or more or self.functions or not first.static or not base.isascii():
+        starters = STARTERS.get(base)
+        if starters is not None and not starters.isdisjoint(texts):
+            starters = _SPECIAL
+        if (
+            starters is _SPECIAL
+            or base in _SPECIAL
+            or "/" in base
+            or more
+            or self.functions
+            or not first.static
+            or not base.isascii()
+        ):
             base, inner, facts, refusal = self.special(argv, more=more)
         elif (builtin := BUILTINS.get(base)) is not None:
             refusal = builtin(argv[1:])

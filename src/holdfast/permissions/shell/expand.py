@@ -155,6 +155,9 @@ class Reader:
     def _bare(self, building: Building, text: str, *, first: bool) -> None:
         if first and text.startswith("~"):
             text = self._tilde(building, text)
+        if "=~" in text or ":~" in text:  # bash expands a tilde there in words that look like assignments
+            building.add(text.partition("~")[0])
+            building.dynamic()
         bare = Bare(text)
         if bare.missed:
             self.doubt("an expansion the parser cannot see")

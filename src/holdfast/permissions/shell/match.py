@@ -155,7 +155,7 @@ class RuleIndex:
             self._exact.setdefault(pieces[0], rule)
         elif rule.kind == "prefix":
             self._prefix.setdefault(pieces[0], rule)
-        elif len(pieces) == 2 and pieces[0] and not pieces[1]:
+        elif len(pieces) == 2 and pieces[0] and not pieces[1] and self._gap not in pieces[0]:
             self._heads.setdefault(pieces[0], rule)
         else:
             self._add_wild(rule, pieces)
@@ -187,6 +187,17 @@ class RuleIndex:
             if wild_match(pieces, text):
                 return rule
         return None
+
+    def skips(self, first: str) -> bool:
+        """Whether no rule can match a command with this first word."""
+        if self.everything is not None or self._wild or first in self._words:
+            return False
+        for length in self._lengths:
+            if length > len(first):
+                break
+            if first[:length] in self._heads:
+                return False
+        return True
 
     def find_exact(self, text: str) -> BashRule | None:
         """Find a rule that names exactly this text, or every command."""
@@ -241,9 +252,12 @@ ask_matches = deny_matches
 
 
 def _part_hit(index: RuleIndex, part: "Part") -> Hit | None:
+    texts, name = part.texts, part.name
+    if not texts or (texts[0] == name and not part.assigns and " " not in name and index.skips(name)):
+        return None
     text = part.text
     rule = index.find(text)
-    if rule is None and part.argv and part.argv[0].static and part.argv[0].text != part.name:
+    if rule is None and part.argv[0].static and part.argv[0].text != name:
         text = part.name + text[len(part.argv[0].text) :]
         rule = index.find(text)
     if rule is None and part.assigns:
@@ -355,6 +369,8 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
     if parent in used and analysis.parts[parent].hull in ("opaque", "exact"):
         used[number] = used[parent]
         return None
+    if part.texts[0] == part.name and index.skips(part.name):
+        return f"no rule allows {part.text}"
     for text in _allow_forms(part):
         rule = index.find_exact(text) if part.hull == "exact" else index.find(text)
         if rule is not None:

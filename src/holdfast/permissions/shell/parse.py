@@ -218,11 +218,14 @@ _COSTLY: Final = {
 """Tokens for which the grammar's time grows with the square of their number, and how many are still quick."""
 
 
+_ALWAYS_QUICK: Final = 256
+
+
 def too_costly(command: str) -> str | None:
     """Say why this text is not given to the parser, or None."""
     if len(command) > MAX_PARSED_CHARS:
         return f"it is {len(command)} characters long"
-    if len(command) < min(_COSTLY.values()) * 4:
+    if len(command) < _ALWAYS_QUICK:
         return None
     for token, limit in _COSTLY.items():
         if command.count(token) > limit:

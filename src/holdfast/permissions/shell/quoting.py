@@ -6,7 +6,7 @@ from typing import Final
 
 from holdfast.permissions.shell.words import Word
 
-PLAIN: Final = re.compile(r"[A-Za-z0-9_./:=@%+,^-]*\Z")
+PLAIN: Final = re.compile(r"(?:[A-Za-z0-9_./:=@%+,^-]|(?<=[A-Za-z0-9^])~)*+\Z")
 """Unquoted text without a character that the shell treats specially anywhere in a word."""
 
 _CACHE_LIMIT: Final = 4096
@@ -17,7 +17,7 @@ plain_words: dict[str, Word] = {"{}": BRACES}
 
 def literal(text: str) -> Word:
     """Give the word for text that is passed exactly as it stands."""
-    return Word(text, static=True, may_be_flag=text.startswith("-"))
+    return Word(text, True, text.startswith("-"))  # noqa: FBT003 - fields by position: the hottest call of the analysis
 
 
 def utf8(view: str) -> str:

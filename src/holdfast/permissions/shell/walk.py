@@ -9,15 +9,13 @@ from holdfast.permissions.shell.quoting import literal, plain_words, utf8
 from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tree_sitter import Node
 
     from holdfast.permissions.shell.parts import Cwds, Redirect
 
 _BLANK: Final = " \t\n"
-_COMMANDS_KEPT: Final = 2048
-_literal_commands: "dict[str, tuple[tuple[Word, ...], Sequence[str]]]" = {}
 
 
 class Walker(RedirectReader):
@@ -41,10 +39,6 @@ class Walker(RedirectReader):
         handler(self, node)
         self.depth -= 1
 
-    def category(self, node: "Node") -> int:
-        """Give the category of a node; errors and unknown kinds are UNKNOWN."""
-        return self.kinds[node.kind_id]
-
     def sequence(self, node: "Node") -> None:
         """Visit statements one after the other; what lies between them may only be white space."""
         cursor = self.cursor
@@ -59,7 +53,7 @@ class Walker(RedirectReader):
             if start != position and (start != position + 1 or view[position] not in _BLANK):
                 self.between(position, start)
             position = child.end_byte
-            if not g.TOKEN <= self.category(child) <= g.COMMENT:
+            if not g.TOKEN <= self.kinds[child.kind_id] <= g.COMMENT:
                 self.visit(child)
                 self.cwds = self.ok if self.ok is self.fail else self.merge(self.ok, self.fail)
             if not cursor.goto_next_sibling():
@@ -92,7 +86,7 @@ class Walker(RedirectReader):
             if start != position and (start != position + 1 or self.view[position] not in _BLANK):
                 self.between(position, start)
             position = child.end_byte
-            if not g.TOKEN <= self.category(child) <= g.COMMENT:
+            if not g.TOKEN <= self.kinds[child.kind_id] <= g.COMMENT:
                 self.cwds = reached
                 self.visit(child)
                 reached = self.merge(reached, self.merge(self.ok, self.fail))
@@ -116,7 +110,7 @@ class Walker(RedirectReader):
             if start != position and (start != position + 1 or self.view[position] not in _BLANK):
                 self.between(position, start)
             position = child.end_byte
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             if kind == g.TOKEN:
                 conjunction = self.view.startswith("&&", child.start_byte)
             elif kind != g.COMMENT:
@@ -140,7 +134,7 @@ class Walker(RedirectReader):
             if start != position and (start != position + 1 or self.view[position] not in _BLANK):
                 self.between(position, start)
             position = child.end_byte
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             if kind == g.TOKEN:
                 self.piped = True
             elif kind != g.COMMENT:
@@ -177,7 +171,7 @@ class Walker(RedirectReader):
             if start != position and (start != position + 1 or self.view[position] not in _BLANK):
                 self.between(position, start)
             position = child.end_byte
-            if child.is_named and self.category(child) != g.COMMENT:
+            if child.is_named and self.kinds[child.kind_id] != g.COMMENT:
                 self.visit(child)
                 self.cwds = self.merge(self.ok, self.fail)
             if not cursor.goto_next_sibling():
@@ -202,28 +196,15 @@ class Walker(RedirectReader):
             assert child is not None
             self.between(position, child.start_byte)
             position = child.end_byte
-            if not g.TOKEN <= self.category(child) <= g.COMMENT:
+            if not g.TOKEN <= self.kinds[child.kind_id] <= g.COMMENT:
                 self.visit(child)
             if not cursor.goto_next_sibling():
                 break
         cursor.goto_parent()
 
     def command(self, node: "Node") -> None:
-        """Read a simple command; one made of literal words alone reads the same wherever it stands."""
-        source = self.view[node.start_byte : node.end_byte]
-        known = _literal_commands.get(source)
-        if known is not None:
-            self.settle()
-            self.start(known[0], known[1], utf8(source))
-            return
-        doubts = len(self.doubts)
+        """Read a simple command."""
         words, texts, assigns, redirects = self.words(node)
-        if not assigns and not redirects and words and len(self.doubts) == doubts and "~" not in source:
-            argv = tuple(words)
-            if all(word.static for word in argv):
-                if len(_literal_commands) >= _COMMANDS_KEPT:
-                    _literal_commands.clear()
-                _literal_commands[source] = argv, texts
         self.command_with(node, words, texts, assigns, redirects)
 
     def words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
@@ -247,13 +228,12 @@ class Walker(RedirectReader):
                 assert child is not None
                 kind = kinds[child.kind_id]
             known = plain_words.get(view[start:end]) if kind == g.WORD else None
-            if known is not None:
+            if known is not None and (start != position or not (words or assigns)):
                 words.append(known)
                 texts.append(known.text)
             elif 0 < kind < g.LAST_WORD:
-                if kind == g.STRING and start == position and view[start - 1] == "$" and texts and texts[-1] == "$":
-                    words.pop()
-                    texts.pop()
+                if start == position and (words or assigns):
+                    self.adjoining(kind, words, texts)
                 self.take(child, kind, words, texts)
             else:
                 self.other(child, kind, words, texts, assigns, redirects)
@@ -265,6 +245,14 @@ class Walker(RedirectReader):
                 break
         cursor.goto_parent()
         return words, texts, assigns, redirects
+
+    def adjoining(self, kind: int, words: list[Word], texts: list[str]) -> None:
+        """Judge two nodes without anything between them: `$"text"` is one word, the rest bash reads differently."""
+        if kind == g.STRING and texts and texts[-1] == "$":
+            words.pop()
+            texts.pop()
+        else:
+            self.doubt("words the parser and the shell cut differently")
 
     def gap(self, between: str, words: list[Word], texts: list[str]) -> None:
         """Judge the text between two children of a command."""
@@ -312,7 +300,7 @@ class Walker(RedirectReader):
         cursor.goto_first_child()
         body = cursor.node
         assert body is not None
-        kind = self.category(body)
+        kind = self.kinds[body.kind_id]
         words: list[Word] = []
         texts: list[str] = []
         assigns: list[str] = []
@@ -344,7 +332,7 @@ class Walker(RedirectReader):
         while True:
             child = cursor.node
             assert child is not None
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             if child.start_byte > position:
                 self.gap(self.view[position : child.start_byte], words, texts)
             position = child.end_byte
@@ -372,7 +360,7 @@ class Walker(RedirectReader):
             if child.start_byte != position:
                 self.doubt("an assignment with a gap")
             position = child.end_byte
-            kind = self.category(child)
+            kind = self.kinds[child.kind_id]
             label = self.names[child.kind_id]
             if label == "variable_name":
                 name = self.view[child.start_byte : child.end_byte]

@@ -276,6 +276,12 @@ def _with_name(name: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
     return open_it
 
 
+STARTERS: Final = {
+    "git": frozenset({"rebase", "submodule", "bisect"}),
+    "find": _FIND_RUNS | _FIND_CHANGES,
+}
+"""Common commands that start others only when one of these words is there."""
+
 WRAPPERS: Final["dict[str, Callable[[tuple[Word, ...]], Inner | None]]"] = {
     **{name: _with_name(name) for name in SHAPES},
     **dict.fromkeys(SHELLS, _shell),
