@@ -103,7 +103,7 @@ class _Seen:
         deny, ask = (book.shell_index(behavior, "Bash", narrow=False) for behavior in ("deny", "ask"))
         denied, asked = deny_matches(deny, analysis), ask_matches(ask, analysis)
         doubt = ""
-        if analysis.doubt and (deny.rules or ask.rules):
+        if analysis.doubt and book.holds_back:
             doubt = f"{analysis.doubt}, so a deny or ask rule may be meant"
         possible = None if analysis.read_only else possible_match(deny, analysis) or possible_match(ask, analysis)
         if possible is not None:

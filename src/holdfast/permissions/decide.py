@@ -246,7 +246,7 @@ def _sandboxed(call: CallFacts, context: "PermissionContext") -> bool:
 
 
 def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_Part]:
-    if call.session_state:
+    if call.session_state and not call.tool.startswith("mcp__"):
         return [_SESSION_PART]
     if seen.shell is not None:
         return _shell_parts(call, context, seen.shell)
@@ -259,7 +259,9 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
         for path, rule in zip_longest(sight.writes, hits.writes)
     ]
     kind = call.subject.kind
-    if kind in ("domain", "mcp") or call.passthrough or call.effects.network:
+    # What a remote tool says about itself never counts: not its kind, not that it only reads.
+    remote = call.tool.startswith("mcp__") or call.server is not None
+    if remote or kind in ("domain", "mcp") or call.passthrough or call.effects.network:
         row, what = "network, MCP or passthrough", f"a call of {call.tool}"
     elif not call.read_only and not (kind == "edit_path" and sight.writes):
         row, what = "other", f"a call of {call.tool}, which may change something"
