@@ -70,13 +70,13 @@ class Approver:
     def at_once(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval | None:
         """The final word if nothing further can change it: no gate or opinion to hear, no person to ask."""
         decision = self.first_look(call, tool, ctx)
-        if decision.behavior == "deny" or not (
-            self._hooks.before(tool.names)
-            or tool.has_opinion
-            or (decision.behavior == "ask" and self._asker is not None)
-        ):
-            return self.conclude(call, tool, decision)
-        return None
+        behavior = decision.behavior
+        if behavior != "deny" and (self._hooks.before(tool.names) or tool.has_opinion):
+            return None
+        if behavior == "allow":
+            self._emit(PermissionDecided(call.id, tool.name, behavior, decision))
+            return _YES
+        return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
 
     def conclude(self, call: Call, tool: Tool, decision: Decision) -> Approval:
         """Announce a decision that stands, and turn it into a yes or no."""

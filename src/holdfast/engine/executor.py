@@ -83,12 +83,11 @@ class Executor:
         """A person refused a call of this turn without a word: the model should stop and listen."""
         self._emit = on_event or _ignore
         self._sibling_errors: SiblingErrors = sibling_errors
-        self._timeout_s = timeout_s
         self._cancel_grace_s = cancel_grace_s
         self._spill = SpillStore(spill_directory)
         self._outbox = Outbox(self._emit)
         self._gate = Gate(max_concurrency)
-        self._deadlines = Deadlines(self._gate.running, self._overdue)
+        self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
         hook_set = Hooks(hooks)
         self._pipeline = Pipeline(
             self.pool,
@@ -97,7 +96,7 @@ class Executor:
             hooks=hook_set,
             spill=self._spill,
             emit=self._emit,
-            on_acting=self._acting,
+            on_acting=self._deadlines.start,
             on_refused_turn=self._refuse_turn,
             on_fatal=self._stop_run,
             on_left=self._leave,
@@ -280,11 +279,6 @@ class Executor:
             return
         elapsed_s = 0.0 if call.acting_since is None else loop.time() - call.acting_since
         self._outbox.progress(CallProgressed(call.id, call.tool.name, data, elapsed_s))
-
-    def _acting(self, call: Call) -> None:
-        assert call.tool is not None
-        limit_s = call.tool.timeout_s
-        self._deadlines.start(call, self._timeout_s if limit_s is None else limit_s)
 
     def _overdue(self, call: Call, took_s: float) -> None:
         self._stop(call, Stop(f"Timed out after {took_s:.1f} s and was stopped. Try a smaller step."))
