@@ -18,7 +18,9 @@ PROTECTED = facts_from_input("Edit", {"file_path": "/proj/.git/config"}, "/proj"
 READ = facts_from_input("Read", {"file_path": "/proj/a"}, "/proj")
 TODO = facts_from_input("TodoWrite", {"todos": []}, "/proj")
 FOREIGN = facts_from_input("mcp__server__tool", {}, "/proj")
-CUSTOM = CallFacts("Custom", ("Custom", "OldCustom"), {}, "/proj", False, UNKNOWN_EFFECTS, RuleSubject())
+CUSTOM = CallFacts(
+    "Custom", ("Custom", "OldCustom"), {}, "/proj", False, UNKNOWN_EFFECTS, RuleSubject(), classifier_input="x"
+)
 
 
 def context(mode: str = "default", *rules: Rule, **options: Any) -> PermissionContext:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from holdfast.permissions.bash_rules import judge_shell
-from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Seen
+from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Risk, Seen
 from holdfast.permissions.facts import CallFacts, Sight, look
 from holdfast.permissions.matching import Hits, grant_of, matching_rule, path_hits, whole_allow
 from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
@@ -207,7 +207,7 @@ class _Judge:
             if answer == "secrets ask":
                 answer = "ask" if part.path is not None and secret_outside(part.path) else "allow"
             if answer == "classifier":
-                risk = self._classifier.classify(call, context, Seen(seen.sight, shell))
+                risk = self._risk(context, Seen(seen.sight, shell))
                 trace.append(Step("classifier", "allow" if risk.level == "low" else "ask", risk.reason))
                 if risk.level == "high":
                     return _end("ask", "classifier", f"{risk.reason}, and auto mode asks about that", trace)
@@ -220,6 +220,12 @@ class _Judge:
             return _end("allow", "allow", f"the rule {rule.text} allows it", trace, rule)
         what = parts[-1].what if parts else "this"
         return _end("allow", "mode", f"{mode} mode allows {what}", trace)
+
+    def _risk(self, context: "PermissionContext", seen: Seen) -> Risk:
+        """The classifier's word; a tool that shows it nothing is asked about."""
+        if seen.shell is None and self._call.classifier_input is None:
+            return Risk("high", f"{self._call.tool} does not say what a classifier may see")
+        return self._classifier.classify(self._call, context, seen)
 
 
 def _refusal(sight: Sight) -> str:
