@@ -2,15 +2,16 @@
 
     python scripts/shell_oracle.py --count 2000 --seed 1
 
-Each batch runs in one bubblewrap sandbox (no network, temporary file system) under `strace -f`. Reported as a violation:
-a file opened for writing, a name created, removed or changed, a program outside the tables, a connection, a signal, a
-device read. Exit code 1 when there is one, 2 when the machine lacks bwrap or strace.
+Each batch runs in one bubblewrap sandbox (no network, temporary file system) under `strace -f`. Reported as a
+violation: a file opened for writing, a name created, removed or changed, a program outside the tables, a connection,
+a signal, a device read. Exit code 1 when there is one, 2 when the machine lacks bwrap or strace.
 """
 
 import argparse
 import dataclasses
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,16 +32,31 @@ TRACED = (
     "lsetxattr,fsetxattr,removexattr,execve,execveat,connect,sendto,sendmsg,bind,listen,kill,tkill,tgkill,settimeofday,"
     "clock_settime,sethostname,setdomainname,mount,umount2,reboot,swapon,init_module,setpriority,ptrace"
 )
-CHANGING = frozenset(TRACED.split(",")) - {"open", "openat", "openat2", "execve", "execveat", "connect", "sendto", "sendmsg"}
-WRITABLE = re.compile(r"^/dev/(null|tty|pts/\d+|fd/\d+|stdout|stderr)$|^/proc/self/|^/tmp/sh-thd")
+CHANGING = frozenset(TRACED.split(",")) - {
+    "open",
+    "openat",
+    "openat2",
+    "execve",
+    "execveat",
+    "connect",
+    "sendto",
+    "sendmsg",
+}
+WRITABLE = re.compile(
+    r"^/dev/(null|tty|pts/\d+|fd/\d+|stdout|stderr)$|^/proc/self/|^/tmp/(sh-thd|tac|sort)[A-Za-z0-9.-]+$"
+)
 READABLE_DEVICES = re.compile(r"^/dev/?$|^/dev/(null|tty|fd|fd/\d+|stdin|shm|pts|pts/\d+|urandom)/?$")
 HELPERS = frozenset(
-    "bash sh dash timeout git dpkg-query grep diff cmp pr true lesspipe basename dirname sed uname gettext gettext.sh envsubst expr".split()
+    shlex.split(
+        "bash sh dash timeout git dpkg-query grep diff cmp pr true basename dirname sed uname gettext gettext.sh"
+        " envsubst expr echo printf test ["
+    )
 )
+"""Programs that the tools start themselves, and external twins of shell builtins."""
 START_UP_NOISE = {
     "pip": 'AF_INET6.*"::1"',  # a library asks whether the machine has IPv6
     "pip3": 'AF_INET6.*"::1"',
-    "npm": "AF_NETLINK",  # the run-time lists interfaces
+    "npm": 'AF_NETLINK|"node"',  # a script for node, which lists interfaces
     "java": "hsperfdata|O_NOFOLLOW",  # the virtual machine's own counters in the temporary directory
     "javac": "hsperfdata|O_NOFOLLOW",
     "ps": "/environ",  # opened by the library, not printed without `e`
@@ -69,6 +85,12 @@ done
 """
 
 
+SANDBOX = """
+bwrap --unshare-all --die-with-parent --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp --dir /tmp/w --clearenv
+--setenv PATH /usr/local/bin:/usr/bin:/bin --setenv HOME /tmp/home --setenv LANG C.UTF-8 --setenv GIT_CONFIG_NOSYSTEM 1
+"""
+
+
 @dataclasses.dataclass
 class Violation:
     command: str
@@ -86,8 +108,11 @@ def sandbox_problem() -> str | None:
         return f"missing programs: {', '.join(missing)}"
     probe = subprocess.run(
         ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "strace", "-f", "true"],
-        capture_output=True, text=True, timeout=30, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
     return None if probe.returncode == 0 else f"bwrap with strace does not work here: {probe.stderr.strip()[-200:]}"
 
 
@@ -99,20 +124,19 @@ def run_batch(commands: list[str]) -> list[Violation]:
         out.mkdir()
         for number, command in enumerate(commands):
             (cmds / f"{number:05}.sh").write_text(command + "\n")
-        script = f"{SETUP}\nexec strace -f --seccomp-bpf -qq -s 300 -e trace={TRACED} -o /tmp/out/trace bash --norc --noprofile -c '{DRIVER}'"
-        argv = [
-            "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-            "--tmpfs", "/tmp", "--dir", "/tmp/w", "--ro-bind", str(cmds), "/tmp/cmds", "--bind", str(out), "/tmp/out",
-            "--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME", "/tmp/home",
-            "--setenv", "LANG", "C.UTF-8", "--setenv", "GIT_CONFIG_NOSYSTEM", "1",
-        ]  # fmt: skip
+        script = f"{SETUP}\nexec strace -f --seccomp-bpf -qq -s 300 -e trace={TRACED} -o /tmp/out/trace "
+        script += f"bash --norc --noprofile -c '{DRIVER}'"
+        argv = [*shlex.split(SANDBOX), "--ro-bind", str(cmds), "/tmp/cmds", "--bind", str(out), "/tmp/out"]
         # The hardening is set inside, after the set-up, as it is for calls that run unasked.
         exports = "\n".join(f"export {key}={json.dumps(value)}" for key, value in UNASKED_ENVIRONMENT.items())
         script = script.replace("\nexec strace", f"\n{exports}\nexec strace")
         done = subprocess.run(
             [*argv, "bash", "--norc", "--noprofile", "-c", script],
-            capture_output=True, text=True, timeout=30 + 11 * len(commands), check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=30 + 11 * len(commands),
+            check=False,
+        )
         trace = out / "trace"
         if not trace.exists():
             raise RuntimeError(f"the sandbox did not start: {done.stderr[-500:]}")
@@ -152,16 +176,21 @@ def misdeed(call: str, rest: str, pid: str) -> str | None:
     if call in ("open", "openat", "openat2"):
         return _open_misdeed(path, rest)
     if call in ("execve", "execveat"):
-        name = path.rsplit("/", 1)[-1]
-        known = name in TABLES or name in OWN_RULES or name in VERSION_QUERIES or name in HELPERS
-        inside_git = "/git-core/" in path or name.startswith("git-")
-        return None if known or inside_git or "= -1" in rest else "program outside the tables"
+        return None if "= -1" in rest or _known_program(path, paths[2:]) else "program outside the tables"
     if call in ("connect", "sendto", "sendmsg", "bind", "listen"):
         return None if "AF_UNIX" in rest and "nscd" in rest else "network"
     if call in CHANGING:
         itself = call in ("kill", "tgkill", "tkill") and (rest.startswith(f"{pid}, ") or re.match(r"(\d+, )+0\)", rest))
-        return None if itself else "change"
+        own_temporary = call == "unlink" and WRITABLE.match(path)
+        return None if itself or own_temporary else "change"
     return None
+
+
+def _known_program(path: str, arguments: list[str]) -> bool:
+    name = path.rsplit("/", 1)[-1]
+    if name in TABLES or name in OWN_RULES or name in HELPERS or "/git-core/" in path or name.startswith("git-"):
+        return True
+    return " ".join(arguments) in VERSION_QUERIES.get(name, ())
 
 
 def _open_misdeed(path: str, rest: str) -> str | None:
@@ -198,7 +227,8 @@ def main() -> int:
         print(f"oracle not run: {problem}")
         return 2
     generated, run, violations = check(options.count, options.seed, batch=options.batch)
-    for violation in violations[: options.show]:
+    distinct = {(violation.command, violation.what): violation for violation in reversed(violations)}
+    for violation in list(distinct.values())[: options.show]:
         print(f"VIOLATION {violation.what}\n  command: {violation.command}\n  call:    {violation.call}")
     print(f"generated {generated}, judged read-only and run {run}, violations {len(violations)} (seed {options.seed})")
     return 1 if violations else 0

@@ -10,21 +10,119 @@ from holdfast.permissions.shell.commands.options import Option, Tool, parse_opti
 from holdfast.permissions.shell.commands.tables_git import GIT_READS
 from holdfast.permissions.shell.commands.versions import VERSION_QUERIES
 
-FILES = ["a.txt", "b.csv", "c.json", "src/x.py", "with space.txt", "src", ".", "link", "bin.dat", "none.txt", "out.txt", "e.tar", "-"]
-TEXTS = ["a", "1", "TODO", "%s", "*.py", ",", "1,2", "name", "x", "HEAD", "auto", "never", "out.txt", "--output=out.txt"]
+FILES = [
+    "a.txt",
+    "b.csv",
+    "c.json",
+    "src/x.py",
+    "with space.txt",
+    "src",
+    ".",
+    "link",
+    "bin.dat",
+    "none.txt",
+    "out.txt",
+    "e.tar",
+    "-",
+]
+TEXTS = [
+    "a",
+    "1",
+    "TODO",
+    "%s",
+    "*.py",
+    ",",
+    "1,2",
+    "name",
+    "x",
+    "HEAD",
+    "auto",
+    "never",
+    "out.txt",
+    "--output=out.txt",
+]
 NUMBERS = ["1", "2", "5", "0", "10"]
-REVISIONS = ["HEAD", "HEAD~1", "side", "v1", "HEAD:a.txt", "--", "a.txt", "src", "HEAD~1..HEAD", "stash@{0}", "none", "new"]
+REVISIONS = [
+    "HEAD",
+    "HEAD~1",
+    "side",
+    "v1",
+    "HEAD:a.txt",
+    "--",
+    "a.txt",
+    "src",
+    "HEAD~1..HEAD",
+    "stash@{0}",
+    "none",
+    "new",
+]
 ENDLESS = frozenset({"yes", "sleep", "watch", "top", "vmstat", "timeout"})
-SED = ["p", "1,2p", "/a/d", "s/a/b/", "s/a/b/gp", "s,[^,]*,X,2", "$!N;P;D", ":a;N;$!ba;s/\\n/ /g", "y/abc/xyz/", "1!G;h;$!d",
-       "/a/{p;q}", "w out.txt", "s/a/id/e", "s/a/b/w out.txt", "1e touch out.txt", "r a.txt", "s/[/]/w/w out.txt", "5q;l", "0,/a/p"]  # fmt: skip
-AWK = ["{print $1}", "$2 > 1", "NR==2{print;exit}", "{s+=$2} END{print s/NR}", "/a/{n++} END{print n}", '{print > "out.txt"}',
-       'BEGIN{system("touch out.txt")}', '{print | "cat > out.txt"}', "{print ($2 > 1)}", 'BEGIN{while((getline l < "a.txt")>0) print l}',
-       "{a[$1]++} END{for(k in a) print k, a[k]}", "length > 3", '{gsub(/a/,"b"); print}', 'BEGIN{printf "%d\\n", 3>2}',
-       'BEGIN{if (1) /"/; system("touch out.txt") #"\n}', "{ if ($2 > 1) print $1; else print $2 }", '3system("touch out.txt")']  # fmt: skip
-JQ = [".a", ".a.b[]", "keys", "env", "$ENV", ".n|length", '"\\(env)"', "to_entries", "paths", "input", '.a | map(1)?']  # fmt: skip
-FIND = ["-name '*.py'", "-type f", "-type d", "-maxdepth 1", "-print0", "-delete", "-fprint out.txt", "-newer a.txt", "-size +1k",
-        "-exec cat {} +", "-exec touch {} \\;", "-mtime -1", "-empty", "-not -name a.txt", "-printf '%p\\n'", "-ls", "-prune -o -print",
-        "-path './src/*'", "-regex '.*py'", "-perm -u+x", "-exec grep -l a {} +", "-fls out.txt", "-okdir ls ';'"]  # fmt: skip
+SED = [
+    "p",
+    "1,2p",
+    "/a/d",
+    "s/a/b/",
+    "s/a/b/gp",
+    "s,[^,]*,X,2",
+    "$!N;P;D",
+    ":a;N;$!ba;s/\\n/ /g",
+    "y/abc/xyz/",
+    "1!G;h;$!d",
+    "/a/{p;q}",
+    "w out.txt",
+    "s/a/id/e",
+    "s/a/b/w out.txt",
+    "1e touch out.txt",
+    "r a.txt",
+    "s/[/]/w/w out.txt",
+    "5q;l",
+    "0,/a/p",
+]
+AWK = [
+    "{print $1}",
+    "$2 > 1",
+    "NR==2{print;exit}",
+    "{s+=$2} END{print s/NR}",
+    "/a/{n++} END{print n}",
+    '{print > "out.txt"}',
+    'BEGIN{system("touch out.txt")}',
+    '{print | "cat > out.txt"}',
+    "{print ($2 > 1)}",
+    'BEGIN{while((getline l < "a.txt")>0) print l}',
+    "{a[$1]++} END{for(k in a) print k, a[k]}",
+    "length > 3",
+    '{gsub(/a/,"b"); print}',
+    'BEGIN{printf "%d\\n", 3>2}',
+    'BEGIN{if (1) /"/; system("touch out.txt") #"\n}',
+    "{ if ($2 > 1) print $1; else print $2 }",
+    '3system("touch out.txt")',
+]
+JQ = [".a", ".a.b[]", "keys", "env", "$ENV", ".n|length", '"\\(env)"', "to_entries", "paths", "input", ".a | map(1)?"]
+FIND = [
+    "-name '*.py'",
+    "-type f",
+    "-type d",
+    "-maxdepth 1",
+    "-print0",
+    "-delete",
+    "-fprint out.txt",
+    "-newer a.txt",
+    "-size +1k",
+    "-exec cat {} +",
+    "-exec touch {} \\;",
+    "-mtime -1",
+    "-empty",
+    "-not -name a.txt",
+    "-printf '%p\\n'",
+    "-ls",
+    "-prune -o -print",
+    "-path './src/*'",
+    "-regex '.*py'",
+    "-perm -u+x",
+    "-exec grep -l a {} +",
+    "-fls out.txt",
+    "-okdir ls ';'",
+]
 
 
 def read_only(command: str) -> bool:
@@ -100,7 +198,7 @@ class Generator:
         if shape == 3:
             return " && ".join(parts)
         if shape == 4:
-            return f"for f in a.txt src/x.py; do {parts[0]}; done; echo \"$({parts[1]})\""
+            return f'for f in a.txt src/x.py; do {parts[0]}; done; echo "$({parts[1]})"'
         if shape == 5:
             return f"if {parts[0]}; then {parts[1]}; fi"
         return f"ls | xargs {parts[0]}"

@@ -2,22 +2,27 @@
 
 import time
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import load_tables
 from holdfast.permissions.shell.parts import Part, Redirect
+from holdfast.permissions.shell.words import names
+
+if TYPE_CHECKING:
+    from tree_sitter import TreeCursor
 
 _CACHED: Final = 256
 _BUDGET_S: Final = 0.050
+_TIMED_CHARS: Final = 1_000  # reading the clock costs as much as a short command
 _MAX_SCRIPTS: Final = 64
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
 _NEUTRAL_KINDS: Final = frozenset({"text", None})
 _NEUTRAL_NAMES: Final = frozenset({"echo", "printf", "true", "false", ":", "cd", "test", "[", "pwd"})
-_SHOWS_ONE_FILE: Final = frozenset("cat head tail sed grep egrep fgrep rg nl tac less more bat batcat".split())
+_SHOWS_ONE_FILE: Final = names("cat head tail sed grep egrep fgrep rg nl tac less more bat batcat")
 
 
 class Analysis(NamedTuple):
@@ -115,6 +120,11 @@ class Analysis(NamedTuple):
         return next((kind for kind in ("search", "read", "list") if kind in found), None)
 
     @property
+    def uses_git(self) -> bool:
+        """Whether git runs: before it runs unasked, its repository's configuration must be looked at."""
+        return any(part.name == "git" for part in self.parts)
+
+    @property
     def git_operations(self) -> tuple[str, ...]:
         """Operations on repositories it performs, such as "git commit" and "gh pr create"."""
         found: list[str] = []
@@ -179,14 +189,14 @@ class _Found(Script):
 
     __slots__ = ("scripts",)
 
-    def __init__(self, view: str, cursor: object, start_cwd: str | None) -> None:
-        super().__init__(view, cursor, start_cwd)  # pyright: ignore[reportArgumentType]
+    def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
+        super().__init__(view, cursor, start_cwd)
         self.scripts = [0]
 
     def reparse(self, text: str) -> None:
         """Read commands from text that a command hands to a shell."""
         self.scripts[0] += 1
-        if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS:
+        if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS or g.too_costly(text):
             self.doubt("too many commands inside each other")
             return
         inner = _walker(text, self.start_cwd, self)
@@ -242,11 +252,12 @@ def analyse(command: str, *, cwd: str | None = None) -> Analysis:
 
 @lru_cache(maxsize=_CACHED)
 def _analyse(command: str, cwd: str | None) -> Analysis:
-    if len(command) > g.MAX_PARSED_CHARS:
-        return _unparsed(command, f"it is {len(command)} characters long")
+    costly = g.too_costly(command)
+    if costly is not None:
+        return _unparsed(command, costly)
     g.grammar()
     load_tables()
-    started = time.thread_time()
+    started = time.thread_time() if len(command) > _TIMED_CHARS else 0.0
     text, doubt = command, ""
     if "\\\n" in command:
         text = g.join_lines(command)
@@ -270,7 +281,7 @@ def _limits(walker: _Found, command: str, started: float) -> None:
     """Apply the limits that turn a verdict into a question."""
     if len(command) > g.MAX_CHARS:
         walker.doubts.insert(0, f"it is {len(command)} characters long")
-    elif time.thread_time() - started > _BUDGET_S:
+    elif started and time.thread_time() - started > _BUDGET_S:
         walker.doubts.insert(0, "it took too long to analyse")
     deceptive = deception(command)
     if deceptive is not None:
@@ -291,10 +302,10 @@ def _finish(walker: _Found, command: str) -> Analysis:
                 break
     return Analysis(
         command, not reason, reason, tuple(walker.parts), walker.parsed, doubts[0] if doubts else "",
-        tuple(g.rough_pieces(command)) if doubts else (), tuple(walker.redirections), tuple(walker.assigned),
+        g.rough_pieces(command) if doubts else (), tuple(walker.redirections), tuple(walker.assigned),
         tuple(walker.cd_targets), walker.inverted,
     )  # fmt: skip
 
 
 def _unparsed(command: str, reason: str) -> Analysis:
-    return Analysis(command, False, reason, (), False, reason, tuple(g.rough_pieces(command)), (), (), (), False)  # noqa: FBT003 - fields by position
+    return Analysis(command, False, reason, (), False, reason, g.rough_pieces(command), (), (), (), False)  # noqa: FBT003 - fields by position

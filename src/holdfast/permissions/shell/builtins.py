@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.words import names
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -11,25 +13,29 @@ if TYPE_CHECKING:
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 COUNT: Final = re.compile(r"\$\((?:[^()`$]*\| *)?wc -[lcwm](?: *< *[^ ()`$]+)? *\)\Z")
 """A substitution whose output is one number."""
-_SET_FLAGS: Final = re.compile(r"[-+][euxo]+\Z")
+_SET_FLAGS: Final = re.compile(r"-[euxo]+\Z")
 _SET_OPTIONS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
-_UNARY: Final = frozenset("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n".split())
-_BINARY: Final = frozenset("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >".split())
-_SAFE_READ_NAMES: Final = frozenset(
-    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE DIR LINE NAME REPLY".split()
-)
+_UNARY: Final = names("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n")
+_BINARY: Final = names("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >")
+_SAFE_READ_NAMES: Final = names("A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE DIR LINE NAME REPLY")
+
+
+SPLITTING: Final = frozenset({"[", "test", "printf"})
+"""Built-ins in which a further word may be an operator that evaluates text."""
 
 
 def splitting(name: str, argv: "Sequence[Word]", texts: "Sequence[str]") -> bool:
     """Whether an unquoted expansion may give a test or printf further words, and with them operators that run code."""
     if name == "printf":
         argv, texts = argv[1:2], texts[1:2]
-    elif name not in ("[", "test"):
-        return False
     return any(
-        not word.static and word.may_be_flag and not (text[0] == text[-1] == '"' and len(text) > 1 or COUNT.match(text))
+        not word.static and word.may_be_flag and not (_is_quoted(text) or COUNT.match(text))
         for word, text in zip(argv, texts, strict=True)
     )
+
+
+def _is_quoted(text: str) -> bool:
+    return len(text) > 1 and text[0] == text[-1] == '"'
 
 
 def _free(_args: "Sequence[Word]") -> str | None:
@@ -70,7 +76,7 @@ def _cd(args: "Sequence[Word]") -> str | None:
     return None
 
 
-_READ_VALUED: Final = "adinNptu"
+_READ_VALUED: Final = "dnNptu"
 
 
 def _read(args: "Sequence[Word]") -> str | None:
@@ -99,10 +105,6 @@ def _read_option(text: str, args: "Sequence[Word]", index: int) -> tuple[int, st
             continue
         if letter not in _READ_VALUED:
             return 0, f"the option -{letter} of read is not known"
-        if letter == "a":
-            value = text[position:] or (args[index + 1].text if index + 1 < len(args) else "")
-            if not settable(value):
-                return 0, "read sets a variable whose name is not known"
         if text[position:]:
             return 0, None
         if index + 1 < len(args) and not args[index + 1].static:
@@ -179,12 +181,6 @@ def _wait(args: "Sequence[Word]") -> str | None:
     return "an argument of wait is not known"
 
 
-def _mapfile(args: "Sequence[Word]") -> str | None:
-    if all(word.static and (word.text == "-t" or settable(word.text)) for word in args):
-        return None
-    return "mapfile sets a variable or runs a callback"
-
-
 _COMPGEN: Final = frozenset({"-a", "-b", "-c", "-k", "-d", "-f", "-u", "-g"})
 
 
@@ -218,13 +214,14 @@ def _plain_words(args: "Sequence[Word]") -> str | None:
 
 
 _SETS: Final = "it sets or prints variables of the shell"
-BUILTINS: "Final[Mapping[str, Callable[[Sequence[Word]], str | None]]]" = {
+BUILTINS: Final["Mapping[str, Callable[[Sequence[Word]], str | None]]"] = {
     **dict.fromkeys([":", "true", "false", "echo", "pwd", "dirs", "times", "caller", "type"], _free),
     **dict.fromkeys(["exit", "return", "break", "continue", "shift", "logout"], _free),
     **dict.fromkeys(["cd", "pushd", "popd"], _cd),
     **dict.fromkeys(["export", "declare", "typeset", "local", "readonly", "unset", "let", "getopts"], _never(_SETS)),
+    **dict.fromkeys(["mapfile", "readarray"], _never("it sets a variable or runs a callback")),
     **dict.fromkeys(["alias", "unalias"], _never("it changes what command names mean")),
-    **dict.fromkeys(["hash", "enable"], _never("it changes what command names mean")),
+    "enable": _never("it changes what command names mean"),
     **dict.fromkeys(["source", "."], _never("it runs a file as a script")),
     **dict.fromkeys(["shopt", "bind", "complete", "compopt"], _never("it changes how the shell works")),
     **dict.fromkeys(["fg", "bg", "disown", "suspend"], _never("it controls jobs")),
@@ -238,11 +235,10 @@ BUILTINS: "Final[Mapping[str, Callable[[Sequence[Word]], str | None]]]" = {
     "umask": _umask,
     "jobs": _jobs,
     "wait": _wait,
-    "mapfile": _mapfile,
-    "readarray": _mapfile,
     "compgen": _compgen,
     "kill": _kill,
     "command": _command,
     "help": _plain_words,
+    "hash": _plain_words,
 }
 """By name: why the built-in with these arguments is not read-only, or None."""

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.critical import critical_removal
+from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell.wrappers import SHELLS
 
 if TYPE_CHECKING:
@@ -38,36 +39,31 @@ HIDDEN: Final = Risk("hidden", "cannot be understood before it runs")
 INFRASTRUCTURE: Final = Risk("infrastructure", "changes running infrastructure")
 DATABASE: Final = Risk("database", "destroys data in a database")
 
-_PRIVILEGE: Final = frozenset("sudo doas su pkexec runuser chroot nsenter unshare setcap visudo".split())
-_SYSTEM: Final = frozenset(
+_PRIVILEGE: Final = names("sudo doas su pkexec runuser chroot nsenter unshare setcap visudo")
+_SYSTEM: Final = names(
     "mount umount swapon swapoff sysctl modprobe insmod rmmod iptables ip6tables nft ufw firewall-cmd ifconfig route"
-    " useradd userdel usermod groupadd groupdel passwd chpasswd chsh hostnamectl timedatectl localectl update-alternatives"
-    " systemctl service launchctl defaults shutdown reboot halt poweroff init telinit grub-install update-grub hostname"
-    " setenforce apt apt-get dnf yum pacman zypper apk snap dpkg rpm".split()
+    " useradd userdel usermod groupadd groupdel passwd chpasswd chsh hostnamectl timedatectl localectl"
+    " update-alternatives systemctl service launchctl defaults shutdown reboot halt poweroff init telinit"
+    " grub-install update-grub hostname setenforce apt apt-get dnf yum pacman zypper apk snap dpkg rpm"
 )
-_DEVICES: Final = frozenset(
-    "mkfs fdisk parted sgdisk wipefs mkswap losetup cryptsetup mdadm lvremove vgremove hdparm".split()
-)
-_KILLS: Final = frozenset("kill pkill killall killall5 xkill skill".split())
-_FETCHERS: Final = frozenset("curl wget fetch http https aria2c".split())
-_SENDERS: Final = frozenset("nc ncat netcat socat telnet ftp sftp scp rsync ssh mail sendmail mutt".split())
-_INTERPRETERS: Final = SHELLS | frozenset("python python3 node perl ruby php deno bun".split())
-_SCHEDULES: Final = frozenset(
-    "crontab at batch nohup setsid disown daemonize systemd-run screen tmux pm2 forever".split()
-)
+_DEVICES: Final = names("mkfs fdisk parted sgdisk wipefs mkswap losetup cryptsetup mdadm lvremove vgremove hdparm")
+_KILLS: Final = names("kill pkill killall killall5 xkill skill")
+_FETCHERS: Final = names("curl wget fetch http https aria2c")
+_SENDERS: Final = names("nc ncat netcat socat telnet ftp sftp scp rsync ssh mail sendmail mutt")
+_INTERPRETERS: Final = SHELLS | names("python python3 node perl ruby php deno bun")
+_SCHEDULES: Final = names("crontab at batch nohup setsid disown daemonize systemd-run screen tmux pm2 forever")
 _SECRET_PATHS: Final = re.compile(
     r"(?:^|/)(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker/config\.json|\.netrc|\.npmrc|\.pypirc|\.git-credentials|"
     r"\.env(?:\.[A-Za-z0-9_-]+)?|id_(?:rsa|ed25519|ecdsa|dsa)|\.config/gh|\.password-store|shadow|sudoers|credentials)"
     r"(?:/|$)"
 )
+
 _GOVERNING: Final = re.compile(r"(?:^|/)\.git/(?:hooks|config)(?:/|$)|(?:^|/)\.gitconfig$|(?:^|/)\.husky(?:/|$)")
 _SYSTEM_PATHS: Final = re.compile(r"/(?:etc|boot|usr|bin|sbin|lib|lib64|sys|proc|var/spool/cron)(?:/|$)")
 _RC_FILES: Final = re.compile(r"(?:^|/)\.(?:bashrc|bash_profile|profile|zshrc|zprofile|zshenv|login|cshrc)$")
 _WIDE_MODE: Final = re.compile(r"0?[0-7]?[0-7][0-7][2367]$|[augo]*o?[+=][rx]*w|.*\+s|[24567][0-7]{3}$|a\+|777|666")
 _SQL: Final = re.compile(r"\b(?:drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from)\b", re.IGNORECASE)
-_UPLOADS: Final = frozenset(
-    "-T --upload-file -d --data --data-binary --data-raw --data-urlencode -F --form --json".split()
-)
+_UPLOADS: Final = names("-T --upload-file -d --data --data-binary --data-raw --data-urlencode -F --form --json")
 _PUBLISH: Final = {
     "npm": {"publish", "unpublish", "deprecate", "owner", "access"},
     "pnpm": {"publish"},
@@ -127,15 +123,11 @@ def risks(analysis: "Analysis", *, cwd: str | None = None) -> list[Risk]:
     found: list[Risk] = []
     if critical_removal(analysis, cwd=cwd) is not None:
         found.append(CRITICAL)
-    if analysis.doubt:
-        found.append(HIDDEN)
     if _pipes_to_interpreter(analysis):
         found.append(REMOTE_CODE)
-    for part in analysis.parts:
-        for check in _CHECKS:
-            risk = check(part)
-            if risk is not None:
-                found.append(risk)
+    if analysis.doubt:
+        found.append(HIDDEN)
+    found.extend(risk for part in analysis.parts for check in _CHECKS if (risk := check(part)) is not None)
     for redirect in analysis.redirect_writes:
         if redirect.target is not None:
             risk = _path_risk(redirect.target.text) or _outside(redirect.target.text, SYSTEM)
@@ -300,7 +292,7 @@ def _hidden(part: "Part") -> Risk | None:
     return None
 
 
-_CHECKS: "Final[tuple[Callable[[Part], Risk | None], ...]]" = (
+_CHECKS: Final["tuple[Callable[[Part], Risk | None], ...]"] = (
     _named,
     _git,
     _publishing,

@@ -1,22 +1,24 @@
 """Loops, tests, cases, functions and declarations; and the table of which node is read how."""
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.builtins import COUNT
 from holdfast.permissions.shell.expand import UNSURE, Variable
 from holdfast.permissions.shell.quoting import literal, utf8
 from holdfast.permissions.shell.walk import Walker
-from holdfast.permissions.shell.words import Word
+from holdfast.permissions.shell.words import Word, names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tree_sitter import Node
 
     from holdfast.permissions.shell.parts import Redirect
 
-_SAFE_NAMES: Final = frozenset(
-    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE FILES DIR DIRS LINE NAME ITEM HASH COMMIT BRANCH".split()
+_SAFE_NAMES: Final = names(
+    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE FILES DIR DIRS LINE NAME ITEM HASH COMMIT BRANCH"
 )
 _SEQ: Final = re.compile(r"\$\(seq(?: -?[0-9]+){1,3}\)|\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}")
 _SPLITTING: Final = re.compile(r"[\s*?\[\\]")
@@ -49,10 +51,13 @@ class Script(Walker):
         cursor, view = self.cursor, self.view
         values = LoopValues()
         name = ""
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             text = view[child.start_byte : child.end_byte]
             if kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
@@ -93,10 +98,13 @@ class Script(Walker):
     def counting_loop(self, node: "Node") -> None:
         """Read `for ((i = 0; i < n; i++)); do … done`."""
         cursor, start, end, seen = self.cursor, 0, 0, False
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             text = self.view[child.start_byte : child.end_byte]
             kind = self.category(child)
             if text == "((":
@@ -141,10 +149,13 @@ class Script(Walker):
         self.functions = True
         self.cwds = None
         cursor = self.cursor
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             if kind == g.FILE_REDIRECT:
                 self.lone_redirect(child)
@@ -158,15 +169,20 @@ class Script(Walker):
     def case_item(self, node: "Node") -> None:
         """Read one branch of a case statement; its pattern is text, its body statements."""
         cursor, pattern = self.cursor, True
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             if pattern and self.view[child.start_byte : child.end_byte] == ")":
                 pattern = False
             elif pattern:
                 self.pattern(child, kind)
+            elif self.view.startswith(";", child.start_byte):
+                pass
             elif not g.TOKEN <= kind <= g.COMMENT:
                 self.visit(child)
                 self.cwds = self.merge(self.ok, self.fail)
@@ -187,10 +203,13 @@ class Script(Walker):
     def case(self, node: "Node") -> None:
         """Read a case statement: every branch may run."""
         cursor, before, reached = self.cursor, self.cwds, self.cwds
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             if kind == g.CASE_ITEM:
                 self.cwds = before
@@ -213,10 +232,13 @@ class Script(Walker):
         words: list[Word] = []
         texts: list[str] = []
         redirects: list[Redirect] = []
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             kind = self.category(child)
             text = self.view[child.start_byte : child.end_byte]
             if kind == g.ASSIGNMENT:
@@ -350,7 +372,7 @@ def _ordinary(word: Word, source: str) -> bool:
     return not text.startswith("/") or not ("/dev".startswith(text[:4]) or text.startswith("//"))
 
 
-_HANDLERS: Final = {
+_HANDLERS: Final["dict[int, Callable[[Any, Node], None]]"] = {
     g.PROGRAM: Walker.sequence,
     g.DO_GROUP: Walker.sequence,
     g.COMPOUND: Script.compound,
@@ -375,6 +397,5 @@ _HANDLERS: Final = {
     g.ASSIGNMENT: Walker.bare_assignment,
     g.ASSIGNMENTS: Walker.each_of_one,
     g.FILE_REDIRECT: Walker.lone_redirect,
-    g.COMMENT: lambda _walker, _node: None,
 }
 Script.handlers = tuple(_HANDLERS.get(kind) for kind in range(g.SUBSCRIPT + 1))

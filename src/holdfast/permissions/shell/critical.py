@@ -37,10 +37,7 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
 
 
 def _targets(part: "Part") -> "Iterator[tuple[str, Word]]":
-    forms = part.exact.split("\x1f")
-    words = part.argv
-    if len(forms) != len(words):
-        forms = [word.text for word in words]
+    forms, words = part.texts, part.argv
     if part.name in _REMOVERS:
         ended = False
         for form, word in zip(forms[1:], words[1:], strict=True):

@@ -3,11 +3,11 @@
 import posixpath
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.builtins import BUILTINS, splitting
+from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, splitting
 from holdfast.permissions.shell.expand import UNSURE, Reader
 from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part, Redirect
 from holdfast.permissions.shell.quoting import utf8
-from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, RESERVED, WRAPPERS, Inner
+from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, MORE, RESERVED, WRAPPERS, Inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,6 @@ SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS"
 _TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
 _DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
 _MAX_DIRECTORIES: Final = 8
-_SEPARATOR: Final = "\x1f"
 
 _inspect: "Callable[..., CommandFacts] | None" = None
 _path_refusal: "Callable[..., str | None] | None" = None
@@ -29,12 +28,28 @@ _path_refusal: "Callable[..., str | None] | None" = None
 
 def load_tables() -> "Callable[..., CommandFacts]":
     """Load the tables of external programs on first use."""
-    global _inspect, _path_refusal  # noqa: PLW0603 - lazily loaded, never changed afterwards
+    global _inspect, _path_refusal
     if _inspect is None:
         from holdfast.permissions.shell import commands  # noqa: PLC0415 - tables are heavy
 
         _inspect, _path_refusal = commands.inspect_command, commands.path_refusal
     return _inspect
+
+
+_FACTS_KEPT: Final = 2048
+_facts: "dict[tuple[str, tuple[Word, ...], bool], CommandFacts]" = {}
+
+
+def inspect(name: str, args: "tuple[Word, ...]", *, piped: bool) -> "CommandFacts":
+    """Ask the tables about an external program; equal calls are remembered."""
+    key = (name, args, piped)
+    facts = _facts.get(key)
+    if facts is None:
+        facts = load_tables()(name, args, stdin_is_data=piped)
+        if len(_facts) >= _FACTS_KEPT:
+            _facts.clear()
+        _facts[key] = facts
+    return facts
 
 
 def safe_environment(name: str) -> bool:
@@ -47,6 +62,21 @@ def path_refusal(path: str) -> str | None:
     load_tables()
     assert _path_refusal is not None
     return _path_refusal(path)
+
+
+class NoFacts:
+    """What the tables say about a command they are not asked about."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    network = False
+    kind: str | None = None
+    reads_unknown = False
+
+
+_NO_FACTS: Final = NoFacts()
+START: Final[Cwds] = (SHELL_CWD,)
+_SPECIAL: Final = frozenset(WRAPPERS) | RESERVED | {""}
 
 
 class Emitter(Reader):
@@ -79,7 +109,7 @@ class Emitter(Reader):
         self.cd_targets: list[str] = []
         self.stdin_texts: list[str] = []
         self.start_cwd = start_cwd
-        self.cwds: Cwds = (SHELL_CWD,)
+        self.cwds: Cwds = START
         self.ok: Cwds = self.cwds
         self.fail: Cwds = self.cwds
         self.parsed = True
@@ -87,7 +117,7 @@ class Emitter(Reader):
         self.functions = False
         self.parent = -1
         self.nested = 0
-        self.inside = 0
+        self.inside: int = 0
         self.inverted = False
 
     def settle(self) -> None:
@@ -126,27 +156,11 @@ class Emitter(Reader):
             unknown = any(r.kind == "read" and r.target and not r.target.static for r in redirects)
             self.parts.append(
                 Part(
-                    (),
-                    "",
-                    "",
-                    "",
-                    source,
-                    tuple(redirects),
-                    (),
-                    self.cwds,
-                    self.inside,
-                    self.parent,
-                    "",
-                    refusal,
-                    reads,
-                    (),
-                    False,
-                    None,
-                    unknown,
-                    False,
-                    self.piped,
-                )  # fmt: skip
-            )
+                    argv=(), name="", texts=(), source=source, redirects=tuple(redirects), assigns=(), cwds=self.cwds,
+                    depth=self.inside, parent=self.parent, hull="", refusal=refusal, reads=reads, writes=(),
+                    network=False, kind=None, reads_unknown=unknown, more=False, piped=self.piped,
+                )
+            )  # fmt: skip
 
     def redirect_refusal(self, redirects: "Sequence[Redirect]") -> str | None:
         """Why these redirects are not read-only, or None."""
@@ -197,33 +211,28 @@ class Emitter(Reader):
     ) -> None:
         """Judge one command and, when it is a wrapper, what it starts."""
         first = argv[0]
-        name = base = first.text if first.static else ""
-        if "/" in name:
-            base = name[name.rfind("/") + 1 :]
-        wrap = WRAPPERS.get(base)
+        base = first.text
         inner: Inner | None = None
-        if base in RESERVED:
-            self.doubt(f"the shell keyword {base} where a command is expected")
-            inner = Inner(argv=argv[1:], refusal="it is a shell keyword", hull="exact")
-        elif wrap is not None:
-            inner = wrap(argv)
-        facts = None
-        if inner is not None:
-            refusal = inner.refusal or self.name_refusal(first, name, base)
+        facts = _NO_FACTS
+        if base in _SPECIAL or "/" in base or more or self.functions or not first.static or not base.isascii():
+            base, inner, facts, refusal = self.special(argv, more=more)
+        elif (builtin := BUILTINS.get(base)) is not None:
+            refusal = builtin(argv[1:])
+            if base in SPLITTING and splitting(base, argv, texts):
+                refusal = "an unquoted expansion in a test may evaluate text as code"
+                self.doubt(refusal)
         else:
-            refusal, facts = self.judge(first, name, base, argv, more=more)
-        refusal = refusal or self.context_refusal(base, assigns, redirects)
-        if splitting(base, argv, texts):
-            refusal = refusal or "an unquoted expansion in a test may evaluate text as code"
-            self.doubt("an unquoted expansion in a test may evaluate text as code")
+            facts = inspect(base, argv[1:], piped=self.piped)
+            refusal = facts.refusal
+        if refusal is None and (assigns or redirects or self.cwds is not START):
+            refusal = self.context_refusal(base, assigns, redirects, facts)
         index = len(self.parts)
         self.parts.append(
             Part(
-                argv, base, " ".join(texts), _SEPARATOR.join(texts), source, redirects, assigns, self.cwds, self.inside,
-                self.parent, inner.hull if inner else "", refusal, facts.reads if facts else (),
-                facts.writes if facts else (), facts.network if facts else False, facts.kind if facts else None,
-                facts.reads_unknown if facts else False, more, self.piped,
-            )  # fmt: skip
+                argv, base, texts, source, redirects, assigns, self.cwds, self.inside,
+                self.parent, inner.hull if inner else "", refusal, facts.reads, facts.writes, facts.network, facts.kind,
+                facts.reads_unknown, more, self.piped,
+            )
         )  # fmt: skip
         if inner is not None:
             self.start_inner(inner, index, texts, source, argv)
@@ -232,6 +241,31 @@ class Emitter(Reader):
         elif base == "read":
             for word in argv[1:]:
                 self.variables[word.text] = UNSURE
+
+    def special(
+        self, argv: "tuple[Word, ...]", *, more: bool
+    ) -> "tuple[str, Inner | None, CommandFacts | NoFacts, str | None]":
+        """Judge a command word that is a wrapper, a keyword, a path, or not known."""
+        first = argv[0]
+        name = base = first.text if first.static else ""
+        if "/" in name:
+            base = name[name.rfind("/") + 1 :]
+        wrap = WRAPPERS.get(base)
+        refusal = self.name_refusal(first, name, base)
+        if base in RESERVED:
+            self.doubt(f"the shell keyword {base} where a command is expected")
+            return base, Inner(argv=argv[1:], refusal="it is a shell keyword", hull="exact"), _NO_FACTS, refusal
+        inner = wrap(argv) if wrap is not None else None
+        if inner is not None:
+            return base, inner, _NO_FACTS, inner.refusal or refusal
+        if not first.static:
+            return base, None, _NO_FACTS, refusal
+        args = (*argv[1:], MORE) if more else argv[1:]
+        builtin = BUILTINS.get(base) if name == base else None
+        if builtin is not None:
+            return base, None, _NO_FACTS, refusal or builtin(args)
+        facts = inspect(base, args, piped=self.piped)
+        return base, None, facts, refusal or facts.refusal
 
     def start_inner(
         self, inner: Inner, index: int, texts: "Sequence[str]", source: str, argv: "tuple[Word, ...]"
@@ -281,28 +315,13 @@ class Emitter(Reader):
             return "a function may have taken its name"
         return None
 
-    def judge(
-        self, first: "Word", name: str, base: str, argv: "tuple[Word, ...]", *, more: bool
-    ) -> "tuple[str | None, CommandFacts | None]":
-        """Judge a command that starts no other."""
-        refusal = self.name_refusal(first, name, base)
-        args = argv[1:]
-        if more:
-            from holdfast.permissions.shell.wrappers import MORE  # noqa: PLC0415 - only for xargs
-
-            args = (*args, MORE)
-        builtin = BUILTINS.get(base) if name == base else None
-        if builtin is not None:
-            verdict = builtin(args)
-            return refusal or verdict, None
-        facts = load_tables()(base, args, stdin_is_data=self.piped) if first.static else None
-        if facts is None:
-            return refusal, None
-        if refusal is None and facts.refusal is None and self.cwds != (SHELL_CWD,):
-            refusal = next(filter(None, map(self.read_refusal, facts.reads)), None)
-        return refusal or facts.refusal, facts
-
-    def context_refusal(self, base: str, assigns: tuple[str, ...], redirects: tuple[Redirect, ...]) -> str | None:
+    def context_refusal(
+        self,
+        base: str,
+        assigns: tuple[str, ...],
+        redirects: tuple[Redirect, ...],
+        facts: "CommandFacts | NoFacts",
+    ) -> str | None:
         """Why the surroundings of a read-only command make it more than that, or None."""
         for name in assigns:
             if not (safe_environment(name) or (name == "IFS" and base == "read")):
@@ -311,10 +330,11 @@ class Emitter(Reader):
             refusal = self.redirect_refusal(redirects)
             if refusal is not None:
                 return refusal
-        if self.cwds != (SHELL_CWD,) and not self.at_start():
-            if base == "git":
-                return "it runs git in another directory, whose configuration may run programs"
-        return None
+        if self.cwds is START or self.at_start():
+            return None
+        if base == "git":
+            return "it runs git in another directory, whose configuration may run programs"
+        return next(filter(None, map(self.read_refusal, facts.reads)), None)
 
     def at_start(self) -> bool:
         """Whether every possible directory is the one the text started in."""

@@ -10,10 +10,12 @@ from holdfast.permissions.shell.words import Word
 if TYPE_CHECKING:
     from tree_sitter import Node, TreeCursor
 
+_SIMPLE_CONCAT: Final = re.compile(r"""(?:[A-Za-z0-9_./:=@%+,^-]++|'[^']*+'|"[^"$`\\]*+")++""")
+_QUOTED_PIECE: Final = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 _LIVE: Final = re.compile(r"[$`\\]")
 _SECRET: Final = re.compile(r"TOKEN|SECRET|KEY|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 _OPERAND: Final = r"(?:[^$`{}\\]|\$[A-Za-z_][A-Za-z0-9_]*+)*+"
-_SAFE_EXPANSION: Final = re.compile(
+SAFE_EXPANSION: Final = re.compile(
     r"\$\{(?:#(?P<counted>[A-Za-z_][A-Za-z0-9_]*|[@*#?])(?:\[[@*]\])?"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-])(?P<index>\[(?:[@*]|[0-9]+|[A-Za-z_][A-Za-z0-9_]*)\])?"
     rf"(?:(?::?[-+?]|%%?|##?|\^\^?|,,?|/[/#%]?){_OPERAND}|: ?-?[0-9]+(?::[0-9]+)?)?)\}}"
@@ -120,10 +122,10 @@ class Reader:
                 return word
             if text in _LONE:
                 return literal(text)
-        elif kind == g.RAW:
+        elif kind == g.RAW or (kind == g.STRING and not _LIVE.search(text)):
             return literal(utf8(text[1:-1]))
-        elif kind == g.STRING and not _LIVE.search(text):
-            return literal(utf8(text[1:-1]))
+        elif kind == g.CONCAT and _SIMPLE_CONCAT.fullmatch(text):
+            return literal(utf8(_QUOTED_PIECE.sub(r"\1\2", text)))
         elif kind == g.OPERATOR_WORD:
             return literal(text)
         building = Building()
@@ -279,7 +281,7 @@ class Reader:
 
     def _braced(self, building: Building, node: "Node", *, in_quotes: bool) -> None:
         text = self.view[node.start_byte : node.end_byte]
-        found = _SAFE_EXPANSION.fullmatch(text)
+        found = SAFE_EXPANSION.fullmatch(text)
         if found is None or not self._safe_index(found["index"]):
             self.doubt(f"the expansion {utf8(text)[:60]!r} may run code or set a variable")
             building.split = building.split or not in_quotes
@@ -305,7 +307,7 @@ class Reader:
         known = self.variables.get(index[1:-1])
         return known is not None and known.numeric
 
-    def _descend(self, node: "Node") -> None:
+    def _descend(self, _node: "Node") -> None:
         """Find the commands inside syntax that is not trusted, for the deny rules."""
         cursor = self.cursor
         if self.depth > g.MAX_DEPTH or not cursor.goto_first_child():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.emit import Emitter
-from holdfast.permissions.shell.expand import _SAFE_EXPANSION, is_secret  # pyright: ignore[reportPrivateUsage]
+from holdfast.permissions.shell.expand import SAFE_EXPANSION, is_secret
 from holdfast.permissions.shell.parts import Redirect
 from holdfast.permissions.shell.quoting import utf8
 
@@ -20,6 +20,9 @@ _QUOTED_DELIMITER: Final = re.compile(r"'([^'\n]+)'\Z|\"([^\"\n$`\\]+)\"\Z|\\([A
 _BRACED: Final = re.compile(r"\$\{[^}]*\}?")
 _NAMED: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _ESCAPED: Final = re.compile(r"\\[\\$`]")
+_NEAR: Final = 24
+_LOOSE_NUMBER: Final = re.compile(r"(?:\A|[\s;&|(){}])[0-9]+\Z")
+_PLAIN_DUPLICATE: Final = re.compile(r"[0-9]*[<>]& *(?:[0-9]*-?|[A-Za-z0-9_./-]+)\Z")
 _BACKQUOTED: Final = re.compile(r"`([^`]*)`")
 
 
@@ -35,7 +38,7 @@ class RedirectReader(Emitter):
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
         cursor = self.cursor
-        operator, target, end, fd = "", None, node.end_byte, ""
+        operator, target, end, fd, position = "", None, node.end_byte, "", node.start_byte
         if node.start_byte and self.view[node.start_byte - 1] == "}":
             self.doubt("a redirect with a variable for its number")
         cursor.goto_first_child()
@@ -43,6 +46,9 @@ class RedirectReader(Emitter):
             child = cursor.node
             assert child is not None
             kind = self.kinds[child.kind_id]
+            if self.view[position : child.start_byte].strip(" \t"):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
             if 0 < kind < g.LAST_WORD:
                 if target is None:
                     target, end = self.word(child, kind), child.end_byte
@@ -59,18 +65,40 @@ class RedirectReader(Emitter):
             if not cursor.goto_next_sibling():
                 break
         cursor.goto_parent()
-        redirect = Redirect(operator, target, _kind(operator, target), self.view[node.start_byte : end], self.cwds)
-        if fd.startswith("{"):
-            self.doubt("a redirect with a variable for its number")
+        text = self.view[node.start_byte : end]
+        redirect = Redirect(operator, target, _kind(operator, target), text, self.cwds)
+        self.check_operator(node, operator, text, fd)
         redirects.append(redirect)
         self.redirections.append(redirect)
+
+    def check_operator(self, node: "Node", operator: str, text: str, fd: str) -> None:
+        """Doubt redirects that the grammar and the shell may cut differently."""
+        before = (
+            self.view[: node.start_byte]
+            if node.start_byte < _NEAR
+            else self.view[node.start_byte - _NEAR : node.start_byte]
+        )
+        if fd.startswith("{") or (not fd and _LOOSE_NUMBER.search(before)):
+            self.doubt("a redirect whose number is not certain")
+        if operator in (">&", "<&") and not _PLAIN_DUPLICATE.match(text):
+            self.doubt("a redirect to something that is neither a number nor a plain name")
+
+    def lone_redirect(self, node: "Node") -> None:
+        """Read a redirect without a command, as in `$(< file)`."""
+        redirects: list[Redirect] = []
+        words: list[Word] = []
+        self.file_redirect(node, redirects, words, [])
+        if words:
+            self.doubt("words behind a redirect without a command")
+        self.bare_redirects(utf8(self.view[node.start_byte : node.end_byte]), redirects)
+        self.settle()
 
     def take(self, node: "Node", kind: int, words: "list[Word]", texts: list[str]) -> None:
         """Read one word and the form rules see."""
         word = self.word(node, kind)
         words.append(word)
         start = node.start_byte
-        if word.static and self.view[start] != "~":
+        if word.static and not self.view.startswith("~", start):
             texts.append(word.text)
         else:
             texts.append(utf8(self.view[start : node.end_byte]))
@@ -79,11 +107,15 @@ class RedirectReader(Emitter):
         """Read `<<< word`."""
         cursor = self.cursor
         target: Word | None = None
+        position = node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
             kind = self.kinds[child.kind_id]
+            if self.view[position : child.start_byte].strip(" \t"):
+                self.doubt("text the parser passed over")
+            position = child.end_byte
             if 0 < kind < g.LAST_WORD:
                 if target is not None:
                     self.doubt("words behind a here-string")
@@ -105,11 +137,14 @@ class RedirectReader(Emitter):
         followers: list[int] = []
         cursor = self.cursor
         cursor.goto_first_child()
-        position = 0
+        position, ended = 0, node.start_byte
         while True:
             child = cursor.node
             assert child is not None
             name, kind = self.names[child.kind_id], self.kinds[child.kind_id]
+            if self.view[ended : child.start_byte].strip(" \t\n") and name != "heredoc_body":
+                self.doubt("text the parser passed over")
+            ended = child.end_byte
             text = self.view[child.start_byte : child.end_byte]
             if name == "heredoc_start":
                 start = text
@@ -156,7 +191,7 @@ class RedirectReader(Emitter):
                 self.reparse(utf8(script))
             self._descend(node)
         for text in _BRACED.findall(plain):
-            if _SAFE_EXPANSION.fullmatch(text) is None:
+            if SAFE_EXPANSION.fullmatch(text) is None:
                 self.doubt("a here-document with an expansion that may run code")
         for name in _NAMED.findall(plain.replace("{", "").replace("#", "")):
             if is_secret(name) and (name.isupper() or name not in self.variables):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.emit import safe_environment
 from holdfast.permissions.shell.parts import SHELL_CWD
+from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,10 +17,11 @@ _STAR: Final = "\x00"
 _GAP: Final = "\x1f"
 _OPERATORS: Final = frozenset(";&|\n<>")
 _TRUSTED: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
-_ALLOW_ENVIRONMENT: Final = frozenset(
-    "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV".split()
+_ALLOW_ENVIRONMENT: Final = names(
+    "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
 )
 _MAX_LEADING_WORDS: Final = 8
+_AT_START: Final = (SHELL_CWD,)
 
 
 class BashRule(NamedTuple):
@@ -114,10 +116,23 @@ def wild_match(pieces: tuple[str, ...], text: str) -> bool:
 class RuleIndex:
     """Many rules, found by the first words of a command."""
 
-    __slots__ = ("_exact", "_gap", "_heads", "_lengths", "_longest", "_prefix", "_wild", "_wild_first", "compound", "everything", "rules")  # fmt: skip
+    __slots__ = (
+        "_exact",
+        "_gap",
+        "_heads",
+        "_lengths",
+        "_longest",
+        "_prefix",
+        "_wild",
+        "_wild_first",
+        "_words",
+        "compound",
+        "everything",
+        "rules",
+    )
 
     def __init__(self, rules: "Iterable[BashRule]", *, exact_words: bool) -> None:
-        """Index the rules; `exact_words` keeps words apart (for allow), else quotes do not matter (for deny and ask)."""
+        """Index the rules; `exact_words` keeps words apart (allow), else quotes do not matter (deny and ask)."""
         self.rules = tuple(rules)
         self._gap = _GAP if exact_words else " "
         self._exact: dict[str, BashRule] = {}
@@ -129,6 +144,7 @@ class RuleIndex:
         self.compound = tuple(rule for rule in self.rules if rule.compound)
         for rule in self.rules:
             self._add(rule, rule.words if exact_words else rule.loose)
+        self._words = {key.partition(self._gap)[0] for key in (*self._exact, *self._prefix, *self._wild_first)}
         self._longest = max(map(len, self._prefix), default=0)
         self._lengths = sorted({len(head) for head in self._heads})
 
@@ -157,8 +173,20 @@ class RuleIndex:
         """Find a rule for the text of one simple command."""
         if self.everything is not None:
             return self.everything
-        rule = self._exact.get(text)
-        return rule or self._find_prefix(text) or self._find_wild(text)
+        if text.partition(self._gap)[0] in self._words:
+            rule = self._exact.get(text) or self._find_prefix(text) or self._find_wild(text)
+            if rule is not None:
+                return rule
+        for length in self._lengths:
+            if length > len(text):
+                break
+            rule = self._heads.get(text[:length])
+            if rule is not None:
+                return rule
+        for pieces, rule in self._wild:
+            if wild_match(pieces, text):
+                return rule
+        return None
 
     def find_exact(self, text: str) -> BashRule | None:
         """Find a rule that names exactly this text, or every command."""
@@ -174,23 +202,11 @@ class RuleIndex:
                     return rule
                 position = text.find(gap, position + 1)
             if position < 0 and len(text) <= longest:
-                rule = self._prefix.get(text)
-                if rule is not None:
-                    return rule
-        for length in self._lengths:
-            if length > len(text):
-                break
-            rule = self._heads.get(text[:length])
-            if rule is not None:
-                return rule
+                return self._prefix.get(text)
         return None
 
     def _find_wild(self, text: str) -> BashRule | None:
-        if self._wild_first:
-            for pieces, rule in self._wild_first.get(text.partition(self._gap)[0], ()):
-                if wild_match(pieces, text):
-                    return rule
-        for pieces, rule in self._wild:
+        for pieces, rule in self._wild_first.get(text.partition(self._gap)[0], ()):
             if wild_match(pieces, text):
                 return rule
         return None
@@ -305,6 +321,8 @@ def allowed(
         if index.everything is not None and not guarded:
             return Coverage(allowed=True, rules=(index.everything,), open=())
         return Coverage(allowed=False, rules=(), open=(analysis.doubt,))
+    if analysis.read_only and not analysis.cd_targets:
+        return Coverage(allowed=True, rules=(), open=())
     whole = index.find_exact(analysis.command.strip().replace(" ", _GAP)) if not analysis.redirect_writes else None
     if whole is not None and whole.kind == "exact" and whole.content.strip() == analysis.command.strip():
         return Coverage(allowed=True, rules=(whole,), open=())
@@ -314,7 +332,8 @@ def allowed(
         reason = _open_reason(index, analysis, number, used)
         if reason is not None:
             missing.append(reason)
-        missing.extend(_surroundings(part, inside or _relative_inside))
+        if part.assigns or part.cwds != _AT_START:
+            missing.extend(_surroundings(part, inside or _relative_inside))
     missing.extend(f"it sets the variable {name}" for name in analysis.assigned if not _allow_environment(name))
     for redirect in analysis.redirect_writes:
         plain = redirect.target is not None and redirect.target.static and "~" not in redirect.text
@@ -330,7 +349,7 @@ def _allow_environment(name: str) -> bool:
 
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
     part = analysis.parts[number]
-    if part.refusal is None or not part.argv or part.hull == "strip":
+    if not part.argv or part.hull == "strip" or (part.refusal is None and part.hull != "exact"):
         return None
     parent = part.parent
     if parent in used and analysis.parts[parent].hull in ("opaque", "exact"):

@@ -112,7 +112,7 @@ _BY_NAME: Final = {
     "array": ARRAY,
     "subscript": SUBSCRIPT,
     **dict.fromkeys(
-        [";", "&", "&&", "||", "|", "|&", ";;", ";&", ";;&", "(", ")", "{", "}", "((", "))", "[[", "]]", "[", "]"],
+        [";", "&", "&&", "||", "|", "|&", "(", ")", "{", "}", "((", "))", "[[", "]]", "[", "]"],
         TOKEN,
     ),
     **dict.fromkeys(
@@ -188,19 +188,43 @@ def join_lines(command: str) -> str:
     return _CONTINUATION.sub(lambda found: found.group() if found.group(1) is not None else "", command)
 
 
-_ROUGH: Final = re.compile(r"[;&|\n(){}`<>]+|\$\(")
-_ROUGH_NOISE: Final = str.maketrans("", "", "'\"\\")
+_CUTS: Final = b";&|\n(){}`<>\r"
+_ROUGH: Final = bytes.maketrans(_CUTS, b"\n" * len(_CUTS))
+_NOISE: Final = b"'\"\\"
 
 
-def rough_pieces(command: str) -> list[str]:
+def rough_pieces(command: str) -> tuple[str, ...]:
     """Cut text at every character that could start a command, ignoring quotes.
 
     For text that cannot be parsed: a deny rule must still see every candidate command. The pieces may be wrong, never
     too few, and nothing is ever allowed because of them.
     """
-    pieces: list[str] = []
-    for piece in _ROUGH.split(command):
-        words = piece.translate(_ROUGH_NOISE).split()
-        if words:
-            pieces.append(" ".join(words))
-    return pieces
+    text = join_lines(command) if "\\\n" in command else command
+    cut = text.encode("utf-8", "surrogatepass").translate(_ROUGH, _NOISE).decode("utf-8", "surrogatepass")
+    return tuple(filter(None, (" ".join(piece.split()) for piece in dict.fromkeys(cut.split("\n")))))
+
+
+_COSTLY: Final = {
+    "<<": 16,
+    "=(": 60,
+    "()": 100,
+    "=~": 200,
+    "|": 300,
+    "${": 300,
+    "for": 300,
+    "case": 300,
+    ")": 600,
+}
+"""Tokens for which the grammar's time grows with the square of their number, and how many are still quick."""
+
+
+def too_costly(command: str) -> str | None:
+    """Say why this text is not given to the parser, or None."""
+    if len(command) > MAX_PARSED_CHARS:
+        return f"it is {len(command)} characters long"
+    if len(command) < min(_COSTLY.values()) * 4:
+        return None
+    for token, limit in _COSTLY.items():
+        if command.count(token) > limit:
+            return f"it holds more than {limit} times {token!r}"
+    return None

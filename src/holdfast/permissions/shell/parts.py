@@ -1,8 +1,11 @@
 """What a shell text is made of: every simple command in every nesting, with its redirects."""
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.words import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Cwds = tuple[str, ...] | None
 """The directories a command may run in, relative to the start unless absolute; None = not known."""
@@ -32,8 +35,7 @@ class Part(NamedTuple):
     Attributes:
         argv: the words; empty for a bare redirect.
         name: the command's name without its directory, "" when it is not known from the text.
-        text: the words joined by one space, quotes removed, as rules see it; expansions stand as written.
-        exact: like `text`, but joined by a character no word holds, so that only equal words are equal.
+        texts: the words with quotes removed, as rules see them; expansions stand as written.
         source: the text as written.
         redirects: redirects written on this command.
         assigns: names of the variables set in front of it.
@@ -52,8 +54,7 @@ class Part(NamedTuple):
 
     argv: tuple[Word, ...]
     name: str
-    text: str
-    exact: str
+    texts: "Sequence[str]"
     source: str
     redirects: tuple[Redirect, ...]
     assigns: tuple[str, ...]
@@ -69,6 +70,16 @@ class Part(NamedTuple):
     reads_unknown: bool
     more: bool
     piped: bool
+
+    @property
+    def text(self) -> str:
+        """The words joined by one space."""
+        return " ".join(self.texts)
+
+    @property
+    def exact(self) -> str:
+        """The words joined by a character no word holds, so that only equal words are equal."""
+        return "\x1f".join(self.texts)
 
     @property
     def read_only(self) -> bool:

@@ -10,7 +10,9 @@ PLAIN: Final = re.compile(r"[A-Za-z0-9_./:=@%+,^-]*\Z")
 """Unquoted text without a character that the shell treats specially anywhere in a word."""
 
 _CACHE_LIMIT: Final = 4096
-_plain_words: dict[str, Word] = {}
+BRACES: Final = Word("{}", may_be_flag=False)
+plain_words: dict[str, Word] = {"{}": BRACES}
+"""Words met before, by their text."""
 
 
 def literal(text: str) -> Word:
@@ -25,12 +27,13 @@ def utf8(view: str) -> str:
 
 def plain_word(text: str) -> Word | None:
     """Give the cached word for unquoted text without special characters, else None."""
-    word = _plain_words.get(text)
+    word = plain_words.get(text)
     if word is None and PLAIN.match(text):
         word = literal(text)
-        if len(_plain_words) >= _CACHE_LIMIT:
-            _plain_words.clear()
-        _plain_words[text] = word
+        if len(plain_words) >= _CACHE_LIMIT:
+            plain_words.clear()
+            plain_words["{}"] = BRACES
+        plain_words[text] = word
     return word
 
 
@@ -55,7 +58,7 @@ class Bare:
             elif char in "*?[" and not self.glob:
                 self.glob = True
                 self.text = "".join(kept)
-            elif char in "$`":
+            elif char in "$`;&|<>() \t\n":  # the grammar takes a newline before a backslash into the word
                 self.missed = True
             kept.append(char)
             position += 1

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell.wrappers import SHELLS, WRAPPERS
 
 if TYPE_CHECKING:
@@ -9,20 +10,20 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.parts import Part
 
 MAX_RULES: Final = 5
-_INTERPRETERS: Final = frozenset(
-    "python python2 python3 pypy pypy3 node nodejs deno bun ruby irb perl php lua luajit tclsh expect awk gawk mawk nawk"
-    " osascript pwsh powershell R Rscript julia ghci scala groovy jshell swift elixir iex erl guile racket sbcl ts-node tsx"
-    " sqlite3 psql mysql mongosh redis-cli gdb lldb make-shell source . eval exec command builtin su at batch crontab".split()
+_INTERPRETERS: Final = names(
+    "python python2 python3 pypy pypy3 node nodejs deno bun ruby irb perl php lua luajit tclsh expect awk gawk mawk"
+    " nawk osascript pwsh powershell R Rscript julia ghci scala groovy jshell swift elixir iex erl guile racket sbcl"
+    " ts-node tsx sqlite3 psql mysql mongosh redis-cli gdb lldb source . eval exec command builtin su at batch crontab"
 )
-_EXACT_ONLY: Final = frozenset(
-    "rm rmdir unlink shred dd mkfs mount umount chmod chown chgrp chattr kill pkill killall reboot shutdown halt poweroff"
-    " curl wget http https nc ncat netcat telnet ftp sftp scp rsync ssh mv ln install truncate tee systemctl service"
-    " iptables ufw useradd usermod userdel passwd visudo launchctl defaults diskutil fdisk parted".split()
+_EXACT_ONLY: Final = names(
+    "rm rmdir unlink shred dd mkfs mount umount chmod chown chgrp chattr kill pkill killall reboot shutdown halt"
+    " poweroff curl wget http https nc ncat netcat telnet ftp sftp scp rsync ssh mv ln install truncate tee systemctl"
+    " service iptables ufw useradd usermod userdel passwd visudo launchctl defaults diskutil fdisk parted"
 )
-_TWO: Final = frozenset(
+_TWO: Final = names(
     "git npm pnpm yarn bun cargo go pip pip3 poetry uv pdm hatch pipenv gem bundle composer docker podman kubectl helm"
     " terraform gh glab brew apt apt-get dnf yum pacman make just task rake gradle mvn dotnet mix nx turbo lerna rustup"
-    " aws gcloud az heroku fly vercel netlify firebase conda mamba tox nox invoke alembic django-admin flask rails ng".split()
+    " aws gcloud az heroku fly vercel netlify firebase conda mamba tox nox invoke alembic django-admin flask rails"
 )
 _THREE: Final = frozenset(
     {
@@ -54,7 +55,7 @@ def _rule_for(part: "Part") -> str | None:
     name = part.name
     if part.hull or part.more or part.assigns or not part.argv[0].static:
         return None
-    if name in _INTERPRETERS or name in SHELLS or name in WRAPPERS and name not in _TWO:
+    if name in _INTERPRETERS or name in SHELLS or (name in WRAPPERS and name not in _TWO):
         return None
     words = [word.text for word in part.argv]
     if not words[0].isascii() or any(char in words[0] for char in " *\"'\\()"):

@@ -1,28 +1,30 @@
 """Walk the syntax tree once: commands, lists, pipes and directories. Unknown syntax is doubted, never skipped."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.expand import UNSURE
 from holdfast.permissions.shell.heredocs import RedirectReader
-from holdfast.permissions.shell.quoting import literal, utf8
+from holdfast.permissions.shell.quoting import literal, plain_words, utf8
 from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
 
     from holdfast.permissions.shell.parts import Cwds, Redirect
 
-_BLANK = " \t\n"
+_BLANK: Final = " \t\n"
+_COMMANDS_KEPT: Final = 2048
+_literal_commands: "dict[str, tuple[tuple[Word, ...], Sequence[str]]]" = {}
 
 
 class Walker(RedirectReader):
     """Visits statements and hands every simple command to the emitter."""
 
     __slots__ = ()
-    handlers: "ClassVar[tuple[Callable[[Walker, Node], None] | None, ...]]" = ()
+    handlers: ClassVar["tuple[Callable[[Any, Node], None] | None, ...]"] = ()
 
     def visit(self, node: "Node") -> None:
         """Visit the statement the cursor stands on."""
@@ -54,8 +56,8 @@ class Walker(RedirectReader):
             child = cursor.node
             assert child is not None
             start = child.start_byte
-            if start != position and view[position:start].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            if start != position and (start != position + 1 or view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             if not g.TOKEN <= self.category(child) <= g.COMMENT:
                 self.visit(child)
@@ -66,6 +68,11 @@ class Walker(RedirectReader):
             self.doubt("text the parser passed over")
         cursor.goto_parent()
         self.settle()
+
+    def between(self, start: int, end: int) -> None:
+        """Doubt text between two nodes that is not white space."""
+        if self.view[start:end].strip(_BLANK):
+            self.doubt("text the parser passed over")
 
     def branches(self, node: "Node") -> None:
         """Visit statements of which only some run: every directory reached so far stays possible."""
@@ -81,8 +88,9 @@ class Walker(RedirectReader):
         while True:
             child = cursor.node
             assert child is not None
-            if self.view[position : child.start_byte].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            start = child.start_byte
+            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             if not g.TOKEN <= self.category(child) <= g.COMMENT:
                 self.cwds = reached
@@ -93,7 +101,7 @@ class Walker(RedirectReader):
         cursor.goto_parent()
         self.cwds = reached
 
-    def listed(self, node: "Node") -> None:
+    def listed(self, _node: "Node") -> None:
         """Read `a && b` and `a || b`: the right side knows how the left ended."""
         cursor = self.cursor
         cursor.goto_first_child()
@@ -104,8 +112,9 @@ class Walker(RedirectReader):
         while cursor.goto_next_sibling():
             child = cursor.node
             assert child is not None
-            if self.view[position : child.start_byte].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            start = child.start_byte
+            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             kind = self.category(child)
             if kind == g.TOKEN:
@@ -127,8 +136,9 @@ class Walker(RedirectReader):
         while True:
             child = cursor.node
             assert child is not None
-            if self.view[position : child.start_byte].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            start = child.start_byte
+            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             kind = self.category(child)
             if kind == g.TOKEN:
@@ -163,8 +173,9 @@ class Walker(RedirectReader):
         while True:
             child = cursor.node
             assert child is not None
-            if self.view[position : child.start_byte].strip(_BLANK):
-                self.doubt("text the parser passed over")
+            start = child.start_byte
+            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+                self.between(position, start)
             position = child.end_byte
             if child.is_named and self.category(child) != g.COMMENT:
                 self.visit(child)
@@ -176,16 +187,6 @@ class Walker(RedirectReader):
         self.inside -= 1
         self.cwds, self.ok, self.fail, self.piped = cwds, ok, fail, piped
 
-    def lone_redirect(self, node: "Node") -> None:
-        """Read a redirect without a command, as in `$(< file)`."""
-        redirects: list[Redirect] = []
-        words: list[Word] = []
-        self.file_redirect(node, redirects, words, [])
-        if words:
-            self.doubt("words behind a redirect without a command")
-        self.bare_redirects(utf8(self.view[node.start_byte : node.end_byte]), redirects)
-        self.settle()
-
     def negated(self, node: "Node") -> None:
         """Read `! command`."""
         self.each_of_one(node)
@@ -194,11 +195,13 @@ class Walker(RedirectReader):
 
     def each_of_one(self, node: "Node") -> None:
         """Visit the only statement of a node."""
-        cursor = self.cursor
+        cursor, position = self.cursor, node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            self.between(position, child.start_byte)
+            position = child.end_byte
             if not g.TOKEN <= self.category(child) <= g.COMMENT:
                 self.visit(child)
             if not cursor.goto_next_sibling():
@@ -206,8 +209,21 @@ class Walker(RedirectReader):
         cursor.goto_parent()
 
     def command(self, node: "Node") -> None:
-        """Read a simple command."""
+        """Read a simple command; one made of literal words alone reads the same wherever it stands."""
+        source = self.view[node.start_byte : node.end_byte]
+        known = _literal_commands.get(source)
+        if known is not None:
+            self.settle()
+            self.start(known[0], known[1], utf8(source))
+            return
+        doubts = len(self.doubts)
         words, texts, assigns, redirects = self.words(node)
+        if not assigns and not redirects and words and len(self.doubts) == doubts and "~" not in source:
+            argv = tuple(words)
+            if all(word.static for word in argv):
+                if len(_literal_commands) >= _COMMANDS_KEPT:
+                    _literal_commands.clear()
+                _literal_commands[source] = argv, texts
         self.command_with(node, words, texts, assigns, redirects)
 
     def words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
@@ -217,19 +233,23 @@ class Walker(RedirectReader):
         assigns: list[str] = []
         redirects: list[Redirect] = []
         cursor, kinds, view, position = self.cursor, self.kinds, self.view, node.start_byte
+        named = False
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
-            kind, start = kinds[child.kind_id], child.start_byte
+            kind, start, end = kinds[child.kind_id], child.start_byte, child.end_byte
             if start != position and (start != position + 1 or view[position] != " "):
                 self.gap(view[position:start], words, texts)
             if kind == g.COMMAND_NAME:
-                cursor.goto_first_child()
-                named = cursor.node
-                assert named is not None
-                self.take(named, self.category(named), words, texts)
-                cursor.goto_parent()
+                named = cursor.goto_first_child()
+                child = cursor.node
+                assert child is not None
+                kind = kinds[child.kind_id]
+            known = plain_words.get(view[start:end]) if kind == g.WORD else None
+            if known is not None:
+                words.append(known)
+                texts.append(known.text)
             elif 0 < kind < g.LAST_WORD:
                 if kind == g.STRING and start == position and view[start - 1] == "$" and texts and texts[-1] == "$":
                     words.pop()
@@ -237,7 +257,10 @@ class Walker(RedirectReader):
                 self.take(child, kind, words, texts)
             else:
                 self.other(child, kind, words, texts, assigns, redirects)
-            position = child.end_byte
+            position = end
+            if named:
+                named = False
+                cursor.goto_parent()
             if not cursor.goto_next_sibling():
                 break
         cursor.goto_parent()
@@ -245,7 +268,7 @@ class Walker(RedirectReader):
 
     def gap(self, between: str, words: list[Word], texts: list[str]) -> None:
         """Judge the text between two children of a command."""
-        rest = between.strip(_BLANK)
+        rest = between.strip(" \t")
         if not rest:
             return
         if rest == "-" and words:  # the grammar drops a lone `-` in front of a heredoc
@@ -270,7 +293,7 @@ class Walker(RedirectReader):
             self.file_redirect(node, redirects, words, texts)
         elif kind == g.HERESTRING:
             redirects.append(self.herestring(node))
-        elif kind != g.COMMENT:
+        else:
             self.doubt("syntax this analysis does not know")
             self.parsed = False
             self.visit_or_descend(node, kind)
@@ -340,12 +363,15 @@ class Walker(RedirectReader):
 
     def assignment(self, node: "Node") -> str:
         """Read `name=value`; what the value expands is seen, the name is returned."""
-        cursor = self.cursor
+        cursor, position = self.cursor, node.start_byte
         name = ""
         cursor.goto_first_child()
         while True:
             child = cursor.node
             assert child is not None
+            if child.start_byte != position:
+                self.doubt("an assignment with a gap")
+            position = child.end_byte
             kind = self.category(child)
             label = self.names[child.kind_id]
             if label == "variable_name":

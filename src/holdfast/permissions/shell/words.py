@@ -19,3 +19,8 @@ class Word(NamedTuple):
     may_be_flag: bool = True
     glob: bool = False
     secret: bool = False
+
+
+def names(text: str) -> frozenset[str]:
+    """Give the space-separated names in a text as a set, so that tables stay readable."""
+    return frozenset(text.split())

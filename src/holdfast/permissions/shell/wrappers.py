@@ -2,19 +2,18 @@
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.words import Word
+from holdfast.permissions.shell.words import Word, names
+from holdfast.permissions.shell.wrapper_shapes import SHAPES, STRIP, Shape, is_assignment, open_wrapper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 MAX_WRAPPERS: Final = 8
 """Deeper stacks are never allowed without a question."""
 MORE: Final = Word("", static=False, may_be_flag=True)
 """Arguments that arrive at run time."""
-RESERVED: Final = frozenset(
-    "if then else elif fi do done case esac while until for select in function { } [[ ]] ! coproc".split()
-)
-SHELLS: Final = frozenset("bash sh dash zsh ksh ash mksh fish rbash yash busybox-sh".split())
+RESERVED: Final = names("if then else elif fi do done case esac while until for select in function { } [[ ]] ! coproc")
+SHELLS: Final = names("bash sh dash zsh ksh ash mksh fish rbash yash busybox-sh")
 _ENV_SAFE: Final = ("LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LANGUAGE", "LC_")
 
 
@@ -42,152 +41,6 @@ class Inner(NamedTuple):
     reads_stdin: bool = False
 
 
-class Shape(NamedTuple):
-    """How a wrapper's own arguments look.
-
-    `flags` take no value, `valued` take one (letters and long names), `operands` stand before the command, `assigns`
-    says whether NAME=value words do.
-    """
-
-    flags: str = ""
-    valued: str = ""
-    long_flags: frozenset[str] = frozenset()
-    long_valued: frozenset[str] = frozenset()
-    operands: int = 0
-    assigns: bool = False
-    refusal: str | None = None
-    hull: str = "exact"
-    digits: bool = False
-
-
-class Opened(NamedTuple):
-    """A wrapper's arguments split: index of the command, its assignments, its options; `known` = all were in the table."""
-
-    start: int
-    assigns: tuple[str, ...]
-    options: tuple[tuple[str, str], ...]
-    known: bool
-
-
-def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
-    """Find where the inner command begins, reading options as the wrapper does."""
-    index, operands, known = 1, shape.operands, True
-    assigns: list[str] = []
-    options: list[tuple[str, str]] = []
-    ended = False
-    while index < len(argv):
-        word = argv[index]
-        text = word.text
-        if not word.static:
-            known = known and not (word.may_be_flag and not ended)
-        if not ended and word.static and text == "--":
-            ended = True
-        elif not ended and text.startswith("-") and text != "-":
-            used, ok = _option(shape, argv, index, options)
-            known = known and ok
-            index += used
-        elif shape.assigns and _is_assignment(text):
-            assigns.append(text.partition("=")[0])
-            ended = True
-        elif operands:
-            operands -= 1
-        else:
-            break
-        index += 1
-    return Opened(index, tuple(assigns), tuple(options), known)
-
-
-def _is_assignment(text: str) -> bool:
-    name, equals, _ = text.partition("=")
-    return bool(equals) and name.replace("_", "a").isalnum() and not name[0].isdigit()
-
-
-def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tuple[str, str]]) -> tuple[int, bool]:
-    text = argv[index].text
-    if not argv[index].static:
-        return 0, False
-    following = argv[index + 1].text if index + 1 < len(argv) else ""
-    if text.startswith("--"):
-        name, equals, value = text[2:].partition("=")
-        takes = name in shape.long_valued
-        options.append((name, value if equals else following if takes else ""))
-        return (1 if takes and not equals else 0), takes or name in shape.long_flags
-    if shape.digits and text[1:].isdigit():
-        options.append(("n", text[1:]))
-        return 0, True
-    for position, letter in enumerate(text[1:], start=2):
-        if letter in shape.valued:
-            glued = text[position:]
-            options.append((letter, glued or following))
-            return (0 if glued else 1), True
-        options.append((letter, ""))
-        if letter not in shape.flags:
-            return 0, False
-    return 0, True
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_STRIP: Final = "strip"
-SHAPES: Final[dict[str, Shape]] = {
-    "timeout": Shape("v", "ks", _names("foreground preserve-status verbose"), _names("kill-after signal"), 1, hull=_STRIP),
-    "nice": Shape("", "n", frozenset(), _names("adjustment"), hull=_STRIP, digits=True),
-    "nohup": Shape(hull=_STRIP),
-    "stdbuf": Shape("", "ioe", frozenset(), _names("input output error"), hull=_STRIP),
-    "builtin": Shape(hull=_STRIP),
-    "noglob": Shape(hull=_STRIP, refusal="it is not a command of bash"),
-    "env": Shape(
-        "iv0",
-        "uCS",
-        _names("ignore-environment null debug"),
-        _names("unset chdir split-string"),
-        assigns=True,
-    ),
-    "sudo": Shape(
-        "AbEeHikKlnPSsVv",
-        "aCcDghpRrTtUu",
-        _names("askpass background preserve-env login non-interactive set-home shell stdin reset-timestamp"),
-        _names("user group host prompt chdir chroot role type close-from command-timeout"),
-        assigns=True,
-        refusal="it runs a command with other rights",
-        hull="opaque",
-    ),
-    "doas": Shape("Lns", "aCu", refusal="it runs a command with other rights", hull="opaque"),
-    "setsid": Shape("cfw", "", _names("ctty fork wait"), refusal="it detaches a command"),
-    "ionice": Shape("t", "cnpPu", _names("ignore"), _names("class classdata pid"), refusal="it changes priorities"),
-    "chrt": Shape("abdfimoprRvG", "TPD", _names("fifo rr batch idle other reset-on-fork"), _names("pid"), 1),
-    "taskset": Shape("ac", "p", _names("all-tasks cpu-list"), _names("pid"), 1),
-    "chroot": Shape("", "", _names("skip-chdir"), _names("userspec groups"), 1, refusal="it changes the root", hull="opaque"),
-    "unshare": Shape("fmunpUCTr", "SGR", _names("fork mount net pid user map-root-user"), _names("root wd"), hull="opaque"),
-    "nsenter": Shape("amunpUCTFZe", "tSGrw", _names("all"), _names("target"), hull="opaque"),
-    "strace": Shape("CdfFhiqrtTvVxyczkDZ", "abeIoOpPsSuEX", frozenset(), _names("trace output"), hull="opaque"),
-    "ltrace": Shape("cCfhirtTSVL", "aAeloplsuxXnD", hull="opaque"),
-    "exec": Shape("cl", "a", refusal="it replaces the shell"),
-    "fakeroot": Shape("hv", "lsib", hull="opaque"),
-    "unbuffer": Shape("p", hull="opaque"),
-    "caffeinate": Shape("disum", "tw", hull="opaque"),
-    "systemd-run": Shape("dGPtqSr", "EHMpu", _names("user scope wait pty pipe quiet"), _names("unit"), hull="opaque"),
-    "prlimit": Shape("", "p", hull="opaque"),
-    "setarch": Shape("", "", hull="opaque", operands=1),
-    "numactl": Shape("", "CNmipl", hull="opaque"),
-    "runuser": Shape("lpmPf", "ugGswc", frozenset(), _names("user group command shell"), hull="opaque"),
-    "su": Shape("lpmPf", "gGswc", frozenset(), _names("group command shell"), 1, hull="opaque"),
-    "script": Shape("aefqr", "cEoOIBTtm", frozenset(), _names("command"), hull="opaque"),
-    "flock": Shape("sxeonuFv", "wEc", _names("shared exclusive nonblock unlock close verbose"), _names("wait timeout command conflict-exit-code"), 1),
-    "watch": Shape("bcCdegprtvwx", "nq", _names("beep color differences errexit chgexit no-title exec precise no-rerun no-wrap"), _names("interval equexit"), refusal="it repeats a command until stopped"),
-    "torsocks": Shape(hull="opaque"),
-    "proxychains": Shape("q", "f", hull="opaque"),
-    "proxychains4": Shape("q", "f", hull="opaque"),
-    "busybox": Shape(hull="opaque", refusal="it runs one of many programs"),
-    "catchsegv": Shape(hull="opaque"),
-    "dbus-run-session": Shape(hull="opaque"),
-    "xvfb-run": Shape("al", "ensfpw", hull="opaque"),
-    "entr": Shape("acdnprsz", "", hull="opaque"),
-}  # fmt: skip
-SHAPES["gtimeout"] = SHAPES["timeout"]._replace(refusal="it is not a known wrapper")
-SHAPES["gnice"] = SHAPES["nice"]._replace(refusal="it is not a known wrapper")
 _SCRIPT_OPTIONS: Final = {
     "flock": ("c", "command"),
     "su": ("c", "command"),
@@ -202,12 +55,12 @@ def by_shape(name: str, argv: tuple[Word, ...]) -> Inner:
     opened = open_wrapper(shape, argv)
     inner = argv[opened.start :]
     refusal = shape.refusal
-    if refusal is None and shape.hull != _STRIP:
+    if refusal is None and shape.hull != STRIP:
         refusal = f"it runs another command through {name}"
     hull, others, doubt = shape.hull, (), ""
     if not opened.known:
         refusal = refusal or f"its options to {name} are not known"
-        hull = "exact" if hull == _STRIP else hull
+        hull = "exact" if hull == STRIP else hull
         others = tuple(argv[index:] for index in range(1, len(argv)) if index != opened.start)
         doubt = "" if all(word.static for word in argv) else f"what {name} runs is not known"
     scripts = tuple(value for option, value in opened.options if option in _SCRIPT_OPTIONS.get(name, ()))
@@ -234,33 +87,36 @@ def _env(argv: tuple[Word, ...]) -> Inner:
 
 
 def _time(argv: tuple[Word, ...]) -> Inner:
-    shape = Shape("pavqlV", "of", _names("portability append verbose quiet"), _names("output format"), hull=_STRIP)
+    shape = Shape("pavqlV", "of", names("portability append verbose quiet"), names("output format"), hull=STRIP)
     opened = open_wrapper(shape, argv)
     plain = opened.known and all(option == "p" for option, _ in opened.options)
+    start = opened.start
+    while start < len(argv) and is_assignment(argv[start].text):
+        start, plain = start + 1, False
     return Inner(
-        argv[opened.start :],
-        refusal=None if plain else "its options to time may write a file",
-        hull=_STRIP if plain else "exact",
+        argv[start:],
+        refusal=None if plain else "its options to time are not known",
+        hull=STRIP if plain else "exact",
     )
 
 
 def _command(argv: tuple[Word, ...]) -> Inner | None:
-    shape = Shape("pvV", hull=_STRIP)
+    shape = Shape("pvV", hull=STRIP)
     opened = open_wrapper(shape, argv)
     if any(option in "vV" for option, _ in opened.options):
         return None
     refusal = None if opened.known and not opened.options else "its options to command are not known"
-    return Inner(argv[opened.start :], refusal=refusal, hull=_STRIP)
+    return Inner(argv[opened.start :], refusal=refusal, hull=STRIP)
 
 
 _XARGS: Final = Shape(
     "0rtxpo",
     "adEIiLlnPs",
-    _names("null no-run-if-empty verbose exit interactive open-tty show-limits"),
-    _names("arg-file delimiter eof replace max-lines max-args max-procs max-chars process-slot-var"),
+    names("null no-run-if-empty verbose exit interactive open-tty show-limits"),
+    names("arg-file delimiter eof replace max-lines max-args max-procs max-chars process-slot-var"),
 )
-_XARGS_QUIET: Final = frozenset(
-    "0 r x d E L n P s I null no-run-if-empty exit delimiter max-lines max-args max-procs max-chars replace".split()
+_XARGS_QUIET: Final = names(
+    "0 r x d E L n P s I null no-run-if-empty exit delimiter max-lines max-args max-procs max-chars replace"
 )
 
 
@@ -282,7 +138,7 @@ def _xargs(argv: tuple[Word, ...]) -> Inner:
     if not inner:
         inner = (Word("echo", may_be_flag=False),)
     others = () if opened.known else tuple(argv[index:] for index in range(1, len(argv)))
-    return Inner(inner, others, (), refusal, "exact" if opened.options or not quiet else _STRIP, more=True)
+    return Inner(inner, others, (), refusal, "exact" if opened.options or not quiet else STRIP, more=True)
 
 
 _FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
@@ -313,7 +169,9 @@ def _find(argv: tuple[Word, ...]) -> Inner | None:
     return Inner(first, tuple(commands[1:]), (), refusal, doubt=doubt)
 
 
-def _shell(argv: tuple[Word, ...]) -> Inner:
+def _shell(argv: tuple[Word, ...]) -> Inner | None:
+    if len(argv) == 2 and argv[1].text == "--version":
+        return None
     refusal = f"it runs {argv[0].text} as a script interpreter"
     index, script = 1, False
     while index < len(argv):
@@ -342,7 +200,8 @@ def _joined(argv: tuple[Word, ...], start: int, refusal: str, hull: str = "exact
     words = argv[start:]
     if all(word.static for word in words):
         return Inner(scripts=(" ".join(word.text for word in words),) if words else (), refusal=refusal, hull=hull)
-    return Inner(refusal=refusal, hull=hull, doubt="the text it runs is not known before it runs")
+    script = " ".join(word.text if word.static else word.text + "''" for word in words)
+    return Inner(scripts=(script,), refusal=refusal, hull=hull, doubt="the text it runs is not known before it runs")
 
 
 def _eval(argv: tuple[Word, ...]) -> Inner:
@@ -385,6 +244,8 @@ def _runner(argv: tuple[Word, ...]) -> Inner | None:
     if subcommands and (len(argv) < 2 or argv[1].text not in subcommands):
         return None
     others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
+    if not others:
+        return None
     scripts = tuple(word.text for word in argv[1:] if word.static and " " in word.text)
     return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque")
 
@@ -415,7 +276,7 @@ def _with_name(name: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
     return open_it
 
 
-WRAPPERS: "Final[dict[str, Callable[[tuple[Word, ...]], Inner | None]]]" = {
+WRAPPERS: Final["dict[str, Callable[[tuple[Word, ...]], Inner | None]]"] = {
     **{name: _with_name(name) for name in SHAPES},
     **dict.fromkeys(SHELLS, _shell),
     **dict.fromkeys(_RUNNERS, _runner),

@@ -14,6 +14,7 @@ AWK = Tool(
     "-F|--field-separator:text -v|--assign:text --posix --sandbox --traditional --re-interval --version"
     " !-f|--file:file !-i|--include:file !-l|--load:file !-E|--exec:file !-e|--source:text !-o|--pretty-print?"
     " !-p|--profile? !-d|--dump-variables? !-D|--debug? !-W:text",
+    dashed_values=True,
     operands="any",
     abbreviate=False,
     permute=False,
@@ -224,6 +225,8 @@ def inspect_awk(args: "Sequence[Word]") -> CommandFacts:
     for word in files:
         if not word.static and word.may_be_flag:
             found.refuse("a word known only at run time may become an option")
+        if word.static and word.text.startswith("-") and word.text != "-":
+            found.refuse(f"{word.text!r} after the program may be read as an option")
         if word.text.startswith("/inet"):
             found.refuse("awk opens /inet names as network connections")
         name, is_assignment, _ = word.text.partition("=")

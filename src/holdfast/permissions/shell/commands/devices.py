@@ -41,8 +41,8 @@ def path_refusal(path: str, *, recursive: bool = False) -> str | None:
     if plain.startswith("/dev/"):
         return None if _is_free_device(plain) else f"{path!r} is a device"
     if plain.startswith("/proc/"):
-        return _proc_refusal(path, plain.split("/")[2:], recursive=recursive)
-    if recursive and plain in ("/", "/dev", "/proc"):
+        return _proc_refusal(path, plain.split("/")[2:])
+    if plain in ("/dev", "/proc") or (recursive and plain == "/"):
         return f"reading all of {path!r} reads devices or process environments"
     return _climbing_refusal(path)
 
@@ -56,7 +56,7 @@ def _is_free_device(plain: str) -> bool:
     return plain in _FREE_DEVICES or (plain.startswith("/dev/fd/") and plain[8:].isdigit())
 
 
-def _proc_refusal(path: str, parts: list[str], *, recursive: bool) -> str | None:
+def _proc_refusal(path: str, parts: list[str]) -> str | None:
     if any(part in _SECRET_NAMES for part in parts):
         return f"{path!r} shows the memory or environment of a process"
     owner = parts[0]
@@ -66,8 +66,6 @@ def _proc_refusal(path: str, parts: list[str], *, recursive: bool) -> str | None
     if rest[:1] == ["task"]:
         rest = rest[2:]
     if rest[:1] == ["net"] or (len(rest) == 1 and rest[0] in _PROCESS_FILES):
-        return None
-    if not rest and not recursive:
         return None
     return f"{path!r} leads into a process"
 
@@ -79,18 +77,24 @@ def _climbing_refusal(path: str) -> str | None:
         return None
     tail = _normal("/" + tail)
     if tail.startswith("/proc/"):
-        return _proc_refusal(path, tail.split("/")[2:], recursive=True)
+        return _proc_refusal(path, tail.split("/")[2:])
     if tail.startswith("/dev/") and tail[5:].startswith(_DEVICE_NAMES) and "." not in tail:
         return f"{path!r} may be a device"
     return None
 
 
 def _prefix_refusal(prefix: str, *, glob: bool) -> str | None:
-    plain = _normal(prefix) + ("/" if prefix.endswith("/") else "")
+    plain = _normal(prefix)
+    if prefix.endswith("/") and plain != "/":
+        plain += "/"
     if plain.startswith("/dev/fd/") and not glob:
         return None  # a process substitution
     if plain.startswith(("/dev/", "/proc/")):
         return f"a path below {prefix!r} known only at run time may be a device or a process environment"
-    if glob and prefix.startswith("/") and ("/dev/".startswith(plain) or "/proc/".startswith(plain)):
+    if glob and (climbed := ("/" + prefix).rpartition("/../"))[1]:
+        plain = "/" + climbed[2]
+    elif not prefix.startswith("/"):
+        return None
+    if glob and ("/dev/".startswith(plain) or "/proc/".startswith(plain)):
         return f"a pattern from {prefix!r} may match devices or process environments"
     return None

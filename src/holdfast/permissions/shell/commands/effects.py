@@ -1,5 +1,6 @@
 """Commands that change something, so that the permission layer can judge the paths and people see what is at risk."""
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.permissions.shell.commands.facts import CommandFacts, names
@@ -183,7 +184,7 @@ def inspect_effect(name: str, args: "Sequence[Word]") -> CommandFacts | None:
     """Return the facts of a known command that changes something, or None when the name is not known."""
     effect = EFFECTS.get(name)
     if effect is not None:
-        return _operand_effects(effect, args)
+        return _operand_effects(effect, _tool(effect.options), args)
     known = KINDS.get(name)
     if known is None:
         return None
@@ -193,8 +194,13 @@ def inspect_effect(name: str, args: "Sequence[Word]") -> CommandFacts | None:
     return CommandFacts(why, network=network, kind=kind)
 
 
-def _operand_effects(effect: Effect, args: "Sequence[Word]") -> CommandFacts:
-    found = scan(Tool(effect.options, operands="any", abbreviate=True), args)
+@cache
+def _tool(options: str) -> Tool:
+    return Tool(options, operands="any")
+
+
+def _operand_effects(effect: Effect, tool: Tool, args: "Sequence[Word]") -> CommandFacts:
+    found = scan(tool, args)
     names = [word.text for word in found.operands if word.static]
     reads, writes = list(found.reads), list(found.writes)
     if effect.operands == "write":
@@ -228,7 +234,7 @@ _DOWNLOAD = {
 
 
 def _download(name: str, args: "Sequence[Word]") -> CommandFacts:
-    found = scan(Tool(_DOWNLOAD[name], operands="any"), args)
+    found = scan(_tool(_DOWNLOAD[name]), args)
     writes = tuple(found.writes) or ((".",) if name == "wget" or found.has("-O") else ())
     return CommandFacts("it uses the network", tuple(found.reads), writes, network=True, kind="network")
 

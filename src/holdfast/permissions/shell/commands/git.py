@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from holdfast.permissions.shell.commands.facts import CommandFacts
+from holdfast.permissions.shell.commands.facts import CommandFacts, names
 from holdfast.permissions.shell.commands.options import Scan, scan
 from holdfast.permissions.shell.commands.tables_git import GIT_NETWORK, GIT_PATH_WRITERS, GIT_READS, GIT_SECOND_WORDS
 
@@ -11,9 +11,14 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.words import Word
 
+_PATHS = names(
+    "diff log show blame annotate whatchanged ls-files ls-tree grep status check-ignore check-attr shortlog rev-list"
+    " diff-index diff-tree diff-files hash-object cat-file rev-parse"
+)
+"""Subcommands whose operands may be paths."""
 _REFLOG_ACTIONS = frozenset({"expire", "delete", "drop", "write", "exists", "list"})
 _LISTING = ("-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-_FORMATS = ("--format", "--pretty")
+_FORMATS = ("--format", "--pretty", "--sort")
 
 
 def inspect_git(args: "Sequence[Word]") -> CommandFacts:
@@ -32,8 +37,12 @@ def inspect_git(args: "Sequence[Word]") -> CommandFacts:
     if name.startswith("-"):
         return _global_option(name, rest)
     key = name
-    if name in GIT_SECOND_WORDS and rest and rest[0].static and f"{name} {rest[0].text}" in GIT_READS:
-        key, rest = f"{name} {rest[0].text}", rest[1:]
+    if name in GIT_SECOND_WORDS and rest and rest[0].static and not rest[0].text.startswith("-"):
+        longer = f"{name} {rest[0].text}"
+        if longer in GIT_READS:
+            key, rest = longer, rest[1:]
+        elif name != "config":
+            return _other(name, rest)
     if key not in GIT_READS or name in GIT_NETWORK:
         return _other(name, rest)
     return _read(key, rest)
@@ -66,8 +75,10 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
     for value in found.values(*_FORMATS):
         if not value.static or "%G" in value.text or "signature" in value.text:
             found.refuse("a format with %G or %(signature) starts gpg")
-    outside = found.has("--no-index") or key == "hash-object"
-    for word in found.operands:
+    # `git diff` leaves the repository by itself when a path is outside it.
+    outside = found.has("--no-index") or key in ("hash-object", "diff")
+    skip = 1 if key == "grep" and not found.has("-e", "-f") else 0
+    for word in found.operands[skip:] if key in _PATHS else ():
         _note_operand(found, word, outside=outside)
     reads = tuple(found.reads) or (".",)
     kind = "git" if key != "version" else "version"
@@ -77,10 +88,11 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
 def _note_operand(found: Scan, word: "Word", *, outside: bool) -> None:
     """An operand may be a path or a revision; both are reported, and `REV:PATH` also as its path."""
     if outside or not word.static:
-        found.note_path(word, "file" if outside else "path", recursive=outside)
+        found.note_path(word, "file" if outside else "path", recursive=found.has("--no-index"))
         return
-    _, colon, path = word.text.partition(":")
-    found.reads.append(path if colon and path else word.text)
+    name, _, path = word.text.partition(":")
+    if name:  # `:/text` and `:(magic)` are no plain paths
+        found.reads.append(path or word.text)
 
 
 def _branch(found: Scan) -> None:

@@ -163,8 +163,10 @@ class _Inspection:
         if text is None:
             return None
         for key, value in parse_config(text):
-            if reason := _key_refusal(key, value, top):
+            if reason := _key_refusal(key, value):
                 return f"{reason} (in {path})"
+            if key == "core.worktree" and top and not _same(os.path.join(os.path.dirname(path), value), top):
+                return f"git setting {key!r} moves the work tree (in {path})"
             if key == "include.path" and (reason := self.include(path, value, top, depth=depth)):
                 return reason
         return None
@@ -174,15 +176,19 @@ class _Inspection:
         return self.file(os.path.normpath(target), top, depth=depth + 1)
 
 
-def _key_refusal(key: str, value: str, top: str | None) -> str | None:
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _key_refusal(key: str, value: str) -> str | None:
     section, last = key.split(".", 1)[0], key.rsplit(".", 1)[-1]
     named = f"git setting {key!r} can start a program"
     if key in _ALWAYS_BAD:
         return named
     if key == "core.fsmonitor":
         return None if value.lower() in _BOOLEAN else named
-    if key == "core.worktree":
-        return None if top is None else f"git setting {key!r} moves the work tree"
+    if section == "pretty" or key in ("format.pretty", "branch.sort", "tag.sort"):
+        return named if "%G" in value or "signature" in value else None
     if key == "core.sshcommand":
         return None if _plain_ssh(value) else named
     if section == "alias":

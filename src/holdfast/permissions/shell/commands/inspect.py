@@ -68,10 +68,12 @@ def inspect_command(name: str, args: "Sequence[Word]", *, stdin_is_data: bool = 
     Returns:
         The facts; `refusal` is None only when every word was understood and found harmless.
     """
-    if any(word.secret for word in args):
-        facts = _judge(name, args, stdin_is_data=stdin_is_data)
-        return facts._replace(refusal=facts.refusal or "it shows a variable whose name says it is secret")
-    return _judge(name, args, stdin_is_data=stdin_is_data)
+    facts = _judge(name, args, stdin_is_data=stdin_is_data)
+    if facts.refusal is None:
+        for word in args:
+            if word.secret:
+                return facts._replace(refusal="it shows a variable whose name says it is secret")
+    return facts
 
 
 def _judge(name: str, args: "Sequence[Word]", *, stdin_is_data: bool) -> CommandFacts:

@@ -15,6 +15,7 @@ JQ = Tool(
     " -j|--join-output -a|--ascii-output -C|--color-output -M|--monochrome-output --tab --indent:num --seq --stream"
     " --stream-errors --unbuffered --raw-output0 -h|--help -V|--version --arg:text --argjson:text --slurpfile:text"
     " --rawfile:text --args --jsonargs !-f|--from-file !-L:path !--build-configuration !--run-tests",
+    dashed_values=True,
     operands="any",
     abbreviate=False,
     kind="text",
@@ -103,12 +104,10 @@ def inspect_jq(args: "Sequence[Word]") -> CommandFacts:
         found.refuse(reason)
     for word in files:
         found.note_path(word, "file")
-    reads = found.reads + [
-        args[at + 2].text
-        for at, word in enumerate(args[:-2])
-        if word.static and word.text in ("--slurpfile", "--rawfile")
-    ]
-    return CommandFacts(found.refusal, tuple(reads), (), kind="text", reads_unknown=found.reads_unknown)
+    for at, word in enumerate(args[:-2]):
+        if word.static and word.text in ("--slurpfile", "--rawfile"):
+            found.note_path(args[at + 2], "file")
+    return CommandFacts(found.refusal, tuple(found.reads), (), kind="text", reads_unknown=found.reads_unknown)
 
 
 def _without_second_values(args: "Sequence[Word]") -> "list[Word]":

@@ -15,11 +15,13 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.permissions.shell.commands.devices import special_read_refusal
+from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdfast.permissions.shell.words import Word
+
+_ANY_NUMBER = 10_000
 
 
 class Option(NamedTuple):
@@ -44,7 +46,7 @@ class Tool:
     command follows, options end there), `none`, or `any`."""
     plain: bool = False
     """No option of the tool can do harm, so words that are only known at run time are fine."""
-    most: int = 10_000
+    most: int = _ANY_NUMBER
     """More operands than this are refused (a later one may name an output)."""
     least: int = 0
     numeric: bool = False
@@ -62,8 +64,10 @@ class Tool:
     recursive: str = ""
     """Space-separated names of the options that make it read whole directories (`*`: always)."""
     kind: str = "text"
-    dashed_values: bool = True
-    """A separate value may begin with `-`."""
+    dashed_values: bool = False
+    """A separate value may begin with `-`; elsewhere such a word is refused, in case versions of a tool disagree."""
+    glued_values: bool = True
+    """`-n5` is `-n 5`; otherwise only a number may be glued, since the tool reads the rest as further options."""
 
 
 class Compiled(NamedTuple):
@@ -183,25 +187,36 @@ class _Reader:
         self.table, self.args, self.result, self.at = table, args, result, 0
 
     def run(self) -> None:
-        tool, operands = self.table.tool, self.result.operands
-        while self.at < len(self.args):
-            word = self.args[self.at]
+        operands, args, count = self.result.operands, self.args, len(self.args)
+        permute = self.table.tool.permute
+        while self.at < count:
+            word = args[self.at]
             self.at += 1
             text = word.text
             if not word.static:
                 self.dynamic(word)
-            elif text in ("--", "--end-of-options") and (text == "--" or "--end-of-options" in tool.options):
-                self.result.ended_at = len(operands)
-                break
-            elif text.startswith("--"):
-                self.long(text)
-            elif text.startswith("-") and len(text) > 1:
-                self.short(text)
-            else:
+            elif text[:1] != "-" or text == "-":
                 operands.append(word)
-            if operands and not tool.permute:
+            elif text[:2] != "--":
+                self.short(text)
+            elif text == "--" or (text == "--end-of-options" and text in self.table.tool.options):
+                self.after_dashes()
                 break
-        operands.extend(self.args[self.at :])
+            else:
+                self.long(text)
+            if operands and not permute:
+                break
+        operands.extend(args[self.at :])
+
+    def after_dashes(self) -> None:
+        """Stop reading options; a word that still looks like one is refused unless the values are certain."""
+        self.result.ended_at = len(self.result.operands)
+        tool = self.table.tool
+        if tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner":
+            return
+        for word in self.args[self.at :]:
+            if word.static and word.text[:1] == "-" and len(word.text) > 1:
+                self.result.refuse(f"{word.text!r} after '--' looks like an option")
 
     def dynamic(self, word: "Word") -> None:
         if word.may_be_flag and not self.table.tool.plain:
@@ -217,14 +232,14 @@ class _Reader:
         if glued and option.takes == "none":
             self.result.refuse(f"option '--{name}' takes no value")
             return
-        given = self.literal(value) if glued else None
+        given = Word(value) if glued else None
         if given is None and option.takes == "value":
             given = self.next_value(option)
         self.take(option, given)
 
     def short(self, text: str) -> None:
         if self.table.tool.numeric and text[1:].isdigit():
-            self.result.given.append(("-NUM", self.literal(text[1:])))
+            self.result.given.append(("-NUM", Word(text[1:])))
             return
         at = 1
         while at < len(text):
@@ -238,13 +253,12 @@ class _Reader:
                 continue
             rest = text[at:]
             if rest:
-                self.take(option, self.literal(rest))
+                if not (self.table.tool.glued_values or rest.isdigit()):
+                    self.result.refuse(f"{rest!r} after '-{text[at - 1]}' may be further options")
+                self.take(option, Word(rest))
             else:
                 self.take(option, self.next_value(option) if option.takes == "value" else None)
             return
-
-    def literal(self, text: str) -> "Word":
-        return self.args[self.at - 1]._replace(text=text)
 
     def next_value(self, option: Option) -> "Word | None":
         if self.at >= len(self.args):
@@ -254,7 +268,8 @@ class _Reader:
         self.at += 1
         if not word.static and word.may_be_flag and not self.table.tool.plain:
             self.result.refuse("a word known only at run time may become an option")
-        if word.static and word.text.startswith("-") and not self.table.tool.dashed_values:
+        tool = self.table.tool
+        if word.static and word.text[:1] == "-" and len(word.text) > 1 and not (tool.dashed_values or tool.plain):
             self.result.refuse(f"the value {word.text!r} of {option.name!r} looks like an option")
         return word
 
@@ -266,22 +281,33 @@ class _Reader:
             return
         if option.kind == "num" and not (value.static and _is_count(value.text)) and not self.table.tool.plain:
             self.result.refuse(f"the value of {option.name!r} is not a plain number")
-        self.result.note_path(value, option.kind)
+        if option.kind in _PATH_KINDS:
+            self.result.note_path(value, option.kind)
+
+
+_PATH_KINDS = frozenset({"file", "path", "out"})
+_COUNT_SIGNS = str.maketrans("", "", "+-.,:%")
 
 
 def _is_count(text: str) -> bool:
-    return bool(text) and text.isascii() and all(letter.isalnum() or letter in "+-.,:%" for letter in text)
+    return text.isascii() and (text.isalnum() or text.translate(_COUNT_SIGNS).isalnum())
+
+
+def _judge_count(result: Scan, words: "Sequence[Word]") -> None:
+    tool = result.tool
+    if tool.most < _ANY_NUMBER:
+        several = any(not word.static and (word.glob or word.may_be_flag) for word in words)
+        if len(words) > tool.most or (several and not tool.plain):
+            result.refuse("a further operand may name an output")
+    if len(words) < tool.least:
+        result.refuse("operands are missing")
 
 
 def _judge_operands(result: Scan) -> None:
-    tool, words = result.tool, result.operands
+    tool, words, kind = result.tool, result.operands, result.tool.operands
     if tool.plus:
         words = [word for word in words if not (word.static and word.text[:1] == "+" and word.text[1:].isdigit())]
-    if len(words) > tool.most or (tool.most < 10_000 and any(not word.static and word.glob for word in words)):
-        result.refuse("a further operand may name an output")
-    if len(words) < tool.least:
-        result.refuse("operands are missing")
-    kind = tool.operands
+    _judge_count(result, words)
     if kind in ("any", "inner", "text"):
         return
     if kind == "none":
@@ -291,8 +317,8 @@ def _judge_operands(result: Scan) -> None:
     if kind in ("pattern", "pattern-paths"):
         words = words[0 if result.has("-e", "-f", "--files") else 1 :]
         kind = "file" if kind == "pattern" else "path"
-    recursive = tool.recursive == "*" or (bool(tool.recursive) and result.has(*tool.recursive.split()))
-    for word in words:
-        result.note_path(word, kind, recursive=recursive)
+    recursive = tool.recursive == "*" or (tool.recursive != "" and result.has(*tool.recursive.split()))
+    for at, word in enumerate(words):
+        result.note_path(word, kind if at < tool.most else "out", recursive=recursive)
     if not words and tool.default and (recursive or kind == "path"):
         result.reads.append(tool.default)

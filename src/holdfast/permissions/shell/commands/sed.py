@@ -14,6 +14,7 @@ SED = Tool(
     "-n|--quiet|--silent --debug -e|--expression:text !-f|--file:file !-i|--in-place?"
     " -E|-r|--regexp-extended -s|--separate"
     " -u|--unbuffered -z|--null-data -l|--line-length:num --posix --sandbox --follow-symlinks --help --version",
+    dashed_values=True,
     operands="any",
     kind="text",
 )
@@ -126,7 +127,9 @@ class _Script:
             self.at += 1
         if not self.text[start : self.at].isascii():
             raise ScriptRefusedError("the label is not plain text")
-        self.finish()
+        self.skip(" \t")
+        if self.peek() not in ("", ";", "\n", "}"):
+            raise ScriptRefusedError("what follows a label is read differently by each sed")
 
     def address(self, *, first: bool) -> bool:
         letter = self.peek()

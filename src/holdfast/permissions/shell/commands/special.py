@@ -15,6 +15,7 @@ DATE = Tool(
     "-d|--date:text --debug -f|--file:file -I|--iso-8601? --resolution"
     " -R|--rfc-email|--rfc-822|--rfc-2822 --rfc-3339:text"
     " -r|--reference:path !-s|--set:text -u|--utc|--uct|--universal --help --version",
+    dashed_values=True,
     operands="any",
     kind="system",
 )
@@ -77,8 +78,11 @@ PS_COLUMNS = names(
     " blocked caught ignored"
 )
 _PS_LETTERS = frozenset("axufjlsvXrwhnSTgLmHcZ")
+_PS_EVERY_LETTER = frozenset("acefghjklmnoOprstuUvwxXZTLSHNMV0123456789,")
+_PS_MAY_FAIL = ("-u", "-U", "-g", "-G", "-t", "-s", "-p", "-q")
 _PS_BSD_VALUES = frozenset("oOpUkt")
 _PS_SEPARATE = names("--pid --ppid --sid --tty --user --User --group --Group --sort --format --quick-pid")
+XXD = Tool("", kind="read")
 XXD_ALONE = names(
     "-a -autoskip -b -bits -C -capitalize -e -E -EBCDIC -i -include -p -ps -postscript -plain -r -revert -u -h -v -d"
 )
@@ -107,14 +111,14 @@ def inspect_tee(args: "Sequence[Word]") -> CommandFacts:
     """Let `tee` copy to nothing but /dev/null."""
     found = scan(TEE, args)
     for word in found.operands:
-        if not (word.static and word.text in ("/dev/null", "-")):
+        if not (word.static and word.text == "/dev/null"):
             found.note_path(word, "out")
     return _facts(found)
 
 
 def inspect_xxd(args: "Sequence[Word]") -> CommandFacts:
     """Judge `xxd`: single-dash words, then an input and never an output."""
-    found = Scan(Tool("", kind="read"))
+    found = Scan(XXD)
     rest = list(args)
     while rest:
         word = rest.pop(0)
@@ -144,7 +148,7 @@ def _xxd_option(found: Scan, text: str, rest: "list[Word]") -> None:
 
 
 def _is_number(text: str) -> bool:
-    return bool(text) and text.isascii() and all(letter in "0123456789abcdefABCDEFxX+-kmg" for letter in text)
+    return text.lstrip("+-")[:1].isdigit() and all(letter in "0123456789abcdefABCDEFxX+-kmg" for letter in text)
 
 
 def inspect_tar(args: "Sequence[Word]") -> CommandFacts:
@@ -253,6 +257,8 @@ def inspect_ps(args: "Sequence[Word]") -> CommandFacts:
     """Let `ps` list processes without their environment (`ps e`, unlike `ps -e`, prints it)."""
     dashed, columns, bad = _split_ps(args)
     found = scan(PS, dashed)
+    if _may_be_read_again(found, args):
+        bad = bad or "-e"
     if bad:
         found.refuse(f"ps {bad!r} may print the environment of processes")
     for word in [*columns, *found.values("-o", "-O", "--format")]:
@@ -260,6 +266,18 @@ def inspect_ps(args: "Sequence[Word]") -> CommandFacts:
         if not word.static or any(name and name not in PS_COLUMNS for name in given):
             found.refuse(f"ps column list {word.text!r} is not in the table")
     return _facts(found)
+
+
+def _may_be_read_again(found: Scan, args: "Sequence[Word]") -> bool:
+    """Tell whether `ps` may take all words as BSD letters, as it does when a user or group is unknown.
+
+    `ps -auxe` asks for the user `xe`; without such a user it means `ps auxe`, which prints environments.
+    """
+    names_given = [value.text for value in found.values(*_PS_MAY_FAIL) if not value.text.replace(",", "").isdigit()]
+    if not names_given or not all(set(name) <= _PS_EVERY_LETTER for name in names_given):
+        return False
+    exempt = {value.text for value in found.values("-o", "-O", "--sort", "--format")}
+    return any("e" in word.text for word in args if not word.text.startswith("--") and word.text not in exempt)
 
 
 def _split_ps(args: "Sequence[Word]") -> "tuple[list[Word], list[Word], str]":

@@ -69,7 +69,6 @@ def _git(options: str, operands: str = "text", **more: int | bool) -> Tool:
         options,
         operands=operands,
         abbreviate=False,
-        dashed_values=False,
         kind="git",
         numeric=bool(more.get("numeric")),
         most=int(more.get("most", 10_000)),

@@ -72,8 +72,9 @@ FILE_TOOLS: "Mapping[str, Tool]" = {
         " -F --inodes --device"
         " -v -t -c -U -r --sort:text -i -A -S -n -C -X -J -H:text -T:text --nolinks --hintro:file"
         " --houtro:file --gitignore"
-        " --gitfile:file --infofile:file --fromfile --fromtabfile --fflinks --compress:num --help"
+        " --gitfile:file --infofile:file !--fromfile !--fromtabfile --fflinks --compress:num --help"
         " --version !-R !-o:out",
+        glued_values=False,
         operands="path",
         abbreviate=False,
         default=".",
@@ -109,15 +110,6 @@ FILE_TOOLS: "Mapping[str, Tool]" = {
     "mountpoint": Tool("-q|--quiet --nofollow -d|--fs-devno -x|--devno -h|--help -V|--version", operands="path"),
     "which": Tool("-a|--all -s", operands="text", plain=True, kind="system"),
     "whereis": Tool("-b -m -s -u -l -g", operands="text", kind="system"),
-    "readelf": Tool(
-        "-a|--all -h|--file-header -l|--program-headers|--segments -S|--section-headers|--sections"
-        " -g|--section-groups"
-        " -t|--section-details -e|--headers -s|--syms|--symbols --dyn-syms -n|--notes -r|--relocs -d|--dynamic"
-        " -V|--version-info -A|--arch-specific -I|--histogram -W|--wide -C|--demangle? -H|--help -v|--version",
-        abbreviate=False,
-        kind="read",
-    ),
-    "size": Tool("-A -B -G -d -o -x -t|--totals --common -h|--help -V|--version", abbreviate=False, kind="read"),
     "unzip": Tool("-l -v -t -p -c -z -q -C", operands="any", abbreviate=False, kind="list"),
     "zipinfo": Tool("-1 -2 -s -m -l -v -h -t -T -C -z", operands="any", abbreviate=False, kind="list"),
 }
@@ -206,7 +198,6 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
     "lspci": Tool(
         "-m -t -v -k -x -b -D -n -s:text -d:text --version", operands="none", abbreviate=False, kind="system"
     ),
-    "lsusb": Tool("-t -s:text -d:text -V|--version -h|--help", operands="none", abbreviate=False, kind="system"),
     "findmnt": Tool(
         "-s|--fstab -m|--mtab -k|--kernel? -A|--all -a|--ascii -b|--bytes -D|--df -f|--first-only"
         " -i|--invert -J|--json"
@@ -224,12 +215,11 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         " -G|--group:text -i|--ignore-case -n|--newest -o|--oldest -O|--older:num -P|--parent:text -s|--session:text"
         " -t|--terminal:text -u|--euid:text -U|--uid:text -x|--exact -r|--runstates:text --ns:text"
         " --nslist:text -h|--help"
-        " -V|--version -A|--ignore-ancestors --cgroup:text --env:text",
+        " -V|--version -A|--ignore-ancestors --cgroup:text",
         operands="text",
         abbreviate=False,
         kind="system",
     ),
-    "pidof": Tool("-s -c -q -x", operands="text", kind="system"),
     "pstree": Tool(
         "-a|--arguments -A|--ascii -c|--compact-not -C|--color:text -g|--show-pgids -h|--highlight-all"
         " -H|--highlight-pid:num"
@@ -242,10 +232,9 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
     ),
     "getconf": Tool("-a -v:text", operands="any", plain=True, abbreviate=False, kind="system"),
     "locale": Tool(
-        "-a|--all-locales -m|--charmaps -c|--category-name -k|--keyword-name -v|--verbose -?|--help"
-        " --usage -V|--version",
+        "-a|--all-locales !-m|--charmaps -c|--category-name -k|--keyword-name -v|--verbose -?|--help --usage"
+        " -V|--version",
         operands="text",
-        plain=True,
         kind="system",
     ),
     "sleep": Tool("--help --version", operands="text", plain=True, kind="system"),

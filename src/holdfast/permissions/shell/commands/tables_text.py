@@ -83,7 +83,7 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         kind="read",
     ),
     "od": Tool(
-        "-A|--address-radix:text --endian:text -j|--skip-bytes:num -N|--read-bytes:num -S|--strings?num"
+        "-A|--address-radix:text --endian:text -j|--skip-bytes:num -N|--read-bytes:num -S:num --strings?num"
         " -t|--format:text -v|--output-duplicates -w|--width?num --traditional -a -b -c -d -f -i -l -o -s -x" + _GNU,
         plain=True,
         plus=True,
@@ -196,9 +196,10 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         "-b|--ignore-leading-blanks -d|--dictionary-order -f|--ignore-case -g|--general-numeric-sort"
         " -i|--ignore-nonprinting -M|--month-sort -h|--human-numeric-sort -n|--numeric-sort -R|--random-sort"
         " --random-source:file -r|--reverse --sort:text -V|--version-sort --batch-size:num -c --check? -C"
-        " !--compress-program:text --debug --files0-from:file -k|--key:text !-m|--merge !-o|--output:out -s|--stable"
+        " !--compress-program:text --debug --files0-from:file -k|--key:text -m|--merge !-o|--output:out -s|--stable"
         " -S|--buffer-size:num -t|--field-separator:text !-T|--temporary-directory:out --parallel:num -u|--unique"
-        " -z|--zero-terminated" + _GNU
+        " -z|--zero-terminated" + _GNU,
+        dashed_values=True,
     ),
     "uniq": Tool(
         "-c|--count -d|--repeated -D --all-repeated? -f|--skip-fields:num --group? -i|--ignore-case"
@@ -268,6 +269,7 @@ SEARCH_TOOLS: "Mapping[str, Tool]" = {
         " --engine:text -V|--version"
         " --hyperlink-format:text --no-pre !--pre:text !--pre-glob:text !--hostname-bin:text"
         " !-z|--search-zip !--generate:text",
+        dashed_values=True,
         operands="pattern",
         abbreviate=False,
         default=".",
@@ -293,8 +295,9 @@ SEARCH_TOOLS: "Mapping[str, Tool]" = {
         kind="search",
     ),
     "ag": Tool(
-        "--ackmate -A|--after?num -B|--before?num --break --nobreak -c|--count --color --nocolor --column --filename"
-        " --nofilename -H|--heading --noheading -C|--context?num --group --nogroup -g|--filename-pattern:text"
+        "--ackmate -A:num --after?num -B:num --before?num --break --nobreak -c|--count --color"
+        " --nocolor --column --filename"
+        " --nofilename -H|--heading --noheading -C:num --context?num --group --nogroup -g|--filename-pattern:text"
         " -l|--files-with-matches -L|--files-without-matches --print-all-files --numbers --nonumbers"
         " -o|--only-matching"
         " --print-long-lines --passthrough --silent --stats --stats-only --vimgrep -0|--null"

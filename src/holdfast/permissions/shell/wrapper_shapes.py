@@ -1,0 +1,171 @@
+"""How the arguments of wrappers look: where the command they start begins."""
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.shell.words import Word, names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STRIP: Final = "strip"
+"""The hull of wrappers that rules look through."""
+
+
+class Shape(NamedTuple):
+    """How a wrapper's own arguments look.
+
+    `flags` take no value, `valued` take one (letters and long names), `operands` stand before the command, `assigns`
+    says whether NAME=value words do.
+    """
+
+    flags: str = ""
+    valued: str = ""
+    long_flags: frozenset[str] = frozenset()
+    long_valued: frozenset[str] = frozenset()
+    operands: int = 0
+    assigns: bool = False
+    refusal: str | None = None
+    hull: str = "exact"
+    digits: bool = False
+
+
+class Opened(NamedTuple):
+    """A wrapper's arguments split: where the command starts, assignments, options; `known` = all were in the table."""
+
+    start: int
+    assigns: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
+    known: bool
+
+
+def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
+    """Find where the inner command begins, reading options as the wrapper does."""
+    index, operands, known = 1, shape.operands, True
+    assigns: list[str] = []
+    options: list[tuple[str, str]] = []
+    ended = False
+    while index < len(argv):
+        word = argv[index]
+        text = word.text
+        if not word.static:
+            known = known and not (word.may_be_flag and not ended)
+        if not ended and word.static and text == "--":
+            ended = True
+        elif not ended and text.startswith("-") and text != "-":
+            used, ok = _option(shape, argv, index, options)
+            known = known and ok
+            index += used
+        elif shape.assigns and is_assignment(text):
+            assigns.append(text.partition("=")[0])
+            ended = True
+        elif operands:
+            operands -= 1
+        else:
+            break
+        index += 1
+    return Opened(index, tuple(assigns), tuple(options), known)
+
+
+def is_assignment(text: str) -> bool:
+    """Whether a word looks like NAME=value."""
+    name, equals, _ = text.partition("=")
+    return bool(equals) and name.replace("_", "a").isalnum() and not name[:1].isdigit()
+
+
+def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tuple[str, str]]) -> tuple[int, bool]:
+    text = argv[index].text
+    if not argv[index].static:
+        return 0, False
+    following = argv[index + 1].text if index + 1 < len(argv) else ""
+    if text.startswith("--"):
+        name, equals, value = text[2:].partition("=")
+        takes = name in shape.long_valued
+        options.append((name, value if equals else following if takes else ""))
+        return (1 if takes and not equals else 0), takes or name in shape.long_flags
+    if shape.digits and text[1:].isdigit():
+        options.append(("n", text[1:]))
+        return 0, True
+    for position, letter in enumerate(text[1:], start=2):
+        if letter in shape.valued:
+            glued = text[position:]
+            options.append((letter, glued or following))
+            return (0 if glued else 1), True
+        options.append((letter, ""))
+        if letter not in shape.flags:
+            return 0, False
+    return 0, True
+
+
+SHAPES: Final[dict[str, Shape]] = {
+    "timeout": Shape("v", "ks", names("foreground preserve-status verbose"), names("kill-after signal"), 1, hull=STRIP),
+    "nice": Shape("", "n", frozenset(), names("adjustment"), hull=STRIP, digits=True),
+    "nohup": Shape(hull=STRIP),
+    "stdbuf": Shape("", "ioe", frozenset(), names("input output error"), hull=STRIP),
+    "builtin": Shape(hull=STRIP),
+    "noglob": Shape(hull=STRIP, refusal="it is not a command of bash"),
+    "env": Shape(
+        "iv0",
+        "uCS",
+        names("ignore-environment null debug"),
+        names("unset chdir split-string"),
+        assigns=True,
+    ),
+    "sudo": Shape(
+        "AbEeHikKlnPSsVv",
+        "aCcDghpRrTtUu",
+        names("askpass background preserve-env login non-interactive set-home shell stdin reset-timestamp"),
+        names("user group host prompt chdir chroot role type close-from command-timeout"),
+        assigns=True,
+        refusal="it runs a command with other rights",
+        hull="opaque",
+    ),
+    "doas": Shape("Lns", "aCu", refusal="it runs a command with other rights", hull="opaque"),
+    "setsid": Shape("cfw", "", names("ctty fork wait"), refusal="it detaches a command"),
+    "ionice": Shape("t", "cnpPu", names("ignore"), names("class classdata pid"), refusal="it changes priorities"),
+    "chrt": Shape("abdfimoprRvG", "TPD", names("fifo rr batch idle other reset-on-fork"), names("pid"), 1),
+    "taskset": Shape("ac", "p", names("all-tasks cpu-list"), names("pid"), 1),
+    "chroot": Shape(
+        "", "", names("skip-chdir"), names("userspec groups"), 1, refusal="it changes the root", hull="opaque"
+    ),
+    "unshare": Shape(
+        "fmunpUCTr", "SGR", names("fork mount net pid user map-root-user"), names("root wd"), hull="opaque"
+    ),
+    "nsenter": Shape("amunpUCTFZe", "tSGrw", names("all"), names("target"), hull="opaque"),
+    "strace": Shape("CdfFhiqrtTvVxyczkDZ", "abeIoOpPsSuEX", frozenset(), names("trace output"), hull="opaque"),
+    "ltrace": Shape("cCfhirtTSVL", "aAeloplsuxXnD", hull="opaque"),
+    "exec": Shape("cl", "a", refusal="it replaces the shell"),
+    "fakeroot": Shape("hv", "lsib", hull="opaque"),
+    "unbuffer": Shape("p", hull="opaque"),
+    "caffeinate": Shape("disum", "tw", hull="opaque"),
+    "systemd-run": Shape("dGPtqSr", "EHMpu", names("user scope wait pty pipe quiet"), names("unit"), hull="opaque"),
+    "prlimit": Shape("", "p", hull="opaque"),
+    "setarch": Shape("", "", hull="opaque", operands=1),
+    "numactl": Shape("", "CNmipl", hull="opaque"),
+    "runuser": Shape("lpmPf", "ugGswc", frozenset(), names("user group command shell"), hull="opaque"),
+    "su": Shape("lpmPf", "gGswc", frozenset(), names("group command shell"), 1, hull="opaque"),
+    "script": Shape("aefqr", "cEoOIBTtm", frozenset(), names("command"), hull="opaque"),
+    "flock": Shape(
+        "sxeonuFv",
+        "wEc",
+        names("shared exclusive nonblock unlock close verbose"),
+        names("wait timeout command conflict-exit-code"),
+        1,
+    ),
+    "watch": Shape(
+        "bcCdegprtvwx",
+        "nq",
+        names("beep color differences errexit chgexit no-title exec precise no-rerun no-wrap"),
+        names("interval equexit"),
+        refusal="it repeats a command until stopped",
+    ),
+    "torsocks": Shape(hull="opaque"),
+    "proxychains": Shape("q", "f", hull="opaque"),
+    "proxychains4": Shape("q", "f", hull="opaque"),
+    "busybox": Shape(hull="opaque", refusal="it runs one of many programs"),
+    "catchsegv": Shape(hull="opaque"),
+    "dbus-run-session": Shape(hull="opaque"),
+    "xvfb-run": Shape("al", "ensfpw", hull="opaque"),
+    "entr": Shape("acdnprsz", "", hull="opaque"),
+}
+SHAPES["gtimeout"] = SHAPES["timeout"]._replace(refusal="it is not a known wrapper")
+SHAPES["gnice"] = SHAPES["nice"]._replace(refusal="it is not a known wrapper")

@@ -1,0 +1,303 @@
+"""Bash rules on parts: contract section 5 "Rules" and the Bash grammar users already have."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.permissions.shell.analysis import analyse
+from holdfast.permissions.shell.match import (
+    BashRule,
+    Coverage,
+    RuleIndex,
+    allowed,
+    compile_bash_rule,
+    deny_matches,
+    possible_match,
+    wild_match,
+)
+from holdfast.permissions.shell.parts import Redirect
+
+
+def index(*contents: str, exact_words: bool = False) -> RuleIndex:
+    return RuleIndex([compile_bash_rule(content) for content in contents], exact_words=exact_words)
+
+
+def denied(command: str, *contents: str) -> bool:
+    return deny_matches(index(*contents), analyse(command, cwd="/project")) is not None
+
+
+def covers(command: str, *contents: str, edit: bool = False, guarded: bool = True) -> bool:
+    def edit_allowed(redirect: Redirect) -> bool:
+        return edit
+
+    return allowed(
+        index(*contents, exact_words=True), analyse(command, cwd="/project"), edit_allowed=edit_allowed, guarded=guarded
+    ).allowed
+
+
+@pytest.mark.parametrize(
+    ("content", "yes", "no"),
+    [
+        (
+            "npm test",
+            ["npm test", "npm   test", "npm 'test'", '"npm" test'],
+            ["npm test x", "npm tests", "npm", "NPM test"],
+        ),
+        ("ls:*", ["ls", "ls -la", "ls a b"], ["lsof", "lsblk -f", "als"]),
+        ("ls *", ["ls", "ls -la"], ["lsof"]),
+        ("ls*", ["ls", "ls -la", "lsof", "lsof -i"], ["als"]),
+        ("git push:*", ["git push", "git push origin main"], ["git pushx", "git pull"]),
+        (
+            "git * main",
+            ["git push main", "git push origin main", "git checkout -b main"],
+            ["git main", "git push mainx", "git push"],
+        ),
+        ("* --force", ["git push --force", "npm i --force"], ["git push --force x"]),
+        (
+            "git * --force *",
+            ["git push --force", "git push --force origin", "git x y --force z"],
+            ["git push --forced x"],
+        ),
+        ("*", ["anything at all", "a && b"], []),
+        ("echo \\*", ["echo '*'"], ["echo a"]),
+        ('git commit -m "fix bug"', ['git commit -m "fix bug"', "git commit -m fix\\ bug"], ["git commit -m fix"]),
+        ("curl http://x:*", ["curl http://x", "curl http://x -v"], ["curl http://xy"]),
+    ],
+)
+def test_rule_forms(content: str, yes: list[str], no: list[str]) -> None:
+    for command in yes:
+        assert denied(command, content), command
+    for command in no:
+        assert not denied(command, content), command
+
+
+@pytest.mark.parametrize("content", [":*", "", "  ", "a\x00b"])
+def test_rules_that_can_never_match_say_why(content: str) -> None:
+    with pytest.raises(ValueError, match="Bash"):
+        compile_bash_rule(content)
+
+
+OPERATORS = ["&&", "||", ";", "|", "|&", "&", "\n"]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("content", ["npm test", "npm test:*", "npm *", "npm*", "npm * x", "* test"])
+def test_an_allow_rule_never_crosses_an_operator(operator: str, content: str) -> None:
+    assert not covers(f"npm test {operator} touch x", content)
+    assert not covers(f"touch x {operator} npm test", content)
+    assert covers(f"npm test {operator} touch x", "npm test", "touch *")
+    assert covers(f"npm test {operator} ls", "npm test")
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("content", ["rm:*", "rm *", "rm*", "rm -rf x", "rm * x", "* -rf x"])
+def test_a_deny_rule_sees_every_side_of_an_operator(operator: str, content: str) -> None:
+    assert denied(f"ls {operator} rm -rf x", content)
+    assert denied(f"rm -rf x {operator} ls", content)
+    assert denied(f"ls {operator} (pwd; rm -rf x)", content)
+
+
+DENIED_FORMS = [
+    "rm x", "/bin/rm x", "/usr/bin/rm x", "./rm x", "'rm' x", '"rm" x', "\\rm x", "r''m x", "$'rm' x", "$'\\x72m' x",
+    "r\\\nm x", "FOO=1 rm x",
+    "A=b C=d rm x", "{ rm x; }", "( rm x )", "! rm x", "time rm x", "time -p rm x", "if true; then rm x; fi",
+    "while rm x; do :; done",
+    "for i in 1; do rm x; done", "case a in a) rm x;; esac", "f() { rm x; }", "echo $(rm x)", "echo `rm x`",
+    'echo "$(rm x)"', "cat <(rm x)", "tee >(rm x)",
+    "x=$(rm x)", "a=($(rm x))", "export A=$(rm x)", "cat <<E\n$(rm x)\nE", "cat <<< $(rm x)", "[[ $(rm x) ]]",
+    '[ "$(rm x)" ]', "echo $(( $(rm x) ))",
+    "echo ${a:-$(rm x)}", "ls > $(rm x)", ">f rm x", "2>&1 rm x", "rm >/dev/null x", "rm x &", "coproc rm x",
+    "timeout 5 rm x", "timeout -k 1 -s 9 5 rm x",
+    "nice rm x", "nice -n 5 rm x", "nohup rm x", "stdbuf -oL rm x", "command rm x", "command -p rm x", "env rm x",
+    "env A=b rm x", "env -i A=b rm x", "env -u A rm x",
+    "sudo rm x", "sudo -u bob rm x", "sudo -E A=b rm x", "doas rm x", "xargs rm x", "xargs -n1 rm x",
+    "xargs -I{} rm x", "find . -exec rm x \\;", "find . -execdir rm x +",
+    "find . -ok rm x \\;", "setsid rm x", "ionice -c 3 rm x", "flock f rm x", "flock f -c 'rm x'", "watch rm x",
+    "watch -n 1 'rm x'", "chrt -f 1 rm x", "taskset 1 rm x",
+    "strace -f -o t rm x", "bash -c 'rm x'", "sh -c 'rm x'", "bash -lc 'ls; rm x'", "dash -c 'rm x'", "zsh -c 'rm x'",
+    "/bin/sh -c 'rm x'", "bash -o pipefail -c 'rm x'",
+    "eval rm x", "eval 'rm x'", 'eval "rm x"', "exec rm x", "builtin rm x", "trap 'rm x' EXIT", "parallel rm x ::: a",
+    "npx rm x", "docker exec box rm x", "ssh host rm x",
+    "poetry run rm x", "busybox rm x", "bash <<'E'\nrm x\nE", "bash <<< 'rm x'", "cat <<'E' | sh\nrm x\nE",
+    "sudo env A=b nice timeout 5 bash -c 'rm x'", "echo a\n\\rm x",
+    "ls # c\nrm x", "true;rm x", "true&&rm x", "{ ls; } 2>/dev/null && rm x", "time { rm x; }",
+    "time if true; then rm x; fi", "git submodule foreach 'rm x'", "su -c 'rm x'",
+    "( ( ( rm x ) ) )", 'echo "${a[$(rm x)]}"', "arr[$(rm x)]=1", "select i in a; do rm x; done",
+    "until rm x; do :; done", "noglob rm x", "if rm x; then :; fi",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", DENIED_FORMS)
+def test_a_deny_rule_holds_in_every_dress(command: str) -> None:
+    assert denied(command, "rm:*"), [part.text for part in analyse(command).parts]
+    assert not covers(
+        command, "ls *", "echo *", "true", "time *", "timeout *", "env *", "xargs *", "find *", "watch *", "flock *"
+    )
+
+
+@pytest.mark.parametrize("depth", range(1, 13))
+def test_wrapper_stacks_never_lose_a_deny(depth: int) -> None:
+    stack = " ".join(["nice", "timeout 5", "nohup"][number % 3] for number in range(depth))
+    analysis = analyse(f"{stack} rm x")
+    found = deny_matches(index("rm *"), analysis) is not None
+    assert found or analysis.doubt
+    assert found is (depth <= 8)
+    assert not covers(f"{stack} rm x", "nice *", "timeout *", "nohup *")
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
+def test_nested_scripts_are_denied_or_asked(depth: int) -> None:
+    command = "rm x"
+    for _ in range(depth):
+        command = "eval " + "'" + command.replace("'", "'\\''") + "'"
+    analysis = analyse(command)
+    assert deny_matches(index("rm *"), analysis) is not None
+
+
+def test_deep_substitutions_are_denied() -> None:
+    for depth in (1, 10, 40):
+        assert denied("echo $(" * depth + "rm x" + ")" * depth, "rm *")
+
+
+@pytest.mark.parametrize(
+    ("command", "contents", "expected"),
+    [
+        ("npm test > out.txt", ["npm test"], False),
+        ("npm test 2>&1 >/dev/null", ["npm test"], True),
+        ("npm test < in.txt", ["npm test"], True),
+        ("FOO=1 npm test", ["npm test"], False),
+        ("LC_ALL=C npm test", ["npm test"], True),
+        ("PATH=. npm test", ["npm *"], False),
+        ("x=1; npm test", ["npm test"], False),
+        ("export X=1; npm test", ["npm test", "export *"], False),
+        ("cd sub && npm test", ["npm test"], True),
+        ("cd .. && npm test", ["npm test"], False),
+        ("cd /tmp && npm test", ["npm test"], False),
+        ("cd $x && npm test", ["npm test"], False),
+        ("$x test", ["*x test", "npm *"], False),
+        ("npm $x", ["npm *"], True),
+        ("npm test | tee log", ["npm test"], False),
+        ("npm run build && npm test", ["npm run build", "npm test"], True),
+        ("timeout 60 npm test", ["npm test"], True),
+        ("time npm test", ["npm test"], True),
+        ("nice -n 5 npm test", ["npm test"], True),
+        ("env npm test", ["npm test"], False),
+        ("env npm test", ["env *"], False),
+        ("env npm test", ["env npm test"], True),
+        ("find . -delete", ["find *"], False),
+        ("find . -delete", ["find . -delete"], True),
+        ("find . -exec touch {} +", ["find *", "touch *"], False),
+        ("find . -exec touch {} \\;", ["find . -exec touch {} \\;"], True),
+        ("ls | xargs touch", ["xargs *"], False),
+        ("ls | xargs touch", ["touch *"], True),
+        ("ls | xargs -n1 touch", ["touch *"], False),
+        ("watch touch x", ["watch *"], False),
+        ("flock f touch x", ["flock *", "touch *"], False),
+        ("timeout 5 touch x", ["timeout *"], False),
+        ("sudo apt-get update", ["sudo apt-get *"], True),
+        ("bash -c 'touch x'", ["bash -c *"], True),
+        ("touch \u0430", ["touch *"], True),
+        ("t\u043euch a", ["t*"], False),
+        ("touch a\u200b", ["touch *"], False),
+        ("touch 'unclosed", ["touch *"], False),
+        ("echo ${x@P}", ["echo *"], False),
+        ("/usr/bin/npm test", ["npm test"], True),
+        ("./npm test", ["npm test"], False),
+        ("npm 'te st'", ["npm te st"], False),
+        ("npm 'te st'", ["npm 'te st'"], True),
+        ("npm test && rm x", ["npm test && rm x"], True),
+        ("npm test && rm x && rm y", ["npm test && rm x*"], False),
+        ("f() { npm test; }; f", ["npm test"], False),
+        ("touch a; git status", ["touch *"], True),
+        ("touch $(rm b)", ["touch *"], False),
+        ("touch $(date)", ["touch *"], True),
+        ("npm test", [], False),
+    ],
+)
+def test_allow_needs_every_part_and_nothing_else(command: str, contents: list[str], expected: bool) -> None:
+    assert covers(command, *contents) is expected
+
+
+def test_an_edit_rule_covers_a_redirect() -> None:
+    assert covers("npm test > out.txt", "npm test", edit=True)
+    assert not covers("npm test > ~/out.txt", "npm test", edit=True)
+    assert not covers("npm test > *.txt", "npm test", edit=True)
+    assert not covers("npm test > $x", "npm test", edit=True)
+
+
+def test_every_command_means_doubted_ones_only_while_nothing_is_denied() -> None:
+    assert covers("$x", "*", guarded=False)
+    assert not covers("$x", "*", guarded=True)
+    assert covers("anything --at all | here", "*")
+
+
+def test_coverage_says_what_is_left_open() -> None:
+    found = allowed(index("npm test", exact_words=True), analyse("npm test && make all"))
+    assert found == Coverage(allowed=False, rules=found.rules, open=("no rule allows make all",))
+    assert [rule.content for rule in found.rules] == ["npm test"]
+
+
+@pytest.mark.parametrize(
+    ("command", "content", "possible"),
+    [
+        ("git $x", "git push *", True),
+        ("git log $x", "git push *", False),
+        ("xargs git", "git push *", True),
+        ("git push", "git push *", False),
+        ('rm "$f" x', "rm -rf *", True),
+    ],
+)
+def test_expansions_that_could_become_a_denied_command_are_noticed(command: str, content: str, possible: bool) -> None:
+    assert (possible_match(index(content), analyse(command)) is not None) is possible
+
+
+def test_parts_deep_in_long_texts_are_denied() -> None:
+    for count in (49, 50, 51, 1_000, 10_000, 60_000):
+        assert denied("; ".join(["echo a"] * count + ["rm x"]), "rm *"), count
+    assert denied("echo " + "a" * 1_000_000 + " && rm x", "rm *")
+    assert denied("a|" * 4_000 + "rm x", "rm *")
+
+
+def test_wildcards_stay_linear_on_hostile_text() -> None:
+    pieces = compile_bash_rule("*a" * 30 + "b").loose
+    assert not wild_match(pieces, "a" * 200_000)
+    assert wild_match(pieces, "a" * 200_000 + "b")
+
+
+texts = st.text(alphabet="ab *-/", min_size=1, max_size=12).filter(lambda text: text.strip() not in ("", ":*"))
+simple = st.lists(st.sampled_from(["a", "b", "ab", "-a", "a/b"]), min_size=1, max_size=5).map(" ".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(texts, max_size=5), texts, simple)
+def test_adding_a_deny_rule_never_lifts_one(contents: list[str], extra: str, command: str) -> None:
+    before = denied(command, *contents)
+    assert denied(command, *contents, extra) or not before
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(texts, max_size=6), simple, st.randoms(use_true_random=False))
+def test_the_order_of_rules_never_matters(contents: list[str], command: str, chance: object) -> None:
+    shuffled = list(reversed(contents))
+    assert denied(command, *contents) is denied(command, *shuffled)
+    assert covers(command, *contents) is covers(command, *shuffled)
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts, simple)
+def test_the_index_agrees_with_one_rule_at_a_time(content: str, command: str) -> None:
+    rule = compile_bash_rule(content)
+    many = [compile_bash_rule(f"other{number} *") for number in range(20)]
+    found = RuleIndex([*many, rule], exact_words=False).find(command)
+    assert (found is rule) is _plainly(rule, command)
+
+
+def _plainly(rule: BashRule, command: str) -> bool:
+    if rule.kind == "all":
+        return True
+    if rule.kind == "prefix":
+        return command == rule.loose[0] or command.startswith(rule.loose[0] + " ")
+    if wild_match(rule.loose, command):
+        return True
+    trailing = rule.loose[-1] == "" and rule.kind == "wild" and rule.loose[-2].endswith(" ")
+    return trailing and wild_match((*rule.loose[:-2], rule.loose[-2][:-1]), command)

@@ -1,0 +1,69 @@
+import pytest
+
+from holdfast.permissions.shell.analysis import analyse
+from holdfast.permissions.shell.match import RuleIndex, allowed, compile_bash_rule
+from holdfast.permissions.shell.suggest import suggest_rules
+
+
+@pytest.mark.parametrize(
+    ("command", "rules"),
+    [
+        ("npm run test", ("npm run test *",)),
+        ("npm run test -- --watch", ("npm run test *",)),
+        ("npm test", ("npm test *",)),
+        ("git commit -m x", ("git commit *",)),
+        ("git add . && git commit -m 'a b'", ("git add *", "git commit *")),
+        ("git status && npm install", ("npm install *",)),
+        ("timeout 60 cargo build --release", ("cargo build *",)),
+        ("mkdir -p a/b", ("mkdir *",)),
+        ("pytest tests/x.py -q", ("pytest *",)),
+        ("docker compose up -d", ("docker compose up *",)),
+        ("gh pr create --fill", ("gh pr create *",)),
+        ("./scripts/check.sh --all", ("./scripts/check.sh *",)),
+        ("rm -rf build", ("rm -rf build",)),
+        ("curl -s https://example.com", ("curl -s https://example.com",)),
+        ("git push origin main", ("git push origin main",)),
+        ("npm --silent test", ("npm --silent test",)),
+        ("rm 'a *'", ("rm a\\ \\*",)),
+        ("a; b; c; d; e", ("a *", "b *", "c *", "d *", "e *")),
+        ("a; b; c; d; e; f", ()),
+        ("ls -la", ()),
+        ("python3 x.py", ()),
+        ("node -e 1", ()),
+        ("bash x.sh", ()),
+        ("sh -c 'npm test'", ()),
+        ("sudo npm test", ()),
+        ("env A=b npm test", ()),
+        ("xargs rm", ()),
+        ("watch npm test", ()),
+        ("find . -delete", ()),
+        ("npx foo", ()),
+        ("$x test", ()),
+        ("FOO=1 npm test", ()),
+        ("npm test > out", ()),
+        ("x=1; npm test", ()),
+        ("npm test 'unclosed", ()),
+        ("eval npm test", ()),
+        ("npm test && sudo rm x", ()),
+    ],
+)
+def test_the_shortest_safe_rules_are_suggested(command: str, rules: tuple[str, ...]) -> None:
+    assert suggest_rules(analyse(command)) == rules
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "npm run test",
+        "git add . && git commit -m 'a b'",
+        "rm -rf build",
+        "rm 'a *'",
+        "timeout 60 cargo build --release",
+        "curl -s 'https://e.com/?a=b&c'",
+    ],
+)
+def test_saved_rules_allow_the_command_next_time(command: str) -> None:
+    analysis = analyse(command)
+    rules = [compile_bash_rule(content) for content in suggest_rules(analysis)]
+    assert rules
+    assert allowed(RuleIndex(rules, exact_words=True), analysis).allowed
