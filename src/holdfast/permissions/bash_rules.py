@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.match import RuleIndex
     from holdfast.permissions.shell.parts import Cwds, Part, Redirect
 
-__all__ = ["ShellPart", "ShellVerdict", "judge_shell"]
+__all__ = ["ShellPart", "ShellVerdict", "judge_shell", "only_reads"]
 
 _FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
 
@@ -54,6 +54,15 @@ def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
         parts=tuple(ShellPart(part.text, part.refusal is None, part.refusal or "") for part in analysis.parts),
         left_open=left_open,
     )
+
+
+def only_reads(call: CallFacts) -> bool:
+    """Whether the command of a call is proven to change nothing; the analysis is remembered."""
+    if call.tool == "PowerShell":
+        return False
+    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415
+
+    return analyse(call.subject.value, cwd=call.cwd).read_only
 
 
 class _Seen:
