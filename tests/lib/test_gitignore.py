@@ -142,3 +142,25 @@ def test_the_shape_of_a_pattern_names_its_literal_parts() -> None:
         Shape(),
         Shape(),
     ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("*" + "?" * 40 + "z*", "a" * 50 + "z", True),
+        ("*" + "?" * 40 + "z*", "a" * 50, False),
+        ("*" + "[ab]" * 40 + "c*", "ab" * 25 + "c", True),
+        ("*[ab]c*", "xxbcx", True),
+        ("*[ab]c*", "xxcx", False),
+        ("*[c-a]*", "b", False),
+        ("a[[:space:]]b*", "a b", True),
+        ("x[\\", "x", False),
+        ("x[a-\\", "x", False),
+        ("x[[:alpha:", "x", False),
+        ("foo**\\/bar", "foox/bar", True),
+        ("foo**\\/bar", "foobar", False),
+        ("foo**x/bar", "foox/bar", True),
+    ],
+)
+def test_long_and_odd_patterns(pattern: str, path: str, expected: bool) -> None:
+    assert Pattern(pattern).matches(path) is expected

@@ -44,6 +44,7 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     # what cannot be seen may be what a rule is about
     ("$cmd push", K, "bypassPermissions", {"deny": ["Bash(git push:*)"]}),
     ("$cmd push", A, "bypassPermissions", {}),
+    ("cat x 'y", K, "bypassPermissions", {"deny": ["Read(.env)"]}),
     ("git $x", K, "default", {"deny": ["Bash(git push:*)"], "allow": ["Bash(git *)"]}),
     ("git commit $x", A, "default", {"deny": ["Bash(git push:*)"], "allow": ["Bash(git commit *)"]}),
     # critical removals, in every mode and under every rule

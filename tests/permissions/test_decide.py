@@ -19,7 +19,9 @@ PROTECTED = facts_from_input("Edit", {"file_path": "/proj/.git/config"}, "/proj"
 READ = facts_from_input("Read", {"file_path": "/proj/a"}, "/proj")
 TODO = facts_from_input("TodoWrite", {"todos": []}, "/proj")
 FOREIGN = facts_from_input("mcp__server__tool", {}, "/proj")
-CUSTOM = CallFacts("Custom", ("Custom", "OldCustom"), {}, "/proj", False, UNKNOWN_EFFECTS, RuleSubject())
+CUSTOM = CallFacts(
+    "Custom", ("Custom", "OldCustom"), {}, "/proj", False, UNKNOWN_EFFECTS, RuleSubject(), classifier_input="x"
+)
 
 
 def context(mode: str = "default", *rules: Rule, **options: Any) -> PermissionContext:
@@ -251,4 +253,22 @@ def test_a_search_is_denied_what_a_rule_denies_by_every_road() -> None:
             assert judge(tool, arguments, mode=mode, cwd="/proj", deny=deny).behavior == "deny", (tool, arguments)
     assert judge("Grep", {"pattern": "x"}, cwd="/proj", deny=deny).behavior == "allow"
     assert judge("Glob", {"pattern": "**/*.py"}, cwd="/proj", deny=deny).behavior == "allow"
-    assert judge("Glob", {"pattern": "../*.py"}, cwd="/proj").behavior == "ask"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["../*.py", "/etc/*", "~/x/*", "{..,src}/*", "*/../../etc/*", "src/../../x/*.py", "**/../../../y/z"]
+)
+def test_a_search_pattern_that_leaves_the_directory_is_outside(pattern: str) -> None:
+    assert judge("Glob", {"pattern": pattern}, cwd="/proj/deep").behavior == "ask"
+    assert judge("Grep", {"pattern": "x", "glob": f"*.md {pattern}"}, cwd="/proj/deep").behavior == "ask"
+
+
+@pytest.mark.parametrize("pattern", ["*.py", "src/**/*.{ts,tsx}", "**/x", "a/../b/*", "[ab]?/\\*", "{a,{b,c}}/x", "!x"])
+def test_a_search_pattern_below_the_directory_is_inside(pattern: str) -> None:
+    assert judge("Glob", {"pattern": pattern}, cwd="/proj/deep").behavior == "allow"
+
+
+def test_what_a_remote_tool_says_about_itself_never_counts() -> None:
+    call = CUSTOM._replace(tool="mcp__s__t", names=("mcp__s__t",), read_only=True, session_state=True)
+    assert decide(call, context()).behavior == "ask"
+    assert decide(CUSTOM._replace(server="s", read_only=True), context()).behavior == "ask"

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.permissions.context import MODES, PermissionContext
@@ -13,7 +13,6 @@ from holdfast.permissions.paths import NoDisk
 from holdfast.permissions.rules import Behavior, Rule, RuleProblem, RuleSource, parse_rule
 from holdfast.permissions.traits import ALIASES, facts_from_input
 
-LAW = settings(deadline=None, derandomize=True)
 NAMES = ("a", "b", "src", ".env", "x.py", ".git", "*", "**", "*.py", "?", "..")
 TOOLS = (
     "Read",
@@ -82,7 +81,6 @@ def context(mode: str, found: list[Rule | RuleProblem]) -> PermissionContext:
     )
 
 
-@LAW
 @given(calls(), modes, st.lists(rules, max_size=6), rules, hooks)
 def test_adding_a_deny_never_turns_deny_or_ask_into_allow(
     call: CallFacts, mode: str, found: Any, extra: Any, hook: Any
@@ -92,7 +90,6 @@ def test_adding_a_deny_never_turns_deny_or_ask_into_allow(
     assert STRICTNESS[after.behavior] >= STRICTNESS[before.behavior]
 
 
-@LAW
 @given(calls(), modes, st.lists(rules, max_size=6), rules, hooks)
 def test_adding_an_allow_never_changes_a_deny_by_rule_or_lowers_an_ask_rule(
     call: CallFacts, mode: str, found: Any, extra: Any, hook: Any
@@ -104,7 +101,6 @@ def test_adding_an_allow_never_changes_a_deny_by_rule_or_lowers_an_ask_rule(
     assert STRICTNESS[after.behavior] <= STRICTNESS[before.behavior]
 
 
-@LAW
 @given(calls(), modes, st.lists(rules, max_size=8), hooks, st.randoms(use_true_random=False))
 def test_the_order_of_rules_never_matters(
     call: CallFacts, mode: str, found: Any, hook: Any, shuffler: random.Random
@@ -115,7 +111,6 @@ def test_the_order_of_rules_never_matters(
     assert (one.behavior, one.layer) == (two.behavior, two.layer)
 
 
-@LAW
 @given(calls(), modes, modes, st.lists(rules, max_size=5), st.lists(rules, max_size=5), hooks)
 def test_a_child_is_never_allowed_what_its_parents_ceiling_denies(
     call: CallFacts, mode: str, child_mode: str, found: Any, extra: Any, hook: Any
@@ -128,14 +123,12 @@ def test_a_child_is_never_allowed_what_its_parents_ceiling_denies(
     assert STRICTNESS[decide(call, grandchild, hook=hook).behavior] >= bound
 
 
-@LAW
 @given(calls(), st.lists(rules, max_size=6), hooks)
 def test_nothing_that_writes_passes_in_plan_mode(call: CallFacts, found: Any, hook: Any) -> None:
     if call.tool in ("Edit", "Write", "Custom", "Skill"):
         assert decide(call, context("plan", found), hook=hook).behavior == "deny"
 
 
-@LAW
 @given(calls(), st.lists(rules, max_size=6), hooks)
 def test_dont_ask_never_asks(call: CallFacts, found: Any, hook: Any) -> None:
     assert decide(call, context("dontAsk", found), hook=hook).behavior != "ask"

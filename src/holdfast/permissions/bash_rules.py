@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.match import RuleIndex
     from holdfast.permissions.shell.parts import Cwds, Part, Redirect
 
-__all__ = ["ShellPart", "ShellVerdict", "judge_shell"]
+__all__ = ["ShellPart", "ShellVerdict", "judge_shell", "only_reads"]
 
 _FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
 
@@ -54,6 +54,15 @@ def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
         parts=tuple(ShellPart(part.text, part.refusal is None, part.refusal or "") for part in analysis.parts),
         left_open=left_open,
     )
+
+
+def only_reads(call: CallFacts) -> bool:
+    """Whether the command of a call is proven to change nothing; the analysis is remembered."""
+    if call.tool == "PowerShell":
+        return False
+    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415
+
+    return analyse(call.subject.value, cwd=call.cwd).read_only
 
 
 class _Seen:
@@ -103,7 +112,7 @@ class _Seen:
         deny, ask = (book.shell_index(behavior, "Bash", narrow=False) for behavior in ("deny", "ask"))
         denied, asked = deny_matches(deny, analysis), ask_matches(ask, analysis)
         doubt = ""
-        if analysis.doubt and (deny.rules or ask.rules):
+        if analysis.doubt and book.holds_back:
             doubt = f"{analysis.doubt}, so a deny or ask rule may be meant"
         possible = None if analysis.read_only else possible_match(deny, analysis) or possible_match(ask, analysis)
         if possible is not None:

@@ -46,10 +46,10 @@ class DeterministicClassifier:
         if seen.shell is not None:
             return seen.shell.risk
         kind = call.subject.kind
+        if kind == "mcp" or call.tool.startswith("mcp__"):
+            return Risk("high", "what a remote tool does is not known")
         if kind == "domain" and call.effects.known:
             return Risk("low", "it fetches one public page")
-        if kind == "mcp":
-            return Risk("high", "what a remote tool does is not known")
         if call.tool == "WebSearch":
             return Risk("low", "it sends a search query")
         if not call.effects.known or call.effects.process:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from holdfast.permissions.bash_rules import judge_shell
-from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Seen
+from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Risk, Seen
 from holdfast.permissions.facts import CallFacts, Sight, look
 from holdfast.permissions.matching import Hits, grant_of, matching_rule, path_hits, whole_allow
 from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
@@ -197,7 +197,7 @@ class _Judge:
             if answer == "secrets ask":
                 answer = "ask" if part.path is not None and secret_outside(part.path) else "allow"
             if answer == "classifier":
-                risk = self._classifier.classify(call, context, Seen(seen.sight, shell))
+                risk = self._risk(context, Seen(seen.sight, shell))
                 trace.append(Step("classifier", "allow" if risk.level == "low" else "ask", risk.reason))
                 if risk.level == "high":
                     return _end("ask", "classifier", f"{risk.reason}, and auto mode asks about that", trace)
@@ -210,6 +210,12 @@ class _Judge:
             return _end("allow", "allow", f"the rule {rule.text} allows it", trace, rule)
         what = parts[-1].what if parts else "this"
         return _end("allow", "mode", f"{mode} mode allows {what}", trace)
+
+    def _risk(self, context: "PermissionContext", seen: Seen) -> Risk:
+        """The classifier's word; a tool that shows it nothing is asked about."""
+        if seen.shell is None and self._call.classifier_input is None:
+            return Risk("high", f"{self._call.tool} does not say what a classifier may see")
+        return self._classifier.classify(self._call, context, seen)
 
 
 def _refusal(sight: Sight) -> str:
@@ -236,7 +242,7 @@ def _sandboxed(call: CallFacts, context: "PermissionContext") -> bool:
 
 
 def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_Part]:
-    if call.session_state:
+    if call.session_state and not call.tool.startswith("mcp__"):
         return [_SESSION_PART]
     if seen.shell is not None:
         return _shell_parts(call, context, seen.shell)
@@ -249,7 +255,9 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
         for path, rule in zip_longest(sight.writes, hits.writes)
     ]
     kind = call.subject.kind
-    if kind in ("domain", "mcp") or call.passthrough or call.effects.network:
+    # What a remote tool says about itself never counts: not its kind, not that it only reads.
+    remote = call.tool.startswith("mcp__") or call.server is not None
+    if remote or kind in ("domain", "mcp") or call.passthrough or call.effects.network:
         row, what = "network, MCP or passthrough", f"a call of {call.tool}"
     elif not call.read_only and not (kind == "edit_path" and sight.writes):
         row, what = "other", f"a call of {call.tool}, which may change something"

@@ -34,8 +34,10 @@ _NO_HITS: Final = Hits()
 
 def path_hits(call: "CallFacts", context: "PermissionContext", sight: "Sight") -> Hits:
     """Hold every path of a call against the path rules, once."""
+    if not (sight.reads or sight.writes or sight.covered):
+        return _NO_HITS
     book = context.book
-    if not book.paths or not (sight.reads or sight.writes or sight.covered):
+    if not book.paths:
         whole = book.whole("allow", _GRANTS_WRITE), book.whole("allow", _GRANTS_READ)
         if whole == (None, None):
             return _NO_HITS

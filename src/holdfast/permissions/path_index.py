@@ -85,7 +85,18 @@ class _View(NamedTuple):
 class PathIndex(Generic[_T]):
     """Patterns with values; `find` gives the values of all patterns that cover a path."""
 
-    __slots__ = ("_absolute", "_always", "_answers", "_component", "_filed", "_folded", "_heads", "_relative", "_tails")
+    __slots__ = (
+        "_absolute",
+        "_always",
+        "_answers",
+        "_component",
+        "_filed",
+        "_folded",
+        "_heads",
+        "_of_name",
+        "_relative",
+        "_tails",
+    )
 
     def __init__(self, filed: Iterable[Filed[_T]]) -> None:
         self._filed = tuple(filed)
@@ -97,6 +108,7 @@ class PathIndex(Generic[_T]):
         self._heads: dict[int, _Drawer[_T]] = {}
         self._tails: dict[int, _Drawer[_T]] = {}
         self._always: list[_Entry[_T]] = []
+        self._of_name: _Drawer[_T] = {}
         for item in self._filed:
             self._file(item)
 
@@ -175,18 +187,26 @@ class PathIndex(Generic[_T]):
             for cwd in view.cwds if view.cwds == view.grant_cwds else {*view.cwds, *view.grant_cwds}:
                 if relative_to(cwd, view.path):
                     self._relative.along(names, 0 if cwd == "/" else cwd.count("/"), found)
-        _draw(self._component, names, found)
-        for size, drawer in self._tails.items():
-            _draw(drawer, [name[-size:] for name in names], found)
-        for size, drawer in self._heads.items():
-            _draw(drawer, [name[:size] for name in names], found)
+        known = self._of_name
+        for name in names:
+            entries = known.get(name)
+            if entries is None:
+                entries = self._entries_of(name)
+            if entries:
+                found += entries
         return found
 
-
-def _draw(drawer: _Drawer[_T], keys: Sequence[str], found: list[_Entry[_T]]) -> None:
-    if not drawer.keys().isdisjoint(keys):
-        for key in keys:
-            found += drawer.get(key, ())
+    def _entries_of(self, name: str) -> list[_Entry[_T]]:
+        """What is filed under a component; remembered, because paths share their directories."""
+        entries = list(self._component.get(name, ()))
+        for size, drawer in self._tails.items():
+            entries += drawer.get(name[-size:], ())
+        for size, drawer in self._heads.items():
+            entries += drawer.get(name[:size], ())
+        if len(self._of_name) >= _MAX_ANSWERS:
+            self._of_name.clear()
+        self._of_name[name] = entries
+        return entries
 
 
 def _key_size(text: str) -> int:

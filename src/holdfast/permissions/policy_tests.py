@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from holdfast.contract import UsageError
-from holdfast.permissions.bash_rules import judge_shell
+from holdfast.permissions.bash_rules import only_reads
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decide import Decision, decide
 from holdfast.permissions.paths import Disk, LiveDisk, NoDisk
@@ -65,7 +65,7 @@ def run_case(case: Mapping[str, Any], base: PermissionContext) -> CaseResult:
     context, problems = _context(case, base, cwd=cwd, root=root)
     facts = facts_from_input(tool, arguments, cwd)
     decision = decide(facts, context)
-    read_only = judge_shell(facts, context).read_only if facts.tool in _SHELL else None
+    read_only = only_reads(facts) if facts.tool in _SHELL else None
     failures = _failures(case, decision, read_only=read_only)
     expects = "expect" in case or "read_only" in case
     return CaseResult(decision, read_only, not failures if expects else None, failures, problems)

@@ -38,14 +38,20 @@ def search_roads(tool: str, arguments: Mapping[str, Any]) -> Roads:
     bases: dict[str, None] = {}
     witnesses: dict[str, None] = {_SAMPLE: None}  # a file directly in the searched directory
     for pattern in patterns:
-        if not isinstance(pattern, str) or not pattern or pattern.startswith("!"):
-            continue
-        for plain in _alternatives(pattern):
-            base = _literal_directory(plain)
+        for plain in _plain_patterns(pattern):
+            base = _climbing(plain) if ".." in plain.split("/") else _literal_directory(plain)
             if base:
                 bases[base] = None
             witnesses.update(dict.fromkeys(_witnesses(plain)))
     return Roads(tuple(bases), tuple(witnesses))
+
+
+def _plain_patterns(pattern: object) -> list[str]:
+    """Every pattern in the text, without braces; Grep takes several, separated by white space."""
+    if not isinstance(pattern, str):
+        return []
+    texts = dict.fromkeys((pattern, *pattern.split()))
+    return [plain for text in texts if text and not text.startswith("!") for plain in _alternatives(text)]
 
 
 def _alternatives(pattern: str) -> list[str]:
@@ -61,6 +67,11 @@ def _alternatives(pattern: str) -> list[str]:
             continue
         pending.extend(text[:start] + part + text[end + 1 :] for part in text[start + 1 : end].split(","))
     return [*done, *pending]
+
+
+def _climbing(pattern: str) -> str:
+    """Where a pattern with `..` ends up: a wildcard in front of it is one directory, whatever its name."""
+    return "/".join(_sample(part, _SAMPLE) if part else "" for part in pattern.split("/")[:-1])
 
 
 def _literal_directory(pattern: str) -> str:

@@ -77,6 +77,8 @@ KNOWN_TOOLS: Final = frozenset(_TRAITS) | frozenset(ALIASES)
 _OTHER: Final = Traits()
 _MCP: Final = Traits("mcp")
 _NETWORK: Final = frozenset({"WebSearch"})
+_SHOWN: Final = frozenset({"WebFetch", "WebSearch"})
+"""Tools whose input a classifier may see."""
 
 
 def traits_of(tool: str) -> Traits:
@@ -103,6 +105,7 @@ def facts_from_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> CallF
         subject,
         session_state=traits.session_state,
         passthrough=canonical in _NETWORK,
+        classifier_input=str(arguments.get("url") or arguments.get("query") or "") if canonical in _SHOWN else None,
     )
 
 
