@@ -83,6 +83,11 @@ class Session:
         self.cwd = cwd
         self.reads: dict[str, FileStamp] = {}
 
+    def call_afresh(self, tool: Tool[Any, Any], **raw: Any) -> Any:
+        """Call as if nothing had been read before."""
+        self.reads.clear()
+        return self.call(tool, **raw)
+
     def call(self, tool: Tool[Any, Any], **raw: Any) -> Any:
         ctx = ToolContext(self.cwd, file_reads=self.reads)
         work: Coroutine[Any, Any, Any] = tool.call(tool.arguments.parse(raw), ctx)
@@ -158,7 +163,7 @@ def read_rows(session: Session, path: Path) -> list[Row]:
     try:
         reader.window(handle, first=LINE + 5000, limit=1)
         first, tail, later = interleaved(
-            lambda: session.call(Read(), **window),
+            lambda: session.call_afresh(Read(), **window),
             lambda: subprocess.run(["bash", "-c", command], capture_output=True, check=False).stdout,
             lambda: reader.window(handle, first=LINE - 3000, limit=2000),
             rounds=7,

@@ -51,21 +51,15 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a window; `data` is at most a little more than the longest line shown."""
-
-    data: bytes
-    length: int
-    """Bytes of the whole line without its end."""
-
-
-@dataclass(frozen=True, slots=True)
 class Window:
     """Consecutive lines of a file."""
 
     first: int
     """Number of the first line, from 1."""
-    lines: list[Line]
+    lines: list[bytes]
+    """Without their line ends; of an overlong line only the beginning."""
+    overlong: dict[int, int]
+    """Position in `lines` and true length in bytes of each line that was cut."""
     start_byte: int
     end_byte: int
     """Byte after the last line shown, its line end included."""
@@ -119,12 +113,12 @@ class LineReader:
         index = self._index(fd, end)
         position, skipped = self._seek(fd, index, first, end=end, scan=scan)
         if skipped < first - 1:
-            return Window(first, [], position, position, index.total, ended=True)
-        lines, stop, ended = _collect(_chunks(fd, position, scan), limit, end, position)
+            return Window(first, [], {}, position, position, index.total, ended=True)
+        lines, overlong, stop, ended = _collect(_chunks(fd, position, scan), limit, end, position)
         total = self._count_rest(fd, index, end) if not ended else first - 1 + len(lines)
         if ended and index.total is None and lines:
             index.total = total
-        return Window(first, lines, position, stop, total, ended=ended)
+        return Window(first, lines, overlong, position, stop, total, ended=ended)
 
     def _index(self, fd: int, end: bytes) -> _Index:
         stat = os.fstat(fd)
@@ -206,26 +200,40 @@ def _as_utf8(fd: int, encoding: Encoding, scan: Scan) -> Generator[bytes]:
     yield decoder.decode(b"", final=True).encode("utf-8", "backslashreplace")
 
 
-def _collect(chunks: Generator[bytes], limit: int, end: bytes, position: int) -> tuple[list[Line], int, bool]:
-    """Gather up to `limit` lines; returns them, the byte after them, and whether the file ended."""
-    lines: list[Line] = []
+def _collect(
+    chunks: Generator[bytes], limit: int, end: bytes, position: int
+) -> tuple[list[bytes], dict[int, int], int, bool]:
+    """Gather up to `limit` lines; returns them, the overlong ones, the byte after them, and whether the file ended."""
+    lines: list[bytes] = []
+    overlong: dict[int, int] = {}
     kept, length = b"", 0
+
+    def finish(part: bytes) -> None:
+        whole = length + len(part)
+        if whole > _MAX_LINE_BYTES:
+            overlong[len(lines)] = whole
+        lines.append(kept + part[: _MAX_LINE_BYTES - len(kept)])
+
     for chunk in chunks:
         parts = chunk.split(end, limit - len(lines))
-        for part in parts[:-1]:
-            data = kept + part[: _MAX_LINE_BYTES - len(kept)] if kept else part[:_MAX_LINE_BYTES]
-            lines.append(Line(data, length + len(part)))
-            position += length + len(part) + 1
+        tail = parts.pop()
+        position += len(chunk) - len(tail)
+        if parts:
+            finish(parts[0])
             kept, length = b"", 0
+            if max(map(len, parts)) <= _MAX_LINE_BYTES:
+                lines += parts[1:]
+            else:
+                for part in parts[1:]:
+                    finish(part)
         if len(lines) == limit:
-            return lines, position, not parts[-1] and not next(chunks, b"")
-        tail = parts[-1]
+            return lines, overlong, position, not tail and not next(chunks, b"")
         kept += tail[: _MAX_LINE_BYTES - len(kept)]
         length += len(tail)
+        position += len(tail)
     if length:
-        lines.append(Line(kept, length))
-        position += length
-    return lines, position, True
+        finish(b"")
+    return lines, overlong, position, True
 
 
 def _window_of_stream(chunks: Generator[bytes], first: int, limit: int, end: bytes) -> Window:
@@ -239,16 +247,16 @@ def _window_of_stream(chunks: Generator[bytes], first: int, limit: int, end: byt
             break
         skipped += here
     if skipped < first - 1:
-        return Window(first, [], 0, 0, None, ended=True)
+        return Window(first, [], {}, 0, 0, None, ended=True)
 
     def onward() -> Generator[bytes]:
         if rest:
             yield rest
         yield from chunks
 
-    lines, stop, ended = _collect(onward(), limit, end, 0)
+    lines, overlong, stop, ended = _collect(onward(), limit, end, 0)
     total = first - 1 + len(lines) if ended else None
-    return Window(first, lines, 0, stop, total, ended=ended)
+    return Window(first, lines, overlong, 0, stop, total, ended=ended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,14 +277,15 @@ def number_lines(window: Window, *, encoding: Encoding = UTF8, max_tokens: int) 
     show = UTF8.show if encoding.is_wide else encoding.show
     out: list[str] = []
     spent = cut = 0
-    for number, line in enumerate(window.lines, window.first):
-        data = line.data[:-1] if line.length == len(line.data) and line.data.endswith(b"\r") else line.data
+    for index, line in enumerate(window.lines):
+        number, length = window.first + index, window.overlong.get(index, len(line))
+        data = line[:-1] if length == len(line) and line.endswith(b"\r") else line
         if number == 1 and encoding.mark and data.startswith(encoding.mark):
             data = data[len(encoding.mark) :]
         text = show(data).replace("\0", "\u2400")
-        shortened = len(text) > MAX_LINE_CHARS or line.length > len(line.data)
+        shortened = len(text) > MAX_LINE_CHARS or length > len(line)
         if shortened:
-            text = f"{text[:MAX_LINE_CHARS]}… [line is {line.length:,} bytes long]"
+            text = f"{text[:MAX_LINE_CHARS]}… [line is {length:,} bytes long]"
         entry = f"{number:>6}\t{text}"
         cost = estimate_tokens(entry) + 1
         if spent + cost > max_tokens and out:

@@ -83,7 +83,8 @@ def _part(window: Window, numbered: Numbered, encoding: Encoding, size: int) -> 
     if encoding.is_wide:
         shown = (0, size if complete and window.first == 1 else 0)
     elif numbered.over_budget:
-        cut = sum(line.length + 1 for line in window.lines[: numbered.shown])
+        lengths = (window.overlong.get(index, len(line)) for index, line in enumerate(window.lines[: numbered.shown]))
+        cut = sum(lengths) + numbered.shown
         shown = (window.start_byte, window.start_byte + cut)
     text = "\n".join(part for part in (numbered.text, *notes) if part)
     whole = complete and window.first == 1
