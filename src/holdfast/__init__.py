@@ -1,7 +1,6 @@
 """Holdfast: the hands of an AI agent. Every tool call typed, permission-checked, concurrent and streaming."""
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # `typing` itself would cost more than all of `holdfast --version`
 if TYPE_CHECKING:
     from holdfast.app import assemble
     from holdfast.contract import Tool, ToolContext, ToolResult, tool
@@ -21,7 +20,7 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that `import holdfast` and `holdfast --version` cost nothing."""
     home = _HOME.get(name)
     if home is None:

@@ -116,7 +116,7 @@ def test_one_decision_serves_equal_calls_and_a_changed_context_is_noticed():
 
 
 def test_rules_about_the_input_are_asked_for_each_call():
-    permissions = PermissionContext("bypassPermissions", [Rule.parse("allow", "Write(never)")])
+    permissions = PermissionContext("bypassPermissions", [Rule.parse("deny", "Write(colour:never)")])
     script = Script().call_with("1", "Write", {}).call_with("2", "Write", {"path": "b"})
     assert set(play(script, tools=[Write()], permissions=permissions).outcomes.values()) == {"completed"}
 

@@ -3,6 +3,7 @@
 import random
 from typing import Any
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,7 +87,7 @@ def test_adding_a_deny_never_turns_deny_or_ask_into_allow(
     call: CallFacts, mode: str, found: Any, extra: Any, hook: Any
 ) -> None:
     before = decide(call, context(mode, found), hook=hook)
-    after = decide(call, context(mode, [*found, extra._replace(behavior="deny")]), hook=hook)
+    after = decide(call, context(mode, [*found, msgspec.structs.replace(extra, behavior="deny")]), hook=hook)
     assert STRICTNESS[after.behavior] >= STRICTNESS[before.behavior]
 
 
@@ -95,7 +96,7 @@ def test_adding_an_allow_never_changes_a_deny_by_rule_or_lowers_an_ask_rule(
     call: CallFacts, mode: str, found: Any, extra: Any, hook: Any
 ) -> None:
     before = decide(call, context(mode, found), hook=hook)
-    after = decide(call, context(mode, [*found, extra._replace(behavior="allow")]), hook=hook)
+    after = decide(call, context(mode, [*found, msgspec.structs.replace(extra, behavior="allow")]), hook=hook)
     if before.layer in ("deny", "ask", "guard", "hook"):
         assert after == before
     assert STRICTNESS[after.behavior] <= STRICTNESS[before.behavior]
