@@ -44,7 +44,7 @@ def many_rules(root: str) -> list[Rule]:
         "Read(~/notes_{i}*)",
     )
     return [
-        Rule.parse(behaviors[i % 3], texts[i % len(texts)].format(i=i), source._replace(line=i)) for i in range(RULES)
+        Rule.parse(behaviors[i % 3], texts[i % len(texts)].format(i=i), msgspec.structs.replace(source, line=i)) for i in range(RULES)
     ]
 
 
