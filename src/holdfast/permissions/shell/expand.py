@@ -25,6 +25,7 @@ _LENGTHS: Final = re.compile(r"\$\{#([A-Za-z_][A-Za-z0-9_]*)(?:\[[@*]\])?\}|\$[#
 _NAMES: Final = re.compile(r"(?<![0-9A-Za-z_#$])\$?([A-Za-z_][A-Za-z0-9_]*)")
 _NOT_ARITHMETIC: Final = re.compile(r"[^0-9A-Za-z_#\s()+\-*/%<>=!&|^~?:,]")
 _BACKTICK_ESCAPE: Final = re.compile(r"\\([$`\\])")
+_VARIABLE: Final = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*!_-])\Z")
 _COUNTS: Final = frozenset("#?$")
 _LONE: Final = frozenset({"[", "]", "{", "}", "!"})
 
@@ -241,6 +242,8 @@ class Reader:
         elif kind == g.EXPANSION:
             self._braced(building, node, in_quotes=in_quotes)
         elif kind == g.COMMAND_SUBSTITUTION:
+            if not self.view.startswith(("$(", "`"), node.start_byte):
+                self.doubt("a substitution the parser and the shell read differently")
             self._backquotes(node)
             self.substitution(node)
             building.split = building.split or not in_quotes
@@ -269,6 +272,8 @@ class Reader:
         if name in _COUNTS:
             building.dynamic(may_be_flag=False)
             return
+        if known is None and _VARIABLE.match(name) is None:  # the grammar joins `$` and a name on the next line
+            self.doubt("an expansion the parser and the shell read differently")
         self._note_secret(building, name)
         if known is None:
             building.split = building.split or not in_quotes or name == "@"
