@@ -132,6 +132,8 @@ def test_what_changes_or_prints_the_shell_itself_is_not_read_only(command: str) 
         "cat <<E\n${0}\nE",
         "echo ${{#{0}}}",
         "cat <<< ${0}",
+        'echo "$a ${0}"',
+        'echo "b\n ${{{0}}}"',
     ],
 )
 def test_secret_variables_are_not_expanded_unasked(name: str, form: str) -> None:
