@@ -212,9 +212,12 @@ def test_token_soup_the_analysis_is_sure_of_runs_nothing_unseen(seed: int, marke
         "echo a\n\\m1 x",
         "ls # c\n\\m1 x",
         "echo a >$\nm0 x",
+        "echo $10",
         "0>[ m2 x",
         "done0=()}]] m1",
         "x=(a)b m1",
+        "true; [ \nm0 ]",
+        "export A\n\\m0",
         "echo a >&1*$'>$(m2)E(('!",
     ],
 )

@@ -23,9 +23,6 @@ def cases(name: str) -> list[Case]:
     return [Case(line["command"], line["read_only"], line["class"]) for line in loaded]
 
 
-AWAITED = frozenset({"cd /proc/self && cat *", "cd / && grep -r TOKEN ."})
-"""Known misses (2026-11-15): what is read below a directory the command itself moved to."""
-
 FILES = sorted(path.name for path in FOLDER.glob("*.jsonl"))
 CLASSES = sorted({(name, case.kind) for name in FILES for case in cases(name)})
 
@@ -33,16 +30,9 @@ CLASSES = sorted({(name, case.kind) for name in FILES for case in cases(name)})
 @pytest.mark.parametrize(("name", "kind"), CLASSES, ids=[kind for _, kind in CLASSES])
 def test_every_case_of_the_class_gets_its_verdict(name: str, kind: str) -> None:
     wrong = [
-        case.command
-        for case in cases(name)
-        if case.kind == kind and case.command not in AWAITED and analyse(case.command).read_only != case.read_only
+        case.command for case in cases(name) if case.kind == kind and analyse(case.command).read_only != case.read_only
     ]
     assert wrong == []
-
-
-@pytest.mark.xfail(strict=True, reason="the analysis does not yet join what is read with the directory it moved to")
-def test_the_awaited_cases_get_their_verdict() -> None:
-    assert not any(analyse(command).read_only for command in AWAITED)
 
 
 def test_the_corpus_is_broad_and_balanced() -> None:

@@ -237,7 +237,8 @@ class Script(Walker):
         while True:
             child = cursor.node
             assert child is not None
-            self.between(position, child.start_byte)
+            if self.view[position : child.start_byte].strip(" \t"):
+                self.doubt("text the parser passed over")
             position = child.end_byte
             kind = self.kinds[child.kind_id]
             text = self.view[child.start_byte : child.end_byte]
@@ -279,7 +280,7 @@ class Script(Walker):
             assert child is not None
             kind = self.kinds[child.kind_id]
             text = self.view[child.start_byte : child.end_byte]
-            if self.view[position : child.start_byte].strip(" \t\n"):
+            if self.view[position : child.start_byte].strip(" \t"):
                 self.doubt("text the parser passed over")
             position = child.end_byte
             if text in _SHELL_OPERATORS:

@@ -25,6 +25,7 @@ _LENGTHS: Final = re.compile(r"\$\{#([A-Za-z_][A-Za-z0-9_]*)(?:\[[@*]\])?\}|\$[#
 _NAMES: Final = re.compile(r"(?<![0-9A-Za-z_#$])\$?([A-Za-z_][A-Za-z0-9_]*)")
 _NOT_ARITHMETIC: Final = re.compile(r"[^0-9A-Za-z_#\s()+\-*/%<>=!&|^~?:,]")
 _BACKTICK_ESCAPE: Final = re.compile(r"\\([$`\\])")
+_VARIABLE: Final = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*!_-])\Z")
 _COUNTS: Final = frozenset("#?$")
 _LONE: Final = frozenset({"[", "]", "{", "}", "!"})
 
@@ -150,7 +151,7 @@ class Reader:
             building.glob = True
             building.dynamic()
         else:
-            self._expansion(building, node, kind, in_quotes=False)
+            self._expansion(building, node, kind, start=node.start_byte, in_quotes=False)
 
     def _bare(self, building: Building, text: str, *, first: bool) -> None:
         if first and text.startswith("~"):
@@ -220,8 +221,11 @@ class Reader:
                 assert child is not None
                 kind = self.kinds[child.kind_id]
                 if g.SIMPLE_EXPANSION <= kind <= g.ARITHMETIC:
-                    self._quoted(building, position, child.start_byte)
-                    self._expansion(building, child, kind, in_quotes=True)
+                    start = child.start_byte
+                    while self.view[start] in " \t\n":  # inside quotes the grammar lets blanks lead the expansion
+                        start += 1
+                    self._quoted(building, position, start)
+                    self._expansion(building, child, kind, start=start, in_quotes=True)
                     position = child.end_byte
                 if not cursor.goto_next_sibling():
                     break
@@ -235,12 +239,14 @@ class Reader:
                 self.doubt("an expansion the parser cannot see")
             building.add(text)
 
-    def _expansion(self, building: Building, node: "Node", kind: int, *, in_quotes: bool) -> None:
+    def _expansion(self, building: Building, node: "Node", kind: int, *, start: int, in_quotes: bool) -> None:
         if kind == g.SIMPLE_EXPANSION:
-            self._variable(building, self.view[node.start_byte + 1 : node.end_byte], in_quotes=in_quotes)
+            self._variable(building, self.view[start + 1 : node.end_byte], in_quotes=in_quotes)
         elif kind == g.EXPANSION:
-            self._braced(building, node, in_quotes=in_quotes)
+            self._braced(building, node, self.view[start : node.end_byte], in_quotes=in_quotes)
         elif kind == g.COMMAND_SUBSTITUTION:
+            if not self.view.startswith(("$(", "`"), start):
+                self.doubt("a substitution the parser and the shell read differently")
             self._backquotes(node)
             self.substitution(node)
             building.split = building.split or not in_quotes
@@ -259,7 +265,7 @@ class Reader:
             self._descend(node)
 
     def _backquotes(self, node: "Node") -> None:
-        text = self.view[node.start_byte : node.end_byte]
+        text = self.view[node.start_byte : node.end_byte].lstrip(" \t\n")
         if text.startswith("`") and "\\" in text:
             self.doubt("escapes inside backquotes")
             self.reparse(_BACKTICK_ESCAPE.sub(r"\1", text[1:-1]))
@@ -269,6 +275,8 @@ class Reader:
         if name in _COUNTS:
             building.dynamic(may_be_flag=False)
             return
+        if known is None and _VARIABLE.match(name) is None:  # the grammar joins `$` and a name on the next line
+            self.doubt("an expansion the parser and the shell read differently")
         self._note_secret(building, name)
         if known is None:
             building.split = building.split or not in_quotes or name == "@"
@@ -282,8 +290,7 @@ class Reader:
             building.secret = True
             self.refuse(f"it expands ${name}, whose name says it is a secret")
 
-    def _braced(self, building: Building, node: "Node", *, in_quotes: bool) -> None:
-        text = self.view[node.start_byte : node.end_byte]
+    def _braced(self, building: Building, node: "Node", text: str, *, in_quotes: bool) -> None:
         found = SAFE_EXPANSION.fullmatch(text)
         if found is None or not self._safe_index(found["index"]):
             self.doubt(f"the expansion {utf8(text)[:60]!r} may run code or set a variable")
@@ -331,7 +338,7 @@ class Reader:
 
     def arithmetic(self, node: "Node") -> None:
         """Check that arithmetic uses number literals and known counters only; bash runs code in anything else."""
-        text = self.view[node.start_byte : node.end_byte]
+        text = self.view[node.start_byte : node.end_byte].lstrip(" \t\n")
         for counted in _LENGTHS.findall(text):
             self._note_secret(Building(), counted)
         if not self.counts_only(_LENGTHS.sub("0", text[3:-2] if text.startswith("$((") else text[2:-1])):
