@@ -4,13 +4,13 @@ import asyncio
 import time
 from typing import Any
 
-from measure import Row, interleaved_async, row
 from pydantic import BaseModel
 
 from holdfast import Executor, tool
 from holdfast.events import CallFinished, CallStarted, Event
 from holdfast.hooks import Hook, HookAnswer, HookCall
 from holdfast.permissions import PermissionContext, Rule
+from measure import Row, interleaved_async, row
 
 TURN = 100
 SLEEP_S = 0.05

@@ -10,8 +10,6 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from measure import Row, interleaved, row
-
 from holdfast.contract import FileRead, FileStamp, Tool, ToolContext
 from holdfast.host.ripgrep import VCS_DIRECTORIES, Ripgrep
 from holdfast.lib.lines import LineReader
@@ -19,6 +17,7 @@ from holdfast.tools.files.edit import Edit
 from holdfast.tools.files.read import Read
 from holdfast.tools.search.glob import Glob
 from holdfast.tools.search.grep import Grep
+from measure import Row, interleaved, row
 
 HOME = Path(tempfile.gettempdir()) / "holdfast-bench"
 FILES = int(os.environ.get("HOLDFAST_BENCH_FILES", "200000"))

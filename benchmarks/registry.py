@@ -1,9 +1,8 @@
 """The registry with 1,000 tools: registering is lazy, a second turn joins bytes that are already there."""
 
-from measure import Row, interleaved, row
-
 from holdfast.contract import Tool, tool
 from holdfast.registry import assemble
+from measure import Row, interleaved, row
 
 COUNT = 1_000
 

@@ -115,6 +115,8 @@ class ModelArguments:
     def _describe(self, detail: ErrorDetails, facts: PromptFacts) -> str:
         place = ".".join(str(part) for part in detail["loc"])
         if detail["type"] == "extra_forbidden":
+            if len(detail["loc"]) > 1:
+                return f"unknown argument {place!r}"
             return self._unknown(place, facts)
         if detail["type"] == "missing":
             return f"missing argument {place!r}"
@@ -157,10 +159,15 @@ class SchemaArguments:
         import jsonschema_rs  # noqa: PLC0415 - costs 20 ms, only remote tools need it
 
         try:
-            self._check = jsonschema_rs.validator_for(self._schema)
+            self._check = jsonschema_rs.validator_for(self._schema, retriever=_refuse_to_fetch)
         except ValueError as error:
             raise UsageError(f"this JSON Schema does not compile: {error}") from error
         return self._check
+
+
+def _refuse_to_fetch(uri: str) -> Any:
+    """A remote tool's schema must not make us fetch URLs or read files."""
+    raise ValueError(f"it refers to {uri!r}, and references outside the schema are not followed")
 
 
 _MARKS = (INTERNAL_MARK, CONDITIONAL_MARK)

@@ -204,7 +204,10 @@ def text_of_data(data: object) -> str:
     """Data as text: strings as they are, everything else as JSON."""
     if isinstance(data, str):
         return data
-    return to_json(data, fallback=str, inf_nan_mode="constants").decode()
+    try:
+        return to_json(data, fallback=str, inf_nan_mode="constants").decode()
+    except ValueError:  # bytes or names that are no UTF-8, or data that contains itself
+        return repr(data)
 
 
 @lru_cache(maxsize=512)

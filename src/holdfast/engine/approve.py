@@ -1,5 +1,6 @@
 """From a parsed call to a yes or no: the user's gates, the rules, and a person where those say ask."""
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from holdfast.permissions import CallFacts, Decision, HookOpinion, Rule, Step, d
 
 __all__ = ["Approval", "Approver"]
 
+_log = logging.getLogger(__name__)
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -68,13 +70,13 @@ class Approver:
     def at_once(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval | None:
         """The final word if nothing further can change it: no gate or opinion to hear, no person to ask."""
         decision = self.first_look(call, tool, ctx)
-        if decision.behavior == "deny" or not (
-            self._hooks.before(tool.names)
-            or tool.has_opinion
-            or (decision.behavior == "ask" and self._asker is not None)
-        ):
-            return self.conclude(call, tool, decision)
-        return None
+        behavior = decision.behavior
+        if behavior != "deny" and (self._hooks.before(tool.names) or tool.has_opinion):
+            return None
+        if behavior == "allow":
+            self._emit(PermissionDecided(call.id, tool.name, behavior, decision))
+            return _YES
+        return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
 
     def conclude(self, call: Call, tool: Tool, decision: Decision) -> Approval:
         """Announce a decision that stands, and turn it into a yes or no."""
@@ -140,8 +142,13 @@ class Approver:
         assert self._asker is not None
         question = Question(os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, (), decision.trace)
         self._emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason))
-        answer = await self._asker.ask(question)
-        approval = await self._take_answer(call, tool, ctx, answer)
+        try:
+            answer = await self._asker.ask(question)
+        except Exception:  # noqa: BLE001 - a face's bug: nobody said yes, and it is not the tool's fault
+            _log.exception("the question about %s (call %s) could not be asked", tool.name, call.id)
+            approval = Approval(allowed=False, reason="the question could not be put to the user")
+        else:
+            approval = await self._take_answer(call, tool, ctx, answer)
         step = Step("ask", "allow" if approval.allowed else "deny", approval.reason or "the user said yes")
         settled = Decision(
             "allow" if approval.allowed else "deny", "ask", step.reason, decision.rule, (*decision.trace, step)

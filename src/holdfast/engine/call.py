@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from holdfast.contract import ContextModifier, Tool, ToolContext
 from holdfast.events import CallFinished, Outcome
 
-__all__ = ["Call", "CallState", "Stop", "error_text"]
+__all__ = ["Call", "CallState", "Stop", "TurnStop", "error_text"]
 
 CallState = Literal["queued", "executing", "completed", "yielded"]
 
@@ -39,6 +39,8 @@ class Call:
     stop: Stop | None = None
     failed_shell: bool = False
     """A state-changing shell command ran and failed: calls behind it may depend on it."""
+    ends_run: bool = False
+    """The whole program is being stopped: nothing more may start."""
     modifiers: tuple[ContextModifier, ...] = ()
     reply: CallFinished | None = None
 
@@ -54,7 +56,15 @@ class Call:
         assert self.tool is not None
         try:
             return bool(self.tool.is_read_only(self.args))
-        except Exception:  # noqa: BLE001 - users' code: what it cannot answer counts as a change
+        except (Exception, SystemExit):  # noqa: BLE001 - users' code: what it cannot answer counts as a change
+            return False
+
+    def yields_to_message(self) -> bool:
+        """The tool says this call may be cut short by a message of the user; a tool that cannot tell says no."""
+        assert self.tool is not None
+        try:
+            return self.tool.on_user_message(self.args) == "cancel"
+        except (Exception, SystemExit):  # noqa: BLE001 - users' code: what it cannot answer is not cut short
             return False
 
     def duration_ms(self) -> float:
@@ -69,6 +79,17 @@ class Call:
         self.reply = CallFinished(
             self.id, name, error_text(message), is_error=True, outcome=outcome, duration_ms=self.duration_ms()
         )
+
+
+class TurnStop(NamedTuple):
+    """Why the rest of a turn does not run, also the calls that the model is still sending."""
+
+    stop: Stop
+    keeps_read_only: bool
+
+    def holds(self, call: Call) -> bool:
+        """This call must not start any more."""
+        return not (self.keeps_read_only and call.changes_nothing())
 
 
 def error_text(message: str) -> str:

@@ -11,19 +11,26 @@ __all__ = ["Deadlines"]
 class Deadlines:
     """Calls `overdue(call, seconds)` for each running call whose time is up."""
 
-    __slots__ = ("_alarm", "_overdue", "_running")
+    __slots__ = ("_alarm", "_default_s", "_overdue", "_running")
 
-    def __init__(self, running: Iterable[Call], overdue: Callable[[Call, float], None]) -> None:
+    def __init__(
+        self, running: Iterable[Call], overdue: Callable[[Call, float], None], default_s: float | None = None
+    ) -> None:
         self._running = running
+        self._default_s = default_s
         self._overdue = overdue
         self._alarm: asyncio.TimerHandle | None = None
 
-    def start(self, call: Call, limit_s: float | None) -> None:
-        """The tool begins to work now; the limit counts from here."""
+    def start(self, call: Call) -> None:
+        """The tool begins to work now; its own limit, else the default, counts from here."""
         loop = asyncio.get_running_loop()
         call.acting_since = now = loop.time()
+        assert call.tool is not None
+        limit_s = call.tool.timeout_s
         if limit_s is None:
-            return
+            limit_s = self._default_s
+            if limit_s is None:
+                return
         call.deadline = now + limit_s
         if self._alarm is None or self._alarm.when() > call.deadline:
             self.cancel()

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from holdfast.contract import Asker, Fatal, SessionFacts, Tool, ToolContext, ToolUse, UsageError
 from holdfast.engine.approve import Approver
-from holdfast.engine.call import Call, Stop
+from holdfast.engine.call import Call, Stop, TurnStop
 from holdfast.engine.deadlines import Deadlines
 from holdfast.engine.gate import Gate
 from holdfast.engine.outbox import Outbox
@@ -82,12 +82,11 @@ class Executor:
         """A person refused a call of this turn without a word: the model should stop and listen."""
         self._emit = on_event or _ignore
         self._sibling_errors: SiblingErrors = sibling_errors
-        self._timeout_s = timeout_s
         self._cancel_grace_s = cancel_grace_s
         self._spill = SpillStore(spill_directory)
         self._outbox = Outbox(self._emit)
         self._gate = Gate(max_concurrency)
-        self._deadlines = Deadlines(self._gate.running, self._overdue)
+        self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
         hook_set = Hooks(hooks)
         self._pipeline = Pipeline(
             self.pool,
@@ -96,12 +95,13 @@ class Executor:
             hooks=hook_set,
             spill=self._spill,
             emit=self._emit,
-            on_acting=self._acting,
+            on_acting=self._deadlines.start,
             on_refused_turn=self._refuse_turn,
             on_fatal=self._stop_run,
             on_left=self._leave,
         )
         self._turn_calls: dict[str, Call] = {}
+        self._turn_stop: TurnStop | None = None
         self._batch: list[Call] = []
         self._count = 0
         self._fatal: Fatal | None = None
@@ -116,13 +116,17 @@ class Executor:
         call = self._new_call(block)
         self._emit(CallQueued(call.id, call.name, call.raw))
         self._outbox.expect(call)
-        if self._turn_calls.setdefault(call.id, call) is not call:
-            call.answer(f"The id {call.id!r} was already used in this turn; use a new one for each call.", "invalid")
-        else:
-            self._pipeline.prepare(call)
-        if call.reply is not None:
-            self._outbox.finish(call)
-        else:
+        try:
+            if self._turn_calls.setdefault(call.id, call) is not call:
+                call.answer(f"The id {call.id!r} was already used in this turn; use a new one each time.", "invalid")
+            else:
+                self._pipeline.prepare(call)
+            if call.reply is None and self._turn_stop is not None and self._turn_stop.holds(call):
+                call.answer(self._turn_stop.stop.message, "cancelled")
+        finally:
+            if call.reply is not None:
+                self._outbox.finish(call)
+        if call.reply is None:
             self._gate.push(call)
             self._pump()
 
@@ -131,6 +135,7 @@ class Executor:
         self._emit(TurnEnded(self.turn))
         self.turn += 1
         self.turn_refused = False
+        self._turn_stop = None
         self._turn_calls.clear()
 
     def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> CallFinished:
@@ -157,37 +162,44 @@ class Executor:
     async def interrupt(self) -> None:
         """Hard stop: every call is cancelled and answered; returns when nothing runs any more."""
         self._stop_queued(_INTERRUPTED)
-        await self._stop_running(_INTERRUPTED)
+        await self._stop_running(_INTERRUPTED, list(self._gate.running))
 
     def user_message(self) -> None:
         """The user wrote something mid-run: calls that may be cut short are, all others finish first."""
         for call in [*self._gate.queued(), *self._gate.running]:
-            assert call.tool is not None
-            if call.tool.on_user_message(call.args) == "cancel":
+            if call.yields_to_message():
                 self._stop(call, _MESSAGE)
+        self._pump()  # what waited behind a stopped call may be free to start
 
     async def discard(self) -> bool:
         """Forget this turn because its stream is repeated. Only while nothing but read-only calls has started.
 
         Returns false, and changes nothing, when a call that may have changed something has started already.
         """
-        if any(call.acting_since is not None and not call.read_only for call in self._turn_calls.values()):
+        calls = dict.fromkeys(self._turn_calls.values())
+        if any(call.acting_since is not None and not call.read_only for call in calls):
             return False
-        calls = list(self._turn_calls.values())
         for call in self._gate.queued():
-            self._gate.remove(call)
-        await self._stop_running(_DISCARDED)
+            if call in calls:
+                self._gate.remove(call)
+        # Forgotten before the wait, so that the repeated stream may begin, with the same ids, while the old one ends.
+        self._outbox.forget(self.turn, self._turn_calls)
+        self._turn_calls.clear()
+        self._turn_stop = None
+        self._batch = [call for call in self._batch if call not in calls]
+        await self._stop_running(_DISCARDED, [call for call in self._gate.running if call in calls])
         for call in calls:
             self._emit(CallDiscarded(call.id, call.name))
-        self._outbox.forget()
-        self._turn_calls.clear()
         return True
 
     async def close(self) -> None:
         """Stop everything and give back what the executor holds."""
-        if not self._closed:
+        if self._closed:
+            return
+        self._closed = True
+        try:
             await self.interrupt()
-            self._closed = True
+        finally:
             self._deadlines.cancel()
             self._spill.close()
 
@@ -223,17 +235,19 @@ class Executor:
         if call.state != "executing":
             return
         self._gate.leave(call)
+        stop = call.stop
+        if stop is not None and stop.discarded:
+            call.state = "yielded"
+            self._pump()
+            return
         if call.modifiers or self._batch:
             self._apply_modifiers(call)
-        stop = call.stop
         if stop is None:
             if call.failed_shell:
                 self._stop_siblings(call)
-            elif call.reply is None or (call.reply.outcome == "cancelled" and _is_cancelled_from_outside(call)):
+            elif call.reply is None or (call.reply.outcome == "cancelled" and _is_stopped_from_outside(call)):
                 self._stop_queued(_ENDED)
-            self._outbox.finish(call)
-        elif not stop.discarded:
-            self._outbox.finish(call)
+        self._outbox.finish(call)
         self._pump()
 
     def _apply_modifiers(self, call: Call) -> None:
@@ -246,28 +260,24 @@ class Executor:
         if len(batch) > 1:
             batch.sort(key=lambda call: call.number)
         for done in batch:
-            for modifier in done.modifiers:
-                assert done.tool is not None
-                self.state.apply(modifier, done.tool.name)
-                self._emit(ContextChanged(done.id, type(modifier).__name__, modifier._asdict()))
+            assert done.tool is not None
+            try:
+                for modifier in done.modifiers:
+                    self.state.apply(modifier, done.tool.name)
+                    self._emit(ContextChanged(done.id, type(modifier).__name__, modifier._asdict()))
+            except Exception:  # noqa: BLE001 - the tool's data: the work is done, so the reply is sent in any case
+                _log.exception("a change that %s (call %s) asked for could not be made", done.tool.name, done.id)
 
     def _progress(self, ctx: ToolContext, data: Any) -> None:
         call = next((call for call in tuple(self._gate.running) if call.context is ctx), None)
-        if call is None or call.task is None:
+        if call is None or call.task is None or call.tool is None or (call.stop is not None and call.stop.discarded):
             return
         loop = call.task.get_loop()
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:  # a plain function in its own thread
+        if loop is not _loop_of_this_thread():
             loop.call_soon_threadsafe(self._progress, ctx, data)
             return
         elapsed_s = 0.0 if call.acting_since is None else loop.time() - call.acting_since
-        self._outbox.progress(CallProgressed(call.id, call.name, data, elapsed_s))
-
-    def _acting(self, call: Call) -> None:
-        assert call.tool is not None
-        limit_s = call.tool.timeout_s
-        self._deadlines.start(call, self._timeout_s if limit_s is None else limit_s)
+        self._outbox.progress(CallProgressed(call.id, call.tool.name, data, elapsed_s))
 
     def _overdue(self, call: Call, took_s: float) -> None:
         self._stop(call, Stop(f"Timed out after {took_s:.1f} s and was stopped. Try a smaller step."))
@@ -281,10 +291,14 @@ class Executor:
             call.answer(stop.message, "cancelled")
             self._outbox.finish(call)
         elif call.state == "executing":
-            call.stop = call.stop or stop
-            if call.context is not None:
-                call.context.cancelled = True
-            if call.began and call.task is not None:
+            assert call.task is not None
+            assert call.context is not None
+            if call.stop is None:
+                call.task.get_loop().call_later(self._cancel_grace_s, self._give_up, call)
+            if call.stop is None or stop.discarded:
+                call.stop = stop
+            call.context.cancelled = True
+            if call.began:
                 call.task.cancel()
 
     def _stop_queued(self, stop: Stop, turn: int | None = None, *, keep_read_only: bool = False) -> None:
@@ -292,24 +306,28 @@ class Executor:
             if (turn is None or call.turn == turn) and not (keep_read_only and call.changes_nothing()):
                 self._stop(call, stop)
 
-    async def _stop_running(self, stop: Stop) -> None:
-        """Cancel what runs and wait for it; a call that will not stop is answered and given up after the grace."""
-        loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + self._cancel_grace_s
+    async def _stop_running(self, stop: Stop, calls: list[Call]) -> None:
+        """Cancel these and wait for them; a call that will not stop is answered and given up after the grace.
+
+        Half the grace belongs to clean-up, undisturbed; then a tool that swallowed the cancellation hears it again.
+        """
         current = asyncio.current_task()
-        calls = [call for call in self._gate.running if call.task is not current]
+        calls = [call for call in calls if call.task is not current]
         for call in calls:
             self._stop(call, stop)
         pending = {call.task for call in calls if call.task is not None}
-        while pending and loop.time() < give_up_at:
-            _, pending = await asyncio.wait(pending, timeout=min(1.0, self._cancel_grace_s))
+        for _ in range(2):
+            if pending:
+                _, pending = await asyncio.wait(pending, timeout=self._cancel_grace_s / 2)
             for task in pending:
                 task.cancel()
         for call in calls:
-            if call.task in pending:
-                self._give_up(call)
+            self._give_up(call)
 
     def _give_up(self, call: Call) -> None:
+        """Answer a call that was stopped and still runs, or whose task died before its first step."""
+        if call not in self._gate.running:
+            return
         _log.error("the tool %s ignores cancellation; call %s is given up", call.name, call.id)
         call.answer("The call was cancelled but did not stop in time; it may still be running.", "cancelled")
         self._leave(call)
@@ -318,7 +336,7 @@ class Executor:
         if self._sibling_errors == "independent":
             return
         stop = Stop(f"Not run: {culprit.name} (call {culprit.id}) failed before it, and this call may depend on it.")
-        self._stop_queued(stop, culprit.turn, keep_read_only=self._sibling_errors == "cancel-dependents")
+        self._stop_turn(stop, culprit.turn, keep_read_only=self._sibling_errors == "cancel-dependents")
         if self._sibling_errors == "cancel-all":
             for call in list(self._gate.running):
                 self._stop(call, stop)
@@ -326,10 +344,17 @@ class Executor:
     def _stop_run(self, error: Fatal) -> None:
         self._fatal = error
         self._stop_queued(_ENDED)
+        self._stop_turn(_ENDED, self.turn)
 
     def _refuse_turn(self, call: Call) -> None:
         self.turn_refused = True
-        self._stop_queued(_REFUSED, call.turn)
+        self._stop_turn(_REFUSED, call.turn)
+
+    def _stop_turn(self, stop: Stop, turn: int, *, keep_read_only: bool = False) -> None:
+        """Stop what waits in this turn, and what the model still adds to it."""
+        self._stop_queued(stop, turn, keep_read_only=keep_read_only)
+        if turn == self.turn and (self._turn_stop is None or self._turn_stop.keeps_read_only):
+            self._turn_stop = TurnStop(stop, keep_read_only)
 
     def _raise_fatal(self) -> None:
         if self._fatal is not None and not self._outbox.unanswered:
@@ -338,11 +363,21 @@ class Executor:
 
     async def _call_once(self, name: str, arguments: Mapping[str, Any] | str) -> CallFinished:
         self.add(ToolUse(f"call-{self._count}", name, arguments))
-        replies = [event async for event in self.results() if isinstance(event, CallFinished)]
+        try:
+            replies = [event async for event in self.results() if isinstance(event, CallFinished)]
+        finally:
+            self._deadlines.cancel()  # the alarm belongs to an event loop that ends now
         self.end_turn()
         return replies[-1]
 
 
-def _is_cancelled_from_outside(call: Call) -> bool:
-    """Somebody cancelled the task itself, as a closing event loop does: nothing more may start."""
-    return call.task is not None and call.task.cancelling() > 0
+def _is_stopped_from_outside(call: Call) -> bool:
+    """Somebody stopped the task itself, as a closing event loop or Ctrl-C does: nothing more may start."""
+    return call.ends_run or (call.task is not None and call.task.cancelling() > 0)
+
+
+def _loop_of_this_thread() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:  # a plain function in its own thread
+        return None

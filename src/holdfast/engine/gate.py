@@ -39,26 +39,22 @@ class Gate:
 
     def next(self) -> Call | None:
         """The call that may start now, marked as running; none if the head has to wait."""
-        if not self._queue:
+        queue, running = self._queue, self.running
+        if not queue or (running and (self._exclusive or len(running) >= self._limit)):
             return None
-        call = self._queue[0]
-        if self.running and not self._joins(call):
-            return None
-        self._queue.popleft()
-        if not self.running:
+        call = queue[0]
+        if running:
+            if self._turn != call.turn or not _is_safe(call):
+                return None
+        else:
             self._exclusive = not _is_safe(call)
             self._turn = call.turn
-        self.running[call] = None
+        running[queue.popleft()] = None
         return call
 
     def leave(self, call: Call) -> None:
         """A running call has ended."""
         self.running.pop(call, None)
-
-    def _joins(self, call: Call) -> bool:
-        if self._exclusive or len(self.running) >= self._limit:
-            return False
-        return self._turn == call.turn and _is_safe(call)
 
 
 def _is_safe(call: Call) -> bool:
@@ -67,6 +63,6 @@ def _is_safe(call: Call) -> bool:
         assert call.tool is not None
         try:
             call.safe = bool(call.tool.is_concurrency_safe(call.args))
-        except Exception:  # noqa: BLE001 - a tool that cannot tell is not safe
+        except (Exception, SystemExit):  # noqa: BLE001 - a tool that cannot tell is not safe
             call.safe = False
     return call.safe

@@ -1,14 +1,17 @@
 """What leaves the engine: progress at once, replies in the order of the calls."""
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Container, Iterator
 
+from holdfast.contract import UsageError
 from holdfast.engine.call import Call
 from holdfast.events import CallFinished, CallProgressed, Event
 
 __all__ = ["Outbox"]
 
+_log = logging.getLogger(__name__)
 _MAX_PENDING_PROGRESS = 1_000
 """Progress that nobody reads is dropped, oldest first; replies never are."""
 
@@ -42,7 +45,10 @@ class Outbox:
             done = order.popleft()
             done.state = "yielded"
             assert done.reply is not None
-            self._emit(done.reply)
+            try:
+                self._emit(done.reply)
+            except Exception:  # noqa: BLE001 - a listener's bug must not keep replies from the reader
+                _log.exception("a listener failed on the reply to call %s", done.id)
             self._events.append(done.reply)
         if self._events:
             self._wake()
@@ -57,11 +63,11 @@ class Outbox:
         self._progress += 1
         self._wake()
 
-    def forget(self) -> None:
-        """Drop everything that was to come: the stream is repeated."""
-        self._order.clear()
-        self._events.clear()
-        self._progress = 0
+    def forget(self, turn: int, ids: Container[str]) -> None:
+        """Drop what was to come for the calls of this turn: its stream is repeated."""
+        self._order = deque(call for call in self._order if call.turn != turn)
+        self._events = deque(event for event in self._events if event.tool_use_id not in ids)
+        self._progress = sum(isinstance(event, CallProgressed) for event in self._events)
         self._wake()
 
     def ready(self) -> Iterator[CallFinished | CallProgressed]:
@@ -75,15 +81,16 @@ class Outbox:
     async def read(self, at_end: Callable[[], None]) -> AsyncIterator[CallFinished | CallProgressed]:
         """Everything until no call is unanswered; `at_end` may raise what stopped the run."""
         while True:
-            events = self._events
-            while events:
-                event = events.popleft()
+            while self._events:
+                event = self._events.popleft()
                 if type(event) is CallProgressed:
                     self._progress -= 1
                 yield event
             if not self._order:
                 at_end()
                 return
+            if self._waiter is not None:
+                raise UsageError("results() has a reader already; read the events of one executor in one place")
             self._waiter = asyncio.get_running_loop().create_future()
             try:
                 await self._waiter

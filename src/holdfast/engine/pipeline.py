@@ -35,6 +35,7 @@ __all__ = ["Pipeline"]
 
 _log = logging.getLogger(__name__)
 _MAX_INPUT_BYTES = 10_000_000
+_RUN_ENDED = "The run ended before the call finished."
 _NOT_ANY_MORE = Approval(allowed=False)
 """A call that was stopped before its task took its first step."""
 
@@ -96,8 +97,13 @@ class Pipeline:
             call.raw = raw = raw if found.plain else apply_call_name(found, raw)
             call.args = tool.arguments.parse(raw, session.prompt)
         except ArgumentsInvalid as error:
+            call.tool = tool
             call.answer(f"{tool.name}: {error}. Correct the arguments and call {tool.name} again.", "invalid")
-        except Exception:  # noqa: BLE001 - the engine's edge: whatever the tool raises, its call is answered
+        except BaseException as error:
+            call.tool = tool
+            if isinstance(error, KeyboardInterrupt):
+                call.answer(_RUN_ENDED, "cancelled")
+                raise
             self._crashed(call, tool)
         else:
             call.tool = tool
@@ -112,7 +118,7 @@ class Pipeline:
             approval = _NOT_ANY_MORE if call.stop is not None else self._approver.at_once(call, tool, ctx)
             if approval is None or (approval.allowed and tool.has_validate):
                 approval = await self._approve(call, tool, ctx, approval)
-            if approval.allowed:
+            if approval.allowed and call.stop is None:
                 self._emit(CallStarted(call.id, tool.name, call.read_only))
                 self._on_acting(call)
                 self._reply(call, tool, await tool.call(call.args, ctx))
@@ -121,9 +127,9 @@ class Pipeline:
             else:
                 self._refuse(call, tool, approval)
         except BaseException as error:
-            if not isinstance(error, (Exception, asyncio.CancelledError, SystemExit)):
-                raise
             self._explain(call, tool, error)
+            if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+                raise
         finally:
             self._on_left(call)
 
@@ -149,6 +155,9 @@ class Pipeline:
             return
         if isinstance(error, asyncio.CancelledError):
             call.answer(call.stop.message if call.stop else "The call was cancelled before it finished.", "cancelled")
+        elif isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+            call.answer(_RUN_ENDED, "cancelled")
+            call.ends_run = True
         elif isinstance(error, ToolFailed):
             call.answer(str(error), "failed")
         elif isinstance(error, ArgumentsInvalid):
@@ -223,7 +232,7 @@ class Pipeline:
 
 def _as_mapping(raw: Any) -> Mapping[str, Any]:
     if isinstance(raw, Mapping):
-        return cast("Mapping[str, Any]", raw)
+        return dict(cast("Mapping[str, Any]", raw))
     if raw is None:
         return {}
     if not isinstance(raw, (str, bytes)):

@@ -2,6 +2,7 @@
 
 import logging
 from collections import deque
+from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 
 from holdfast.contract import (
@@ -13,6 +14,7 @@ from holdfast.contract import (
     ModeChanged,
     PromptQueued,
     SessionFacts,
+    UsageError,
 )
 from holdfast.permissions import PermissionContext, Rule
 
@@ -57,6 +59,15 @@ class AgentState:
 
     def _grant(self, modifier: Granted, tool: str) -> None:
         if tool in _MAY_GRANT:
-            self.permissions = self.permissions.with_rules(*(Rule.parse("allow", text) for text in modifier.rules))
+            self.permissions = self.permissions.with_rules(*_readable(modifier.rules, tool))
         else:
             _log.warning("%s asked for grants %s; only a plan or a skill may be granted any", tool, modifier.rules)
+
+
+def _readable(rules: Iterable[str], tool: str) -> Iterator[Rule]:
+    """The rules that can be read; one that cannot disables only itself, loudly."""
+    for text in rules:
+        try:
+            yield Rule.parse("allow", text)
+        except UsageError:
+            _log.warning("%s was granted a rule that cannot be read: %r", tool, text)

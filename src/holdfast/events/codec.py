@@ -12,10 +12,11 @@ __all__ = ["decode_event", "encode_event", "encode_json", "to_builtins"]
 
 def _as_json(value: Any) -> Any:
     """Objects that are not JSON by themselves: those that know their wire form, pydantic models, else their text."""
-    for form in ("to_wire", "model_dump"):
-        convert = getattr(value, form, None)
-        if callable(convert):
-            return convert()
+    if not isinstance(value, type):
+        for form in ("to_wire", "model_dump"):
+            convert = getattr(value, form, None)
+            if callable(convert):
+                return convert()
     if isinstance(value, (set, frozenset)):
         return sorted(cast("set[Any]", value), key=repr)
     return str(value)

@@ -1,1 +1,31 @@
-"""The public test kit: faults, crashes and doubles for testing tools without a model or a network."""
+"""The public test kit: run a tool, a question or a whole schedule of calls without a model, in virtual time."""
+
+from holdfast.testing.asker import ScriptedAsker
+from holdfast.testing.clock import Deadlock, VirtualClock, run_virtual
+from holdfast.testing.play import Timeline, play, play_async
+from holdfast.testing.run import RunOptions, ToolRun, run_tool, run_tool_async
+from holdfast.testing.script import Script
+from holdfast.testing.scripted import Ending, Gate, Record, ScriptedArgs, ScriptedTool, Span
+from holdfast.testing.testing_permission import TestingPermission
+
+__all__ = [
+    "Deadlock",
+    "Ending",
+    "Gate",
+    "Record",
+    "RunOptions",
+    "Script",
+    "ScriptedArgs",
+    "ScriptedAsker",
+    "ScriptedTool",
+    "Span",
+    "TestingPermission",
+    "Timeline",
+    "ToolRun",
+    "VirtualClock",
+    "play",
+    "play_async",
+    "run_tool",
+    "run_tool_async",
+    "run_virtual",
+]

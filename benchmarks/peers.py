@@ -1,0 +1,45 @@
+"""Peers from PyPI, each in its own environment: what one further call costs there, against ours in the same run."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import engine
+from measure import Row, row
+
+HERE = Path(__file__).parent
+ENVIRONMENTS = HERE / ".peers"
+PEERS = {
+    "pydantic-ai-slim": "pydantic_ai",
+    "smolagents": "smolagents",
+    "langgraph": "langgraph",
+    "openai-agents": "openai_agents",
+}
+
+
+def _python_with(package: str) -> Path:
+    """The Python of an environment that has this package; made on first use."""
+    environment = ENVIRONMENTS / package
+    python = environment / "bin" / "python"
+    if not (environment / "ready").exists():
+        print(f"     installing {package} ...", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", package], check=True)
+        (environment / "ready").touch()
+    return python
+
+
+def _cost_us(package: str, script: str) -> float:
+    argv = [str(_python_with(package)), str(HERE / "peer_scripts" / f"run_{script}.py")]
+    return float(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)
+
+
+def rows() -> list[Row]:
+    """Ours against each peer; a ratio under 1 means that ours is cheaper."""
+    found: list[Row] = []
+    for package, script in PEERS.items():
+        theirs = _cost_us(package, script)
+        ours = asyncio.run(engine.marginal_cost())["ours"]
+        found.append(row(f"one more call, {package}", ours, theirs, unit="µs", limit=1.0, against=package))
+    return found

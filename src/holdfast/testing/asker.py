@@ -1,0 +1,34 @@
+"""A person who answers permission questions from a list."""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Literal
+
+from holdfast.contract import Answer, Question
+from holdfast.testing.scripted import Gate
+
+__all__ = ["ScriptedAsker"]
+
+
+class ScriptedAsker:
+    """Answers each question with the next one of a list, and remembers what was asked. An empty list means no."""
+
+    def __init__(self, answers: Iterable[Answer | Literal["allow", "deny"]] = (), *, gate: Gate | None = None) -> None:
+        self._answers = deque(answers)
+        self._gate = gate
+        self.questions: list[Question] = []
+        """Every question, in the order they were asked."""
+        self.withdrawn: list[Question] = []
+        """Questions whose call was cancelled while the person was thinking."""
+
+    async def ask(self, question: Question) -> Answer:
+        """The next answer; with a gate, only when it is open."""
+        self.questions.append(question)
+        if self._gate is not None:
+            try:
+                await self._gate.wait()
+            except BaseException:
+                self.withdrawn.append(question)
+                raise
+        answer = self._answers.popleft() if self._answers else Answer(message="the scripted person has no answer left")
+        return Answer(answer) if isinstance(answer, str) else answer

@@ -1,0 +1,33 @@
+"""For every test: nobody's home directory is touched, and Hypothesis runs the same examples each time."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "deep", deadline=None, max_examples=20_000, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+_BASES = {
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_STATE_HOME": ".local/state",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_CACHE_HOME": ".cache",
+}
+
+
+@pytest.fixture(autouse=True)
+def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own for each test, with the XDG directories inside it."""
+    home = tmp_path_factory.mktemp("home", numbered=True)
+    monkeypatch.setenv("HOME", str(home))
+    for variable, place in _BASES.items():
+        monkeypatch.setenv(variable, str(home / place))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    return home
