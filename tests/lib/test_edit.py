@@ -183,6 +183,12 @@ def test_invisible_differences_are_made_visible() -> None:
     assert "··" in near.difference
 
 
+def test_a_typo_is_recognised_without_a_word_in_common() -> None:
+    near = find_nearest(b"first\nalpha = 1\nlast\n", "alhpa = 1")
+    assert near is not None
+    assert (near.first_line, near.difference) == (2, "- alhpa = 1\n+ alpha = 1")
+
+
 def test_nothing_alike_is_no_candidate() -> None:
     assert find_nearest(b"completely different words here\n" * 100, "import antigravity from nowhere") is None
     assert find_nearest(b"", "x") is None

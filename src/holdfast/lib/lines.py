@@ -75,6 +75,8 @@ class _Index:
 
     before: array[int] = field(default_factory=lambda: array("Q", [0]))
     total: int | None = None
+    lock: Lock = field(default_factory=Lock)
+    """Two threads may look into one file at once; the counts must be added in order."""
 
 
 class LineReader:
@@ -137,6 +139,11 @@ class LineReader:
         wanted = first - 1
         if wanted <= 0:
             return 0, 0
+        with index.lock:
+            return self._scan(fd, index, wanted, end=end, scan=scan)
+
+    @staticmethod
+    def _scan(fd: int, index: _Index, wanted: int, *, end: bytes, scan: Scan) -> tuple[int, int]:
         chunk = bisect_right(index.before, wanted - 1) - 1
         buffer = bytearray(CHUNK_BYTES)
         while True:

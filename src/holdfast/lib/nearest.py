@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
 _MAX_WORDS = 12
@@ -18,6 +18,8 @@ _MAX_COMPARED_TOKENS = 400
 _MAX_LINES = 60
 _MAX_LINE_CHARS = 400
 _MIN_ALIKE = 0.5
+_SHORT_CHARS = 400
+_MAX_SPELT_BYTES = 100_000
 _WORD: Final = re.compile(r"[^\W_][\w.-]{2,}")
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 _VISIBLE: Final = str.maketrans({" ": "·", "\t": "→   ", "\r": "␍", "\u00a0": "⍽"})
@@ -40,10 +42,11 @@ def find_nearest(data: bytes, old: str) -> Candidate | None:
     asked = [line[:_MAX_LINE_CHARS] for line in old.splitlines()[:_MAX_LINES]]
     best: tuple[float, int, list[str]] | None = None
     matcher: SequenceMatcher[str] = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(_comparable(asked))
+    by_character = sum(map(len, asked)) <= _SHORT_CHARS
+    matcher.set_seq2(_comparable(asked, by_character=by_character))
     for start in _starts(data, asked):
         found = _lines_from(data, start, len(asked))
-        matcher.set_seq1(_comparable(found))
+        matcher.set_seq1(_comparable(found, by_character=by_character))
         if best is not None and (matcher.real_quick_ratio() <= best[0] or matcher.quick_ratio() <= best[0]):
             continue
         alike = matcher.ratio()
@@ -56,8 +59,10 @@ def find_nearest(data: bytes, old: str) -> Candidate | None:
     return Candidate(first, first + len(found) - 1, alike, _difference(asked, found))
 
 
-def _comparable(lines: list[str]) -> list[str]:
-    return _TOKEN.findall("\n".join(lines))[:_MAX_COMPARED_TOKENS]
+def _comparable(lines: list[str], *, by_character: bool) -> list[str]:
+    """Take text apart for comparing: short text by character, so that a typo shows, longer text by words."""
+    text = "\n".join(lines)
+    return list("\n".join(map(str.strip, lines))) if by_character else _TOKEN.findall(text)[:_MAX_COMPARED_TOKENS]
 
 
 def _starts(data: bytes, asked: list[str]) -> list[int]:
@@ -70,7 +75,21 @@ def _starts(data: bytes, asked: list[str]) -> list[int]:
             votes[_line_start(data, position, up=line)] += 1
             places += 1
             position = data.find(word, position + len(word))
-    return [start for start, _ in votes.most_common(_MAX_COMPARED)]
+    return [start for start, _ in votes.most_common(_MAX_COMPARED)] or _similar_lines(data, asked)
+
+
+def _similar_lines(data: bytes, asked: list[str]) -> list[int]:
+    """Without a word in common, as after a typo, look for a line that is spelt alike; only in files of usual size."""
+    if len(data) > _MAX_SPELT_BYTES or not asked:
+        return []
+    number, longest = max(enumerate(asked), key=lambda pair: len(pair[1].strip()))
+    places: dict[str, int] = {}
+    position = 0
+    for raw in data.split(b"\n"):
+        places.setdefault(raw[:_MAX_LINE_CHARS].decode("utf-8", "replace").strip(), position)
+        position += len(raw) + 1
+    near = get_close_matches(longest.strip(), [line for line in places if line], n=3, cutoff=_MIN_ALIKE)
+    return [_line_start(data, places[line], up=number) for line in near]
 
 
 def _rare_words(data: bytes, asked: list[str]) -> list[tuple[int, bytes]]:

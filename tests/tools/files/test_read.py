@@ -13,6 +13,7 @@ import pytest
 from PIL import Image as Pillow
 
 from holdfast.contract import ArgumentsInvalid, Image, Text, ToolFailed
+from holdfast.host.file_state import note_read
 from holdfast.tools.files.read import Read
 
 if TYPE_CHECKING:
@@ -278,6 +279,32 @@ def test_a_notebook_is_shown_as_cells_with_outputs(session: Any, read: Read, tmp
     assert image.media_type == "image/png"
     assert [cell["id"] for cell in result.data["file"]["cells"]] == ["intro", "calc"]
     assert session.reads[str(tmp_path / "n.ipynb")].whole
+
+
+def test_a_large_notebook_is_taken_apart_within_bounds(session: Any, read: Read, tmp_path: Path) -> None:
+    book = notebook()
+    book["cells"][1]["outputs"][0]["text"] = ["x" * 100 + "\n"] * 40_000
+    (tmp_path / "n.ipynb").write_text(json.dumps(book))
+    result = session.call(read, file_path="n.ipynb")
+    assert "output cut" in result.text[0].text
+    assert session.call(read, file_path="n.ipynb").data["type"] == "file_unchanged"
+    (tmp_path / "deep.ipynb").write_text('{"cells":' + "[" * 3_000_000)
+    with pytest.raises(ToolFailed):
+        session.call(read, file_path="deep.ipynb")
+
+
+def test_other_ways_of_showing_a_file_count_as_reading_it(session: Any, read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\ntwo\n")
+    part = note_read(str(path), shown=(0, 4))
+    assert part is not None
+    assert not part.stamp.whole
+    whole = note_read(str(path), shown=(4, 8), before=part.stamp)
+    assert whole is not None
+    assert whole.stamp.whole
+    session.reads[str(path)] = whole.stamp
+    assert session.call(read, file_path="a.txt").data["type"] == "text"
+    assert note_read(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"cells": [', "[]", '{"nbformat": 3}', '{"cells": 5}', "[" * 100_000])

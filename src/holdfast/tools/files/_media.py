@@ -7,39 +7,42 @@ from typing import Any
 
 from holdfast.contract import ArgumentsInvalid, Block, FileRead, FileStamp, Image, Text, ToolFailed, ToolResult
 from holdfast.host.bounded import run_bounded
-from holdfast.lib.ipynb import BrokenNotebookError, parse_notebook
-from holdfast.tools.files._notebook import show_cells
+from holdfast.host.file_state import stamp_read
+from holdfast.host.parsing import ParseError
+from holdfast.tools.files._notebook import read_cells
 from holdfast.tools.files._pdf import MAX_PAGES
-from holdfast.tools.files._seen import stamp_read
 from holdfast.tools.files._text import MAX_TOKENS
 
 _PAGES = re.compile(r"\s*(\d{1,6})\s*(?:(-)\s*(\d{1,6})?\s*)?")
 _MAX_NOTEBOOK_BYTES = 100 * 1024 * 1024
+_TRUSTED_NOTEBOOK_BYTES = 2 * 1024 * 1024
 
 
-def show_notebook(
+async def show_notebook(
     handle: int, real: str, shown_as: str, *, window: tuple[int, int], before: FileStamp | None
 ) -> ToolResult[dict[str, Any]]:
-    """Show cells of a notebook with their outputs."""
+    """Show cells of a notebook with their outputs; a large one is taken apart in a limited process."""
     size = os.fstat(handle).st_size
     if size > _MAX_NOTEBOOK_BYTES:
         raise ToolFailed(f"{shown_as!r} has {size:,} bytes; notebooks up to {_MAX_NOTEBOOK_BYTES:,} are read")
-    try:
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            book = parse_notebook(file.read().decode("utf-8-sig"))
-    except (BrokenNotebookError, UnicodeDecodeError) as error:
-        raise ToolFailed(f"{shown_as!r} is not a notebook that can be shown: {error}") from error
     first, limit = window
-    blocks, shown = show_cells(book, first=first, limit=limit, max_tokens=MAX_TOKENS)
-    whole = first == 1 and shown == len(book.cells)
-    if not whole:
-        until = first - 1 + shown
-        blocks.append(Text(f"[Cells {first} to {until} of {len(book.cells)}; read on with offset {until + 1}.]"))
-    stamp = stamp_read(handle, shown=(0, size if whole else 0), window=window, whole=whole, before=before)
-    cells = [
-        {"id": cell.name, "cellType": cell.kind, "source": cell.source} for cell in book.cells[first - 1 :][:shown]
+    request = {"first": first, "limit": limit, "max_tokens": MAX_TOKENS}
+    if size > _TRUSTED_NOTEBOOK_BYTES:
+        found = await run_bounded("holdfast.tools.files._notebook", "read_cells", handle, request)
+    else:
+        try:
+            found = read_cells(handle, request)
+        except ParseError as error:
+            raise ToolFailed(str(error)) from error
+    blocks: list[Block] = [
+        Text(data.decode("utf-8")) if kind == "text/plain" else Image(data, kind) for kind, data in found["parts"]
     ]
-    data = {"type": "notebook", "file": {"filePath": real, "cells": cells}}
+    whole = first == 1 and found["shown"] == found["count"]
+    if not whole:
+        until = first - 1 + found["shown"]
+        blocks.append(Text(f"[Cells {first} to {until} of {found['count']}; read on with offset {until + 1}.]"))
+    stamp = stamp_read(handle, shown=(0, size if whole else 0), window=window, whole=whole, before=before)
+    data = {"type": "notebook", "file": {"filePath": real, "cells": found["cells"]}}
     return ToolResult(data, tuple(blocks) or "[The notebook has no cells.]", modifiers=(FileRead(real, stamp),))
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from pydantic import Field
 
 from holdfast.contract import Args, ArgumentsInvalid, Effects, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.host.file_state import require_read
 from holdfast.lib.diff import Span, apply_spans
 from holdfast.lib.edit import Editable, EditAmbiguousError, EditMissedError, Plan, plan_edit
 from holdfast.lib.nearest import find_nearest
 from holdfast.lib.text import UTF8, NotEncodableError, NotTextError
-from holdfast.tools.files._seen import require_read
 from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists, first_line
 
 _PLANNED_EARLY_BYTES = 1024 * 1024

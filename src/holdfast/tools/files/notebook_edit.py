@@ -8,10 +8,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from holdfast.contract import Args, Effects, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.host.file_state import require_read
 from holdfast.lib.diff import span_between
 from holdfast.lib.ipynb import BrokenNotebookError, Notebook, delete_cell, insert_cell, parse_notebook, replace_cell
 from holdfast.tools.files._open import opened
-from holdfast.tools.files._seen import require_read
 from holdfast.tools.files.workbench import Workbench, counts, describe
 
 _MARK = b"\xef\xbb\xbf"

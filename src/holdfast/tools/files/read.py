@@ -11,18 +11,19 @@ from holdfast.contract import (
     ArgumentsInvalid,
     Effects,
     FileRead,
+    FileStamp,
     RuleSubject,
     Tool,
     ToolContext,
     ToolResult,
 )
+from holdfast.host.file_state import is_unchanged, stamp_read
 from holdfast.host.targets import Targets
 from holdfast.lib.lines import LineReader, Scan
 from holdfast.tools.files._image import image_kind
 from holdfast.tools.files._media import show_image, show_notebook, show_pdf
 from holdfast.tools.files._open import Hidden, nothing_hidden, opened
 from holdfast.tools.files._pdf import is_pdf
-from holdfast.tools.files._seen import is_unchanged, stamp_read
 from holdfast.tools.files._text import DEFAULT_LINES, read_text
 
 _UNCHANGED = "[Unchanged: you have already read these lines and the file is still the same; look at that result.]"
@@ -74,6 +75,9 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
                 raise ArgumentsInvalid(f"`pages` is for PDF files, and {args.file_path!r} is none; use offset")
             if image_kind(head) is not None:
                 return await show_image(handle, real, args.file_path)
+            before, window = ctx.file_reads.get(real), (args.offset or 1, args.limit or DEFAULT_LINES)
+            if real.lower().endswith(".ipynb") and not _is_known(before, window, handle):
+                return await show_notebook(handle, real, args.file_path, window=window, before=before)
         # The thread opens the file itself: a cancelled call leaves it running, and its handle must stay its own.
         return await asyncio.to_thread(self._in_thread, args, real, ctx)
 
@@ -81,10 +85,8 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
         before = ctx.file_reads.get(real)
         window = (args.offset or 1, args.limit or DEFAULT_LINES)
         with opened(real, args.file_path, self.hidden) as handle:
-            if before is not None and before.window == window and before.size and is_unchanged(before, handle):
+            if _is_known(before, window, handle):
                 return ToolResult({"type": "file_unchanged", "file": {"filePath": real}}, _UNCHANGED)
-            if real.lower().endswith(".ipynb"):
-                return show_notebook(handle, real, args.file_path, window=window, before=before)
             scan = Scan(stopped=lambda: ctx.cancelled)
             part = read_text(self.lines, handle, args.file_path, first=window[0], limit=window[1], scan=scan)
             stamp = stamp_read(handle, shown=part.shown, window=window, whole=part.whole, before=before)
@@ -100,3 +102,8 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
         if part.over_budget:
             data["truncatedByTokenCap"] = True
         return ToolResult(data, part.text, modifiers=(FileRead(real, stamp),))
+
+
+def _is_known(before: FileStamp | None, window: tuple[int, int], handle: int) -> bool:
+    """Whether the model has seen this very window of this very content."""
+    return before is not None and before.window == window and before.size > 0 and is_unchanged(before, handle)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.contract import FileRead, ToolContext, ToolFailed
+from holdfast.host.file_state import is_unchanged, require_read, stale, stamp_written
 from holdfast.host.targets import Targets
 from holdfast.lib.atomic import ABSENT, FileChangedError, StrayNotes, write_atomic
 from holdfast.lib.checkpoints import Change, CheckpointStore
@@ -15,7 +16,6 @@ from holdfast.lib.handles import NotRegularFileError, regular_file
 from holdfast.lib.stamp import Stamp, hash_bytes, hash_parts
 from holdfast.lib.text import UTF8, Encoding
 from holdfast.tools.files._open import Hidden, nothing_hidden, opened
-from holdfast.tools.files._seen import is_unchanged, require_read, stale, stamp_written
 
 MAX_BYTES = 1024**3
 _SHOWN_SPANS = 200

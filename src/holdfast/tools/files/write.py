@@ -6,10 +6,10 @@ from typing import Any
 from pydantic import Field
 
 from holdfast.contract import Args, Effects, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.host.file_state import require_read
 from holdfast.lib.diff import span_between
 from holdfast.lib.ipynb import BrokenNotebookError, parse_notebook
 from holdfast.lib.text import UTF8, Encoding, NotEncodableError, NotTextError, detect_whole
-from holdfast.tools.files._seen import require_read
 from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists
 
 

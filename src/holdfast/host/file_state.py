@@ -1,8 +1,13 @@
-"""What the model has seen of a file, and whether that still holds: the rules shared by all tools that change files."""
+"""What the model has seen of a file, and whether that still holds.
+
+The rules are shared by all tools that show or change files; a shell command that is proven to print one file (`cat`,
+`head`, `sed -n`) counts as a read by `note_read`.
+"""
 
 import os
 
-from holdfast.contract import FileStamp, ToolContext, ToolFailed
+from holdfast.contract import FileRead, FileStamp, ToolContext, ToolFailed
+from holdfast.lib.handles import regular_file
 from holdfast.lib.stamp import Stamp, hash_bytes, hash_fd
 
 HASHED_BYTES = 8 * 1024 * 1024
@@ -23,6 +28,23 @@ def stamp_read(
     digest = hash_fd(fd, start=shown[0], end=shown[1])
     content = digest if whole else hash_fd(fd) if facts.st_size <= HASHED_BYTES else None
     return _stamp(facts, digest, whole=whole)._replace(content_sha256=content, shown=shown, window=window)
+
+
+def note_read(path: str, *, shown: tuple[int, int] | None = None, before: FileStamp | None = None) -> FileRead | None:
+    """Say that bytes of a file were shown by other means than Read; None if it is no regular file any more.
+
+    Args:
+        path: The resolved path.
+        shown: Which bytes, from and to; all of them if omitted.
+        before: What was known of the file.
+    """
+    try:
+        with regular_file(path) as handle:
+            window = shown or (0, os.fstat(handle).st_size)
+            stamp = stamp_read(handle, shown=window, window=(0, 0), whole=shown is None, before=before)
+    except OSError:
+        return None
+    return FileRead(path, stamp._replace(window=None))
 
 
 def stamp_written(written: Stamp, *, whole: bool) -> FileStamp:
