@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from itertools import cycle
 
+import msgspec
+
 from holdfast.lib.gitignore import Pattern
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decide import decide
@@ -44,7 +46,8 @@ def many_rules(root: str) -> list[Rule]:
         "Read(~/notes_{i}*)",
     )
     return [
-        Rule.parse(behaviors[i % 3], texts[i % len(texts)].format(i=i), msgspec.structs.replace(source, line=i)) for i in range(RULES)
+        Rule.parse(behaviors[i % 3], texts[i % len(texts)].format(i=i), msgspec.structs.replace(source, line=i))
+        for i in range(RULES)
     ]
 
 
