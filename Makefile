@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test check fmt docs bench lock clean
+.PHONY: help setup system demo test check fmt docs bench lock clean torture oracle fuzz
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,17 @@ docs: setup ## Regenerate the generated pages of docs/
 
 bench: setup ## Measure against limits in the same run (PEERS=1: also peers from PyPI)
 	@$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers,)
+
+torture: setup system ## Long: kill sessions, crash writers, race editors (KILLS=200)
+	@TORTURE_KILLS=$(or $(KILLS),200) $(BIN)/python scripts/torture_processes.py --rounds $(or $(KILLS),200)
+	@$(BIN)/python scripts/torture_files.py
+
+oracle: setup system ## Long: run generated read-only commands under strace (N=20000, SEED=1)
+	@$(BIN)/python scripts/shell_oracle.py --count $(or $(N),20000) --seed $(or $(SEED),1)
+
+fuzz: setup ## Long: the property tests with many examples, and 200,000 pairs against git check-ignore
+	@HYPOTHESIS_PROFILE=deep HOLDFAST_GITIGNORE_PAIRS=200000 $(BIN)/python -m pytest -n $(WORKERS) --timeout 3600 \
+		tests/engine/test_schedules.py tests/permissions tests/lib tests/settings
 
 lock: setup ## Recompute requirements/*.txt with hashes
 	@scripts/lock.sh
