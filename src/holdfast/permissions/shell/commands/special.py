@@ -61,6 +61,7 @@ PS = Tool(
     " --no-headers|--no-heading|--noheading|--noheadings|--no-headings"
     " --cols|--columns|--width:num --rows|--lines:num --deselect --info --help? --version"
     " --quick-pid:text --cumulative",
+    dashed_values=True,
     operands="any",
     abbreviate=False,
     kind="system",
