@@ -19,6 +19,13 @@ class Swaps:
     count = 0
 
 
+def exchange(first: str, second: str) -> None:
+    """Exchange two existing names in one step."""
+    names = (_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE)
+    if ctypes.CDLL(None, use_errno=True).renameat2(*names) != 0:
+        raise OSError(ctypes.get_errno(), f"{first!r} and {second!r} could not be exchanged")
+
+
 @contextmanager
 def swapping(first: str, second: str) -> Generator[Swaps]:
     """Keep exchanging two existing names until the block ends."""

@@ -18,8 +18,8 @@ from holdfast.contract import ArgumentsInvalid, ToolContext, ToolFailed
 from holdfast.host.targets import Targets
 from holdfast.lib.atomic import remove_strays
 from holdfast.lib.checkpoints import CheckpointStore
-from holdfast.testing.faults import count_calls, failing_at, killed_at
-from holdfast.testing.swaps import swapping
+from holdfast.testing.faults import before_each_call, count_calls, failing_at, killed_at
+from holdfast.testing.swaps import exchange, swapping
 from holdfast.tools.files.edit import Edit
 from holdfast.tools.files.read import Read
 from holdfast.tools.files.workbench import Workbench
@@ -184,46 +184,83 @@ def test_kernel_files_are_not_written(session: Any, tools: Any, target: str) -> 
         session.call(write, file_path=target, content="x")
 
 
-def test_a_thousand_swapped_links_never_lead_outside(session: Any, tools: Any, tmp_path: Path) -> None:
-    """Another process keeps exchanging a directory for a link to the outside while files are written and read."""
-    read, write, edit = tools
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside" / "f").write_text("SECRET")
-    (tmp_path / "inside").mkdir()
-    (tmp_path / "inside" / "f").write_text("harmless")
-    (tmp_path / "other").symlink_to("outside")
-    seen: Counter[str] = Counter()
+def build_trap(root: Path) -> None:
+    """An inside, an outside with a secret, and a link to the outside that can take the inside's place."""
+    root.mkdir()
+    (root / "outside").mkdir()
+    (root / "outside" / "f").write_text("SECRET")
+    (root / "inside").mkdir()
+    (root / "inside" / "f").write_text("harmless")
+    (root / "other").symlink_to("outside")
 
-    async def attempt(tool: Any, raw: dict[str, Any], number: int) -> str:
-        ctx = ToolContext(tmp_path, tool_use_id=f"swap{number}", file_reads=session.reads)
-        args = tool.arguments.parse(raw)
-        judged = tool.effects(args, ctx)
-        if any("outside" in path for path in (*judged.reads, *judged.writes)):
-            return "denied"  # what a permission rule would say about the judged place
-        try:
-            await tool.validate(args, ctx)
-            return str((await tool.call(args, ctx)).text)
-        except (ToolFailed, ArgumentsInvalid):
-            return "refused"
+
+def check_trap(root: Path) -> None:
+    assert [entry.name for entry in (root / "outside").iterdir()] == ["f"]
+    assert (root / "outside" / "f").read_text() == "SECRET"
+
+
+async def attempt(tool: Any, raw: dict[str, Any], root: Path) -> str:
+    """Call a tool under a rule that denies the outside, as the permission layers would see it."""
+    ctx = ToolContext(root, tool_use_id="swap")
+    args = tool.arguments.parse(raw)
+    judged = tool.effects(args, ctx)
+    if any("outside" in path for path in (*judged.reads, *judged.writes)):
+        return "denied"
+    try:
+        await tool.validate(args, ctx)
+        return str((await tool.call(args, ctx)).text)
+    except (ToolFailed, ArgumentsInvalid):
+        return "refused"
+
+
+READ, WRITE, EDIT = (
+    {"file_path": "inside/f"},
+    {"file_path": "inside/new", "content": "x"},
+    {"file_path": "inside/made", "old_string": "", "new_string": "y"},
+)
+
+
+@pytest.mark.parametrize(("which", "raw"), [(0, READ), (1, WRITE), (2, EDIT)], ids=["Read", "Write", "Edit"])
+def test_a_link_swapped_in_before_any_call_never_leads_outside(
+    tools: Any, tmp_path: Path, which: int, raw: dict[str, Any]
+) -> None:
+    """Every moment of a call is tried: the swap comes right before the Nth system call, and goes again later."""
+    outcomes: Counter[str] = Counter()
+
+    def run(root: Path, moments: set[int]) -> None:
+        def swap(number: int, _name: str) -> None:
+            if number in moments:
+                exchange(str(root / "inside"), str(root / "other"))
+
+        with before_each_call(swap):
+            answer = asyncio.run(attempt(tools[which], raw, root))
+        assert "SECRET" not in answer
+        outcomes[answer if answer in {"denied", "refused"} else "done"] += 1
+
+    build_trap(tmp_path / "count")
+    total = count_calls(lambda: asyncio.run(attempt(tools[which], raw, tmp_path / "count")))
+    for nth in range(1, total + 1):
+        for back in (0, 1, 2, 3, 5, 8):
+            root = tmp_path / f"{nth}-{back}"
+            build_trap(root)
+            run(root, {nth, nth + back} if back else {nth})
+            check_trap(root)
+    assert min(outcomes[word] for word in ("denied", "refused", "done")) > 0
+
+
+def test_a_thousand_swaps_by_another_process_never_lead_outside(tools: Any, tmp_path: Path) -> None:
+    root = tmp_path / "race"
+    build_trap(root)
 
     async def race() -> None:
-        for number in range(200):
-            for tool, raw in (
-                (read, {"file_path": "inside/f"}),
-                (write, {"file_path": f"inside/new{number}", "content": "x"}),
-                (edit, {"file_path": f"inside/made{number}", "old_string": "", "new_string": "y"}),
-            ):
-                answer = await attempt(tool, raw, number)
-                assert "SECRET" not in answer
-                seen[answer if answer in {"denied", "refused"} else "done"] += 1
+        for number in range(150):
+            for tool, raw in zip(tools, (READ, WRITE | {"file_path": f"inside/new{number}"}, EDIT), strict=True):
+                assert "SECRET" not in await attempt(tool, raw, root)
 
-    with swapping(str(tmp_path / "inside"), str(tmp_path / "other")) as swaps:
+    with swapping(str(root / "inside"), str(root / "other")) as swaps:
         asyncio.run(race())
     assert swaps.count > 1000
-    assert min(seen.values()) > 0
-    assert len(seen) == 3, "the race must have had every outcome, or it proves nothing"
-    assert [entry.name for entry in (tmp_path / "outside").iterdir()] == ["f"]
-    assert (tmp_path / "outside" / "f").read_text() == "SECRET"
+    check_trap(root)
 
 
 EDITOR = """
