@@ -61,7 +61,7 @@ async def _no_word(call: HookCall) -> HookAnswer | None:
 
 def loaded_executor() -> Executor:
     """1,000 rules, one hook matcher that does not fit, a deadline; no journal."""
-    rules = [Rule.parse("allow", f"Tool{number}(x)") for number in range(999)]
+    rules = [Rule.parse("allow", f"Bash(tool{number} *)") for number in range(999)]
     permissions = PermissionContext("default", [*rules, Rule.parse("allow", "trivial")])
     hooks = [Hook("PreToolUse", _no_word, "Bash")]
     return Executor([trivial, safe_sleep, alone_sleep], permissions=permissions, hooks=hooks, timeout_s=60.0)
