@@ -3,7 +3,9 @@
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from holdfast.app.shell import ShellChoices, ShellKit
 from holdfast.app.tools import assemble
 from holdfast.contract import Asker, PromptFacts, SessionFacts, Tool, UsageError
 from holdfast.engine import DEFAULT_MAX_CONCURRENCY, Executor
@@ -25,6 +27,7 @@ class Options:
     tools: tuple[str, ...] | None = None
     """Only these tools, by any of their names."""
     own_tools: tuple[Tool, ...] = field(default_factory=tuple)
+    shell: ShellChoices = field(default_factory=ShellChoices)
 
 
 def build_executor(
@@ -34,26 +37,32 @@ def build_executor(
     cwd = os.path.realpath(options.cwd or os.getcwd())
     if not os.path.isdir(cwd):
         raise UsageError(f"{options.cwd!r} is no directory; give an existing one with --cwd")
-    session = SessionFacts(project_root=cwd, prompt=PromptFacts(interactive=asker is not None))
+    shell = ShellKit(options.shell, on_event=on_event)
+    facts = PromptFacts(interactive=asker is not None, background=shell.background)
+    session = SessionFacts(project_root=cwd, prompt=facts)
     permissions = PermissionContext.started_in(
         cwd,
         options.permission_mode,
         [*_rules("allow", options.allowed_tools), *_rules("deny", options.disallowed_tools)],
+        readable=(shell.places.results, shell.places.tasks),
     )
     view = ViewOptions(
         only=None if options.tools is None else frozenset(options.tools),
         simple=_is_set("HOLDFAST_SIMPLE", "CLAUDE_CODE_SIMPLE"),
         session=session,
     )
-    return Executor(
-        assemble(permissions, own_tools=options.own_tools, options=view),
+    executor = Executor(
+        assemble(permissions, own_tools=options.own_tools, options=view, shell=shell),
         permissions=permissions,
         cwd=cwd,
         session=session,
         asker=asker,
         on_event=on_event,
         max_concurrency=_max_concurrency(),
+        spill_directory=Path(shell.places.results),
     )
+    shell.permissions = lambda: executor.state.permissions
+    return executor
 
 
 def _rules(behavior: str, texts: Iterable[str]) -> list[Rule]:

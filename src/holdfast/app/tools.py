@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from holdfast.app.shell import ShellKit
 from holdfast.contract import SessionFacts, Tool
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.host.targets import Targets
@@ -19,7 +20,7 @@ from holdfast.tools.search.grep import Grep
 __all__ = ["all_tools", "assemble"]
 
 
-def all_tools() -> list[Tool]:
+def all_tools(shell: ShellKit | None = None) -> list[Tool]:
     """A fresh set of every built-in tool."""
     ripgrep, targets = Ripgrep(), Targets()
     bench = Workbench(targets)
@@ -30,6 +31,7 @@ def all_tools() -> list[Tool]:
         NotebookEdit(bench),
         Glob(ripgrep, targets),
         Grep(ripgrep, targets),
+        *(shell or ShellKit()).tools(ripgrep),
     ]
 
 
@@ -39,6 +41,7 @@ def assemble(
     *,
     own_tools: Iterable[Tool] = (),
     options: ViewOptions | None = None,
+    shell: ShellKit | None = None,
 ) -> Pool:
     """The pool a model is offered: built-ins sorted by name, then remote tools sorted by name.
 
@@ -47,7 +50,7 @@ def assemble(
     context = context or PermissionContext()
     options = options or ViewOptions(session=SessionFacts())
     return assemble_pool(
-        tools_for(all_tools(), context, options),
+        tools_for(all_tools(shell), context, options),
         tools_for(mcp_tools, context, ViewOptions(session=options.session)),
         tools_for(own_tools, context, ViewOptions(session=options.session)),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from holdfast.contract import Asker, Fatal, SessionFacts, Tool, ToolContext, ToolUse, UsageError
+from holdfast.contract import Asker, Fatal, Resource, SessionFacts, Tool, ToolContext, ToolUse, UsageError
 from holdfast.engine.approve import Approver
 from holdfast.engine.call import Call, Stop, TurnStop
 from holdfast.engine.deadlines import Deadlines
@@ -68,6 +68,7 @@ class Executor:
         timeout_s: float | None = None,
         cancel_grace_s: float = 10.0,
         spill_directory: Path | None = None,
+        resources: Iterable[Resource] | None = None,
     ) -> None:
         if max_concurrency < 1:
             raise UsageError(f"max_concurrency must be at least 1, got {max_concurrency!r}")
@@ -85,6 +86,9 @@ class Executor:
         self._sibling_errors: SiblingErrors = sibling_errors
         self._cancel_grace_s = cancel_grace_s
         self._spill = SpillStore(spill_directory)
+        # A subagent shares its parent's tools and passes none: they are not its own to close.
+        held = (held for tool in self.pool for held in tool.resources) if resources is None else resources
+        self._resources = tuple(dict.fromkeys(held))
         self._outbox = Outbox(self._emit)
         self._gate = Gate(max_concurrency)
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
@@ -203,6 +207,8 @@ class Executor:
         finally:
             self._deadlines.cancel()
             self._spill.close()
+            for resource in self._resources:
+                await resource.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -368,6 +374,8 @@ class Executor:
             replies = [event async for event in self.results() if isinstance(event, CallFinished)]
         finally:
             self._deadlines.cancel()  # the alarm belongs to an event loop that ends now
+            for resource in self._resources:
+                await resource.leave_loop()
         self.end_turn()
         return replies[-1]
 
