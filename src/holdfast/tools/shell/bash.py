@@ -160,7 +160,7 @@ class Bash(Tool[BashArgs, BashOutput]):
             raise ArgumentsInvalid("`command` is empty; say what to run")
         if "\0" in args.command:
             raise ArgumentsInvalid("`command` holds a NUL character, which no shell can take; leave it out")
-        sleep_s = None if args.run_in_background else analyse(args.command).first_sleep_s
+        sleep_s = None if args.run_in_background else _waits_first_s(analyse(args.command))
         if sleep_s is not None and sleep_s >= _LONGEST_FIRST_SLEEP_S:
             raise ToolFailed(
                 f"the command only sleeps for {sleep_s:g} s first and blocks everything meanwhile. To wait for a "
@@ -200,6 +200,15 @@ class BashWithFunctions(Bash):
         if analysis.read_only and self._is_shadowed(analysis):
             return Opinion.ask("a name in the command is a function or alias of your login shell")
         return NO_OBJECTION
+
+
+def _waits_first_s(analysis: Analysis) -> float | None:
+    """How long the shell itself waits before anything else; a `sleep` that it leaves behind with `&` is no wait."""
+    sleep_s = analysis.first_sleep_s
+    if sleep_s is None:
+        return None
+    behind = analysis.command.partition(analysis.parts[0].source)[2].lstrip(" \t")
+    return None if behind.startswith("&") and not behind.startswith("&&") else sleep_s
 
 
 def _write_shown_edit(edit: SedEdit, ctx: ToolContext) -> ToolResult[BashOutput]:
