@@ -41,6 +41,15 @@ def on_board(work: Callable[[TaskBoard], Awaitable[Any]], places: Places | None 
     return asyncio.run(whole())
 
 
+async def eventually(condition: Callable[[], object]) -> None:
+    """Wait until something is true, at most ten seconds."""
+    for _ in range(2_000):
+        if condition():
+            return
+        await asyncio.sleep(0.005)
+    pytest.fail("it did not become true in ten seconds")
+
+
 def test_ids_have_the_letter_of_their_type_and_eight_characters() -> None:
     assert re.fullmatch(r"b[0-9a-z]{8}", new_task_id("local_bash"))
     letters = ["local_bash", "local_agent", "remote_agent", "in_process_teammate", "local_workflow", "monitor_mcp"]
@@ -49,7 +58,12 @@ def test_ids_have_the_letter_of_their_type_and_eight_characters() -> None:
 
 @pytest.mark.parametrize(
     ("text", "status", "code"),
-    [("echo hi", "completed", 0), ("exit 4", "failed", 4), ("kill -TERM $$", "killed", None), ("kill -6 $$", "failed", None)],
+    [
+        ("echo hi", "completed", 0),
+        ("exit 4", "failed", 4),
+        ("kill -TERM $$", "killed", None),
+        ("kill -6 $$", "failed", None),
+    ],
 )
 def test_a_task_ends_in_the_state_of_its_command(tmp_path: Path, text: str, status: str, code: int | None) -> None:
     async def work(board: TaskBoard) -> TaskRecord | None:
@@ -64,7 +78,7 @@ def test_a_task_ends_in_the_state_of_its_command(tmp_path: Path, text: str, stat
 
 def test_a_benign_exit_code_is_no_failure(tmp_path: Path) -> None:
     async def work(board: TaskBoard) -> Any:
-        record = await launch(board, "exit 1", tmp_path, meaning=lambda code: "no matches" if code == 1 else None)
+        record = await launch(board, "exit 1", tmp_path, meaning={1: "no matches"}.get)
         return await board.wait(record.id, 20)
 
     assert on_board(work).status == "completed"
@@ -75,8 +89,7 @@ def test_output_streams_to_the_file_while_the_task_runs(tmp_path: Path) -> None:
 
     async def work(board: TaskBoard) -> tuple[str, str]:
         record = await launch(board, "echo one; read x < go; echo two >&2", tmp_path)
-        while not read_output(record.output_file, 100).text:
-            await asyncio.sleep(0.005)
+        await eventually(lambda: read_output(record.output_file, 100).text)
         early = read_output(record.output_file, 100).text
         await asyncio.to_thread((tmp_path / "go").write_text, "x\n", encoding="utf-8")
         await board.wait(record.id, 20)
@@ -167,8 +180,7 @@ def test_a_task_that_cannot_start_leaves_no_trace(tmp_path: Path) -> None:
 def test_stopping_ends_the_whole_tree(tmp_path: Path) -> None:
     async def work(board: TaskBoard) -> tuple[str, list[int]]:
         record = await launch(board, "sleep 77 & echo $!; (trap '' TERM; sleep 78) & echo $!; wait", tmp_path)
-        while len(read_output(record.output_file, 100).text.split()) < 2:
-            await asyncio.sleep(0.005)
+        await eventually(lambda: len(read_output(record.output_file, 100).text.split()) == 2)
         stopped = await board.stop(record.id)
         assert stopped is not None
         pids = [int(word) for word in read_output(record.output_file, 100).text.split()]

@@ -15,6 +15,7 @@ _COMMANDS = {
     "call": ("holdfast.cli.call", "Run one tool and print its result."),
     "demo": ("holdfast.cli.demo", "Show the main job on a sample project, no key needed."),
     "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
+    "tasks": ("holdfast.cli.tasks", "List background tasks, show what they wrote, end them."),
     "tools": ("holdfast.cli.tools", "List the tools, or show one with its schema."),
 }
 

@@ -82,4 +82,7 @@ def desk(tmp_path: Path) -> Desk:
 
 @pytest.fixture
 def make_desk(tmp_path: Path) -> Callable[..., Desk]:
-    return lambda **options: Desk(tmp_path, **options)
+    def make(**options: Any) -> Desk:
+        return Desk(tmp_path, **options)
+
+    return make

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from holdfast.contract import Answer, PromptFacts, Question, SessionFacts, ToolContext
+from holdfast.engine import Executor
 from holdfast.events import CallFinished, CallProgressed
-from holdfast.host.command import Stopped
+from holdfast.host.command import Exit, Stopped
+from holdfast.tools.shell._reply import ending
 from holdfast.tools.shell.bash import Bash, BashArgs, BashLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -27,6 +29,15 @@ def text(reply: CallFinished) -> str:
     if isinstance(reply.content, str):
         return reply.content
     return "\n".join(block.get("text", "") for block in reply.content)
+
+
+async def eventually(condition: Callable[[], object]) -> None:
+    """Wait until something is true, at most ten seconds."""
+    for _ in range(2_000):
+        if condition():
+            return
+        await asyncio.sleep(0.005)
+    pytest.fail("it did not become true in ten seconds")
 
 
 def test_both_streams_come_back_apart_for_programs_and_together_for_the_model(desk: Any) -> None:
@@ -128,7 +139,7 @@ def test_a_directory_with_a_newline_in_its_name_is_carried_on(desk: Any, tmp_pat
 
     async def work() -> str:
         await desk.sh("cd a*")
-        return text(await desk.sh("pwd -P | od -c | head -1000 >/dev/null; basename \"$PWD\""))
+        return text(await desk.sh('pwd -P | od -c | head -1000 >/dev/null; basename "$PWD"'))
 
     assert desk.run(work) == "a\nb "
 
@@ -150,8 +161,7 @@ def test_a_directory_that_is_gone_is_left_for_the_project(desk: Any, tmp_path: P
 def test_output_that_is_too_long_keeps_both_ends_and_goes_to_a_file(desk: Any) -> None:
     async def work() -> tuple[CallFinished, int]:
         reply = await desk.sh("seq 1 100000; echo last >&2")
-        with open(reply.data["persistedOutputPath"], encoding="utf-8") as file:
-            return reply, len(file.read().splitlines())
+        return reply, len(Path(reply.data["persistedOutputPath"]).read_text(encoding="utf-8").splitlines())
 
     reply, lines = desk.run(work)
     assert len(text(reply)) <= 30_000
@@ -307,9 +317,7 @@ def test_the_user_can_let_a_running_command_go_on(desk: Any) -> None:
         desk.running.add(
             {"type": "tool_use", "id": "x", "name": "Bash", "input": {"command": "read -t 20 < <(sleep 20)"}}
         )
-        async with asyncio.timeout(10):
-            while not desk.bash.background("x"):
-                await asyncio.sleep(0.005)
+        await eventually(lambda: desk.bash.background("x"))
         return [event async for event in desk.running.results()][-1]
 
     reply = desk.run(work)
@@ -338,9 +346,7 @@ def test_an_interrupt_ends_the_command_and_its_children(desk: Any) -> None:
         desk.running.add(
             {"type": "tool_use", "id": "x", "name": "Bash", "input": {"command": "touch begun; cat <(sleep 30)"}}
         )
-        async with asyncio.timeout(10):
-            while not (desk.cwd / "begun").exists():
-                await asyncio.sleep(0.005)
+        await eventually((desk.cwd / "begun").exists)
         await desk.running.interrupt()
         replies = [event async for event in desk.running.results()]
         return replies[-1].outcome, len(desk.board.processes.running)
@@ -422,7 +428,9 @@ def test_a_sed_edit_is_not_written_over_a_change_made_after_it_was_shown(desk: A
     assert file.read_text(encoding="utf-8") == "two and more\n"
 
 
-def test_providers_credentials_never_reach_a_command(monkeypatch: pytest.MonkeyPatch, make_desk: Callable[..., Any]) -> None:
+def test_providers_credentials_never_reach_a_command(
+    monkeypatch: pytest.MonkeyPatch, make_desk: Callable[..., Any]
+) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "canary-1")
     monkeypatch.setenv("OPENAI_API_KEY", "canary-2")
     reply = make_desk().one("env; cat /proc/self/environ")
@@ -441,8 +449,6 @@ def test_providers_credentials_never_reach_a_command(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_a_failed_command_and_the_calls_behind_it(desk: Any, tmp_path: Path, setting: Any, outcomes: list[str]) -> None:
-    from holdfast.engine import Executor  # noqa: PLC0415
-
     (tmp_path / "f.txt").write_text("one\n", encoding="utf-8")
 
     async def turn() -> list[CallFinished]:
@@ -466,9 +472,6 @@ def test_a_failed_command_and_the_calls_behind_it(desk: Any, tmp_path: Path, set
 
 
 def test_a_stop_reason_has_words() -> None:
-    from holdfast.host.command import Exit  # noqa: PLC0415
-    from holdfast.tools.shell._reply import ending  # noqa: PLC0415
-
     assert ending(Exit(None, 9, Stopped.WATCHDOG, 1.0), None, limit_s=1)[1]
     assert ending(Exit(None, 15, Stopped.CALLER, 1.0), None, limit_s=1)[1]
     assert "SIGSEGV" in ending(Exit(None, 11, Stopped.NOBODY, 1.0), None, limit_s=1)[0]

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def variables(environment: ShellEnvironment, times: int = 1) -> Mapping[str, str | None]:
     async def ask() -> Mapping[str, str | None]:
         async with Processes(environment=environment.base) as processes:
-            for _ in range(times):
-                found = await environment.variables(processes, unasked=False)
-            return found
+            for _ in range(times - 1):
+                await environment.variables(processes, unasked=False)
+            return await environment.variables(processes, unasked=False)
 
     return asyncio.run(ask())
 

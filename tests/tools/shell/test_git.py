@@ -61,6 +61,8 @@ from holdfast.tools.shell._git import git_operations, summary
         ("echo git commit", "[main 1a2b3c4] x", {}, ""),
     ],
 )
-def test_operations_are_read_from_words_and_output(command: str, output: str, found: dict[str, Any], words: str) -> None:
+def test_operations_are_read_from_words_and_output(
+    command: str, output: str, found: dict[str, Any], words: str
+) -> None:
     assert git_operations(analyse(command), output) == found
     assert summary(found) == words

@@ -24,7 +24,7 @@ def text(reply: Any) -> str:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("read x; echo \"[$x] $?\"", "[] 1"),
+        ('read x; echo "[$x] $?"', "[] 1"),
         ("cat", "no output"),
         ("cat /dev/tty", "Exit code 1"),
         ("echo secret > /dev/tty", "Exit code 1"),
@@ -49,7 +49,7 @@ def text(reply: Any) -> str:
         ("setsid sleep 30 & echo pipe-held", "pipe-held"),
         ("nohup sleep 30 >/dev/null 2>&1 & disown; echo daemon", "daemon"),
         ("for i in $(seq 300); do export V$i=$(head -c 2000 /dev/zero | tr '\\0' x); done; echo big; true", "big"),
-        ("echo \"$(yes | head -c 200000)\" | wc -c", "200000"),
+        ('echo "$(yes | head -c 200000)" | wc -c', "200000"),
         ("ulimit -n 8; echo few", "few"),
         ("cd /nonexistent", "No such file"),
         ("BASH_ENV=/dev/null bash -c 'echo inner'", "inner"),

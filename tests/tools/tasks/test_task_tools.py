@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,6 @@ from holdfast.tools.tasks.task_stop import TaskStop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
 LONG = "read -t 30 < <(sleep 30)"
 
@@ -107,8 +107,7 @@ def test_long_output_is_shortened_with_its_file(play: Any) -> None:
     async def work(session: Session) -> tuple[CallFinished, int]:
         task = await session.start("seq 1 100000")
         reply = await session.call("TaskOutput", task_id=task)
-        with open(reply.data["persistedOutputPath"], encoding="utf-8") as file:
-            return reply, len(file.readlines())
+        return reply, len(Path(reply.data["persistedOutputPath"]).read_text(encoding="utf-8").splitlines())
 
     reply, lines = play(work)
     assert len(reply.content) <= 30_000
@@ -168,9 +167,7 @@ def test_sleep_ends_with_its_time_or_with_a_task(play: Any) -> None:
 
 def test_sleep_is_cut_short_by_a_message_of_the_user(play: Any) -> None:
     async def work(session: Session) -> str:
-        session.executor.add(
-            {"type": "tool_use", "id": "s", "name": "Sleep", "input": {"duration_seconds": 3600}}
-        )
+        session.executor.add({"type": "tool_use", "id": "s", "name": "Sleep", "input": {"duration_seconds": 3600}})
         await asyncio.sleep(0)
         session.executor.user_message()
         return [event async for event in session.executor.results()][-1].outcome  # type: ignore[union-attr]
