@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test check fmt docs bench lock clean
+.PHONY: help setup system demo test check fmt docs bench soak lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ docs: setup ## Regenerate the generated pages of docs/
 
 bench: setup ## Measure against limits in the same run (PEERS=1: also peers from PyPI)
 	@$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers,)
+
+soak: setup ## Keep 64 background jobs busy and watch files and memory (SECONDS_=600)
+	@$(BIN)/python scripts/soak.py --seconds $(or $(SECONDS_),600)
 
 lock: setup ## Recompute requirements/*.txt with hashes
 	@scripts/lock.sh

@@ -85,6 +85,7 @@ class _Session:
                     "input": question.input,
                     "reason": question.reason,
                     "suggestions": question.suggestions,
+                    **({"preview": question.preview} if question.preview else {}),
                 }
             )
         )

@@ -86,9 +86,7 @@ class Executor:
         self._sibling_errors: SiblingErrors = sibling_errors
         self._cancel_grace_s = cancel_grace_s
         self._spill = SpillStore(spill_directory)
-        # A subagent shares its parent's tools and passes none: they are not its own to close.
-        held = (held for tool in self.pool for held in tool.resources) if resources is None else resources
-        self._resources = tuple(dict.fromkeys(held))
+        self._resources = _held_by(self.pool) if resources is None else tuple(resources)
         self._outbox = Outbox(self._emit)
         self._gate = Gate(max_concurrency)
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
@@ -378,6 +376,11 @@ class Executor:
                 await resource.leave_loop()
         self.end_turn()
         return replies[-1]
+
+
+def _held_by(pool: Pool) -> tuple[Resource, ...]:
+    """What the tools hold. A subagent shares its parent's tools and passes none: they are not its own to close."""
+    return tuple(dict.fromkeys(held for tool in pool for held in tool.resources))
 
 
 def _is_stopped_from_outside(call: Call) -> bool:
