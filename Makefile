@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test check fmt docs bench lock clean torture oracle fuzz
+.PHONY: help setup system demo test check fmt docs bench lock clean torture oracle fuzz soak
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -62,6 +62,9 @@ oracle: setup system ## Long: run generated read-only commands under strace (N=2
 fuzz: setup ## Long: the property tests with many examples, and 200,000 pairs against git check-ignore
 	@HYPOTHESIS_PROFILE=deep HOLDFAST_GITIGNORE_PAIRS=200000 $(BIN)/python -m pytest -n $(WORKERS) --timeout 3600 \
 		tests/engine/test_schedules.py tests/permissions tests/lib tests/settings
+
+soak: setup ## Keep 64 background jobs busy and watch files and memory (SECONDS_=600)
+	@$(BIN)/python scripts/soak.py --seconds $(or $(SECONDS_),600)
 
 lock: setup ## Recompute requirements/*.txt with hashes
 	@scripts/lock.sh

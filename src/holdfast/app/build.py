@@ -3,19 +3,26 @@
 import logging
 import os
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from holdfast import __version__
+from holdfast.app.files import FileKit
 from holdfast.app.keep_rules import RuleKeeper
 from holdfast.app.options import Options
 from holdfast.app.rights import Rights, load_rights
+from holdfast.app.shell import ShellChoices, ShellKit
 from holdfast.app.tools import assemble
 from holdfast.contract import Asker, PromptFacts, SessionFacts
 from holdfast.engine import DEFAULT_MAX_CONCURRENCY, Executor
 from holdfast.events import Event, TurnEnded
+from holdfast.host.child_env import Scrub
+from holdfast.host.registry import reap_leftovers
 from holdfast.registry import ViewOptions
 from holdfast.session import Session, SessionError, user_store
+from holdfast.settings import SettingsError
+from holdfast.settings.directories import private_directory, user_directories
 from holdfast.settings.environment import Environment
 
 __all__ = ["OpenSession", "build_executor", "open_session"]
@@ -54,9 +61,6 @@ def open_session(
     """A session on disk with the built-in tools and the rights that settings and options give."""
     rights = load_rights(options)
     session = _new_session(rights.settings.cwd)
-    if session is not None:
-        readable = tuple(map(str, (session.tool_results, session.tasks, session.blobs)))
-        rights.permissions = rights.permissions.with_options(readable=readable)
     followers: list[Callable[[Event], None]] = []
     executor = _executor(options, rights, asker=asker, on_event=_fan_out(session, on_event, followers), session=session)
 
@@ -84,29 +88,69 @@ def _executor(
     session: Session | None,
 ) -> Executor:
     environment = Environment(os.environ)
-    cwd, permissions = rights.settings.cwd, rights.permissions
+    shell, files = _kits(rights, session, interactive=asker is not None, on_event=on_event)
     facts = SessionFacts(
         session_id=session.id if session is not None else "local",
         project_root=rights.settings.root,
-        prompt=PromptFacts(interactive=asker is not None),
+        prompt=PromptFacts(interactive=asker is not None, background=shell.background),
     )
     view = ViewOptions(
         only=None if options.tools is None else frozenset(options.tools),
         simple=environment.flag("SIMPLE"),
         session=facts,
     )
-    return Executor(
-        assemble(permissions, own_tools=options.own_tools, options=view),
-        permissions=permissions,
-        cwd=cwd,
+    executor = Executor(
+        assemble(rights.permissions, own_tools=options.own_tools, options=view, shell=shell, files=files),
+        permissions=rights.permissions,
+        cwd=rights.settings.cwd,
         session=facts,
         asker=asker,
         on_event=on_event,
         max_concurrency=environment.number("MAX_TOOL_CONCURRENCY") or DEFAULT_MAX_CONCURRENCY,
         sibling_errors=rights.settings.sibling_errors,
-        spill_directory=session.tool_results if session is not None else None,
-        keep_rules=RuleKeeper(cwd),
+        spill_directory=Path(shell.places.results),
+        keep_rules=RuleKeeper(rights.settings.cwd),
     )
+    shell.permissions = files.permissions = lambda: executor.state.permissions
+    return executor
+
+
+def _kits(
+    rights: Rights, session: Session | None, *, interactive: bool, on_event: Callable[[Event], None] | None
+) -> tuple[ShellKit, FileKit]:
+    """What the shell and file tools share; the rights may read where their long results go."""
+    settings = rights.settings
+    shell = ShellKit(
+        ShellChoices(
+            session_directory=None if session is None else session.path,
+            session_id=None if session is None else session.id,
+            registry_directory=None if session is None else _reaped_registry(),
+            interactive=interactive,
+            functions=settings.shell_functions,
+            scrub=Scrub(settings.env_scrub),
+            is_trusted=lambda: rights.settings.trusted,
+        ),
+        on_event=on_event,
+    )
+    files = FileKit(None if session is None else session.path)
+    for removed in files.recover():
+        _log.info("removed %s, which a crashed process left", removed)
+    readable = [shell.places.results, shell.places.tasks, *([] if session is None else [str(session.blobs)])]
+    rights.permissions = rights.permissions.with_options(readable=readable)
+    return shell, files
+
+
+def _reaped_registry() -> str | None:
+    """The directory where running processes are noted, after what a crash left there has been ended."""
+    directory = os.path.join(user_directories().state, "processes")
+    try:
+        private_directory(directory)
+        for pid in reap_leftovers(directory):
+            _log.warning("ended process %d, which a crashed session left", pid)
+    except (OSError, SettingsError) as error:
+        _log.warning("running processes are not noted on disk: %s", error)
+        return None
+    return directory
 
 
 def _new_session(project: str) -> Session | None:

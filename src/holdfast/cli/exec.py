@@ -84,6 +84,7 @@ class _Session:
                     "input": question.input,
                     "reason": question.reason,
                     "suggestions": question.suggestions,
+                    **({"preview": question.preview} if question.preview else {}),
                 }
             )
         )

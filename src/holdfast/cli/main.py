@@ -19,6 +19,8 @@ _COMMANDS = {
     "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
     "sessions": ("holdfast.cli.sessions", "List, show, export and prune sessions."),
     "trust": ("holdfast.cli.trust", "Show what this folder brings, and trust it or take trust back."),
+    "tasks": ("holdfast.cli.tasks", "List background tasks, show what they wrote, end them."),
+    "undo": ("holdfast.cli.undo", "Take back what the file tools changed."),
     "tools": ("holdfast.cli.tools", "List the tools, or show one with its schema."),
 }
 

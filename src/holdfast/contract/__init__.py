@@ -28,9 +28,9 @@ from holdfast.contract.modifiers import (
     ModeChanged,
     PromptQueued,
 )
-from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, RuleSubject, SubjectKind
+from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, Preview, RuleSubject, SubjectKind
 from holdfast.contract.result import ToolResult
-from holdfast.contract.roles import Answer, Asker, Question
+from holdfast.contract.roles import Answer, Asker, Question, Resource
 from holdfast.contract.tool import Alias, McpInfo, OverflowStrategy, Tool
 
 if TYPE_CHECKING:
@@ -65,9 +65,11 @@ __all__ = [
     "ModeChanged",
     "Opinion",
     "OverflowStrategy",
+    "Preview",
     "PromptFacts",
     "PromptQueued",
     "Question",
+    "Resource",
     "RuleSubject",
     "SchemaArguments",
     "SessionFacts",

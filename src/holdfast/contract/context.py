@@ -22,7 +22,7 @@ def _ignore_progress(ctx: "ToolContext", data: Any) -> None:
 class ToolContext:
     """The surroundings of one call. More power comes to a tool by its constructor, not from here."""
 
-    __slots__ = ("_emit", "cancelled", "cwd", "file_reads", "session", "tool_use_id")
+    __slots__ = ("_emit", "asked", "cancelled", "cwd", "file_reads", "session", "tool_use_id")
 
     def __init__(
         self,
@@ -39,6 +39,8 @@ class ToolContext:
         """What the model has seen, by resolved path; a read-only view."""
         self.cancelled = False
         """True once the call was asked to stop; for code in threads, which a cancellation cannot reach."""
+        self.asked = False
+        """True once a person was asked about this call and said yes."""
         self._emit = emit
 
     def resolve(self, path: str | os.PathLike[str]) -> Path:

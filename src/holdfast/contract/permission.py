@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["NO_OBJECTION", "PASSTHROUGH", "Opinion", "RuleSubject", "SubjectKind"]
+__all__ = ["NO_OBJECTION", "PASSTHROUGH", "Opinion", "Preview", "RuleSubject", "SubjectKind"]
 
 SubjectKind = Literal["name", "command", "read_path", "edit_path", "domain", "mcp", "agent", "skill"]
 
@@ -31,6 +31,14 @@ class Opinion(NamedTuple):
     def deny(cls, reason: str) -> "Opinion":
         """This call must not happen."""
         return cls("deny", reason)
+
+
+class Preview(NamedTuple):
+    """What a call would change, shown with the question; what was shown is what is then done."""
+
+    diff: str
+    internal: Mapping[str, Any]
+    """The internal fields that hold the tool to what was shown, see `internal`."""
 
 
 NO_OBJECTION = Opinion("no_objection")

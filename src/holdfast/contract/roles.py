@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
-__all__ = ["Answer", "Asker", "Question"]
+__all__ = ["Answer", "Asker", "Question", "Resource"]
 
 
 class Question(NamedTuple):
@@ -17,6 +17,8 @@ class Question(NamedTuple):
     suggestions: tuple[str, ...] = ()
     """Rules that "always allow" would save, shown before they are saved."""
     trace: tuple[Any, ...] = ()
+    preview: str = ""
+    """What the call would change, as a diff, where the tool can tell."""
 
 
 class Answer(NamedTuple):
@@ -37,4 +39,16 @@ class Asker(Protocol):
 
     async def ask(self, question: Question) -> Answer:
         """Show the question and wait for the answer."""
+        ...
+
+
+class Resource(Protocol):
+    """Something a tool holds as long as its executor lives, such as background processes."""
+
+    async def leave_loop(self) -> None:
+        """End what belongs to the running event loop; another loop may use the resource again."""
+        ...
+
+    async def close(self) -> None:
+        """End everything for good."""
         ...

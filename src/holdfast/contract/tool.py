@@ -17,9 +17,10 @@ from holdfast.contract.context import ToolContext
 from holdfast.contract.effects import UNKNOWN_EFFECTS, Effects
 from holdfast.contract.errors import UsageError
 from holdfast.contract.facts import NO_FACTS, PromptFacts, SessionFacts
-from holdfast.contract.permission import NO_OBJECTION, Opinion, RuleSubject
+from holdfast.contract.permission import NO_OBJECTION, Opinion, Preview, RuleSubject
 from holdfast.contract.render import Rendering
 from holdfast.contract.result import ToolResult
+from holdfast.contract.roles import Resource
 
 __all__ = ["Alias", "McpInfo", "OverflowStrategy", "Tool"]
 
@@ -81,6 +82,8 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     """Larger results go to disk; `None` only for a tool that bounds itself."""
     overflow: OverflowStrategy = "keep-start"
     preview_chars: int = 2_000
+    resources: tuple[Resource, ...] = ()
+    """What the tool holds; its executor closes it at the end."""
     timeout_s: float | None = None
     """The call is cancelled after this time; time spent asking a person does not count."""
 
@@ -92,6 +95,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
 
     has_validate: ClassVar[bool] = False
     has_opinion: ClassVar[bool] = False
+    has_preview: ClassVar[bool] = False
     judged_by_name: ClassVar[bool] = True
     """Permission depends on name, flags and rules alone, so that one decision serves many calls."""
 
@@ -99,6 +103,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         super().__init_subclass__(**options)
         cls.has_validate = cls.validate is not Tool.validate
         cls.has_opinion = cls.check_permission is not Tool.check_permission
+        cls.has_preview = cls.preview is not Tool.preview
         cls.judged_by_name = (
             cls.effects is Tool.effects and cls.permission_matcher is Tool.permission_matcher and not cls.has_opinion
         )
@@ -189,6 +194,11 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         """The tool's own opinion. It can hold back, never grant."""
         del args, ctx
         return NO_OBJECTION
+
+    async def preview(self, args: ArgsT, ctx: ToolContext) -> Preview | None:
+        """What this call would change, for the person who is asked about it; none when that cannot be told."""
+        del args, ctx
+        return None
 
     async def call(self, args: ArgsT, ctx: ToolContext) -> ToolResult[OutT]:
         """Do the work."""

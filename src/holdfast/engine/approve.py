@@ -156,7 +156,11 @@ class Approver:
     async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
         assert self._asker is not None
         rules = suggest_rules_for(self._facts(call, tool, ctx))
-        question = Question(os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, rules, decision.trace)
+        preview = await tool.preview(call.args, ctx) if tool.has_preview else None
+        shown = "" if preview is None else preview.diff
+        question = Question(
+            os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, rules, decision.trace, shown
+        )
         self._emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason, rules))
         try:
             answer = await self._asker.ask(question)
@@ -165,6 +169,8 @@ class Approver:
             approval = Approval(allowed=False, reason="the question could not be put to the user")
         else:
             approval = await self._take_answer(call, tool, ctx, answer)
+            if preview is not None and approval.allowed and answer.updated_input is None:
+                call.args = tool.arguments.with_internal(call.args, preview.internal)
         step = Step("ask", "allow" if approval.allowed else "deny", approval.reason or "the user said yes")
         settled = Decision(
             "allow" if approval.allowed else "deny", "ask", step.reason, decision.rule, (*decision.trace, step)
@@ -188,6 +194,7 @@ class Approver:
             again = self.first_look(call, tool, ctx)
             if again.behavior == "deny":
                 return Approval(allowed=False, reason=again.reason)
+        ctx.asked = True
         return _YES
 
     async def _replace_input(self, call: Call, tool: Tool, ctx: ToolContext, raw: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from holdfast.contract import Asker, Fatal, SessionFacts, Tool, ToolContext, ToolUse, UsageError
+from holdfast.contract import Asker, Fatal, Resource, SessionFacts, Tool, ToolContext, ToolUse, UsageError
 from holdfast.engine.approve import Approver, KeepRules
 from holdfast.engine.call import Call, Stop, TurnStop
 from holdfast.engine.deadlines import Deadlines
@@ -69,6 +69,7 @@ class Executor:
         timeout_s: float | None = None,
         cancel_grace_s: float = 10.0,
         spill_directory: Path | None = None,
+        resources: Iterable[Resource] | None = None,
     ) -> None:
         if max_concurrency < 1:
             raise UsageError(f"max_concurrency must be at least 1, got {max_concurrency!r}")
@@ -86,6 +87,7 @@ class Executor:
         self._sibling_errors: SiblingErrors = sibling_errors
         self._cancel_grace_s = cancel_grace_s
         self._spill = SpillStore(spill_directory)
+        self._resources = _held_by(self.pool) if resources is None else tuple(resources)
         self._outbox = Outbox(self._emit)
         self._gate = Gate(max_concurrency)
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
@@ -204,6 +206,8 @@ class Executor:
         finally:
             self._deadlines.cancel()
             self._spill.close()
+            for resource in self._resources:
+                await resource.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -369,8 +373,15 @@ class Executor:
             replies = [event async for event in self.results() if isinstance(event, CallFinished)]
         finally:
             self._deadlines.cancel()  # the alarm belongs to an event loop that ends now
+            for resource in self._resources:
+                await resource.leave_loop()
         self.end_turn()
         return replies[-1]
+
+
+def _held_by(pool: Pool) -> tuple[Resource, ...]:
+    """What the tools hold. A subagent shares its parent's tools and passes none: they are not its own to close."""
+    return tuple(dict.fromkeys(held for tool in pool for held in tool.resources))
 
 
 def _is_stopped_from_outside(call: Call) -> bool:

@@ -12,6 +12,7 @@ from holdfast.events.records import (
     Outcome,
     PermissionAsked,
     PermissionDecided,
+    TaskChanged,
     TurnEnded,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "Outcome",
     "PermissionAsked",
     "PermissionDecided",
+    "TaskChanged",
     "TurnEnded",
     "decode_event",
     "encode_event",

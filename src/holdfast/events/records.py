@@ -15,6 +15,7 @@ __all__ = [
     "Outcome",
     "PermissionAsked",
     "PermissionDecided",
+    "TaskChanged",
     "TurnEnded",
 ]
 
@@ -109,6 +110,18 @@ class ContextChanged(Event, frozen=True, tag="context_changed"):
     tool_use_id: str
     change: str
     value: Any
+
+
+class TaskChanged(Event, frozen=True, tag="task_changed"):
+    """A background task began, ended or was stopped."""
+
+    task_id: str
+    task_type: str
+    status: str
+    description: str
+    tool_use_id: str | None = None
+    exit_code: int | None = None
+    output_file: str | None = None
 
 
 class TurnEnded(Event, frozen=True, tag="turn_ended"):

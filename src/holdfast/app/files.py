@@ -1,0 +1,80 @@
+"""What the file tools share: checkpoints for undo, notes for the sweep after a crash, and what deny rules hide."""
+
+import os
+from collections.abc import Callable
+
+from holdfast.contract import Tool
+from holdfast.host.ripgrep import Ripgrep
+from holdfast.host.targets import Targets
+from holdfast.lib.checkpoints import CheckpointStore
+from holdfast.lib.strays import StrayNotes
+from holdfast.permissions import PermissionContext
+from holdfast.permissions.matching import denies_read
+from holdfast.settings.directories import user_directories
+from holdfast.tools.files.edit import Edit
+from holdfast.tools.files.notebook_edit import NotebookEdit
+from holdfast.tools.files.read import Read
+from holdfast.tools.files.workbench import Workbench
+from holdfast.tools.files.write import Write
+from holdfast.tools.search.glob import Glob
+from holdfast.tools.search.grep import Grep
+
+__all__ = ["CHECKPOINTS", "FileKit", "checkpoints_of"]
+
+CHECKPOINTS = "checkpoints"
+
+
+class FileKit:
+    """Read, Write, Edit, NotebookEdit, Glob and Grep around one view of the files."""
+
+    def __init__(self, session_directory: str | None = None) -> None:
+        """With a session's directory every change can be taken back, and a crash leaves nothing behind."""
+        self.permissions: Callable[[], PermissionContext] | None = None
+        """The rights as they are now; their Read deny rules hide files."""
+        self._judged: PermissionContext | None = None
+        self._hides = False
+        self._checkpoints = None if session_directory is None else checkpoints_of(session_directory)
+        self._strays = None if session_directory is None else StrayNotes(_stray_directory())
+
+    def recover(self) -> list[str]:
+        """Remove temporary files that a crashed process left; the paths that were removed."""
+        return [] if self._strays is None else self._strays.recover()
+
+    def tools(self, ripgrep: Ripgrep) -> list[Tool]:
+        """The tools, all with the same view."""
+        targets = Targets()
+        bench = Workbench(targets, hidden=self._is_hidden, checkpoints=self._checkpoints, strays=self._strays)
+        return [
+            Read(targets, hidden=self._is_hidden),
+            Write(bench),
+            Edit(bench),
+            NotebookEdit(bench),
+            Glob(ripgrep, targets, hidden=self._is_hidden),
+            Grep(ripgrep, targets, hidden=self._is_hidden),
+        ]
+
+    def close(self) -> None:
+        """Forget the notes after a clean end."""
+        if self._strays is not None:
+            self._strays.close()
+
+    def _is_hidden(self, path: str) -> bool:
+        permissions = None if self.permissions is None else self.permissions()
+        if permissions is None:
+            return False
+        if permissions is not self._judged:  # most rights hide nothing: then a search costs nothing more
+            contexts = (permissions, *permissions.ancestors())
+            self._hides = any(
+                rule.behavior == "deny" and rule.tool == "Read" for context in contexts for rule in context.rules
+            )
+            self._judged = permissions
+        return self._hides and denies_read(path, permissions, cwd=os.path.dirname(path) or "/") is not None
+
+
+def checkpoints_of(session_directory: str) -> CheckpointStore:
+    """The changes of a session that can be taken back."""
+    return CheckpointStore(os.path.join(session_directory, CHECKPOINTS))
+
+
+def _stray_directory() -> str:
+    return os.path.join(user_directories().state, "writing")

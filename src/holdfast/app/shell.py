@@ -1,0 +1,95 @@
+"""What the shell tools need: time limits, environment, background tasks, and where the allowed directories are."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from holdfast.contract import Tool, ToolContext
+from holdfast.events import Event
+from holdfast.host.child_env import Scrub
+from holdfast.host.ripgrep import Ripgrep
+from holdfast.permissions import PermissionContext
+from holdfast.permissions.paths import is_inside
+from holdfast.settings.environment import Environment
+from holdfast.tasks import Places, TaskBoard
+from holdfast.tools.shell._environment import ShellEnvironment
+from holdfast.tools.shell.bash import Bash, BashLimits, BashWithFunctions
+from holdfast.tools.shell.sleep import Sleep
+from holdfast.tools.tasks.task_output import TaskOutput
+from holdfast.tools.tasks.task_stop import TaskStop
+
+__all__ = ["ShellChoices", "ShellKit"]
+
+_AUTOMATIC_BACKGROUND_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class ShellChoices:
+    """What a session may choose about its shell."""
+
+    session_directory: str | None = None
+    """Where task records, task outputs and long results stay; temporary when omitted."""
+    session_id: str | None = None
+    registry_directory: str | None = None
+    """Where running processes are noted, so that the next start can end what a crash left."""
+    interactive: bool = False
+    """A person watches: long commands go on in the background by themselves."""
+    functions: bool = False
+    """The setting `shell.functions`."""
+    scrub: Scrub = Scrub.CREDENTIALS
+    """The setting `env.scrub`."""
+    is_trusted: Callable[[], bool] | None = None
+    """The user's login shell is asked only once this says yes."""
+
+
+class ShellKit:
+    """Bash, TaskOutput, TaskStop and Sleep around one board of tasks."""
+
+    def __init__(
+        self,
+        choices: ShellChoices | None = None,
+        *,
+        variables: Environment | None = None,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        choices = choices or ShellChoices()
+        variables = variables or Environment()
+        self.permissions: Callable[[], PermissionContext] | None = None
+        """The rights as they are now; they say which directories are allowed."""
+        self.background = not variables.flag("DISABLE_BACKGROUND_TASKS")
+        self.places = Places(choices.session_directory)
+        self.environment = ShellEnvironment(
+            scrub=choices.scrub,
+            functions=choices.functions,
+            is_trusted=choices.is_trusted,
+            definitions_file=lambda: self.places.result_file("login-functions"),
+        )
+        self.board = TaskBoard(
+            self.places,
+            environment=self.environment.base,
+            session_id=choices.session_id,
+            registry_directory=choices.registry_directory,
+            on_event=on_event,
+        )
+        automatic = variables.flag("AUTO_BACKGROUND_TASKS") or (
+            choices.interactive and not variables.is_set("AUTO_BACKGROUND_TASKS")
+        )
+        self.limits = BashLimits(
+            variables.number("BASH_DEFAULT_TIMEOUT_MS") / 1000,
+            variables.bash_max_timeout_ms / 1000,
+            _AUTOMATIC_BACKGROUND_S if automatic else None,
+        )
+
+    def tools(self, ripgrep: Ripgrep) -> list[Tool]:
+        """The tools, all on the same board."""
+        kind = BashWithFunctions if self.environment.has_functions else Bash
+        return [
+            kind(self.board, limits=self.limits, environment=self.environment, inside=self._is_inside),
+            Sleep(self.board),
+            TaskOutput(self.board, ripgrep),
+            TaskStop(self.board),
+        ]
+
+    def _is_inside(self, path: str, ctx: ToolContext) -> bool:
+        permissions = None if self.permissions is None else self.permissions()
+        roots = (ctx.session.project_root or ctx.cwd,) if permissions is None else permissions.roots.working
+        return is_inside(path, roots)

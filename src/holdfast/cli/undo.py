@@ -1,0 +1,58 @@
+"""`holdfast undo`: take back what the file tools changed, never what somebody else changed."""
+
+import os
+import time
+
+import click
+
+from holdfast.app.files import checkpoints_of
+from holdfast.events import encode_json
+from holdfast.lib.checkpoints import Change, UndoRefusedError
+from holdfast.lib.visible import visible
+from holdfast.session import SessionError, user_store
+
+__all__ = ["command"]
+
+
+@click.command("undo")
+@click.option("--list", "list_only", is_flag=True, help="Show what can be taken back, the latest last.")
+@click.option("--to", metavar="CALL", help="Take back every change since and including this call.")
+@click.option("--session", "name", default="latest", show_default=True, help="An id, or the beginning of one.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+def command(*, list_only: bool, to: str | None, name: str, as_json: bool) -> int:
+    """Take back the last change that a tool made to files, or all changes since CALL.
+
+    Nothing is touched unless every file is exactly as the tool left it.
+    """
+    try:
+        store = checkpoints_of(user_store().find(name, project=os.getcwd()))
+    except SessionError as error:
+        click.echo(f"holdfast: {error}", err=True)
+        return 1
+    if list_only:
+        _show(store.changes(), as_json=as_json)
+        return 0
+    try:
+        restored = store.undo(to)
+    except UndoRefusedError as error:
+        for reason in error.reasons:
+            click.echo(f"holdfast: {reason}", err=True)
+        return 1
+    for file in restored:
+        if as_json:
+            click.echo(encode_json({"path": file.path, "action": file.action}))
+        else:
+            click.echo(f"{file.action:<8}  {visible(file.path)}")
+    return 0
+
+
+def _show(changes: list[Change], *, as_json: bool) -> None:
+    if not changes and not as_json:
+        click.echo("There is nothing to take back.", err=True)
+    for change in changes:
+        deed = "created" if change.before is None else "changed"
+        if as_json:
+            click.echo(encode_json({"call": change.call, "path": change.path, "deed": deed, "time_s": change.time_s}))
+        else:
+            at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(change.time_s))
+            click.echo(f"{at}  {change.call}  {deed}  {visible(change.path)}")

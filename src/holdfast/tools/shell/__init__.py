@@ -1,0 +1,1 @@
+"""Run shell commands, and wait."""

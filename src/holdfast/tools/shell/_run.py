@@ -1,0 +1,235 @@
+"""One command from its start to its reply: in the foreground, in the background, or from one to the other."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
+
+from holdfast.contract import ContextModifier, ToolContext, ToolFailed, ToolResult
+from holdfast.host.command import Command, Exit, StartError, Stopped
+from holdfast.host.process import Process
+from holdfast.host.shell import CwdReport, shell_argv
+from holdfast.permissions.shell.analysis import Analysis
+from holdfast.tasks import TaskRecord, TooManyTasks
+from holdfast.tools.shell._directory import leave, may_move
+from holdfast.tools.shell._follow import Follower, Leave
+from holdfast.tools.shell._git import git_operations, summary
+from holdfast.tools.shell._reply import ending, show
+from holdfast.tools.shell._shown import ShownFile
+
+if TYPE_CHECKING:
+    from holdfast.tools.shell.bash import Bash, BashArgs
+
+__all__ = ["BashOutput", "Run"]
+
+_NO_SANDBOX: Final = "There is no sandbox in this session, so dangerouslyDisableSandbox changed nothing"
+_SILENT: Final = frozenset(
+    [
+        "mv",
+        "cp",
+        "rm",
+        "mkdir",
+        "rmdir",
+        "chmod",
+        "chown",
+        "chgrp",
+        "touch",
+        "ln",
+        "cd",
+        "export",
+        "unset",
+        "wait",
+        "true",
+        ":",
+    ]
+)
+
+
+class BashOutput(TypedDict):
+    """What programs read of a finished or moved command."""
+
+    stdout: str
+    stderr: str
+    interrupted: bool
+    exitCode: NotRequired[int]
+    isImage: NotRequired[bool]
+    backgroundTaskId: NotRequired[str]
+    backgroundedByUser: NotRequired[bool]
+    assistantAutoBackgrounded: NotRequired[bool]
+    dangerouslyDisableSandbox: NotRequired[bool]
+    returnCodeInterpretation: NotRequired[str]
+    noOutputExpected: NotRequired[bool]
+    structuredContent: NotRequired[Any]
+    persistedOutputPath: NotRequired[str]
+    persistedOutputSize: NotRequired[int]
+    rawOutputPath: NotRequired[str]
+    timedOutAfterMs: NotRequired[int]
+
+
+class Run:
+    """One call of Bash."""
+
+    def __init__(self, tool: "Bash", args: "BashArgs", ctx: ToolContext, analysis: Analysis) -> None:
+        self._tool = tool
+        self._args = args
+        self._ctx = ctx
+        self._analysis = analysis
+        wanted_s = tool.limits.default_s if args.timeout is None else args.timeout / 1000
+        self._limit_s = min(wanted_s, max(tool.limits.max_s, tool.limits.default_s))
+        self._notices = [_NO_SANDBOX] if args.dangerously_disable_sandbox else []
+        self._report: CwdReport | None = None
+
+    async def result(self) -> ToolResult[BashOutput]:
+        """Start the command and wait for what comes of it.
+
+        Raises:
+            ToolFailed: It could not be started.
+        """
+        unasked = self._analysis.read_only and not self._ctx.asked
+        processes = self._tool.board.processes
+        env = await self._tool.environment.variables(processes, unasked=unasked)
+        if self._args.run_in_background:
+            return await self._in_background(env)
+        if may_move(self._analysis):
+            self._report = CwdReport()
+        try:
+            shown = ShownFile.of(self._analysis, self._ctx)
+            process = await processes.start(self._command(env))
+            ended = await self._follow(process)
+            if isinstance(ended, Exit):
+                return self._finished(process, ended, shown)
+            return await self._leave(process, ended)
+        except StartError as error:
+            raise ToolFailed(str(error)) from error
+        finally:
+            if self._report is not None:
+                self._report.close()
+
+    def _command(self, env: Mapping[str, str | None]) -> Command:
+        text, report = self._args.command, self._report
+        return Command(
+            argv=shell_argv(text if report is None else report.script(text)),
+            cwd=self._ctx.cwd,
+            env=env,
+            pass_fds=() if report is None else (report.fd,),
+            spill_path=self._new_result_file(),
+            label=self._description,
+        )
+
+    @property
+    def _description(self) -> str:
+        return self._args.description or self._args.command[:200]
+
+    def _new_result_file(self) -> str | None:
+        try:
+            return self._tool.board.places.result_file(self._ctx.tool_use_id or "bash")
+        except OSError:
+            return None  # the output is then bounded without its full text, and the reply says so
+
+    async def _follow(self, process: Process) -> Exit | Leave:
+        follower = Follower(
+            process,
+            self._ctx,
+            limit_s=self._limit_s,
+            automatic_s=self._tool.limits.automatic_background_s if self._may_go_on_alone else None,
+        )
+        followed, key = self._tool.followed, self._ctx.tool_use_id
+        followed[key] = follower
+        try:
+            return await follower.follow()
+        finally:
+            if followed.get(key) is follower:
+                del followed[key]
+
+    @property
+    def _may_go_on_alone(self) -> bool:
+        only_sleeps = self._analysis.first_sleep_s is not None and len(self._analysis.parts) == 1
+        return self._ctx.session.prompt.background and not only_sleeps
+
+    # The ways to end.
+
+    def _finished(self, process: Process, ended: Exit, shown_file: ShownFile | None) -> ToolResult[BashOutput]:
+        analysis, ctx = self._analysis, self._ctx
+        meaning = None if ended.signal is not None else analysis.exit_meaning(ended.shell_code)
+        opening, is_error = ending(ended, meaning, limit_s=self._limit_s)
+        modifiers = self._moved()
+        if not process.output.total_bytes and not opening and not self._notices:
+            self._notices.append("The command gave no output")
+        shown = show(process.output, opening=opening, notices=self._notices, spill_path=self._new_result_file)
+        if shown_file is not None and ended.code == 0:
+            modifiers = (*modifiers, *shown_file.read(ctx, whole_output=shown.is_whole))
+        operations = {} if is_error else git_operations(analysis, process.output.stdout.last_lines(200))
+        data = self._data(shown.fields, exitCode=ended.shell_code)
+        if meaning is not None:
+            data["returnCodeInterpretation"] = meaning
+        if ended.timed_out:
+            data["timedOutAfterMs"] = round(self._limit_s * 1000)
+            data["interrupted"] = True
+        if operations:
+            data["structuredContent"] = {"gitOperation": operations}
+        if analysis.parts and all(part.name in _SILENT for part in analysis.parts):
+            data["noOutputExpected"] = True
+        return ToolResult(
+            data, shown.content, is_error=is_error, modifiers=modifiers, display=summary(operations) or None
+        )
+
+    def _moved(self) -> tuple[ContextModifier, ...]:
+        if self._report is None:
+            return ()
+        modifiers, notice = leave(self._report.read(), self._ctx, self._tool.inside)
+        if notice:
+            self._notices.append(notice)
+        return modifiers
+
+    async def _leave(self, process: Process, reason: Leave) -> ToolResult[BashOutput]:
+        """Stop waiting: the command goes on as a task, or ends here if it may not."""
+        if reason == "timeout" and not self._may_go_on_alone:
+            ended = await process.kill_tree(stopped_by=Stopped.TIMEOUT)
+            return self._finished(process, ended, None)
+        try:
+            record = self._tool.board.adopt(process, **self._as_task())
+        except TooManyTasks as error:
+            ended = await process.kill_tree(stopped_by=Stopped.TIMEOUT)
+            self._notices.append(f"It could not go on in the background: {error}")
+            return self._finished(process, ended, None)
+        waited_s = self._limit_s if reason == "timeout" else self._tool.limits.automatic_background_s
+        why = "The user let the command go on" if reason == "user" else f"After {waited_s:g} s the command goes on"
+        result = self._background_result(record, f"{why} in the background as task {record.id}.")
+        if reason == "user":
+            result.data["backgroundedByUser"] = True
+        elif reason == "automatic":
+            result.data["assistantAutoBackgrounded"] = True
+        else:
+            result.data["timedOutAfterMs"] = round(self._limit_s * 1000)
+        result.data["stdout"] = process.output.stdout.last_lines(20)
+        return result
+
+    async def _in_background(self, env: Mapping[str, str | None]) -> ToolResult[BashOutput]:
+        command = Command(argv=shell_argv(self._args.command), cwd=self._ctx.cwd, env=env, label=self._description)
+        try:
+            record = await self._tool.board.launch(command, **self._as_task())
+        except (StartError, TooManyTasks) as error:
+            raise ToolFailed(str(error)) from error
+        what = "waits for its turn" if record.status == "pending" else "runs"
+        return self._background_result(record, f"The command {what} in the background as task {record.id}.")
+
+    def _as_task(self) -> dict[str, Any]:
+        return {
+            "description": self._description,
+            "tool_use_id": self._ctx.tool_use_id,
+            "text": self._args.command,
+            "meaning": self._analysis.exit_meaning,
+        }
+
+    def _background_result(self, record: TaskRecord, opening: str) -> ToolResult[BashOutput]:
+        notices = "".join(f"\n[{notice}]" for notice in self._notices)
+        text = (
+            f"{opening} Its output goes to {record.output_file}. You will be told when it ends; until then TaskOutput "
+            f"shows what it wrote and TaskStop ends it. Do not wait for it in a loop.{notices}"
+        )
+        data = self._data({"stdout": "", "stderr": ""}, backgroundTaskId=record.id, rawOutputPath=record.output_file)
+        return ToolResult(data, text, backgrounded=True)
+
+    def _data(self, fields: Mapping[str, Any], **more: Any) -> BashOutput:
+        data: Any = {"stdout": "", "stderr": "", "interrupted": False, **fields, **more}
+        if self._args.dangerously_disable_sandbox:
+            data["dangerouslyDisableSandbox"] = True
+        return data

@@ -1,0 +1,230 @@
+"""Run a shell command. The text the model reads is in bash.md, beside this file."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from holdfast.contract import (
+    Args,
+    ArgumentsInvalid,
+    CwdChanged,
+    Effects,
+    Opinion,
+    Preview,
+    RuleSubject,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    conditional,
+    internal,
+)
+from holdfast.contract.permission import NO_OBJECTION
+from holdfast.permissions.shell.analysis import Analysis, analyse
+from holdfast.tasks import TaskBoard
+from holdfast.tools.shell._directory import Inside, InsideProject, may_move
+from holdfast.tools.shell._environment import ShellEnvironment
+from holdfast.tools.shell._follow import Follower
+from holdfast.tools.shell._run import BashOutput, Run
+from holdfast.tools.shell._sed import SedEdit, apply_sed_edit, preview_sed_edit
+
+__all__ = ["Bash", "BashArgs", "BashLimits"]
+
+_LONGEST_FIRST_SLEEP_S = 2.0
+
+
+class BashLimits(NamedTuple):
+    """How long commands may take in the foreground."""
+
+    default_s: float = 120.0
+    max_s: float = 600.0
+    automatic_background_s: float | None = None
+    """A command that takes longer goes on in the background by itself; None: only at its time limit."""
+
+
+class BashArgs(Args):
+    """What to run."""
+
+    command: str = Field(description="The command, exactly as bash gets it.")
+    timeout: float | None = Field(default=None, gt=0, description="Time limit in milliseconds; at most 600000.")
+    description: str | None = Field(default=None, description="What the command does, in a few words, for the user.")
+    run_in_background: bool = conditional(
+        default=False,
+        when="background",
+        description="Start it as a background task and return at once; TaskOutput shows what it writes.",
+    )
+    dangerously_disable_sandbox: Annotated[bool, Field(alias="dangerouslyDisableSandbox")] = Field(
+        default=False, description="Run outside the sandbox, where there is one."
+    )
+    simulated_sed_edit: Annotated[SedEdit | None, Field(alias="_simulatedSedEdit")] = internal()
+
+
+class Bash(Tool[BashArgs, BashOutput]):
+    """Runs commands by `/bin/bash`, one shell each; only the directory is carried on."""
+
+    name, args_type = "Bash", BashArgs
+    output_type = BashOutput
+    search_hint = "execute terminal commands, git, builds, tests, scripts"
+    max_result_chars = 30_000
+    overflow = "keep-both"
+    preview_chars = 30_000
+    failure_cancels_dependents = True
+
+    def __init__(
+        self,
+        board: TaskBoard | None = None,
+        *,
+        limits: BashLimits | None = None,
+        environment: ShellEnvironment | None = None,
+        inside: Inside | None = None,
+    ) -> None:
+        """Take what commands need.
+
+        Args:
+            board: Owner of processes and background tasks.
+            limits: Time limits.
+            environment: What commands see.
+            inside: Says whether a directory is one of the allowed ones.
+        """
+        self.environment = environment or ShellEnvironment()
+        self.board = board or TaskBoard(environment=self.environment.base)
+        self.limits = limits or BashLimits()
+        self.inside = inside or InsideProject()
+        self.resources = (self.board,)
+        self.followed: dict[str, Follower] = {}
+
+    def background(self, tool_use_id: str) -> bool:
+        """Let a running command go on in the background, as the user wishes; false if there is none."""
+        follower = self.followed.get(tool_use_id)
+        if follower is not None:
+            follower.let_go()
+        return follower is not None
+
+    # What the command would do, from one analysis.
+
+    def is_read_only(self, args: BashArgs) -> bool:
+        """Proven by the text, and no name in it is a function of the user."""
+        analysis = analyse(args.command)
+        return analysis.read_only and not self._is_shadowed(analysis)
+
+    def is_destructive(self, args: BashArgs) -> bool:
+        """Whatever is not proven harmless may destroy."""
+        return not self.is_read_only(args)
+
+    def is_concurrency_safe(self, args: BashArgs) -> bool:
+        """Read-only commands run side by side, unless they move the session to another directory."""
+        analysis = analyse(args.command)
+        return analysis.read_only and not may_move(analysis) and not self._is_shadowed(analysis)
+
+    def on_user_message(self, args: BashArgs) -> Literal["cancel", "block"]:
+        """A command that changes nothing may be cut short."""
+        return "cancel" if self.is_read_only(args) else "block"
+
+    def effects(self, args: BashArgs, ctx: ToolContext) -> Effects:
+        """The files that the text tells; known only where the whole command is proven."""
+        analysis = analyse(args.command, cwd=ctx.cwd)
+        return Effects(
+            reads=[os.path.join(ctx.cwd, path) for path in analysis.effects_reads],
+            writes=[os.path.join(ctx.cwd, path) for path in analysis.effects_writes],
+            process=analysis.process,
+            known=analysis.read_only and not analysis.reads_unknown,
+        )
+
+    def permission_matcher(self, args: BashArgs, ctx: ToolContext) -> RuleSubject:
+        """Rules for Bash are about the command."""
+        del ctx
+        return RuleSubject("command", args.command)
+
+    def classifier_input(self, args: BashArgs) -> str:
+        """The command."""
+        return args.command
+
+    def search_or_read(self, args: BashArgs) -> Literal["search", "read"] | None:
+        """Whether every part only searches or reads."""
+        kind = analyse(args.command).kind
+        return None if kind is None else "search" if kind == "search" else "read"
+
+    def render_use(self, raw: Mapping[str, Any]) -> str:
+        """The command itself: what runs is what is shown."""
+        return f"$ {raw.get('command', '')}"
+
+    # The work.
+
+    async def validate(self, args: BashArgs, ctx: ToolContext) -> None:
+        """Refuse what cannot work, and waiting for nothing."""
+        del ctx
+        if not args.command.strip():
+            raise ArgumentsInvalid("`command` is empty; say what to run")
+        if "\0" in args.command:
+            raise ArgumentsInvalid("`command` holds a NUL character, which no shell can take; leave it out")
+        sleep_s = None if args.run_in_background else _waits_first_s(analyse(args.command))
+        if sleep_s is not None and sleep_s >= _LONGEST_FIRST_SLEEP_S:
+            raise ToolFailed(
+                f"the command only sleeps for {sleep_s:g} s first and blocks everything meanwhile. To wait for a "
+                "background task use TaskOutput; to pause use Sleep; to wait for a condition run a loop that checks "
+                "it with run_in_background"
+            )
+
+    async def preview(self, args: BashArgs, ctx: ToolContext) -> Preview | None:
+        """A plain `sed -i` as the diff it makes."""
+        if "sed" not in args.command:
+            return None
+        found = await asyncio.to_thread(preview_sed_edit, args.command, ctx.cwd)
+        return None if found is None else Preview(found.diff, {"simulated_sed_edit": found.edit})
+
+    async def call(self, args: BashArgs, ctx: ToolContext) -> ToolResult[BashOutput]:
+        """Run it, or write the edit that was shown instead of it."""
+        if args.simulated_sed_edit is not None:
+            return _write_shown_edit(args.simulated_sed_edit, ctx)
+        if not os.path.isdir(ctx.cwd):
+            return _lost_directory(ctx)
+        return await Run(self, args, ctx, analyse(args.command, cwd=ctx.cwd)).result()
+
+    def _is_shadowed(self, analysis: Analysis) -> bool:
+        if not self.environment.has_functions:
+            return False
+        shadowed = self.environment.shadowed
+        return any(part.name in shadowed for part in analysis.parts)
+
+
+class BashWithFunctions(Bash):
+    """With `shell.functions`: a name that the user's login shell defines anew is never taken as what it seems."""
+
+    async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
+        """Ask about a command whose names the text does not explain."""
+        await self.environment.prepare(self.board.processes)
+        analysis = analyse(args.command, cwd=ctx.cwd)
+        if analysis.read_only and self._is_shadowed(analysis):
+            return Opinion.ask("a name in the command is a function or alias of your login shell")
+        return NO_OBJECTION
+
+
+def _waits_first_s(analysis: Analysis) -> float | None:
+    """How long the shell itself waits before anything else; a `sleep` that it leaves behind with `&` is no wait."""
+    sleep_s = analysis.first_sleep_s
+    if sleep_s is None:
+        return None
+    behind = analysis.command.partition(analysis.parts[0].source)[2].lstrip(" \t")
+    return None if behind.startswith("&") and not behind.startswith("&&") else sleep_s
+
+
+def _write_shown_edit(edit: SedEdit, ctx: ToolContext) -> ToolResult[BashOutput]:
+    read = apply_sed_edit(edit)
+    known = ctx.file_reads.get(edit.file_path)
+    modifiers = () if known is None else (read._replace(stamp=read.stamp._replace(whole=known.whole)),)
+    data: BashOutput = {"stdout": "", "stderr": "", "interrupted": False, "noOutputExpected": True}
+    return ToolResult(data, f"[{edit.file_path} was changed as shown]", modifiers=modifiers)
+
+
+def _lost_directory(ctx: ToolContext) -> ToolResult[BashOutput]:
+    root = ctx.session.project_root
+    reason = f"The working directory {ctx.cwd} is gone, so the command was not run."
+    modifiers: tuple[CwdChanged, ...] = ()
+    if root and root != ctx.cwd and os.path.isdir(root):
+        reason += f" The working directory is now {root}; try again from there."
+        modifiers = (CwdChanged(root),)
+    data: BashOutput = {"stdout": "", "stderr": reason, "interrupted": False}
+    return ToolResult(data, reason, is_error=True, modifiers=modifiers)

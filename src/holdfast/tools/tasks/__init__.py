@@ -1,0 +1,1 @@
+"""Look at background tasks and end them."""

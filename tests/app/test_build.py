@@ -1,0 +1,109 @@
+"""The composition root: settings, rights, sessions and tools together, on real files."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from holdfast.app import Options, load_rights, open_session
+from holdfast.app.keep_rules import RuleKeeper
+from holdfast.contract import UsageError
+from holdfast.events import CallFinished
+from holdfast.session import user_store
+
+
+def settings(folder: Path, **permissions: list[str]) -> None:
+    file = folder / ".holdfast" / "settings.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps({"permissions": permissions}), encoding="utf-8")
+
+
+def run(folder: Path, *calls: tuple[str, dict[str, object]], **options: object) -> list[CallFinished]:
+    async def session() -> list[CallFinished]:
+        replies: list[CallFinished] = []
+        async with open_session(Options(cwd=str(folder), **options)) as opened:  # pyright: ignore[reportArgumentType]
+            for number, (name, arguments) in enumerate(calls):
+                opened.executor.add({"type": "tool_use", "id": str(number), "name": name, "input": arguments})
+                replies += [event async for event in opened.executor.results() if isinstance(event, CallFinished)]
+                opened.executor.end_turn()
+        return replies
+
+    return asyncio.run(session())
+
+
+def test_rules_of_an_untrusted_folder_deny_but_do_not_allow(tmp_path: Path) -> None:
+    settings(tmp_path, allow=["Bash(touch *)"], deny=["Read(secret.txt)"])
+    (tmp_path / "secret.txt").write_text("x", encoding="utf-8")
+    touched, read = run(tmp_path, ("Bash", {"command": "touch made"}), ("Read", {"file_path": "secret.txt"}))
+    assert (touched.outcome, read.outcome) == ("denied", "denied")
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_denied_file_is_hidden_from_searches(tmp_path: Path) -> None:
+    settings(tmp_path, deny=["Read(secret.txt)"])
+    for name in ("secret.txt", "open.txt"):
+        (tmp_path / name).write_text("needle\n", encoding="utf-8")
+    glob, grep = run(tmp_path, ("Glob", {"pattern": "*.txt"}), ("Grep", {"pattern": "needle"}))
+    assert (glob.content, grep.content) == ("open.txt", "open.txt")
+
+
+def test_a_settings_file_that_changes_counts_from_the_next_turn_on(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x", encoding="utf-8")
+
+    async def session() -> list[str]:
+        outcomes: list[str] = []
+        async with open_session(Options(cwd=str(tmp_path))) as opened:
+            for number in range(2):
+                opened.executor.add({"type": "tool_use", "id": "1", "name": "Read", "input": {"file_path": "a.txt"}})
+                outcomes += [
+                    event.outcome async for event in opened.executor.results() if isinstance(event, CallFinished)
+                ]
+                if number == 0:
+                    settings(tmp_path, deny=["Read(a.txt)"])
+                opened.executor.end_turn()
+        return outcomes
+
+    assert asyncio.run(session()) == ["completed", "denied"]
+
+
+def test_a_broken_settings_file_stops_with_its_place(tmp_path: Path) -> None:
+    settings(tmp_path)
+    (tmp_path / ".holdfast" / "settings.json").write_text('{"permissions": {"deny": [}', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"settings\.json"):
+        load_rights(Options(cwd=str(tmp_path)))
+
+
+def test_a_malformed_rule_disables_only_itself_and_says_so(tmp_path: Path) -> None:
+    settings(tmp_path, deny=["Read(", "Read(a.txt)"])
+    rights = load_rights(Options(cwd=str(tmp_path)))
+    assert [rule.text for rule in rights.permissions.rules] == ["Read(a.txt)"]
+    assert any("Read(" in line for line in rights.warnings())
+
+
+def test_the_session_is_on_disk_with_its_calls_and_its_long_results(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("word\n" * 20_000, encoding="utf-8")
+    search: dict[str, object] = {"pattern": "word", "output_mode": "content", "head_limit": 0}
+    (reply,) = run(tmp_path, ("Grep", search))
+    assert reply.spilled_to is not None
+    again = run(tmp_path, ("Read", {"file_path": reply.spilled_to, "limit": 1}))
+    assert again[0].outcome == "denied", "another session's results are not inside"
+    transcript = user_store().load(Path(reply.spilled_to).parent.parent.name)
+    assert [call.name for call in transcript.calls] == ["Grep"]
+
+
+@pytest.mark.parametrize("destination", ["localSettings", "projectSettings", "userSettings"])
+def test_an_always_is_written_to_the_chosen_file_and_counts_next_time(tmp_path: Path, destination: str) -> None:
+    RuleKeeper(str(tmp_path))("deny", ("Read(a.txt)",), destination)
+    rights = load_rights(Options(cwd=str(tmp_path)))
+    assert [rule.text for rule in rights.permissions.rules] == ["Read(a.txt)"]
+
+
+def test_an_always_that_cannot_be_written_costs_only_its_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings(tmp_path)
+    (tmp_path / ".holdfast" / "settings.json").write_text("broken", encoding="utf-8")
+    RuleKeeper(str(tmp_path))("allow", ("Read",), "projectSettings")
+    RuleKeeper(str(tmp_path))("allow", ("Read",), "nowhere")
+    assert len(caplog.records) == 2

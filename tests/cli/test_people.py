@@ -1,0 +1,114 @@
+"""permissions, trust, undo and doctor, in process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.main import run
+
+SETTINGS = '{\n "permissions": {\n  "allow": ["Bash(make *)"],\n  "deny": ["Bash(rm *)"]\n }\n}\n'
+COMMAND = '{"command":"git log --oneline -5 | head && rm -rf build"}'
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "project"
+    (folder / ".claude").mkdir(parents=True)
+    (folder / ".claude" / "settings.json").write_text(SETTINGS, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_explain_names_layer_rule_file_and_line(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["permissions", "explain", "Bash", COMMAND]) == 0
+    out = capfd.readouterr().out
+    assert f"{project}/.claude/settings.json:4" in out
+    assert "rm -rf build" in out
+    assert run(["permissions", "explain", "Bash", COMMAND, "--json"]) == 0
+    answer = json.loads(capfd.readouterr().out)
+    assert (answer["verdict"], answer["rule"], answer["read_only"]) == ("deny", "Bash(rm *)", False)
+    assert [part["read_only"] for part in answer["subcommands"]] == [True, True, False]
+
+
+def test_list_shows_every_rule_in_force(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["permissions", "list", "--json", "--allowed-tools", "Read Edit"]) == 0
+    listed = [json.loads(line)["rule"] for line in capfd.readouterr().out.splitlines()]
+    assert sorted(listed) == ["Bash(rm *)", "Edit", "Read"]
+
+
+def test_lint_finds_what_is_wrong(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["permissions", "lint", "--disallowed-tools", "Bash Bash(rm -rf *) Write(a)"]) == 1
+    assert "Write(a)" in capfd.readouterr().out
+
+
+def test_the_bundled_policy_tests_pass_and_a_wrong_expectation_fails(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (Path.cwd() / ".claude" / "settings.json").unlink()
+    examples = Path(__file__).parents[2] / "examples" / "policy-tests.jsonl"
+    assert run(["permissions", "test", str(examples)]) == 0
+    assert capfd.readouterr().out.endswith("15 passed, 0 failed\n")
+    (tmp_path / "t.jsonl").write_text(
+        '{"command":"ls","expect":"deny"}\nnonsense\n{"command":"ls"}\n', encoding="utf-8"
+    )
+    assert run(["permissions", "test", str(tmp_path / "t.jsonl"), "--json"]) == 1
+    lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert lines[0] == {"verdict": "allow", "layer": lines[0]["layer"], "rule": None, "read_only": True, "ok": False}
+    assert lines[1]["ok"] is False
+    assert "ok" not in lines[2]
+
+
+def test_trust_shows_what_the_folder_brings_and_can_be_taken_back(capfd: pytest.CaptureFixture[str]) -> None:
+    explain = ["permissions", "explain", "Bash", '{"command":"make all"}', "--json"]
+
+    def verdict() -> str:
+        assert run(explain) == 0
+        return json.loads(capfd.readouterr().out)["verdict"]
+
+    assert verdict() == "ask"
+    assert run(["trust", "--yes"]) == 0
+    assert "Bash(make *)" in capfd.readouterr().out
+    assert verdict() == "allow"
+    assert run(["trust", "--revoke"]) == 0
+    capfd.readouterr()
+    assert verdict() == "ask"
+
+
+def test_undo_takes_back_a_change_and_never_anothers(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = project / "a.txt"
+    assert run(["undo"]) == 1
+    lines = [
+        {"type": "tool_use", "id": "w", "name": "Write", "input": {"file_path": "a.txt", "content": "one\n"}},
+        {
+            "type": "tool_use",
+            "id": "e",
+            "name": "Edit",
+            "input": {"file_path": "a.txt", "old_string": "one", "new_string": "two"},
+        },
+    ]
+
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", "exec", "--permission-mode", "acceptEdits"],
+        input="\n".join(map(json.dumps, lines)).encode(),
+        check=True,
+        capture_output=True,
+    )
+    assert file.read_text("utf-8") == "two\n"
+    capfd.readouterr()
+    assert run(["undo", "--list", "--json"]) == 0
+    assert [json.loads(line)["call"] for line in capfd.readouterr().out.splitlines()] == ["w", "e"]
+    assert run(["undo"]) == 0
+    assert file.read_text("utf-8") == "one\n"
+    file.write_text("mine\n", encoding="utf-8")
+    assert run(["undo"]) == 1
+    assert file.read_text("utf-8") == "mine\n"
+
+
+def test_doctor_says_what_holds_here(capfd: pytest.CaptureFixture[str]) -> None:
+    run(["doctor", "--json"])
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert {row["area"] for row in rows} == {"versions", "programs", "processes", "settings", "sessions"}
+    assert all(row["ok"] for row in rows if row["area"] in ("versions", "programs", "settings"))

@@ -1,0 +1,67 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from holdfast.contract import Answer, Question
+from holdfast.engine import CoordinatorAsker, OpenQuestions, WorkerAsker
+from holdfast.testing import ScriptedAsker
+
+QUESTION = Question("q", "t", "Write", {}, "why")
+
+
+def test_the_first_answer_counts_and_later_ones_are_told_so() -> None:
+    shown: list[str] = []
+
+    async def scene() -> tuple[Answer, list[bool]]:
+        questions = OpenQuestions(lambda question: shown.append(question.id))
+        asked = asyncio.ensure_future(questions.ask(QUESTION))
+        await asyncio.sleep(0)
+        claims = [questions.answer("q", Answer("allow")), questions.answer("q", Answer("deny"))]
+        answer = await asked
+        return answer, [*claims, questions.answer("q", Answer("allow")), questions.answer("never asked", Answer())]
+
+    assert asyncio.run(scene()) == (Answer("allow"), [True, False, False, False])
+    assert shown == ["q"]
+
+
+def test_when_nobody_can_be_asked_any_more_all_open_questions_are_answered_alike() -> None:
+    async def scene() -> list[Answer]:
+        questions = OpenQuestions(lambda question: None)
+        asked = [asyncio.ensure_future(questions.ask(QUESTION._replace(id=str(number)))) for number in range(3)]
+        await asyncio.sleep(0)
+        questions.answer_all(Answer(message="gone"))
+        return [await answer for answer in asked]
+
+    assert asyncio.run(scene()) == [Answer(message="gone")] * 3
+
+
+async def _yes(question: Question) -> bool:
+    del question
+    return True
+
+
+async def _no(question: Question) -> bool:
+    del question
+    return False
+
+
+async def _broken(question: Question) -> bool:
+    raise RuntimeError(question.id)
+
+
+@pytest.mark.parametrize(("clears", "asked"), [(_yes, 0), (_no, 1), (_broken, 1)])
+def test_a_coordinator_asks_the_person_about_whatever_is_not_cleared(
+    clears: Callable[[Question], Awaitable[bool]], asked: int
+) -> None:
+    person = ScriptedAsker([Answer("allow", message="person")])
+    answer = asyncio.run(CoordinatorAsker(clears, person).ask(QUESTION))
+    assert answer.behavior == "allow"
+    assert len(person.questions) == asked
+
+
+def test_a_worker_asks_its_leader_and_keeps_given_rules_to_its_session() -> None:
+    leader = ScriptedAsker([Answer("allow", rules=("Write",), destination="userSettings")])
+    answer = asyncio.run(WorkerAsker("explorer", leader).ask(QUESTION))
+    assert answer.destination == "session"
+    assert (leader.questions[0].id, leader.questions[0].reason) == ("explorer:q", "explorer: why")
