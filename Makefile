@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test check fmt docs bench lock clean torture oracle fuzz soak
+.PHONY: help setup system demo test check fmt docs bench lock clean torture oracle fuzz soak mutants
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ fuzz: setup ## Long: the property tests with many examples, and 200,000 pairs ag
 
 soak: setup ## Keep 64 background jobs busy and watch files and memory (SECONDS_=600)
 	@$(BIN)/python scripts/soak.py --seconds $(or $(SECONDS_),600)
+
+mutants: setup ## Long: change the deciding code in small ways and see whether its tests notice (MINUTES=60)
+	@$(BIN)/python scripts/mutants.py --minutes $(or $(MINUTES),60)
 
 lock: setup ## Recompute requirements/*.txt with hashes
 	@scripts/lock.sh
