@@ -170,7 +170,8 @@ def scenario(way: str, mode: str = "guard") -> "tuple[list[str], float]":
         process.wait(10)
         for pipe in (process.stdin, process.stdout):
             with contextlib.suppress(BrokenPipeError):
-                pipe and pipe.close()
+                if pipe:
+                    pipe.close()
     return problems, spent
 
 

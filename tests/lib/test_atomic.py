@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -143,14 +144,25 @@ def test_only_regular_files_are_replaced(tmp_path: Path, kind: str) -> None:
     assert os.lstat(path).st_ino == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to read-only files")
-def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "locked"
-    path.write_bytes(OLD)
-    path.chmod(0o444)
-    with pytest.raises(WriteFailedError):
-        write_atomic(path, NEW)
-    assert path.read_bytes() == OLD
+def test_a_read_only_file_is_not_replaced() -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o777)
+        path = Path(directory, "locked")
+        path.write_bytes(OLD)
+        path.chmod(0o444)
+        write_atomic(Path(directory, "warm"), NEW)  # everything is loaded before the user changes
+        child = os.fork()
+        if child == 0:  # as another user, because root may write to read-only files
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            try:
+                write_atomic(path, NEW)
+            except WriteFailedError:
+                os._exit(7)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert path.read_bytes() == OLD
 
 
 def test_a_stamp_guards_against_changes_but_not_against_touching(tmp_path: Path) -> None:
