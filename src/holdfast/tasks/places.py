@@ -1,5 +1,6 @@
 """Where long output goes: into the session's directory, or into a private temporary one that goes with us."""
 
+import itertools
 import os
 import secrets
 import stat
@@ -18,14 +19,18 @@ class Places:
         self.results = os.path.join(self.root, "tool-results")
         self.tasks = os.path.join(self.root, "tasks")
         self._made: set[str] = set()
+        # Unique without a look at the disk, also beside what an earlier run of this session has left.
+        self._run = secrets.token_hex(3)
+        self._numbers = itertools.count(1)
 
     def result_file(self, stem: str) -> str:
-        """A path in `results` that is not taken yet."""
-        return self._free(self.results, _safe(stem), ".txt")
+        """A path in `results` that nobody has; the file itself is not made."""
+        directory = self.results if self.results in self._made else self.make(self.results)
+        return f"{directory}/{_safe(stem)}-{self._run}-{next(self._numbers)}.txt"
 
     def task_file(self, task_id: str) -> str:
-        """The output file of a task."""
-        return self._free(self.tasks, _safe(task_id), ".output")
+        """The output file of a task; ids are not used twice."""
+        return f"{self.make(self.tasks)}/{_safe(task_id)}.output"
 
     def make(self, directory: str) -> str:
         """Make one of the directories, readable by this user alone.
@@ -51,15 +56,6 @@ class Places:
             shutil.rmtree(self.root, ignore_errors=True)
             self._made.clear()
 
-    def _free(self, directory: str, stem: str, suffix: str) -> str:
-        self.make(directory)
-        path = os.path.join(directory, stem + suffix)
-        number = 1
-        while os.path.lexists(path):
-            path = os.path.join(directory, f"{stem}-{number}{suffix}")
-            number += 1
-        return path
-
 
 def _temporary_root() -> str:
     for candidate in (os.environ.get("TMPDIR"), "/tmp", "/var/tmp"):  # noqa: S108 - a name of 24 random digits, made 0700
@@ -69,4 +65,6 @@ def _temporary_root() -> str:
 
 
 def _safe(text: str) -> str:
+    if text.isascii() and text.isalnum() and len(text) <= 80:
+        return text
     return "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in text[:80]) or "x"

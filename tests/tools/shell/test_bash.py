@@ -397,11 +397,12 @@ def test_git_is_hardened_only_when_a_read_only_command_ran_unasked(desk: Any) ->
     asker = _Yes()
 
     async def work() -> tuple[str, str]:
-        unasked = await desk.sh('echo "[$GIT_OPTIONAL_LOCKS]"')
-        asked = await desk.sh('touch x; echo "[$GIT_OPTIONAL_LOCKS]"')
+        show = "git config --get core.hooksPath"  # what git itself was told
+        unasked = await desk.sh(f"cat /dev/null; {show}")
+        asked = await desk.sh(f"touch x; {show}")
         return text(unasked), text(asked)
 
-    assert desk.run(work, permission_mode="default", asker=asker) == ("[0]", "[]")
+    assert desk.run(work, permission_mode="default", asker=asker) == ("/dev/null", "Exit code 1: the key is not set")
     assert len(asker.questions) == 1
 
 
