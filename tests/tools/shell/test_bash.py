@@ -406,6 +406,22 @@ def test_git_is_hardened_only_when_a_read_only_command_ran_unasked(desk: Any) ->
     assert len(asker.questions) == 1
 
 
+def test_git_that_would_start_programs_of_the_repository_is_asked_about(desk: Any) -> None:
+    asker = _Yes()
+
+    async def work() -> list[int]:
+        await desk.sh("git init -q . && git status")
+        asked = [len(asker.questions)]
+        for command in ("git status --short", "git config filter.x.clean evil", "git status --short", "ls"):
+            await desk.sh(command)
+            asked.append(len(asker.questions))
+        return asked
+
+    # Making the repository and its setting is asked about in any case; the second `git status` because of the setting.
+    assert desk.run(work, permission_mode="default", asker=asker) == [1, 1, 2, 3, 3]
+    assert "filter" in asker.questions[-1].reason
+
+
 def test_a_sed_edit_is_shown_as_a_diff_and_written_as_shown(desk: Any, tmp_path: Path) -> None:
     asker = _Yes()
     (tmp_path / "f.txt").write_text("one\ntwo\n", encoding="utf-8")

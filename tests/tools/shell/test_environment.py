@@ -10,7 +10,8 @@ import pytest
 from holdfast.host.processes import Processes
 from holdfast.tools.shell import _environment
 from holdfast.tools.shell._environment import ShellEnvironment
-from holdfast.tools.shell.bash import BashArgs, BashWithFunctions
+from holdfast.tools.shell._functions import BashWithFunctions
+from holdfast.tools.shell.bash import BashArgs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """One command from its start to its reply: in the foreground, in the background, or from one to the other."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.contract import ContextModifier, ToolContext, ToolFailed, ToolResult
 from holdfast.host.command import Command, Exit, StartError, Stopped
@@ -13,13 +13,14 @@ from holdfast.tasks import TaskRecord, TooManyTasks
 from holdfast.tools.shell._directory import leave, may_move
 from holdfast.tools.shell._follow import Follower, Leave
 from holdfast.tools.shell._git import git_operations, summary
+from holdfast.tools.shell._output import BashOutput
 from holdfast.tools.shell._reply import ending, show
 from holdfast.tools.shell._shown import ShownFile
 
 if TYPE_CHECKING:
     from holdfast.tools.shell.bash import Bash, BashArgs
 
-__all__ = ["BashOutput", "Run"]
+__all__ = ["Run"]
 
 _NO_SANDBOX: Final = "There is no sandbox in this session, so dangerouslyDisableSandbox changed nothing"
 _STARTS_NOTHING: Final = names(
@@ -27,27 +28,6 @@ _STARTS_NOTHING: Final = names(
     " uname whoami hostname grep egrep fgrep sleep"
 )
 _SILENT: Final = names("mv cp rm mkdir rmdir chmod chown chgrp touch ln cd export unset wait true :")
-
-
-class BashOutput(TypedDict):
-    """What programs read of a finished or moved command."""
-
-    stdout: str
-    stderr: str
-    interrupted: bool
-    exitCode: NotRequired[int]
-    isImage: NotRequired[bool]
-    backgroundTaskId: NotRequired[str]
-    backgroundedByUser: NotRequired[bool]
-    assistantAutoBackgrounded: NotRequired[bool]
-    dangerouslyDisableSandbox: NotRequired[bool]
-    returnCodeInterpretation: NotRequired[str]
-    noOutputExpected: NotRequired[bool]
-    structuredContent: NotRequired[Any]
-    persistedOutputPath: NotRequired[str]
-    persistedOutputSize: NotRequired[int]
-    rawOutputPath: NotRequired[str]
-    timedOutAfterMs: NotRequired[int]
 
 
 class Run:
@@ -115,7 +95,7 @@ class Run:
             process,
             self._ctx,
             limit_s=self._limit_s,
-            automatic_s=self._tool.limits.automatic_background_s if self._may_go_on_alone else None,
+            automatic_s=self._automatic_s,
         )
         followed, key = self._tool.followed, self._ctx.tool_use_id
         followed[key] = follower
@@ -124,6 +104,12 @@ class Run:
         finally:
             if followed.get(key) is follower:
                 del followed[key]
+
+    @property
+    def _automatic_s(self) -> float | None:
+        limits = self._tool.limits
+        is_on = self._ctx.session.agent_id is None or limits.automatic_in_subagents
+        return limits.automatic_background_s if is_on and self._may_go_on_alone else None
 
     @property
     def _may_go_on_alone(self) -> bool:
@@ -147,7 +133,7 @@ class Run:
         shown = show(process.output, opening=opening, notices=self._notices, spill_path=self._new_result_file)
         if shown_file is not None and ended.code == 0:
             modifiers = (*modifiers, *shown_file.read(ctx, whole_output=shown.is_whole))
-        operations = {} if is_error else git_operations(analysis, process.output.stdout.last_lines(200))
+        operations = {} if is_error else git_operations(analysis, process.output)
         data = self._data(shown.fields, exitCode=ended.shell_code)
         if meaning is not None:
             data["returnCodeInterpretation"] = meaning
