@@ -4,6 +4,7 @@ import itertools
 import os
 import secrets
 import stat
+import weakref
 from contextlib import suppress
 
 __all__ = ["Places"]
@@ -22,6 +23,7 @@ class Places:
         # Unique without a look at the disk, also beside what an earlier run of this session has left.
         self._run = secrets.token_hex(3)
         self._numbers = itertools.count(1)
+        self._remover = weakref.finalize(self, _remove, self.root, os.getpid()) if self.is_temporary else None
 
     def result_file(self, stem: str) -> str:
         """A path in `results` that nobody has; the file itself is not made."""
@@ -50,11 +52,16 @@ class Places:
 
     def remove(self) -> None:
         """Remove the temporary directory with all that is in it; a session's directory stays."""
-        if self.is_temporary and self._made:
-            import shutil  # noqa: PLC0415 - only who has written something pays for it
-
-            shutil.rmtree(self.root, ignore_errors=True)
+        if self._remover is not None:
+            _remove(self.root, os.getpid())
             self._made.clear()
+
+
+def _remove(root: str, owner_pid: int) -> None:
+    if os.getpid() == owner_pid and os.path.isdir(root):  # never by a fork of us
+        import shutil  # noqa: PLC0415 - only who has written something pays for it
+
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def _temporary_root() -> str:
