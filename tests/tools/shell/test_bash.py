@@ -330,7 +330,7 @@ def test_progress_tells_new_output_lines_and_time(desk: Any, monkeypatch: pytest
     monkeypatch.setattr("holdfast.tools.shell._follow._PROGRESS_EVERY_S", 0.05)
 
     async def work() -> list[Any]:
-        command = "echo one; echo two; read -t 0.5 < <(sleep 5); true"
+        command = "echo one; echo two >&2; read -t 0.5 < <(sleep 5); true"
         desk.running.add({"type": "tool_use", "id": "x", "name": "Bash", "input": {"command": command}})
         return [event.data async for event in desk.running.results() if isinstance(event, CallProgressed)]
 
