@@ -52,8 +52,8 @@ docs: setup ## Regenerate the generated pages of docs/
 bench: setup ## Measure against limits in the same run (PEERS=1: also peers from PyPI)
 	@$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers,)
 
-soak: setup ## Keep 64 background jobs busy and watch files and memory (SECONDS_=600)
-	@$(BIN)/python scripts/soak.py --seconds $(or $(SECONDS_),600)
+soak: setup ## Keep 64 background jobs busy and watch files and memory (SOAK_S=600)
+	@$(BIN)/python scripts/soak.py --seconds $(or $(SOAK_S),600)
 
 lock: setup ## Recompute requirements/*.txt with hashes
 	@scripts/lock.sh
