@@ -63,8 +63,8 @@ fuzz: setup ## Long: the property tests with many examples, and 200,000 pairs ag
 	@HYPOTHESIS_PROFILE=deep HOLDFAST_GITIGNORE_PAIRS=200000 $(BIN)/python -m pytest -n $(WORKERS) --timeout 3600 \
 		tests/engine/test_schedules.py tests/permissions tests/lib tests/settings
 
-soak: setup ## Keep 64 background jobs busy and watch files and memory (SECONDS_=600)
-	@$(BIN)/python scripts/soak.py --seconds $(or $(SECONDS_),600)
+soak: setup ## Keep 64 background jobs busy and watch files and memory (SOAK_S=600)
+	@$(BIN)/python scripts/soak.py --seconds $(or $(SOAK_S),600)
 
 mutants: setup ## Long: change the deciding code in small ways and see whether its tests notice (MINUTES=60)
 	@$(BIN)/python scripts/mutants.py --minutes $(or $(MINUTES),60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 from typing import TYPE_CHECKING, Any
@@ -129,10 +130,10 @@ def test_a_waiter_wakes_at_the_end_of_any_task(tmp_path: Path) -> None:
         nothing = await board.wait_for_any_end(0.01)
         await launch(board, "true", tmp_path)
         ended = await board.wait_for_any_end(20)
-        still_news = await board.wait_for_any_end(20)
-        return nothing, ended, still_news
+        again = await board.wait_for_any_end(0.01)
+        return nothing, ended, again
 
-    assert on_board(work) == (False, True, True)
+    assert on_board(work) == (False, True, False)
 
 
 def test_only_so_many_run_and_the_others_wait_their_turn(tmp_path: Path) -> None:
@@ -220,6 +221,26 @@ def test_the_end_of_the_loop_ends_tasks_and_another_loop_may_go_on(tmp_path: Pat
     assert (killed.status, killed.error) == ("killed", "the session ended")
     assert asyncio.run(second()) == "completed"
     assert not os.path.exists(board.places.root)
+
+
+def test_temporary_files_go_with_their_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    places = Places()
+    assert places.result_file("a/../b") != places.result_file("a/../b")
+    root = places.root
+    assert (os.path.dirname(root), os.stat(root).st_mode & 0o777) == (str(tmp_path), 0o700)
+    del places
+    gc.collect()
+    assert not os.path.exists(root)
+
+
+def test_a_directory_that_is_not_ours_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "session").mkdir()
+    (tmp_path / "session" / "tasks").symlink_to(tmp_path / "elsewhere")
+    places = Places(str(tmp_path / "session"))
+    with pytest.raises(OSError, match="not a directory of ours"):
+        places.task_file("b00000001")
 
 
 # Records.

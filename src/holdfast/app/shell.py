@@ -12,7 +12,8 @@ from holdfast.permissions.paths import is_inside
 from holdfast.settings.environment import Environment
 from holdfast.tasks import Places, TaskBoard
 from holdfast.tools.shell._environment import ShellEnvironment
-from holdfast.tools.shell.bash import Bash, BashLimits, BashWithFunctions
+from holdfast.tools.shell._functions import BashWithFunctions
+from holdfast.tools.shell.bash import Bash, BashLimits
 from holdfast.tools.shell.sleep import Sleep
 from holdfast.tools.tasks.task_output import TaskOutput
 from holdfast.tools.tasks.task_stop import TaskStop
@@ -77,6 +78,7 @@ class ShellKit:
             variables.number("BASH_DEFAULT_TIMEOUT_MS") / 1000,
             variables.bash_max_timeout_ms / 1000,
             _AUTOMATIC_BACKGROUND_S if automatic else None,
+            automatic_in_subagents=variables.flag("AUTO_BACKGROUND_TASKS"),
         )
 
     def tools(self, ripgrep: Ripgrep) -> list[Tool]:

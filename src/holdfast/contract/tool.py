@@ -195,6 +195,11 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         del args, ctx
         return NO_OBJECTION
 
+    def may_object(self, args: ArgsT) -> bool:
+        """False: `check_permission` has nothing to say about this call, so it need not be heard."""
+        del args
+        return True
+
     async def preview(self, args: ArgsT, ctx: ToolContext) -> Preview | None:
         """What this call would change, for the person who is asked about it; none when that cannot be told."""
         del args, ctx

@@ -83,7 +83,7 @@ class Approver:
         """The final word if nothing further can change it: no gate or opinion to hear, no person to ask."""
         decision = self.first_look(call, tool, ctx)
         behavior = decision.behavior
-        if behavior != "deny" and (self._hooks.before(tool.names) or tool.has_opinion):
+        if behavior != "deny" and (self._hooks.before(tool.names) or _may_object(call, tool)):
             return None
         if behavior == "allow":
             self._emit(PermissionDecided(call.id, tool.name, behavior, decision))
@@ -103,9 +103,10 @@ class Approver:
         """Hear the gates and the tool itself, decide with what they say, and ask a person if need be."""
         decision = self.first_look(call, tool, ctx)
         gates = self._hooks.before(tool.names)
-        if gates or tool.has_opinion:
+        if gates or _may_object(call, tool):
             hook = await self._hear_gates(call, tool, ctx) if gates else None
-            opinion = await tool.check_permission(call.args, ctx) if tool.has_opinion else None
+            # A gate may have changed the input, so the tool is asked anew whether it has something to say.
+            opinion = await tool.check_permission(call.args, ctx) if _may_object(call, tool) else None
             if opinion is not None and opinion.updated_input is not None:
                 await self._replace_input(call, tool, ctx, opinion.updated_input)
             decision = decide(
@@ -206,6 +207,10 @@ class Approver:
         call.raw = raw
         if tool.has_validate:
             await tool.validate(call.args, ctx)
+
+
+def _may_object(call: Call, tool: Tool) -> bool:
+    return tool.has_opinion and tool.may_object(call.args)
 
 
 def _without_input(opinion: Opinion | None) -> Opinion | None:

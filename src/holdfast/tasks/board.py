@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -13,12 +13,13 @@ from holdfast.host import tree
 from holdfast.host.command import Command, Exit, StartError
 from holdfast.host.process import Process
 from holdfast.host.processes import Processes
+from holdfast.tasks.notices import TaskNotice, notice_text
 from holdfast.tasks.places import Places
 from holdfast.tasks.records import TaskRecords, read_records
 from holdfast.tasks.shell import ExitMeaning, no_meaning, outcome
 from holdfast.tasks.states import TaskRecord, TaskStatus, TaskType, is_terminal, new_task_id, now_ms
 
-__all__ = ["MAX_RUNNING", "MAX_TASKS", "Task", "TaskBoard", "TaskNotice", "TooManyTasks"]
+__all__ = ["MAX_RUNNING", "MAX_TASKS", "Task", "TaskBoard", "TooManyTasks"]
 
 _log = logging.getLogger(__name__)
 MAX_TASKS = 64
@@ -30,13 +31,6 @@ _SESSION_ENDED = "the session ended"
 
 class TooManyTasks(HoldfastError):
     """No room for another background task; the text says what to do."""
-
-
-class TaskNotice(NamedTuple):
-    """The end of a task, for the model."""
-
-    record: TaskRecord
-    text: str
 
 
 class Task:
@@ -93,6 +87,7 @@ class TaskBoard:
         self._processes: Processes | None = None
         self._tasks: dict[str, Task] = {}
         self._something_ended = asyncio.Event()
+        self._woken_for: set[str] = set()
         self._records = None if self.places.is_temporary else TaskRecords(self.places.tasks)
         if self._records is not None:
             self._take_over(read_records(self.places.tasks))
@@ -195,11 +190,16 @@ class TaskBoard:
         return task.record
 
     async def wait_for_any_end(self, timeout_s: float) -> bool:
-        """Wait until a task ends whose end the model does not know yet; false when the time is over."""
-        if self.has_notices:
-            return True
-        self._something_ended.clear()
-        return await _wait(self._something_ended, timeout_s)
+        """Wait until a task ends whose end the model does not know yet; false when the time is over.
+
+        Each end wakes once, whether or not somebody takes the notices.
+        """
+        if not self._has_fresh_news():
+            self._something_ended.clear()
+            await _wait(self._something_ended, timeout_s)
+        woken = self._has_fresh_news()
+        self._woken_for = {task.record.id for task in self._tasks.values() if _is_news(task.record)}
+        return woken
 
     # Ending.
 
@@ -244,6 +244,9 @@ class TaskBoard:
             self._write(task.record)
 
     # Inside.
+
+    def _has_fresh_news(self) -> bool:
+        return any(_is_news(task.record) and task.record.id not in self._woken_for for task in self._tasks.values())
 
     def _take_over(self, records: Mapping[str, TaskRecord]) -> None:
         for record in list(records.values())[-_KEPT_ENDED:]:
@@ -374,18 +377,3 @@ async def _wait(event: asyncio.Event, timeout_s: float) -> bool:
     except TimeoutError:
         return event.is_set()
     return True
-
-
-def notice_text(record: TaskRecord) -> str:
-    """The end of a task in words for the model."""
-    how = {
-        "completed": "has completed",
-        "failed": "has failed",
-        "killed": "was stopped",
-    }[record.status]
-    code = "" if record.exit_code is None else f" with exit code {record.exit_code}"
-    why = f" ({record.error})" if record.error else ""
-    return (
-        f"Background task {record.id} ({record.description!r}) {how}{code}{why}. "
-        f"TaskOutput shows what it wrote; the file is {record.output_file}."
-    )

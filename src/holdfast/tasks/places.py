@@ -1,8 +1,10 @@
 """Where long output goes: into the session's directory, or into a private temporary one that goes with us."""
 
+import itertools
 import os
 import secrets
 import stat
+import weakref
 from contextlib import suppress
 
 __all__ = ["Places"]
@@ -18,14 +20,19 @@ class Places:
         self.results = os.path.join(self.root, "tool-results")
         self.tasks = os.path.join(self.root, "tasks")
         self._made: set[str] = set()
+        # Unique without a look at the disk, also beside what an earlier run of this session has left.
+        self._run = secrets.token_hex(3)
+        self._numbers = itertools.count(1)
+        self._remover = weakref.finalize(self, _remove, self.root, os.getpid()) if self.is_temporary else None
 
     def result_file(self, stem: str) -> str:
-        """A path in `results` that is not taken yet."""
-        return self._free(self.results, _safe(stem), ".txt")
+        """A path in `results` that nobody has; the file itself is not made."""
+        directory = self.results if self.results in self._made else self.make(self.results)
+        return f"{directory}/{_safe(stem)}-{self._run}-{next(self._numbers)}.txt"
 
     def task_file(self, task_id: str) -> str:
-        """The output file of a task."""
-        return self._free(self.tasks, _safe(task_id), ".output")
+        """The output file of a task; ids are not used twice."""
+        return f"{self.make(self.tasks)}/{_safe(task_id)}.output"
 
     def make(self, directory: str) -> str:
         """Make one of the directories, readable by this user alone.
@@ -45,20 +52,16 @@ class Places:
 
     def remove(self) -> None:
         """Remove the temporary directory with all that is in it; a session's directory stays."""
-        if self.is_temporary and self._made:
-            import shutil  # noqa: PLC0415 - only who has written something pays for it
-
-            shutil.rmtree(self.root, ignore_errors=True)
+        if self._remover is not None:
+            _remove(self.root, os.getpid())
             self._made.clear()
 
-    def _free(self, directory: str, stem: str, suffix: str) -> str:
-        self.make(directory)
-        path = os.path.join(directory, stem + suffix)
-        number = 1
-        while os.path.lexists(path):
-            path = os.path.join(directory, f"{stem}-{number}{suffix}")
-            number += 1
-        return path
+
+def _remove(root: str, owner_pid: int) -> None:
+    if os.getpid() == owner_pid and os.path.isdir(root):  # never by a fork of us
+        import shutil  # noqa: PLC0415 - only who has written something pays for it
+
+        shutil.rmtree(root, ignore_errors=True)
 
 
 def _temporary_root() -> str:
@@ -69,4 +72,6 @@ def _temporary_root() -> str:
 
 
 def _safe(text: str) -> str:
+    if text.isascii() and text.isalnum() and len(text) <= 80:
+        return text
     return "".join(char if char.isascii() and (char.isalnum() or char in "_-") else "_" for char in text[:80]) or "x"

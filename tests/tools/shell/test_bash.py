@@ -330,7 +330,7 @@ def test_progress_tells_new_output_lines_and_time(desk: Any, monkeypatch: pytest
     monkeypatch.setattr("holdfast.tools.shell._follow._PROGRESS_EVERY_S", 0.05)
 
     async def work() -> list[Any]:
-        command = "echo one; echo two; read -t 0.5 < <(sleep 5); true"
+        command = "echo one; echo two >&2; read -t 0.5 < <(sleep 5); true"
         desk.running.add({"type": "tool_use", "id": "x", "name": "Bash", "input": {"command": command}})
         return [event.data async for event in desk.running.results() if isinstance(event, CallProgressed)]
 
@@ -397,12 +397,29 @@ def test_git_is_hardened_only_when_a_read_only_command_ran_unasked(desk: Any) ->
     asker = _Yes()
 
     async def work() -> tuple[str, str]:
-        unasked = await desk.sh('echo "[$GIT_OPTIONAL_LOCKS]"')
-        asked = await desk.sh('touch x; echo "[$GIT_OPTIONAL_LOCKS]"')
+        show = "git config --get core.hooksPath"  # what git itself was told
+        unasked = await desk.sh(f"cat /dev/null; {show}")
+        asked = await desk.sh(f"touch x; {show}")
         return text(unasked), text(asked)
 
-    assert desk.run(work, permission_mode="default", asker=asker) == ("[0]", "[]")
+    assert desk.run(work, permission_mode="default", asker=asker) == ("/dev/null", "Exit code 1: the key is not set")
     assert len(asker.questions) == 1
+
+
+def test_git_that_would_start_programs_of_the_repository_is_asked_about(desk: Any) -> None:
+    asker = _Yes()
+
+    async def work() -> list[int]:
+        await desk.sh("git init -q . && git status")
+        asked = [len(asker.questions)]
+        for command in ("git status --short", "git config filter.x.clean evil", "git status --short", "ls"):
+            await desk.sh(command)
+            asked.append(len(asker.questions))
+        return asked
+
+    # Making the repository and its setting is asked about in any case; the second `git status` because of the setting.
+    assert desk.run(work, permission_mode="default", asker=asker) == [1, 1, 2, 3, 3]
+    assert "filter" in asker.questions[-1].reason
 
 
 def test_a_sed_edit_is_shown_as_a_diff_and_written_as_shown(desk: Any, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from holdfast.host.processes import Processes
 from holdfast.tools.shell import _environment
 from holdfast.tools.shell._environment import ShellEnvironment
-from holdfast.tools.shell.bash import BashArgs, BashWithFunctions
+from holdfast.tools.shell._functions import BashWithFunctions
+from holdfast.tools.shell.bash import BashArgs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,11 +48,30 @@ def test_the_login_shell_adds_its_path_and_variables_once(profile: Path, isolate
     assert (isolated_home / "count").read_text(encoding="utf-8") == "x\n"
 
 
+def test_commands_that_start_together_ask_the_login_shell_once(
+    profile: Path, isolated_home: Path, make_desk: Any
+) -> None:
+    profile.write_text(f"echo x >> {isolated_home}/count\n", encoding="utf-8")
+    desk = make_desk(environment=ShellEnvironment())
+
+    async def work() -> int:
+        for number in range(5):
+            desk.running.add(
+                {"type": "tool_use", "id": f"p{number}", "name": "Bash", "input": {"command": f"echo {number}"}}
+            )
+        return len([event async for event in desk.running.results()])
+
+    assert desk.run(work) == 5
+    assert (isolated_home / "count").read_text(encoding="utf-8") == "x\n"
+
+
 def test_before_trust_the_login_shell_is_not_asked(profile: Path) -> None:
     profile.write_text("export HF_MINE=1\n", encoding="utf-8")
-    trusted = False
-    environment = ShellEnvironment(is_trusted=lambda: trusted)
+    trusted: list[bool] = []
+    environment = ShellEnvironment(is_trusted=lambda: bool(trusted))
     assert "HF_MINE" not in variables(environment)
+    trusted.append(True)
+    assert variables(environment)["HF_MINE"] == "1"
 
 
 def test_a_login_shell_that_hangs_is_given_up(profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.permissions.shell.analysis import analyse
-from holdfast.tools.shell._git import git_operations, summary
+from holdfast.tools.shell._git import operations_in, summary
 
 
 @pytest.mark.parametrize(
@@ -64,5 +64,5 @@ from holdfast.tools.shell._git import git_operations, summary
 def test_operations_are_read_from_words_and_output(
     command: str, output: str, found: dict[str, Any], words: str
 ) -> None:
-    assert git_operations(analyse(command), output) == found
+    assert operations_in(analyse(command), output) == found
     assert summary(found) == words

@@ -3,11 +3,12 @@
 import os
 from collections.abc import Callable
 
-from holdfast.contract import ContextModifier, CwdChanged, ToolContext
+from holdfast.contract import ContextModifier, CwdChanged, ToolContext, ToolResult
 from holdfast.permissions.paths import is_inside
 from holdfast.permissions.shell.analysis import Analysis
+from holdfast.tools.shell._output import BashOutput
 
-__all__ = ["Inside", "InsideProject", "leave", "may_move"]
+__all__ = ["Inside", "InsideProject", "leave", "lost_directory", "may_move"]
 
 Inside = Callable[[str, ToolContext], bool]
 """Whether a resolved directory is one of the allowed ones or below."""
@@ -44,3 +45,15 @@ def leave(reported: str | None, ctx: ToolContext, inside: Inside) -> tuple[tuple
     if not inside(reported, ctx):
         return (), f"The working directory was set back to {ctx.cwd}: {reported} is outside the allowed directories."
     return (CwdChanged(reported),), ""
+
+
+def lost_directory(ctx: ToolContext) -> ToolResult[BashOutput]:
+    """The reply when the session's directory is gone: nothing runs elsewhere than where it was approved."""
+    root = ctx.session.project_root
+    reason = f"The working directory {ctx.cwd} is gone, so the command was not run."
+    modifiers: tuple[CwdChanged, ...] = ()
+    if root and root != ctx.cwd and os.path.isdir(root):
+        reason += f" The working directory is now {root}; try again from there."
+        modifiers = (CwdChanged(root),)
+    data: BashOutput = {"stdout": "", "stderr": reason, "interrupted": False}
+    return ToolResult(data, reason, is_error=True, modifiers=modifiers)

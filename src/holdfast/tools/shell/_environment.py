@@ -1,5 +1,6 @@
 """What commands see as their environment: ours, what the user's login shell adds, nothing that steers bash itself."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -86,6 +87,7 @@ class ShellEnvironment:
         self._definitions_file = definitions_file
         self._is_trusted = is_trusted or _always
         self._login: LoginShell | None = None
+        self._asking: asyncio.Future[LoginShell] | None = None
         self._variables: dict[str, str | None] | None = None
         self._unasked: dict[str, str | None] | None = None
 
@@ -106,14 +108,20 @@ class ShellEnvironment:
             processes: Where the login shell is started.
             unasked: The command runs on the strength of our own analysis: programs may start no helpers.
         """
-        if self._variables is None:
+        if self._login is None and self._asks_login:
             await self.prepare(processes)
         return self._made(unasked=unasked)
 
     async def prepare(self, processes: Processes) -> None:
         """Ask the login shell, if that was not done yet and may be done."""
-        if self._login is None and self._asks_login and self._is_trusted():
-            self._login = await _ask_login_shell(processes, functions=self._wants_functions)
+        if self._login is not None or not self._asks_login or not self._is_trusted():
+            return
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.ensure_future(_ask_login_shell(processes, functions=self._wants_functions))
+        # Commands that start together share one question; one that is cancelled does not take it from the others.
+        login = await asyncio.shield(self._asking)
+        if self._login is None:
+            self._login = login
             self._variables = self._unasked = None
 
     def _made(self, *, unasked: bool) -> dict[str, str | None]:

@@ -28,7 +28,7 @@ class Follower:
         self._automatic_s = automatic_s
         self._is_let_go = False
         self._timeout: asyncio.Timeout | None = None
-        self._told_bytes = 0
+        self._told = (0, 0)
 
     def let_go(self) -> None:
         """The user wants the command to go on in the background."""
@@ -70,11 +70,12 @@ class Follower:
     def _report(self) -> None:
         process = self._process
         progress = process.progress()
-        fresh = progress.total_bytes - self._told_bytes
-        self._told_bytes = progress.total_bytes
+        streams = (process.output.stdout, process.output.stderr)
+        fresh = "".join(_since(stream, told) for stream, told in zip(streams, self._told, strict=True))
+        self._told = (streams[0].total_bytes, streams[1].total_bytes)
         report: dict[str, Any] = {
             "type": "bash_progress",
-            "output": _last(process.output.stdout, min(fresh, _RECENT_BYTES)) if fresh else "",
+            "output": fresh,
             "fullOutput": progress.recent,
             "elapsedTimeSeconds": int(progress.elapsed_s),
             "totalLines": progress.line_count,
@@ -83,6 +84,7 @@ class Follower:
         self._ctx.progress(report)
 
 
-def _last(capture: Capture, count: int) -> str:
-    end = capture.head[-count:] + capture.tail if capture.total_bytes else b""
-    return end[-count:].decode("utf-8", "ignore") if count else ""
+def _since(capture: Capture, told_bytes: int) -> str:
+    """What came since, at most its last few thousand bytes."""
+    count = min(capture.total_bytes - told_bytes, _RECENT_BYTES)
+    return (capture.head[-count:] + capture.tail)[-count:].decode("utf-8", "ignore") if count else ""

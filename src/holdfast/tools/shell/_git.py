@@ -3,12 +3,13 @@
 import re
 from typing import Any, Final
 
+from holdfast.host.capture import Output
 from holdfast.permissions.shell.analysis import Analysis
 from holdfast.permissions.shell.parts import Part
 
-__all__ = ["git_operations", "summary"]
+__all__ = ["git_operations", "operations_in", "summary"]
 
-_SCANNED_CHARS: Final = 20_000
+_SCANNED_LINES: Final = 200
 # Each pattern looks at one short line and has no nested repetition, so its time is linear.
 _COMMITTED: Final = re.compile(r"\[(?P<branch>\S{1,200}(?: \([^)]{1,80}\))?) (?P<sha>[0-9a-f]{7,64})\]")
 _PUSHED: Final = re.compile(r"(?:->|→) (?P<branch>\S{1,250})")
@@ -23,13 +24,19 @@ _PR_ACTIONS: Final = {
 }
 
 
-def git_operations(analysis: Analysis, output: str) -> dict[str, Any]:
+def git_operations(analysis: Analysis, output: Output) -> dict[str, Any]:
+    """The operations of a command that ended well; git tells some of them on standard error."""
+    if not analysis.git_operations and not any(part.name == "curl" for part in analysis.parts):
+        return {}
+    ends = (stream.last_lines(_SCANNED_LINES) for stream in (output.stdout, output.stderr))
+    return operations_in(analysis, "\n".join(ends))
+
+
+def operations_in(analysis: Analysis, output: str) -> dict[str, Any]:
     """The operations worth showing: `commit`, `push`, `branch`, `pr`; empty when there are none."""
     names = analysis.git_operations
     found: dict[str, Any] = {}
-    if not names and not any(part.name == "curl" for part in analysis.parts):
-        return found
-    lines = [line[:500] for line in output[-_SCANNED_CHARS:].splitlines()]
+    lines = [line[:500] for line in output.splitlines()[-2 * _SCANNED_LINES :]]
     if "git commit" in names or "git cherry-pick" in names:
         _note_commit(analysis, names, lines, found)
     if "git push" in names:

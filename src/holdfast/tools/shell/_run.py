@@ -1,67 +1,33 @@
 """One command from its start to its reply: in the foreground, in the background, or from one to the other."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.contract import ContextModifier, ToolContext, ToolFailed, ToolResult
 from holdfast.host.command import Command, Exit, StartError, Stopped
 from holdfast.host.process import Process
 from holdfast.host.shell import CwdReport, shell_argv
 from holdfast.permissions.shell.analysis import Analysis
+from holdfast.permissions.shell.words import names
 from holdfast.tasks import TaskRecord, TooManyTasks
 from holdfast.tools.shell._directory import leave, may_move
 from holdfast.tools.shell._follow import Follower, Leave
 from holdfast.tools.shell._git import git_operations, summary
+from holdfast.tools.shell._output import BashOutput
 from holdfast.tools.shell._reply import ending, show
 from holdfast.tools.shell._shown import ShownFile
 
 if TYPE_CHECKING:
     from holdfast.tools.shell.bash import Bash, BashArgs
 
-__all__ = ["BashOutput", "Run"]
+__all__ = ["Run"]
 
 _NO_SANDBOX: Final = "There is no sandbox in this session, so dangerouslyDisableSandbox changed nothing"
-_SILENT: Final = frozenset(
-    [
-        "mv",
-        "cp",
-        "rm",
-        "mkdir",
-        "rmdir",
-        "chmod",
-        "chown",
-        "chgrp",
-        "touch",
-        "ln",
-        "cd",
-        "export",
-        "unset",
-        "wait",
-        "true",
-        ":",
-    ]
+_STARTS_NOTHING: Final = names(
+    "true false : echo printf test [ cd pwd cat head tail wc ls stat cut tr nl seq basename dirname realpath date id"
+    " uname whoami hostname grep egrep fgrep sleep"
 )
-
-
-class BashOutput(TypedDict):
-    """What programs read of a finished or moved command."""
-
-    stdout: str
-    stderr: str
-    interrupted: bool
-    exitCode: NotRequired[int]
-    isImage: NotRequired[bool]
-    backgroundTaskId: NotRequired[str]
-    backgroundedByUser: NotRequired[bool]
-    assistantAutoBackgrounded: NotRequired[bool]
-    dangerouslyDisableSandbox: NotRequired[bool]
-    returnCodeInterpretation: NotRequired[str]
-    noOutputExpected: NotRequired[bool]
-    structuredContent: NotRequired[Any]
-    persistedOutputPath: NotRequired[str]
-    persistedOutputSize: NotRequired[int]
-    rawOutputPath: NotRequired[str]
-    timedOutAfterMs: NotRequired[int]
+_SILENT: Final = names("mv cp rm mkdir rmdir chmod chown chgrp touch ln cd export unset wait true :")
 
 
 class Run:
@@ -83,7 +49,7 @@ class Run:
         Raises:
             ToolFailed: It could not be started.
         """
-        unasked = self._analysis.read_only and not self._ctx.asked
+        unasked = self._analysis.read_only and not self._ctx.asked and not self._is_plain
         processes = self._tool.board.processes
         env = await self._tool.environment.variables(processes, unasked=unasked)
         if self._args.run_in_background:
@@ -129,7 +95,7 @@ class Run:
             process,
             self._ctx,
             limit_s=self._limit_s,
-            automatic_s=self._tool.limits.automatic_background_s if self._may_go_on_alone else None,
+            automatic_s=self._automatic_s,
         )
         followed, key = self._tool.followed, self._ctx.tool_use_id
         followed[key] = follower
@@ -140,9 +106,20 @@ class Run:
                 del followed[key]
 
     @property
+    def _automatic_s(self) -> float | None:
+        limits = self._tool.limits
+        is_on = self._ctx.session.agent_id is None or limits.automatic_in_subagents
+        return limits.automatic_background_s if is_on and self._may_go_on_alone else None
+
+    @property
     def _may_go_on_alone(self) -> bool:
         only_sleeps = self._analysis.first_sleep_s is not None and len(self._analysis.parts) == 1
         return self._ctx.session.prompt.background and not only_sleeps
+
+    @property
+    def _is_plain(self) -> bool:
+        """Only programs that start nothing, whatever the environment says; fifty variables cost each shell time."""
+        return all(part.name in _STARTS_NOTHING for part in self._analysis.parts)
 
     # The ways to end.
 
@@ -156,7 +133,7 @@ class Run:
         shown = show(process.output, opening=opening, notices=self._notices, spill_path=self._new_result_file)
         if shown_file is not None and ended.code == 0:
             modifiers = (*modifiers, *shown_file.read(ctx, whole_output=shown.is_whole))
-        operations = {} if is_error else git_operations(analysis, process.output.stdout.last_lines(200))
+        operations = {} if is_error else git_operations(analysis, process.output)
         data = self._data(shown.fields, exitCode=ended.shell_code)
         if meaning is not None:
             data["returnCodeInterpretation"] = meaning

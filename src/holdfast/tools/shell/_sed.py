@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from holdfast.contract import FileRead, FileStamp, ToolFailed
+from holdfast.contract import FileRead, FileStamp, ToolContext, ToolFailed, ToolResult
 from holdfast.lib.atomic import FileChangedError, write_atomic
 from holdfast.lib.diff import git_diff, hunks_of, span_between
 from holdfast.lib.handles import regular_file
@@ -15,8 +15,9 @@ from holdfast.lib.resolve import resolve_path
 from holdfast.lib.stamp import Stamp, hash_bytes
 from holdfast.permissions.shell.analysis import analyse
 from holdfast.permissions.shell.commands.sed import script_refusal
+from holdfast.tools.shell._output import BashOutput
 
-__all__ = ["SedEdit", "SedPreview", "apply_sed_edit", "preview_sed_edit"]
+__all__ = ["SedEdit", "SedPreview", "apply_sed_edit", "preview_sed_edit", "write_shown_edit"]
 
 _LIMIT_BYTES = 10 << 20
 _LIMIT_S = 5.0
@@ -110,6 +111,15 @@ def apply_sed_edit(edit: SedEdit) -> FileRead:
             shown=(0, 0),
         ),
     )
+
+
+def write_shown_edit(edit: SedEdit, ctx: ToolContext) -> ToolResult[BashOutput]:
+    """Do what was approved, in place of the command; a file that the model has read stays read."""
+    read = apply_sed_edit(edit)
+    known = ctx.file_reads.get(edit.file_path)
+    modifiers = () if known is None else (read._replace(stamp=read.stamp._replace(whole=known.whole)),)
+    data: BashOutput = {"stdout": "", "stderr": "", "interrupted": False, "noOutputExpected": True}
+    return ToolResult(data, f"[{edit.file_path} was changed as shown]", modifiers=modifiers)
 
 
 def _parse(command: str) -> _Parsed | None:

@@ -10,7 +10,6 @@ from pydantic import Field
 from holdfast.contract import (
     Args,
     ArgumentsInvalid,
-    CwdChanged,
     Effects,
     Opinion,
     Preview,
@@ -25,11 +24,12 @@ from holdfast.contract import (
 from holdfast.contract.permission import NO_OBJECTION
 from holdfast.permissions.shell.analysis import Analysis, analyse
 from holdfast.tasks import TaskBoard
-from holdfast.tools.shell._directory import Inside, InsideProject, may_move
+from holdfast.tools.shell._directory import Inside, InsideProject, lost_directory, may_move
 from holdfast.tools.shell._environment import ShellEnvironment
 from holdfast.tools.shell._follow import Follower
-from holdfast.tools.shell._run import BashOutput, Run
-from holdfast.tools.shell._sed import SedEdit, apply_sed_edit, preview_sed_edit
+from holdfast.tools.shell._output import BashOutput
+from holdfast.tools.shell._run import Run
+from holdfast.tools.shell._sed import SedEdit, preview_sed_edit, write_shown_edit
 
 __all__ = ["Bash", "BashArgs", "BashLimits"]
 
@@ -43,6 +43,7 @@ class BashLimits(NamedTuple):
     max_s: float = 600.0
     automatic_background_s: float | None = None
     """A command that takes longer goes on in the background by itself; None: only at its time limit."""
+    automatic_in_subagents: bool = False
 
 
 class BashArgs(Args):
@@ -108,7 +109,7 @@ class Bash(Tool[BashArgs, BashOutput]):
     def is_read_only(self, args: BashArgs) -> bool:
         """Proven by the text, and no name in it is a function of the user."""
         analysis = analyse(args.command)
-        return analysis.read_only and not self._is_shadowed(analysis)
+        return analysis.read_only and not self.is_shadowed(analysis)
 
     def is_destructive(self, args: BashArgs) -> bool:
         """Whatever is not proven harmless may destroy."""
@@ -117,7 +118,7 @@ class Bash(Tool[BashArgs, BashOutput]):
     def is_concurrency_safe(self, args: BashArgs) -> bool:
         """Read-only commands run side by side, unless they move the session to another directory."""
         analysis = analyse(args.command)
-        return analysis.read_only and not may_move(analysis) and not self._is_shadowed(analysis)
+        return analysis.read_only and not may_move(analysis) and not self.is_shadowed(analysis)
 
     def on_user_message(self, args: BashArgs) -> Literal["cancel", "block"]:
         """A command that changes nothing may be cut short."""
@@ -151,6 +152,19 @@ class Bash(Tool[BashArgs, BashOutput]):
         """The command itself: what runs is what is shown."""
         return f"$ {raw.get('command', '')}"
 
+    def may_object(self, args: BashArgs) -> bool:
+        """Only a git command that would run unasked is looked at again: its repository may start programs."""
+        analysis = analyse(args.command)
+        return analysis.read_only and any(part.name == "git" for part in analysis.parts)
+
+    async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
+        """Ask about a git command that only reads by its words, where the repository's own settings start programs."""
+        from holdfast.permissions.shell.commands import git_config_refusal  # noqa: PLC0415 - loaded by the analysis
+
+        del args
+        reason = await asyncio.to_thread(git_config_refusal, ctx.cwd)
+        return NO_OBJECTION if reason is None else Opinion.ask(reason)
+
     # The work.
 
     async def validate(self, args: BashArgs, ctx: ToolContext) -> None:
@@ -178,28 +192,17 @@ class Bash(Tool[BashArgs, BashOutput]):
     async def call(self, args: BashArgs, ctx: ToolContext) -> ToolResult[BashOutput]:
         """Run it, or write the edit that was shown instead of it."""
         if args.simulated_sed_edit is not None:
-            return _write_shown_edit(args.simulated_sed_edit, ctx)
+            return write_shown_edit(args.simulated_sed_edit, ctx)
         if not os.path.isdir(ctx.cwd):
-            return _lost_directory(ctx)
+            return lost_directory(ctx)
         return await Run(self, args, ctx, analyse(args.command, cwd=ctx.cwd)).result()
 
-    def _is_shadowed(self, analysis: Analysis) -> bool:
+    def is_shadowed(self, analysis: Analysis) -> bool:
+        """Whether a name in the command is a function or alias of the user."""
         if not self.environment.has_functions:
             return False
         shadowed = self.environment.shadowed
         return any(part.name in shadowed for part in analysis.parts)
-
-
-class BashWithFunctions(Bash):
-    """With `shell.functions`: a name that the user's login shell defines anew is never taken as what it seems."""
-
-    async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
-        """Ask about a command whose names the text does not explain."""
-        await self.environment.prepare(self.board.processes)
-        analysis = analyse(args.command, cwd=ctx.cwd)
-        if analysis.read_only and self._is_shadowed(analysis):
-            return Opinion.ask("a name in the command is a function or alias of your login shell")
-        return NO_OBJECTION
 
 
 def _waits_first_s(analysis: Analysis) -> float | None:
@@ -209,22 +212,3 @@ def _waits_first_s(analysis: Analysis) -> float | None:
         return None
     behind = analysis.command.partition(analysis.parts[0].source)[2].lstrip(" \t")
     return None if behind.startswith("&") and not behind.startswith("&&") else sleep_s
-
-
-def _write_shown_edit(edit: SedEdit, ctx: ToolContext) -> ToolResult[BashOutput]:
-    read = apply_sed_edit(edit)
-    known = ctx.file_reads.get(edit.file_path)
-    modifiers = () if known is None else (read._replace(stamp=read.stamp._replace(whole=known.whole)),)
-    data: BashOutput = {"stdout": "", "stderr": "", "interrupted": False, "noOutputExpected": True}
-    return ToolResult(data, f"[{edit.file_path} was changed as shown]", modifiers=modifiers)
-
-
-def _lost_directory(ctx: ToolContext) -> ToolResult[BashOutput]:
-    root = ctx.session.project_root
-    reason = f"The working directory {ctx.cwd} is gone, so the command was not run."
-    modifiers: tuple[CwdChanged, ...] = ()
-    if root and root != ctx.cwd and os.path.isdir(root):
-        reason += f" The working directory is now {root}; try again from there."
-        modifiers = (CwdChanged(root),)
-    data: BashOutput = {"stdout": "", "stderr": reason, "interrupted": False}
-    return ToolResult(data, reason, is_error=True, modifiers=modifiers)
