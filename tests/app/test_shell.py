@@ -84,21 +84,14 @@ def test_an_added_directory_is_inside_for_cd(tmp_path: Path) -> None:
 
 
 def test_with_a_session_records_and_outputs_stay(tmp_path: Path) -> None:
-    session = tmp_path / "session"
-    session.mkdir(mode=0o700)
+    async def work() -> str:
+        async with open_session(Options(cwd=str(tmp_path), permission_mode="bypassPermissions")) as opened:
+            started = await call(opened.executor, "Bash", command="echo kept", run_in_background=True)
+            await call(opened.executor, "TaskOutput", task_id=started.data["backgroundTaskId"])
+            assert opened.session is not None
+            return str(opened.session.tasks)
 
-    async def work() -> None:
-        options = Options(
-            cwd=str(tmp_path),
-            permission_mode="bypassPermissions",
-            shell=ShellChoices(session_directory=str(session)),
-        )
-        async with build_executor(options) as executor:
-            started = await call(executor, "Bash", command="echo kept", run_in_background=True)
-            await call(executor, "TaskOutput", task_id=started.data["backgroundTaskId"])
-
-    asyncio.run(work())
-    (record,) = read_records(str(session / "tasks")).values()
+    (record,) = read_records(asyncio.run(work())).values()
     assert (record.status, record.notified) == ("completed", True)
     with open(record.output_file, encoding="utf-8") as file:
         assert file.read() == "kept\n"

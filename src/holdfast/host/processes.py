@@ -179,15 +179,15 @@ class Processes:
             self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 
     def _tick(self) -> None:
-        self._timer = None
+        # The next tick is set first: whatever a look raises when the machine is short of everything, the watch goes on.
+        is_needed = bool(self._running or self._lingering)
+        self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick) if is_needed else None
+        if self._pressure.should_look():
+            self._look()
         if self._is_guarded and self._limiting is None:
             self._limiting = asyncio.ensure_future(
                 asyncio.to_thread(limit_tasks, self._max_descendants * TASKS_PER_DESCENDANT)
             )
-        if self._pressure.should_look():
-            self._look()
-        if self._running or self._lingering:
-            self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 
     def _look(self) -> None:
         """See who belongs to whom: forget jobs whose last process is gone, end a job that grows without end."""
