@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.app import Options, ShellChoices, ShellKit, build_executor
+from holdfast.app import Options, ShellChoices, ShellKit, build_executor, open_session
 from holdfast.cli.main import run
 from holdfast.events import CallFinished
 from holdfast.settings.environment import Environment
