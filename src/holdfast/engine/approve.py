@@ -19,7 +19,6 @@ from holdfast.engine.state import AgentState
 from holdfast.events import Event, PermissionAsked, PermissionDecided
 from holdfast.hooks import HookCall, Hooks
 from holdfast.permissions import CallFacts, Decision, HookOpinion, Rule, Step, decide
-from holdfast.permissions.suggest import suggest_rules_for
 
 __all__ = ["Approval", "Approver", "KeepRules"]
 
@@ -154,6 +153,8 @@ class Approver:
         return strictest
 
     async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
+        from holdfast.permissions.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
+
         assert self._asker is not None
         rules = suggest_rules_for(self._facts(call, tool, ctx))
         question = Question(os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, rules, decision.trace)

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from holdfast.permissions.bash_rules import judge_shell
 from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Risk, Seen
 from holdfast.permissions.facts import CallFacts, Sight, look
 from holdfast.permissions.matching import Hits, grant_of, matching_rule, path_hits, whole_allow
 from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
 from holdfast.permissions.rules import Behavior, Rule
-from holdfast.permissions.verdicts import ShellVerdict
 from holdfast.permissions.web import WebRefusal
 
 if TYPE_CHECKING:
     from holdfast.contract import Opinion
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.paths import PathFacts
+    from holdfast.permissions.verdicts import ShellVerdict
 
 __all__ = ["CallFacts", "Decision", "HookOpinion", "Step", "decide"]
 
@@ -80,7 +79,7 @@ class _Seen(NamedTuple):
 
     sight: Sight
     hits: Hits
-    shell: ShellVerdict | None
+    shell: "ShellVerdict | None"
 
 
 def decide(
@@ -127,7 +126,7 @@ class _Judge:
             trace.append(Step("hook", hook.behavior, hook.reason))
             if hook.behavior == "deny":
                 return _end("deny", "hook", hook.reason, trace)
-        shell = judge_shell(call, context) if call.subject.kind == "command" else None
+        shell = _shell_verdict(call, context) if call.subject.kind == "command" else None
         sight = look(call, context) if shell is None else shell.sight
         refused = _refusal(sight) if shell is None else ""
         if refused:
@@ -218,6 +217,12 @@ class _Judge:
         return self._classifier.classify(self._call, context, seen)
 
 
+def _shell_verdict(call: CallFacts, context: "PermissionContext") -> "ShellVerdict":
+    from holdfast.permissions.bash_rules import judge_shell  # noqa: PLC0415 - with the first command
+
+    return judge_shell(call, context)
+
+
 def _refusal(sight: Sight) -> str:
     if isinstance(sight.web, WebRefusal):
         return sight.web.reason
@@ -267,7 +272,7 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
     return [*parts, _Part(row, what, named)]
 
 
-def _shell_parts(call: CallFacts, context: "PermissionContext", shell: ShellVerdict) -> list[_Part]:
+def _shell_parts(call: CallFacts, context: "PermissionContext", shell: "ShellVerdict") -> list[_Part]:
     parts = [_Part("read outside", "reading", grant_of("Read", path, call, context), path) for path in shell.unlisted]
     if shell.read_only:
         return parts or [_Part("free", "a command that only reads", shell.allowed)]
