@@ -224,11 +224,13 @@ def _shell_verdict(call: CallFacts, context: "PermissionContext") -> "ShellVerdi
 
 
 def _refusal(sight: Sight) -> str:
-    if isinstance(sight.web, WebRefusal):
-        return sight.web.reason
-    for path in (*sight.writes, *sight.reads):
-        if path.refusal:
-            return path.refusal
+    reads, writes, _, web = sight
+    if isinstance(web, WebRefusal):
+        return web.reason
+    for paths in (writes, reads):
+        for path in paths:
+            if path.refusal:
+                return path.refusal
     return ""
 
 
@@ -237,8 +239,9 @@ def _guard(context: "PermissionContext", sight: Sight) -> str:
         reason = guard_of_write(path, context)
         if reason:
             return reason
-    if any(path.links > 1 for path in sight.reads) and context.book.denies_reads:
-        return "a file with several names (hard links) may be one that a deny rule forbids to read"
+    for path in sight.reads:
+        if path.links > 1 and context.book.denies_reads:
+            return "a file with several names (hard links) may be one that a deny rule forbids to read"
     return ""
 
 
@@ -252,13 +255,11 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
     if seen.shell is not None:
         return _shell_parts(call, context, seen.shell)
     sight, hits = seen.sight, seen.hits
-    parts = [
-        _Part(row_of_read(path, context), "reading", rule, path) for path, rule in zip_longest(sight.reads, hits.reads)
-    ]
-    parts += [
-        _Part(row_of_write(path, context), "writing", rule, path)
-        for path, rule in zip_longest(sight.writes, hits.writes)
-    ]
+    parts: list[_Part] = []
+    for path, rule in zip_longest(sight.reads, hits.reads):
+        parts.append(_Part(row_of_read(path, context), "reading", rule, path))
+    for path, rule in zip_longest(sight.writes, hits.writes):
+        parts.append(_Part(row_of_write(path, context), "writing", rule, path))
     kind = call.subject.kind
     # What a remote tool says about itself never counts: not its kind, not that it only reads.
     remote = call.tool.startswith("mcp__") or call.server is not None

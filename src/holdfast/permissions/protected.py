@@ -94,7 +94,7 @@ def protected_by(names: Iterable[str]) -> str | None:
 @lru_cache(maxsize=2_048)
 def _protected_entry(name: str) -> str | None:
     path = _plain(name)
-    for free in _FREE:
+    for free in _FREE if "/worktrees/" in path else ():
         head, found, tail = f"{path}/".rpartition(f"/{free}/")
         if found and tail:
             path = f"{head}/{tail}".rstrip("/")
