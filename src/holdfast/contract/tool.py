@@ -113,7 +113,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         raise UsageError(f"{type(self).__name__} declares neither args_type nor json_schema; set one of them")
 
     @cached_property
-    def rendered(self) -> dict[tuple[str, PromptFacts], bytes]:
+    def rendered(self) -> dict[object, bytes]:
         """The tool as each provider reads it, kept here by the registry so that later turns join bytes."""
         return {}
 
@@ -121,6 +121,17 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     def names(self) -> tuple[str, ...]:
         """The canonical name, then every alias."""
         return (self.name, *(alias if isinstance(alias, str) else alias.name for alias in self.aliases))
+
+    @cached_property
+    def offered_names(self) -> tuple[str, ...]:
+        """The same names of a tool that is complete enough to be offered; looked at once, not each turn."""
+        if not self.name:
+            raise UsageError(f"{type(self).__name__} has no name; set `name`")
+        if not hasattr(self, "max_result_chars"):
+            raise UsageError(
+                f"{self.name} does not say how long its result may be; set max_result_chars (None: it bounds itself)"
+            )
+        return self.names
 
     # Texts. They may depend only on the prompt facts, so that rendered bytes can be cached.
 
