@@ -41,6 +41,7 @@ class McpInfo(NamedTuple):
     """Where a remote tool lives."""
 
     server: str
+    """The server's name as rules spell it: what stands behind `mcp__` in the tool's name."""
     tool: str
 
 
@@ -100,7 +101,10 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         cls.has_validate = cls.validate is not Tool.validate
         cls.has_opinion = cls.check_permission is not Tool.check_permission
         cls.judged_by_name = (
-            cls.effects is Tool.effects and cls.permission_matcher is Tool.permission_matcher and not cls.has_opinion
+            cls.effects is Tool.effects
+            and cls.permission_matcher is Tool.permission_matcher
+            and cls.classifier_input is Tool.classifier_input
+            and not cls.has_opinion
         )
 
     @cached_property

@@ -82,12 +82,24 @@ class Approver:
         """The final word if nothing further can change it: no gate or opinion to hear, no person to ask."""
         decision = self.first_look(call, tool, ctx)
         behavior = decision.behavior
-        if behavior != "deny" and (self._hooks.before(tool.names) or tool.has_opinion):
+        if self._hooks.before(tool.names):
+            if behavior != "deny" or self._yields_to_hook(decision):
+                return None
+        elif behavior != "deny" and tool.has_opinion:
             return None
         if behavior == "allow":
             self._emit(PermissionDecided(call.id, tool.name, behavior, decision))
             return _YES
         return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
+
+    def _yields_to_hook(self, decision: Decision) -> bool:
+        """The deny only stands for a question that `dontAsk` puts to nobody, and a hook's yes would answer it."""
+        permissions = self._state.permissions
+        if decision.layer == "mode":
+            return permissions.effective_mode == "dontAsk"
+        return decision.layer == "ceiling" and any(
+            above.effective_mode == "dontAsk" for above in permissions.ancestors()
+        )
 
     def conclude(self, call: Call, tool: Tool, decision: Decision) -> Approval:
         """Announce a decision that stands, and turn it into a yes or no."""
@@ -117,6 +129,7 @@ class Approver:
     def _facts(self, call: Call, tool: Tool, ctx: ToolContext) -> CallFacts:
         args = call.args
         call.read_only = read_only = tool.is_read_only(args)
+        remote = tool.mcp_info
         return CallFacts(
             tool.name,
             tool.names,
@@ -127,6 +140,8 @@ class Approver:
             tool.permission_matcher(args, ctx),
             tool.session_state,
             tool.requires_user_interaction,
+            server=None if remote is None else remote.server,
+            classifier_input=None if tool.judged_by_name else tool.classifier_input(args),
         )
 
     async def _hear_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> HookOpinion | None:

@@ -170,7 +170,7 @@ class RuleBook:
         while end > 0:
             prefix = name[:end]
             found = self._servers.get((behavior, prefix))
-            if found is not None and (behavior != "allow" or _server_is_clear(prefix, name, server)):
+            if found is not None and (behavior != "allow" or _is_server(prefix, name, server)):
                 return found
             end = name.find("__", end + 1)
         return None
@@ -255,6 +255,11 @@ def _filed(
             yield Filed(form.pattern, climb(base, form.up), rule, grants=grants)
         if not bases:
             yield Filed(form.pattern, None, rule, form.up, grants)
+
+
+def _is_server(prefix: str, name: str, server: str | None) -> bool:
+    """Whether the start of a tool name is its server for certain: `mcp__a__b` may also be the tool `b` of `a`."""
+    return prefix == f"{_MCP}{server}" if server is not None else _server_is_clear(prefix, name, None)
 
 
 def _server_is_clear(rule_tool: str, name: str, server: str | None) -> bool:
