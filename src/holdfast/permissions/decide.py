@@ -12,7 +12,7 @@ import msgspec
 
 from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Risk, Seen
 from holdfast.permissions.facts import CallFacts, Sight, look
-from holdfast.permissions.matching import Hits, grant_of, matching_rule, path_hits, whole_allow
+from holdfast.permissions.matching import Voices, grant_of, matching_rule, path_hits, whole_allow
 from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
 from holdfast.permissions.rules import Behavior, Rule
 from holdfast.permissions.web import WebRefusal
@@ -74,14 +74,6 @@ class _Part(NamedTuple):
 _SESSION_PART: Final = _Part("free", "a change of the session's own records")
 
 
-class _Seen(NamedTuple):
-    """What a call would touch and the path rules that speak to it."""
-
-    sight: Sight
-    hits: Hits
-    shell: "ShellVerdict | None"
-
-
 def decide(
     call: CallFacts,
     context: "PermissionContext",
@@ -131,22 +123,23 @@ class _Judge:
         refused = _refusal(sight) if shell is None else ""
         if refused:
             return _end("deny", "guard", refused, trace)
-        hits = path_hits(call, context, sight)
-        denied = matching_rule("deny", call, context, sight=sight, hits=hits, shell=shell)
+        whole = context.book.wholes(call.tool, call.names, call.subject.kind, call.server)
+        voices = Voices(sight, path_hits(call, context, sight), whole, shell)
+        denied = matching_rule("deny", call, context, voices)
         if denied is not None:
             return _end("deny", "deny", f"the rule {denied.text} denies it", trace, denied)
         if opinion is not None and opinion.behavior == "deny":
             return _end("deny", "tool", opinion.reason, trace)
-        return self._undenied(context, _Seen(sight, hits, shell), trace)
+        return self._undenied(context, voices, trace)
 
-    def _undenied(self, context: "PermissionContext", seen: _Seen, trace: list[Step]) -> Decision:
+    def _undenied(self, context: "PermissionContext", seen: Voices, trace: list[Step]) -> Decision:
         call, mode = self._call, context.effective_mode
         parts = _parts(call, context, seen)
         if mode == "plan":
             ceiling = next((part for part in parts if cell(part.row, "plan") == "deny"), None)
             if ceiling is not None:
                 return _end("deny", "mode", f"plan mode changes nothing, and this is {ceiling.what}", trace)
-        asked = matching_rule("ask", call, context, sight=seen.sight, hits=seen.hits, shell=seen.shell)
+        asked = matching_rule("ask", call, context, seen)
         if asked is not None:
             return _asked("ask", f"the rule {asked.text} asks first", context, trace, asked)
         held = self._held_back(context, seen)
@@ -158,7 +151,7 @@ class _Judge:
             return _end("allow", "hook", hook.reason, trace)
         return self._by_parts(parts, context, seen, trace)
 
-    def _held_back(self, context: "PermissionContext", seen: _Seen) -> tuple[str, str] | None:
+    def _held_back(self, context: "PermissionContext", seen: Voices) -> tuple[str, str] | None:
         """What asks although no rule does, and no allow rule can answer: gates, the tool, a person, guards."""
         call, hook, opinion, shell = self._call, self._hook, self._opinion, seen.shell
         bypass = context.effective_mode == "bypassPermissions"
@@ -180,11 +173,10 @@ class _Judge:
                 return "guard", reason
         return None
 
-    def _by_parts(self, parts: list[_Part], context: "PermissionContext", seen: _Seen, trace: list[Step]) -> Decision:
+    def _by_parts(self, parts: list[_Part], context: "PermissionContext", seen: Voices, trace: list[Step]) -> Decision:
         """Every effect must be allowed, by a rule or by the mode; the strictest decides."""
-        call, mode = self._call, context.effective_mode
-        shell = seen.shell
-        broad = whole_allow(call, context, shell=shell)
+        mode, shell = context.effective_mode, seen.shell
+        broad = whole_allow(context, seen)
         if broad is not None:
             return _end("allow", "allow", f"the rule {broad.text} allows it", trace, broad)
         rule: Rule | None = None
@@ -249,7 +241,7 @@ def _sandboxed(call: CallFacts, context: "PermissionContext") -> bool:
     return call.sandboxed and context.sandbox_auto_allow
 
 
-def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_Part]:
+def _parts(call: CallFacts, context: "PermissionContext", seen: Voices) -> list[_Part]:
     if call.session_state and not call.tool.startswith("mcp__"):
         return [_SESSION_PART]
     if seen.shell is not None:
@@ -269,7 +261,7 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
         row, what = "other", f"a call of {call.tool}, which may change something"
     else:
         return parts or [_Part("free", f"a call of {call.tool}, which changes nothing")]
-    named = matching_rule("allow", call, context, sight=sight, hits=hits, shell=None)
+    named = matching_rule("allow", call, context, seen)
     return [*parts, _Part(row, what, named)]
 
 

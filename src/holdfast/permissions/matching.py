@@ -9,14 +9,15 @@ from holdfast.permissions.web import WebTarget
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.facts import CallFacts, Sight
-    from holdfast.permissions.rulebook import RuleBook
+    from holdfast.permissions.rulebook import RuleBook, Wholes
     from holdfast.permissions.verdicts import ShellVerdict
 
-__all__ = ["Hits", "denies_read", "grant_of", "matching_rule", "path_hits", "whole_allow"]
+__all__ = ["Hits", "Voices", "denies_read", "grant_of", "matching_rule", "path_hits", "whole_allow"]
 
 _GRANTS_READ: Final = ("Read", "Edit")
 """Whoever may edit a file may read it."""
 _GRANTS_WRITE: Final = ("Edit",)
+_NAMED_SUBJECTS: Final = frozenset({"domain", "agent", "skill"})
 _SET_ASIDE_IN_AUTO: Final = frozenset({"Agent", "Monitor"})
 
 
@@ -111,32 +112,34 @@ def grant_of(tool: str, path: PathFacts, call: "CallFacts", context: "Permission
     return _rules_of(path, book, _anchors(context, call.cwd), granting)[1] or whole
 
 
-def matching_rule(
-    behavior: Behavior,
-    call: "CallFacts",
-    context: "PermissionContext",
-    *,
-    sight: "Sight",
-    hits: Hits,
-    shell: "ShellVerdict | None",
-) -> Rule | None:
+class Voices(NamedTuple):
+    """Everything that rules may speak to in one call, put together once."""
+
+    sight: "Sight"
+    hits: Hits
+    whole: "Wholes"
+    shell: "ShellVerdict | None"
+
+
+def matching_rule(behavior: Behavior, call: "CallFacts", context: "PermissionContext", voices: Voices) -> Rule | None:
     """A rule of this behaviour for the call; for allow, only rules that need no look at its paths."""
-    if behavior == "allow":
-        return _by_subject(behavior, call, context, sight)
-    book = context.book
-    whole = book.wholes(call.tool, call.names, call.subject.kind, call.server)
-    found = (whole.deny or hits.denied) if behavior == "deny" else (whole.ask or hits.asked)
-    found = found or book.parameter(behavior, call.names, call.input)
-    if found is None and shell is not None:
-        found = shell.denied if behavior == "deny" else shell.asked
-    return found or _by_subject(behavior, call, context, sight)
+    sight, hits, whole, shell = voices
+    found: Rule | None = None
+    if behavior != "allow":
+        found = (whole.deny or hits.denied) if behavior == "deny" else (whole.ask or hits.asked)
+        found = found or context.book.parameter(behavior, call.names, call.input)
+        if found is None and shell is not None:
+            found = shell.denied if behavior == "deny" else shell.asked
+    if found is None and call.subject.kind in _NAMED_SUBJECTS:
+        found = _by_subject(behavior, call, context, sight)
+    return found
 
 
-def whole_allow(call: "CallFacts", context: "PermissionContext", *, shell: "ShellVerdict | None") -> Rule | None:
+def whole_allow(context: "PermissionContext", voices: Voices) -> Rule | None:
     """A rule that allows every call of this tool."""
-    if shell is not None:
+    if voices.shell is not None:
         return None  # the shell verdict has already weighed it against what the command does
-    found = context.book.wholes(call.tool, call.names, call.subject.kind, call.server).allow
+    found = voices.whole.allow
     if found is not None and context.effective_mode == "auto" and found.tool in _SET_ASIDE_IN_AUTO:
         return None
     return found
