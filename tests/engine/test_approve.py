@@ -12,6 +12,8 @@ from holdfast.contract import (
     Answer,
     Args,
     ArgumentsInvalid,
+    Effects,
+    McpInfo,
     Opinion,
     PromptFacts,
     Question,
@@ -189,6 +191,79 @@ def test_no_hook_lowers_a_deny_an_ask_rule_or_a_modes_ceiling():
     assert refused(run_tool(Write(), permissions=rules(ask="Write"), hooks=allow))
     assert refused(run_tool(Write(), permission_mode="plan", hooks=allow))
     assert refused(run_tool(with_opinion(Opinion.deny("no")), hooks=allow))
+
+
+def test_a_hooks_yes_counts_where_nobody_is_asked_but_no_rule_and_no_plan_yields_to_it():
+    yes = [saying(HookAnswer("allow", "the hook knows"))]
+    nobody_asked = PermissionContext("dontAsk")
+    assert run_tool(Write(), {}, permissions=nobody_asked, hooks=yes).outcome == "completed"
+    assert refused(run_tool(Write(), {}, permissions=nobody_asked))
+    assert refused(run_tool(Write(), {}, permissions=nobody_asked, hooks=[saying(None)]))
+    assert refused(run_tool(Write(), {}, permissions=nobody_asked, hooks=[saying(HookAnswer("ask", "look"))]))
+    assert refused(run_tool(Write(), {}, permissions=nobody_asked, hooks=[saying(HookAnswer("allow"), "Other")]))
+    for behavior in ("deny", "ask"):
+        ruled = PermissionContext("dontAsk", rules(**{behavior: "Write"}).rules)
+        assert refused(run_tool(Write(), {}, permissions=ruled, hooks=yes))
+    assert refused(run_tool(Write(), {}, permissions=PermissionContext("plan"), hooks=yes))
+
+
+def test_a_hooks_yes_also_counts_for_a_subagent_below_one_that_asks_nobody():
+    yes = [saying(HookAnswer("allow", "the hook knows"))]
+    child = PermissionContext("dontAsk").child("acceptEdits")
+    assert run_tool(Write(), {}, permissions=child, hooks=yes).outcome == "completed"
+    assert refused(run_tool(Write(), {}, permissions=PermissionContext("plan").child("dontAsk"), hooks=yes))
+
+
+def test_a_rule_that_denies_is_heard_before_any_hook_is():
+    heard: list[HookCall] = []
+
+    async def listen(call: HookCall) -> HookAnswer | None:
+        heard.append(call)
+        return HookAnswer("allow")
+
+    denied = PermissionContext("dontAsk", rules(deny="Write").rules)
+    assert refused(run_tool(Write(), {}, permissions=denied, hooks=[Hook("PreToolUse", listen)]))
+    assert heard == []
+
+
+class Shown(Write):
+    """Says what a classifier may see of a call, and that it touches nothing it should not."""
+
+    name = "Shown"
+    aliases = ()
+
+    def effects(self, args: WriteArgs, ctx: ToolContext) -> Effects:
+        return Effects()
+
+    def classifier_input(self, args: WriteArgs) -> str | None:
+        return None if args.path == "hidden" else args.path
+
+
+def test_auto_mode_judges_what_a_tool_shows_to_a_classifier_and_asks_about_what_it_hides():
+    auto = PermissionContext("auto")
+    assert run_tool(Shown(), {"path": "seen"}, permissions=auto).outcome == "completed"
+    hidden = run_tool(Shown(), {"path": "hidden"}, permissions=auto)
+    assert refused(hidden)
+    assert "does not say what a classifier may see" in hidden.text
+
+
+def test_a_tool_that_shows_something_to_a_classifier_is_judged_call_by_call():
+    class OnlyShown(Write):
+        def classifier_input(self, args: WriteArgs) -> str | None:
+            return args.path
+
+    assert Write.judged_by_name
+    assert not OnlyShown.judged_by_name
+
+
+@pytest.mark.parametrize(("server", "outcome"), [("a__b", "completed"), ("a", "denied")])
+def test_the_server_a_remote_tool_lives_on_decides_which_rule_for_a_server_allows_it(server: str, outcome: str):
+    class Remote(Write):
+        name = "mcp__a__b__c"
+        aliases = ()
+        mcp_info = McpInfo(server, "c")
+
+    assert run_tool(Remote(), {}, permissions=rules(allow="mcp__a__b")).outcome == outcome
 
 
 def test_a_hook_that_fails_leaves_a_question():

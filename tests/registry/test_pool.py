@@ -66,6 +66,20 @@ def test_tools_that_arrive_later_are_appended_and_take_no_name():
     assert names(pool) == ["B", "mcp__z", "mcp__a", "mcp__b"]
 
 
+def test_of_tools_that_arrive_together_the_first_with_a_name_or_older_name_keeps_it():
+    pool = Pool([])
+    first, double, shadowed = Named("a", "b"), Named("a"), Named("b")
+    pool.append([first, double, shadowed])
+    assert list(pool) == [first]
+
+
+def test_an_incomplete_tool_that_arrives_later_leaves_the_pool_as_it_was():
+    pool = Pool([Named("a")])
+    with pytest.raises(UsageError):
+        pool.append([Named("")])
+    assert names(pool) == ["a"]
+
+
 def test_a_tool_is_found_by_any_name_and_a_real_name_beats_an_alias():
     agent = Named("Agent", "Task", Alias("Helper", MappingProxyType({"quiet": True})))
     task = Named("Task")

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from holdfast import Tool
 from holdfast.contract import Args, PromptFacts, conditional
-from holdfast.registry import Pool, project, project_bytes
+from holdfast.registry import Pool, project, project_bytes, tool_list_bytes
 
 
 class SearchArgs(Args):
@@ -97,3 +97,19 @@ def test_facts_change_text_and_schema_and_are_remembered_apart():
 def test_the_whole_list_is_valid_json():
     assert json.loads(Pool([]).to_bytes()) == []
     assert [entry["name"] for entry in json.loads(Pool([Search()]).to_bytes())] == ["Search"]
+
+
+def test_the_same_tools_give_the_same_bytes_and_other_tools_or_facts_give_their_own():
+    first, second = Search(), Search()
+    second.name = "Second"
+    both = tool_list_bytes([first, second])
+    assert tool_list_bytes((first, second)) is both
+    assert [entry["name"] for entry in json.loads(tool_list_bytes([second, first]))] == ["Second", "Search"]
+    assert json.loads(tool_list_bytes([first])) == json.loads(both)[:1]
+    assert tool_list_bytes([first, second], "anthropic", PromptFacts(sandbox=True)) != both
+    assert tool_list_bytes([first, second], "openai") != both
+    for number in range(20):  # more lists than are remembered
+        other = Search()
+        other.name = f"Other{number}"
+        assert json.loads(tool_list_bytes([other]))[0]["name"] == other.name
+    assert tool_list_bytes([first, second]) == both

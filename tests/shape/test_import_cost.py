@@ -25,3 +25,19 @@ def test_the_version_needs_no_command_line_library() -> None:
 def test_the_executor_and_the_decorator_load_nothing_heavy() -> None:
     modules = loaded_by("from holdfast import Executor, tool")
     assert not {"importlib.metadata", "annotated_types", *HEAVY} & modules
+
+
+def test_rules_and_stages_are_loaded_with_the_first_executor_not_with_its_import() -> None:
+    modules = loaded_by("from holdfast import Executor, tool")
+    later = {"holdfast.permissions", "holdfast.lib.gitignore", "holdfast.engine.pipeline", "holdfast.registry"}
+    assert not {"tempfile", "secrets", "hashlib", "json", *later} & modules
+
+
+def test_a_first_executor_loads_no_shell_analysis_and_no_policy_tools() -> None:
+    modules = loaded_by("from holdfast import Executor\nExecutor()")
+    heavy = {"lint", "policy_tests", "explain", "suggest", "bash_rules", "powershell", "shell"}
+    assert not {*HEAVY, "tempfile", *(f"holdfast.permissions.{name}" for name in heavy)} & modules
+
+
+def test_settings_are_read_without_the_validation_library_or_an_event_loop() -> None:
+    assert not {"pydantic", "asyncio", *HEAVY} & loaded_by("import holdfast.settings")

@@ -1,40 +1,41 @@
 """What a tool is: the types that every tool, engine and face shares."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from holdfast.contract.arguments import Arguments, SchemaArguments
-from holdfast.contract.blocks import (
-    Block,
-    Content,
-    Document,
-    Image,
-    Text,
-    ToolReference,
-    ToolUse,
-    content_to_wire,
-    text_of,
-)
-from holdfast.contract.context import ToolContext
-from holdfast.contract.effects import UNKNOWN_EFFECTS, Effects
-from holdfast.contract.errors import ArgumentsInvalid, Denied, Fatal, HoldfastError, ToolFailed, UsageError
-from holdfast.contract.facts import NO_FACTS, PromptFacts, SessionFacts
-from holdfast.contract.function_tool import FunctionTool, tool
-from holdfast.contract.modifiers import (
-    ContextModifier,
-    CwdChanged,
-    FileRead,
-    FileStamp,
-    Granted,
-    ModeChanged,
-    PromptQueued,
-)
-from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, Preview, RuleSubject, SubjectKind
-from holdfast.contract.result import ToolResult
-from holdfast.contract.roles import Answer, Asker, Question, Resource
-from holdfast.contract.tool import Alias, McpInfo, OverflowStrategy, Tool
+from holdfast.lib.lazy import export_lazily
 
 if TYPE_CHECKING:
     from holdfast.contract.args import Args, conditional, internal
+    from holdfast.contract.arguments import Arguments, SchemaArguments
+    from holdfast.contract.blocks import (
+        Block,
+        Content,
+        Document,
+        Image,
+        Text,
+        ToolReference,
+        ToolUse,
+        content_to_wire,
+        text_of,
+    )
+    from holdfast.contract.context import ToolContext
+    from holdfast.contract.effects import UNKNOWN_EFFECTS, Effects
+    from holdfast.contract.errors import ArgumentsInvalid, Denied, Fatal, HoldfastError, ToolFailed, UsageError
+    from holdfast.contract.facts import NO_FACTS, PromptFacts, SessionFacts
+    from holdfast.contract.function_tool import FunctionTool, tool
+    from holdfast.contract.modifiers import (
+        ContextModifier,
+        CwdChanged,
+        FileRead,
+        FileStamp,
+        Granted,
+        ModeChanged,
+        PromptQueued,
+    )
+    from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, Preview, RuleSubject, SubjectKind
+    from holdfast.contract.result import ToolResult
+    from holdfast.contract.roles import Answer, Asker, Question, Resource
+    from holdfast.contract.tool import Alias, McpInfo, OverflowStrategy, Tool
 
 __all__ = [
     "NO_FACTS",
@@ -89,11 +90,81 @@ __all__ = [
     "tool",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Argument types are loaded with the first tool that uses them: importing the contract stays cheap."""
-    if name not in ("Args", "conditional", "internal"):
-        raise AttributeError(f"module 'holdfast.contract' has no attribute {name!r}")
-    from holdfast.contract import args  # noqa: PLC0415 - see above
-
-    return getattr(args, name)
+# Settings and rules need the errors alone, without pydantic and asyncio.
+export_lazily(
+    __name__,
+    {
+        "args": (
+            "Args",
+            "conditional",
+            "internal",
+        ),
+        "arguments": (
+            "Arguments",
+            "SchemaArguments",
+        ),
+        "blocks": (
+            "Block",
+            "Content",
+            "Document",
+            "Image",
+            "Text",
+            "ToolReference",
+            "ToolUse",
+            "content_to_wire",
+            "text_of",
+        ),
+        "context": ("ToolContext",),
+        "effects": (
+            "Effects",
+            "UNKNOWN_EFFECTS",
+        ),
+        "errors": (
+            "ArgumentsInvalid",
+            "Denied",
+            "Fatal",
+            "HoldfastError",
+            "ToolFailed",
+            "UsageError",
+        ),
+        "facts": (
+            "NO_FACTS",
+            "PromptFacts",
+            "SessionFacts",
+        ),
+        "function_tool": (
+            "FunctionTool",
+            "tool",
+        ),
+        "modifiers": (
+            "ContextModifier",
+            "CwdChanged",
+            "FileRead",
+            "FileStamp",
+            "Granted",
+            "ModeChanged",
+            "PromptQueued",
+        ),
+        "permission": (
+            "NO_OBJECTION",
+            "Opinion",
+            "Preview",
+            "PASSTHROUGH",
+            "RuleSubject",
+            "SubjectKind",
+        ),
+        "result": ("ToolResult",),
+        "roles": (
+            "Answer",
+            "Asker",
+            "Question",
+            "Resource",
+        ),
+        "tool": (
+            "Alias",
+            "McpInfo",
+            "OverflowStrategy",
+            "Tool",
+        ),
+    },
+)

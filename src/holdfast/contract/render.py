@@ -1,6 +1,5 @@
 """How a call looks to people. Plain text; a face adds colour. Tools override what they can say better."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,7 +49,11 @@ class Rendering:
 
 
 def _short(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    import json  # noqa: PLC0415 - only faces render
+
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _cut(text: str) -> str:

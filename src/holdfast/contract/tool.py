@@ -42,6 +42,7 @@ class McpInfo(NamedTuple):
     """Where a remote tool lives."""
 
     server: str
+    """The server's name as rules spell it: what stands behind `mcp__` in the tool's name."""
     tool: str
 
 
@@ -105,7 +106,10 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         cls.has_opinion = cls.check_permission is not Tool.check_permission
         cls.has_preview = cls.preview is not Tool.preview
         cls.judged_by_name = (
-            cls.effects is Tool.effects and cls.permission_matcher is Tool.permission_matcher and not cls.has_opinion
+            cls.effects is Tool.effects
+            and cls.permission_matcher is Tool.permission_matcher
+            and cls.classifier_input is Tool.classifier_input
+            and not cls.has_opinion
         )
 
     @cached_property
@@ -118,7 +122,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         raise UsageError(f"{type(self).__name__} declares neither args_type nor json_schema; set one of them")
 
     @cached_property
-    def rendered(self) -> dict[tuple[str, PromptFacts], bytes]:
+    def rendered(self) -> dict[object, bytes]:
         """The tool as each provider reads it, kept here by the registry so that later turns join bytes."""
         return {}
 
@@ -126,6 +130,17 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     def names(self) -> tuple[str, ...]:
         """The canonical name, then every alias."""
         return (self.name, *(alias if isinstance(alias, str) else alias.name for alias in self.aliases))
+
+    @cached_property
+    def offered_names(self) -> tuple[str, ...]:
+        """The same names of a tool that is complete enough to be offered; looked at once, not each turn."""
+        if not self.name:
+            raise UsageError(f"{type(self).__name__} has no name; set `name`")
+        if not hasattr(self, "max_result_chars"):
+            raise UsageError(
+                f"{self.name} does not say how long its result may be; set max_result_chars (None: it bounds itself)"
+            )
+        return self.names
 
     # Texts. They may depend only on the prompt facts, so that rendered bytes can be cached.
 

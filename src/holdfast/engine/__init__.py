@@ -1,7 +1,12 @@
 """Raw JSON to exactly one reply."""
 
-from holdfast.engine.askers import CoordinatorAsker, OpenQuestions, WorkerAsker
-from holdfast.engine.executor import DEFAULT_MAX_CONCURRENCY, Executor, SiblingErrors
+from typing import TYPE_CHECKING
+
+from holdfast.lib.lazy import export_lazily
+
+if TYPE_CHECKING:
+    from holdfast.engine.askers import CoordinatorAsker, OpenQuestions, WorkerAsker
+    from holdfast.engine.executor import DEFAULT_MAX_CONCURRENCY, Executor, SiblingErrors
 
 __all__ = [
     "DEFAULT_MAX_CONCURRENCY",
@@ -11,3 +16,12 @@ __all__ = [
     "SiblingErrors",
     "WorkerAsker",
 ]
+
+# Who may be asked is a matter of faces; a plain executor asks nobody.
+export_lazily(
+    __name__,
+    {
+        "askers": ("CoordinatorAsker", "OpenQuestions", "WorkerAsker"),
+        "executor": ("DEFAULT_MAX_CONCURRENCY", "Executor", "SiblingErrors"),
+    },
+)

@@ -19,7 +19,6 @@ from holdfast.engine.state import AgentState
 from holdfast.events import Event, PermissionAsked, PermissionDecided
 from holdfast.hooks import HookCall, Hooks
 from holdfast.permissions import CallFacts, Decision, HookOpinion, Rule, Step, decide
-from holdfast.permissions.suggest import suggest_rules_for
 
 __all__ = ["Approval", "Approver", "KeepRules"]
 
@@ -83,12 +82,24 @@ class Approver:
         """The final word if nothing further can change it: no gate or opinion to hear, no person to ask."""
         decision = self.first_look(call, tool, ctx)
         behavior = decision.behavior
-        if behavior != "deny" and (self._hooks.before(tool.names) or _may_object(call, tool)):
+        if self._hooks.before(tool.names):
+            if behavior != "deny" or self._yields_to_hook(decision):
+                return None
+        elif behavior != "deny" and _may_object(call, tool):
             return None
         if behavior == "allow":
             self._emit(PermissionDecided(call.id, tool.name, behavior, decision))
             return _YES
         return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
+
+    def _yields_to_hook(self, decision: Decision) -> bool:
+        """The deny only stands for a question that `dontAsk` puts to nobody, and a hook's yes would answer it."""
+        permissions = self._state.permissions
+        if decision.layer == "mode":
+            return permissions.effective_mode == "dontAsk"
+        return decision.layer == "ceiling" and any(
+            above.effective_mode == "dontAsk" for above in permissions.ancestors()
+        )
 
     def conclude(self, call: Call, tool: Tool, decision: Decision) -> Approval:
         """Announce a decision that stands, and turn it into a yes or no."""
@@ -119,6 +130,7 @@ class Approver:
     def _facts(self, call: Call, tool: Tool, ctx: ToolContext) -> CallFacts:
         args = call.args
         call.read_only = read_only = tool.is_read_only(args)
+        remote = tool.mcp_info
         return CallFacts(
             tool.name,
             tool.names,
@@ -129,6 +141,8 @@ class Approver:
             tool.permission_matcher(args, ctx),
             tool.session_state,
             tool.requires_user_interaction,
+            server=None if remote is None else remote.server,
+            classifier_input=None if tool.judged_by_name else tool.classifier_input(args),
         )
 
     async def _hear_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> HookOpinion | None:
@@ -155,6 +169,8 @@ class Approver:
         return strictest
 
     async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
+        from holdfast.permissions.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
+
         assert self._asker is not None
         rules = suggest_rules_for(self._facts(call, tool, ctx))
         preview = await tool.preview(call.args, ctx) if tool.has_preview else None

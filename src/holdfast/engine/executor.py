@@ -6,16 +6,13 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from holdfast.contract import Asker, Fatal, Resource, SessionFacts, Tool, ToolContext, ToolUse, UsageError
-from holdfast.engine.approve import Approver, KeepRules
 from holdfast.engine.call import Call, Stop, TurnStop
 from holdfast.engine.deadlines import Deadlines
 from holdfast.engine.gate import Gate
 from holdfast.engine.outbox import Outbox
-from holdfast.engine.pipeline import Pipeline
-from holdfast.engine.spill import SpillStore
 from holdfast.engine.state import AgentState
 from holdfast.events import (
     CallDiscarded,
@@ -26,9 +23,12 @@ from holdfast.events import (
     Event,
     TurnEnded,
 )
-from holdfast.hooks import Hook, Hooks
-from holdfast.permissions import PermissionContext
-from holdfast.registry import Pool, assemble
+
+if TYPE_CHECKING:
+    from holdfast.engine.approve import KeepRules
+    from holdfast.hooks import Hook
+    from holdfast.permissions import PermissionContext
+    from holdfast.registry import Pool
 
 __all__ = ["DEFAULT_MAX_CONCURRENCY", "Executor", "SiblingErrors"]
 
@@ -54,15 +54,15 @@ class Executor:
 
     def __init__(  # noqa: PLR0913 - every argument is a choice of the caller, all but the first by name
         self,
-        tools: Iterable[Tool] | Pool = (),
+        tools: "Iterable[Tool] | Pool" = (),
         *,
         permission_mode: str = "default",
-        permissions: PermissionContext | None = None,
+        permissions: "PermissionContext | None" = None,
         cwd: str | os.PathLike[str] | None = None,
         session: SessionFacts | None = None,
-        hooks: Iterable[Hook] = (),
+        hooks: "Iterable[Hook]" = (),
         asker: Asker | None = None,
-        keep_rules: KeepRules | None = None,
+        keep_rules: "KeepRules | None" = None,
         on_event: Callable[[Event], None] | None = None,
         max_concurrency: int = DEFAULT_MAX_CONCURRENCY,
         sibling_errors: SiblingErrors = "cancel-dependents",
@@ -71,13 +71,15 @@ class Executor:
         spill_directory: Path | None = None,
         resources: Iterable[Resource] | None = None,
     ) -> None:
+        from holdfast.engine import parts  # noqa: PLC0415 - loaded with the first executor
+
         if max_concurrency < 1:
             raise UsageError(f"max_concurrency must be at least 1, got {max_concurrency!r}")
-        self.pool = tools if isinstance(tools, Pool) else assemble((), own_tools=tools)
+        self.pool = tools if isinstance(tools, parts.Pool) else parts.assemble((), own_tools=tools)
         directory = os.fspath(cwd) if cwd is not None else os.getcwd()
         self.state = AgentState(
             directory,
-            permissions or PermissionContext.started_in(directory, permission_mode),
+            permissions or parts.PermissionContext.started_in(directory, permission_mode),
             session or SessionFacts(),
         )
         self.turn = 0
@@ -86,16 +88,16 @@ class Executor:
         self._emit = on_event or _ignore
         self._sibling_errors: SiblingErrors = sibling_errors
         self._cancel_grace_s = cancel_grace_s
-        self._spill = SpillStore(spill_directory)
+        self._spill = parts.SpillStore(spill_directory)
         self._resources = _held_by(self.pool) if resources is None else tuple(resources)
         self._outbox = Outbox(self._emit)
         self._gate = Gate(max_concurrency)
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
-        hook_set = Hooks(hooks)
-        self._pipeline = Pipeline(
+        hook_set = parts.Hooks(hooks)
+        self._pipeline = parts.Pipeline(
             self.pool,
             self.state,
-            approver=Approver(self.state, hook_set, asker=asker, emit=self._emit, keep_rules=keep_rules),
+            approver=parts.Approver(self.state, hook_set, asker=asker, emit=self._emit, keep_rules=keep_rules),
             hooks=hook_set,
             spill=self._spill,
             emit=self._emit,

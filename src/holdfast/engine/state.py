@@ -4,6 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from holdfast.contract import (
     ContextModifier,
@@ -16,7 +17,9 @@ from holdfast.contract import (
     SessionFacts,
     UsageError,
 )
-from holdfast.permissions import PermissionContext, Rule
+
+if TYPE_CHECKING:
+    from holdfast.permissions import PermissionContext, Rule
 
 __all__ = ["AgentState"]
 
@@ -30,7 +33,7 @@ class AgentState:
 
     __slots__ = ("_reads", "cwd", "file_reads", "permissions", "prompts", "session")
 
-    def __init__(self, cwd: str, permissions: PermissionContext, session: SessionFacts) -> None:
+    def __init__(self, cwd: str, permissions: "PermissionContext", session: SessionFacts) -> None:
         self.cwd = cwd
         self.permissions = permissions
         self.session = session
@@ -64,8 +67,10 @@ class AgentState:
             _log.warning("%s asked for grants %s; only a plan or a skill may be granted any", tool, modifier.rules)
 
 
-def _readable(rules: Iterable[str], tool: str) -> Iterator[Rule]:
+def _readable(rules: Iterable[str], tool: str) -> "Iterator[Rule]":
     """The rules that can be read; one that cannot disables only itself, loudly."""
+    from holdfast.permissions import Rule  # noqa: PLC0415 - with the first grant
+
     for text in rules:
         try:
             yield Rule.parse("allow", text)

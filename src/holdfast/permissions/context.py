@@ -61,9 +61,9 @@ class PermissionContext:
     """
 
     __slots__ = (
-        "_book",
         "_known_forms",
         "_options",
+        "book",
         "disabled_modes",
         "disk",
         "effective_mode",
@@ -91,7 +91,8 @@ class PermissionContext:
     disabled_modes: frozenset[str]
     disk: Disk
     parent: "PermissionContext | None"
-    _book: RuleBook
+    book: RuleBook
+    """The compiled rules that are active here."""
     _known_forms: Mapping[str, tuple[str, ...]]
     _options: Mapping[str, Any]
 
@@ -130,7 +131,7 @@ class PermissionContext:
             for rule in self.rules
             if trusted or rule.behavior != "allow" or rule.source.kind not in _FOLDER_BROUGHT
         )
-        put(self, "_book", RuleBook(active, home=home, project_root=project_root, forms=partial(_forms, disk)))
+        put(self, "book", RuleBook(active, home=home, project_root=project_root, forms=partial(_forms, disk)))
         put(self, "_options", MappingProxyType(dict(options)))
 
     @classmethod
@@ -145,11 +146,6 @@ class PermissionContext:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a permission context is immutable; use with_mode or with_rules instead of {name!r}")
 
-    @property
-    def book(self) -> RuleBook:
-        """The compiled rules that are active here."""
-        return self._book
-
     def forms_of(self, directory: str) -> tuple[str, ...]:
         """A directory as given and as the disk resolves it; start-up directories were resolved then."""
         known = self._known_forms.get(directory)
@@ -157,7 +153,7 @@ class PermissionContext:
 
     def rules_for(self, tool: str) -> tuple[Rule, ...]:
         """The rules that name this tool."""
-        return self._book.rules_for(tool)
+        return self.book.rules_for(tool)
 
     def judges_input(self, names: Iterable[str]) -> bool:
         """Some rule for these names looks at the call's input, not only at its name."""
@@ -165,7 +161,7 @@ class PermissionContext:
 
     def denies_whole(self, names: Iterable[str]) -> Rule | None:
         """A rule that denies a tool as a whole, by any of its names: the model never sees that tool."""
-        return self._book.whole("deny", tuple(names))
+        return self.book.whole("deny", tuple(names))
 
     def with_mode(self, mode: str) -> "PermissionContext":
         """The same rules in another mode; nothing is compiled again."""

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from holdfast.permissions.bash_rules import judge_shell
 from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Risk, Seen
 from holdfast.permissions.facts import CallFacts, Sight, look
-from holdfast.permissions.matching import Hits, grant_of, matching_rule, path_hits, whole_allow
+from holdfast.permissions.matching import Voices, grant_of, matching_rule, path_hits, whole_allow
 from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
 from holdfast.permissions.rules import Behavior, Rule
-from holdfast.permissions.verdicts import ShellVerdict
 from holdfast.permissions.web import WebRefusal
 
 if TYPE_CHECKING:
     from holdfast.contract import Opinion
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.paths import PathFacts
+    from holdfast.permissions.verdicts import ShellVerdict
 
 __all__ = ["CallFacts", "Decision", "HookOpinion", "Step", "decide"]
 
@@ -75,14 +74,6 @@ class _Part(NamedTuple):
 _SESSION_PART: Final = _Part("free", "a change of the session's own records")
 
 
-class _Seen(NamedTuple):
-    """What a call would touch and the path rules that speak to it."""
-
-    sight: Sight
-    hits: Hits
-    shell: ShellVerdict | None
-
-
 def decide(
     call: CallFacts,
     context: "PermissionContext",
@@ -127,27 +118,28 @@ class _Judge:
             trace.append(Step("hook", hook.behavior, hook.reason))
             if hook.behavior == "deny":
                 return _end("deny", "hook", hook.reason, trace)
-        shell = judge_shell(call, context) if call.subject.kind == "command" else None
+        shell = _shell_verdict(call, context) if call.subject.kind == "command" else None
         sight = look(call, context) if shell is None else shell.sight
         refused = _refusal(sight) if shell is None else ""
         if refused:
             return _end("deny", "guard", refused, trace)
-        hits = path_hits(call, context, sight)
-        denied = matching_rule("deny", call, context, sight=sight, hits=hits, shell=shell)
+        whole = context.book.wholes(call.tool, call.names, call.subject.kind, call.server)
+        voices = Voices(sight, path_hits(call, context, sight), whole, shell)
+        denied = matching_rule("deny", call, context, voices)
         if denied is not None:
             return _end("deny", "deny", f"the rule {denied.text} denies it", trace, denied)
         if opinion is not None and opinion.behavior == "deny":
             return _end("deny", "tool", opinion.reason, trace)
-        return self._undenied(context, _Seen(sight, hits, shell), trace)
+        return self._undenied(context, voices, trace)
 
-    def _undenied(self, context: "PermissionContext", seen: _Seen, trace: list[Step]) -> Decision:
+    def _undenied(self, context: "PermissionContext", seen: Voices, trace: list[Step]) -> Decision:
         call, mode = self._call, context.effective_mode
         parts = _parts(call, context, seen)
         if mode == "plan":
             ceiling = next((part for part in parts if cell(part.row, "plan") == "deny"), None)
             if ceiling is not None:
                 return _end("deny", "mode", f"plan mode changes nothing, and this is {ceiling.what}", trace)
-        asked = matching_rule("ask", call, context, sight=seen.sight, hits=seen.hits, shell=seen.shell)
+        asked = matching_rule("ask", call, context, seen)
         if asked is not None:
             return _asked("ask", f"the rule {asked.text} asks first", context, trace, asked)
         held = self._held_back(context, seen)
@@ -159,7 +151,7 @@ class _Judge:
             return _end("allow", "hook", hook.reason, trace)
         return self._by_parts(parts, context, seen, trace)
 
-    def _held_back(self, context: "PermissionContext", seen: _Seen) -> tuple[str, str] | None:
+    def _held_back(self, context: "PermissionContext", seen: Voices) -> tuple[str, str] | None:
         """What asks although no rule does, and no allow rule can answer: gates, the tool, a person, guards."""
         call, hook, opinion, shell = self._call, self._hook, self._opinion, seen.shell
         bypass = context.effective_mode == "bypassPermissions"
@@ -181,11 +173,10 @@ class _Judge:
                 return "guard", reason
         return None
 
-    def _by_parts(self, parts: list[_Part], context: "PermissionContext", seen: _Seen, trace: list[Step]) -> Decision:
+    def _by_parts(self, parts: list[_Part], context: "PermissionContext", seen: Voices, trace: list[Step]) -> Decision:
         """Every effect must be allowed, by a rule or by the mode; the strictest decides."""
-        call, mode = self._call, context.effective_mode
-        shell = seen.shell
-        broad = whole_allow(call, context, shell=shell)
+        mode, shell = context.effective_mode, seen.shell
+        broad = whole_allow(context, seen)
         if broad is not None:
             return _end("allow", "allow", f"the rule {broad.text} allows it", trace, broad)
         rule: Rule | None = None
@@ -218,12 +209,20 @@ class _Judge:
         return self._classifier.classify(self._call, context, seen)
 
 
+def _shell_verdict(call: CallFacts, context: "PermissionContext") -> "ShellVerdict":
+    from holdfast.permissions.bash_rules import judge_shell  # noqa: PLC0415 - with the first command
+
+    return judge_shell(call, context)
+
+
 def _refusal(sight: Sight) -> str:
-    if isinstance(sight.web, WebRefusal):
-        return sight.web.reason
-    for path in (*sight.writes, *sight.reads):
-        if path.refusal:
-            return path.refusal
+    reads, writes, _, web = sight
+    if isinstance(web, WebRefusal):
+        return web.reason
+    for paths in (writes, reads):
+        for path in paths:
+            if path.refusal:
+                return path.refusal
     return ""
 
 
@@ -232,8 +231,9 @@ def _guard(context: "PermissionContext", sight: Sight) -> str:
         reason = guard_of_write(path, context)
         if reason:
             return reason
-    if any(path.links > 1 for path in sight.reads) and context.book.denies_reads:
-        return "a file with several names (hard links) may be one that a deny rule forbids to read"
+    for path in sight.reads:
+        if path.links > 1 and context.book.denies_reads:
+            return "a file with several names (hard links) may be one that a deny rule forbids to read"
     return ""
 
 
@@ -241,19 +241,17 @@ def _sandboxed(call: CallFacts, context: "PermissionContext") -> bool:
     return call.sandboxed and context.sandbox_auto_allow
 
 
-def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_Part]:
+def _parts(call: CallFacts, context: "PermissionContext", seen: Voices) -> list[_Part]:
     if call.session_state and not call.tool.startswith("mcp__"):
         return [_SESSION_PART]
     if seen.shell is not None:
         return _shell_parts(call, context, seen.shell)
     sight, hits = seen.sight, seen.hits
-    parts = [
-        _Part(row_of_read(path, context), "reading", rule, path) for path, rule in zip_longest(sight.reads, hits.reads)
-    ]
-    parts += [
-        _Part(row_of_write(path, context), "writing", rule, path)
-        for path, rule in zip_longest(sight.writes, hits.writes)
-    ]
+    parts: list[_Part] = []
+    for path, rule in zip_longest(sight.reads, hits.reads):
+        parts.append(_Part(row_of_read(path, context), "reading", rule, path))
+    for path, rule in zip_longest(sight.writes, hits.writes):
+        parts.append(_Part(row_of_write(path, context), "writing", rule, path))
     kind = call.subject.kind
     # What a remote tool says about itself never counts: not its kind, not that it only reads.
     remote = call.tool.startswith("mcp__") or call.server is not None
@@ -263,11 +261,11 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: _Seen) -> list[_
         row, what = "other", f"a call of {call.tool}, which may change something"
     else:
         return parts or [_Part("free", f"a call of {call.tool}, which changes nothing")]
-    named = matching_rule("allow", call, context, sight=sight, hits=hits, shell=None)
+    named = matching_rule("allow", call, context, seen)
     return [*parts, _Part(row, what, named)]
 
 
-def _shell_parts(call: CallFacts, context: "PermissionContext", shell: ShellVerdict) -> list[_Part]:
+def _shell_parts(call: CallFacts, context: "PermissionContext", shell: "ShellVerdict") -> list[_Part]:
     parts = [_Part("read outside", "reading", grant_of("Read", path, call, context), path) for path in shell.unlisted]
     if shell.read_only:
         return parts or [_Part("free", "a command that only reads", shell.allowed)]

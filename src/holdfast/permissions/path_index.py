@@ -13,7 +13,9 @@ from holdfast.permissions.path_rules import climb, pattern_of, relative_to
 __all__ = ["Filed", "PathIndex"]
 
 _T = TypeVar("_T")
+_V = TypeVar("_V")
 _MAX_ANSWERS: Final = 2_048
+_MAX_PATH_CHARS: Final = 4_096
 _CROWDED: Final = 4
 """A place with this many patterns is left for an emptier one."""
 
@@ -59,21 +61,37 @@ class _Node(Generic[_T]):
             node = node.below.setdefault(name, _Node())
         return node
 
-    def along(self, names: Sequence[str], start: int, found: list[_Entry[_T]]) -> None:
-        """Collect the entries of every directory on the way down."""
+    def along(self, names: Sequence[str]) -> "_Way[_T]":
+        """The entries of every directory on the way down, and where the way ends in the tree."""
+        found: list[_Entry[_T]] = []
         node: _Node[_T] | None = self
-        for name in names[start:] if start else names:
+        for name in names:
             node = node.below.get(name)
             if node is None:
-                return
-            if node.entries:
-                found += node.entries
+                break
+            found += node.entries
+        return _Way(found, None if node is None else node.below)
+
+
+class _Way(NamedTuple, Generic[_T]):
+    """What is filed along a directory, and what is filed below it."""
+
+    entries: list[_Entry[_T]]
+    below: dict[str, _Node[_T]] | None
+
+
+class _Place(NamedTuple, Generic[_T]):
+    """What the index knows about all paths in one directory."""
+
+    names: list[str]
+    ways: tuple[_Way[_T], ...]
+    named: list[_Entry[_T]]
+    """Filed under one of the directory's components."""
 
 
 class _View(NamedTuple):
     """One path, prepared for all candidates."""
 
-    path: str
     text: str
     """The path as byte text."""
     names: Sequence[str]
@@ -93,7 +111,7 @@ class PathIndex(Generic[_T]):
         "_filed",
         "_folded",
         "_heads",
-        "_of_name",
+        "_known_places",
         "_relative",
         "_tails",
     )
@@ -108,7 +126,7 @@ class PathIndex(Generic[_T]):
         self._heads: dict[int, _Drawer[_T]] = {}
         self._tails: dict[int, _Drawer[_T]] = {}
         self._always: list[_Entry[_T]] = []
-        self._of_name: _Drawer[_T] = {}
+        self._known_places: dict[tuple[object, ...], _Place[_T]] = {}
         for item in self._filed:
             self._file(item)
 
@@ -157,15 +175,20 @@ class PathIndex(Generic[_T]):
         """
         if not self._filed:
             return ()
+        directory, _, name = path.rpartition("/")
+        place = self._known_places.get((directory, cwds, grant_cwds))
+        if place is None:
+            place = self._place(directory, cwds, grant_cwds)
+        name = name if name.isascii() else as_bytes_text(name)
+        found = self._candidates(place, name)
+        if not found:
+            return ()
         key = (path, cwds, grant_cwds, is_dir)
         known = self._answers.get(key)
         if known is None:
-            text = as_bytes_text(path)
-            view = _View(path, text, text.split("/")[1:], cwds, grant_cwds, is_dir)
-            known = tuple([entry.value for entry in self._candidates(view) if _covers(entry, view)])
-            if len(self._answers) >= _MAX_ANSWERS:
-                self._answers.clear()
-            self._answers[key] = known
+            view = _View(as_bytes_text(path), [*place.names, name], cwds, grant_cwds, is_dir)
+            known = tuple([entry.value for entry in found if _covers(entry, view)])
+            _remember(self._answers, key, known, size=len(path))
         return known
 
     def find_folded(self, path: str, *, cwds: tuple[str, ...], is_dir: bool | None) -> tuple[_T, ...]:
@@ -179,34 +202,56 @@ class PathIndex(Generic[_T]):
         folded_cwds = tuple([fold_case(cwd) for cwd in cwds])
         return self._folded.find(fold_case(path), cwds=folded_cwds, grant_cwds=(), is_dir=is_dir)
 
-    def _candidates(self, view: _View) -> list[_Entry[_T]]:
-        names = view.names
-        found = list(self._always)
-        self._absolute.along(names, 0, found)
+    def _place(self, directory: str, cwds: tuple[str, ...], grant_cwds: tuple[str, ...]) -> _Place[_T]:
+        """What every path in a directory shares, worked out once."""
+        names = as_bytes_text(directory).split("/")[1:]
+        ways = [_Way(self._always, None), self._absolute.along(names)]
         if self._relative.below:
-            for cwd in view.cwds if view.cwds == view.grant_cwds else {*view.cwds, *view.grant_cwds}:
-                if relative_to(cwd, view.path):
-                    self._relative.along(names, 0 if cwd == "/" else cwd.count("/"), found)
-        known = self._of_name
-        for name in names:
-            entries = known.get(name)
-            if entries is None:
-                entries = self._entries_of(name)
+            ways += [
+                self._relative.along(names[0 if cwd == "/" else cwd.count("/") :])
+                for cwd in dict.fromkeys((*cwds, *grant_cwds))
+                if cwd == "/" or relative_to(cwd, directory) is not None
+            ]
+        ways = [way for way in ways if way.entries or way.below]
+        named = [entry for name in names for entry in self._entries_of(name)]
+        place = _Place(names, tuple(ways), named)
+        _remember(self._known_places, (directory, cwds, grant_cwds), place, size=len(directory))
+        return place
+
+    def _candidates(self, place: _Place[_T], name: str) -> Sequence[_Entry[_T]]:
+        """Every entry that may cover the path with this name in this place, in the order of the directories."""
+        filed = self._entries_of(name)
+        found: list[_Entry[_T]] = []
+        for entries, below in place.ways:
             if entries:
                 found += entries
-        return found
+            if below is not None and name in below:
+                found += below[name].entries
+        if not (found or place.named):
+            return filed
+        return [*found, *place.named, *filed]
 
-    def _entries_of(self, name: str) -> list[_Entry[_T]]:
-        """What is filed under a component; remembered, because paths share their directories."""
-        entries = list(self._component.get(name, ()))
+    def _entries_of(self, name: str) -> Sequence[_Entry[_T]]:
+        """What is filed under a component, by all of it, how it ends or how it starts."""
+        entries: Sequence[_Entry[_T]] = self._component.get(name, ())
         for size, drawer in self._tails.items():
-            entries += drawer.get(name[-size:], ())
+            more = drawer.get(name[-size:])
+            if more:
+                entries = [*entries, *more]
         for size, drawer in self._heads.items():
-            entries += drawer.get(name[:size], ())
-        if len(self._of_name) >= _MAX_ANSWERS:
-            self._of_name.clear()
-        self._of_name[name] = entries
+            more = drawer.get(name[:size])
+            if more:
+                entries = [*entries, *more]
         return entries
+
+
+def _remember(known: dict[tuple[object, ...], _V], key: tuple[object, ...], value: _V, *, size: int) -> None:
+    """Keep an answer; few, and none about a path that no disk can have, so that memory stays bounded."""
+    if size > _MAX_PATH_CHARS:
+        return
+    if len(known) >= _MAX_ANSWERS:
+        known.clear()
+    known[key] = value
 
 
 def _key_size(text: str) -> int:

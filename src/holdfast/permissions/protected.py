@@ -24,6 +24,13 @@ _PROTECTED_FILES: Final = (
     *(".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook*", ".lefthook*", ".mcp.json", ".claude.json"),
     *(".envrc", ".ripgreprc", "pyrightconfig.json", ".ssh", ".gnupg", ".pnpmfile.cjs"),
 )
+_HINTS: Final = tuple(
+    dict.fromkeys(
+        "/." if name.startswith(".") else "/" + name.partition("*")[0]
+        for name in (*_PROTECTED_DIRECTORIES, *_PROTECTED_FILES)
+    )
+)
+"""Every protected path contains one of these; most paths contain none and need no further look."""
 _FREE: Final = (".claude/worktrees", ".holdfast/worktrees")
 """Our own worktrees hold ordinary project files; what is protected inside them stays so."""
 
@@ -85,16 +92,19 @@ def _plain(path: str) -> str:
 def protected_by(names: Iterable[str]) -> str | None:
     """The entry of the table that protects one of these absolute paths from being written, if any."""
     for name in names:
-        entry = _protected_entry(name)
-        if entry is not None:
-            return entry
+        path = _plain(name)
+        for hint in _HINTS:
+            if hint in path:
+                entry = _protected_entry(path)
+                if entry is not None:
+                    return entry
+                break
     return None
 
 
 @lru_cache(maxsize=2_048)
-def _protected_entry(name: str) -> str | None:
-    path = _plain(name)
-    for free in _FREE:
+def _protected_entry(path: str) -> str | None:
+    for free in _FREE if "/worktrees/" in path else ():
         head, found, tail = f"{path}/".rpartition(f"/{free}/")
         if found and tail:
             path = f"{head}/{tail}".rstrip("/")

@@ -1,8 +1,9 @@
 """All rules of a context, compiled and indexed once by behaviour and tool."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from holdfast.contract import SubjectKind
 from holdfast.permissions.breadth import is_too_wide_command
 from holdfast.permissions.domains import DomainRule
 from holdfast.permissions.path_index import Filed, PathIndex
@@ -23,12 +24,21 @@ from holdfast.permissions.rules import (
 if TYPE_CHECKING:
     from holdfast.permissions.shell.match import RuleIndex
 
-__all__ = ["RuleBook"]
+__all__ = ["RuleBook", "Wholes"]
 
 _Key = tuple[Behavior, str]
 _MCP: Final = "mcp__"
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})
 _FALSE: Final = frozenset({"false", "f", "no", "n", "off", "0"})
+_MAX_REMEMBERED: Final = 4_096
+
+
+class Wholes(NamedTuple):
+    """The rules for every call of one tool, whatever its input."""
+
+    deny: Rule | None
+    ask: Rule | None
+    allow: Rule | None
 
 
 class RuleBook:
@@ -52,7 +62,10 @@ class RuleBook:
         "_servers",
         "_shell",
         "_whole",
+        "_wholes",
         "denies_reads",
+        "grants_reads",
+        "grants_writes",
         "holds_back",
         "paths",
     )
@@ -70,6 +83,7 @@ class RuleBook:
         self._domains: dict[Behavior, list[tuple[DomainRule, Rule]]] = {}
         self._named: dict[_Key, list[tuple[Named, Rule]]] = {}
         self._shell: dict[tuple[Behavior, str, bool], RuleIndex] = {}
+        self._wholes: dict[tuple[object, ...], Wholes] = {}
         self.holds_back = False
         """Whether any deny or ask rule exists."""
         anchored: list[tuple[PathRule, Rule]] = []
@@ -84,6 +98,9 @@ class RuleBook:
         anchors = {"root": ("/",), "home": forms(home), "source": forms(project_root) if project_root else ()}
         self.paths: PathIndex[Rule] = PathIndex(_filed(anchored, anchors, forms))
         """The path rules of Read and Edit, of every behaviour."""
+        self.grants_reads = self.whole("allow", ("Read", "Edit"))
+        """The rule that allows every read; whoever may edit a file may read it."""
+        self.grants_writes = self.whole("allow", ("Edit",))
         self.denies_reads = any(rule.behavior == "deny" and rule.tool == "Read" for _, rule in anchored)
 
     def _add(self, form: Form, rule: Rule) -> None:
@@ -130,13 +147,30 @@ class RuleBook:
                     return rule
         return None
 
+    def wholes(self, tool: str, names: tuple[str, ...], kind: SubjectKind, server: str | None) -> Wholes:
+        """The rules of each behaviour for every call of a tool; worked out once, because it depends on no input."""
+        key = (tool, names, kind, server)
+        found = self._wholes.get(key)
+        if found is None:
+            if len(self._wholes) >= _MAX_REMEMBERED:
+                self._wholes.clear()
+            others = _governing(tool, names, kind)
+            # A deny on reading a file also keeps it from being edited.
+            denying = (*others, "Read") if kind == "edit_path" else others
+            found = self._wholes[key] = Wholes(
+                self.whole("deny", denying, server=server),
+                self.whole("ask", others, server=server),
+                self.whole("allow", others, server=server),
+            )
+        return found
+
     def _server_rule(self, behavior: Behavior, name: str, server: str | None) -> Rule | None:
         """`mcp__server` for a tool of that server; a name that splits in two ways needs more for an allow."""
         end = name.find("__", len(_MCP))
         while end > 0:
             prefix = name[:end]
             found = self._servers.get((behavior, prefix))
-            if found is not None and (behavior != "allow" or _server_is_clear(prefix, name, server)):
+            if found is not None and (behavior != "allow" or _is_server(prefix, name, server)):
                 return found
             end = name.find("__", end + 1)
         return None
@@ -194,6 +228,17 @@ class RuleBook:
         return any(rule.content not in (None, "*") for name in names for rule in self._by_tool.get(name, ()))
 
 
+def _governing(tool: str, names: tuple[str, ...], kind: SubjectKind) -> tuple[str, ...]:
+    """The names under which a rule for every call of a tool reaches one of its calls."""
+    if kind == "read_path":
+        return (*names, "Read")
+    if kind == "edit_path":
+        return (*names, "Edit")
+    if kind == "command" and tool not in ("Bash", "PowerShell"):
+        return (*names, "Bash")
+    return names
+
+
 def _filed(
     found: Iterable[tuple[PathRule, Rule]],
     anchors: Mapping[str, tuple[str, ...]],
@@ -210,6 +255,11 @@ def _filed(
             yield Filed(form.pattern, climb(base, form.up), rule, grants=grants)
         if not bases:
             yield Filed(form.pattern, None, rule, form.up, grants)
+
+
+def _is_server(prefix: str, name: str, server: str | None) -> bool:
+    """Whether the start of a tool name is its server for certain: `mcp__a__b` may also be the tool `b` of `a`."""
+    return prefix == f"{_MCP}{server}" if server is not None else _server_is_clear(prefix, name, None)
 
 
 def _server_is_clear(rule_tool: str, name: str, server: str | None) -> bool:

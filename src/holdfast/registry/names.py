@@ -9,6 +9,7 @@ __all__ = [
     "NEVER_IN_SUBAGENTS",
     "PRESETS",
     "REPL_PRIMITIVES",
+    "RESERVED",
     "TEAMMATE_TOOLS",
     "canonical_name",
     "is_reserved",
@@ -106,6 +107,10 @@ TEAMMATE_TOOLS = frozenset({"SendMessage"}) | _TASK_LIST | _CRON
 """What a teammate may use on top of that."""
 
 
+RESERVED = BUILTIN_NAMES | ALIASES.keys()
+"""Names that a built-in tool has, had or will have."""
+
+
 def canonical_name(name: str) -> str:
     """The name a tool has today."""
     return ALIASES.get(name, name)
@@ -113,4 +118,4 @@ def canonical_name(name: str) -> str:
 
 def is_reserved(name: str) -> bool:
     """A built-in tool has, had or will have this name: no remote tool may take it."""
-    return canonical_name(name) in BUILTIN_NAMES
+    return name in RESERVED

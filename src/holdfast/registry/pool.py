@@ -1,12 +1,12 @@
 """Layer 3: the tools of one session. Built-ins first and sorted, so that the cached prefix never changes."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from holdfast.contract import NO_FACTS, Alias, ArgumentsInvalid, PromptFacts, Tool, UsageError
-from holdfast.registry.names import is_reserved
+from holdfast.contract import NO_FACTS, Alias, ArgumentsInvalid, PromptFacts, Tool
+from holdfast.registry.names import RESERVED, is_reserved
 from holdfast.registry.projection import Provider, tool_list_bytes
 
 __all__ = ["Found", "Pool", "apply_call_name", "assemble"]
@@ -35,7 +35,7 @@ class Pool:
         self._by_name: dict[str, Tool] = {}
         self._found: dict[str, Found] = {}
         self._rendered: dict[tuple[Provider, PromptFacts], bytes] = {}
-        self._put(tools)
+        self._put(tuple(tools))
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._order)
@@ -52,11 +52,9 @@ class Pool:
 
     def append(self, tools: Iterable[Tool]) -> None:
         """Add tools that arrived mid-session, behind all others; a name that is taken keeps its tool."""
-        self._put(
-            tool
-            for tool in sorted(tools, key=_name_of)
-            if tool.name not in self._by_name and not (tool.mcp_info and is_reserved(tool.name))
-        )
+        for tool in sorted(tools, key=_name_of):
+            if tool.name not in self._by_name and not (tool.mcp_info and is_reserved(tool.name)):
+                self._put((tool,))
 
     def to_bytes(self, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
         """The tool list as the provider wants it, rendered once until a tool is added."""
@@ -76,17 +74,17 @@ class Pool:
         shown = ", ".join(names[:40])
         return shown + (f" and {len(names) - 40} more" if len(names) > 40 else "") if names else "none is loaded"
 
-    def _put(self, tools: Iterable[Tool]) -> None:
+    def _put(self, tools: Sequence[Tool]) -> None:
+        # Whole-list steps, no call per tool: a thousand tools are put together anew each turn.
+        names = [tool.offered_names for tool in tools]
         self._rendered.clear()
-        order, by_name = self._order, self._by_name
-        for tool in tools:
-            name = tool.name
-            if not name or not hasattr(tool, "max_result_chars"):
-                raise _incomplete(tool)
-            order.append(tool)
-            by_name[name] = tool
-            for alias in tool.aliases:
-                by_name.setdefault(alias.name if isinstance(alias, Alias) else alias, tool)
+        self._order += tools
+        by_name = self._by_name
+        by_name.update([(known[0], tool) for known, tool in zip(names, tools, strict=True)])
+        if sum(map(len, names)) > len(names):
+            for known, tool in zip(names, tools, strict=True):
+                for older in known[1:]:
+                    by_name.setdefault(older, tool)
 
 
 def assemble(builtins: Iterable[Tool], mcp_tools: Iterable[Tool] = (), own_tools: Iterable[Tool] = ()) -> Pool:
@@ -95,21 +93,31 @@ def assemble(builtins: Iterable[Tool], mcp_tools: Iterable[Tool] = (), own_tools
     A Python tool passed under a built-in's name replaces it with a warning; a remote tool never does.
     """
     by_name = {tool.name: tool for tool in builtins}
-    for tool in own_tools:
-        if tool.name in by_name:
-            _log.warning("the tool %s replaces the built-in of that name", tool.name)
-        by_name[tool.name] = tool
-    local = sorted(by_name.values(), key=_name_of)
-    if not mcp_tools:
+    own = list(own_tools)
+    own_names = [tool.name for tool in own]
+    if len(set(own_names)) != len(own) or not by_name.keys().isdisjoint(own_names):
+        _warn_of_replaced(by_name, own_names)
+    by_name.update(zip(own_names, own, strict=True))
+    local = [by_name[name] for name in sorted(by_name)]
+    remote_tools = list(mcp_tools)
+    if not remote_tools:
         return Pool(local)
-    taken = {name for tool in local for name in tool.names}
-    remote: dict[str, Tool] = {}
-    for tool in mcp_tools:
-        if tool.name in taken or is_reserved(tool.name):
-            _log.warning("the remote tool %s is left out: a built-in has that name", tool.name)
-        else:
-            remote.setdefault(tool.name, tool)
-    return Pool([*local, *sorted(remote.values(), key=_name_of)])
+    taken = RESERVED.union(*[tool.names for tool in local])
+    remote = {tool.name: tool for tool in reversed(remote_tools)}  # the first of a name counts
+    if not taken.isdisjoint(remote):
+        for tool in remote_tools:
+            if tool.name in taken:
+                _log.warning("the remote tool %s is left out: a built-in has that name", tool.name)
+                remote.pop(tool.name, None)
+    return Pool([*local, *[remote[name] for name in sorted(remote)]])
+
+
+def _warn_of_replaced(taken: Iterable[str], names: Iterable[str]) -> None:
+    seen = set(taken)
+    for name in names:
+        if name in seen:
+            _log.warning("the tool %s replaces the built-in of that name", name)
+        seen.add(name)
 
 
 def apply_call_name(found: Found, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -128,11 +136,3 @@ def apply_call_name(found: Found, raw: Mapping[str, Any]) -> Mapping[str, Any]:
 def _found(tool: Tool, name: str) -> Found:
     defaults = next((alias.defaults for alias in tool.aliases if isinstance(alias, Alias) and alias.name == name), None)
     return Found(tool, defaults, plain=not tool.renamed_arguments and not defaults)
-
-
-def _incomplete(tool: Tool) -> UsageError:
-    if not tool.name:
-        return UsageError(f"{type(tool).__name__} has no name; set `name`")
-    return UsageError(
-        f"{tool.name} does not say how long its result may be; set max_result_chars (None: it bounds itself)"
-    )

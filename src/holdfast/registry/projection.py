@@ -1,6 +1,7 @@
 """A tool as a provider wants to read it. Rendered once per tool, facts and provider; later turns join bytes."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Literal
 
 from holdfast.contract import NO_FACTS, PromptFacts, Tool
@@ -9,6 +10,9 @@ from holdfast.events import encode_json
 __all__ = ["Provider", "project", "project_bytes", "tool_list_bytes"]
 
 Provider = Literal["anthropic", "openai"]
+_MAX_JOINED = 4
+_joined: dict[tuple[object, tuple[int, ...]], tuple[tuple[Tool, ...], bytes]] = {}
+"""The last tool lists, by which tools they hold; the tools are kept with them, so that an identity is never reused."""
 
 
 def project(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> dict[str, Any]:
@@ -29,17 +33,33 @@ def project(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = N
 
 def project_bytes(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
     """The same as JSON bytes, rendered once."""
-    rendered = tool.rendered.get((provider, facts))
+    key = _key(provider, facts)
+    rendered = tool.rendered.get(key)
     if rendered is None:
-        rendered = tool.rendered[provider, facts] = encode_json(project(tool, provider, facts))
+        rendered = tool.rendered[key] = encode_json(project(tool, provider, facts))
     return rendered
 
 
 def tool_list_bytes(tools: Iterable[Tool], provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
     """The whole tool list as JSON bytes."""
-    key = (provider, facts)
-    known = [tool.rendered.get(key) or project_bytes(tool, provider, facts) for tool in tools]
-    return b"[" + b",".join(known) + b"]"
+    key = _key(provider, facts)
+    order = tuple(tools)
+    same = (key, tuple(map(id, order)))
+    joined = _joined.get(same)
+    if joined is None:
+        entries = [tool.rendered.get(key) or project_bytes(tool, provider, facts) for tool in order]
+        joined = (order, b"[%b]" % b",".join(entries))
+        if len(_joined) >= _MAX_JOINED:
+            _joined.clear()
+        _joined[same] = joined
+    return joined[1]
+
+
+@cache
+def _key(provider: Provider, facts: PromptFacts) -> object:
+    """One object for each kind of reader: hashing the facts again for every tool would cost more than joining."""
+    del provider, facts
+    return object()
 
 
 def _fits_strict_mode(schema: dict[str, Any]) -> bool:

@@ -1,10 +1,9 @@
 """Layer 2: which of all tools this session or subagent may see."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.contract import SessionFacts, Tool, UsageError
-from holdfast.permissions import PermissionContext
 from holdfast.registry.names import (
     ASYNC_AGENT_TOOLS,
     NEVER_IN_SUBAGENTS,
@@ -13,6 +12,9 @@ from holdfast.registry.names import (
     TEAMMATE_TOOLS,
     canonical_name,
 )
+
+if TYPE_CHECKING:
+    from holdfast.permissions import PermissionContext
 
 __all__ = ["AgentKind", "ViewOptions", "for_subagent", "preset_names", "tools_for"]
 
@@ -51,7 +53,7 @@ def preset_names(preset: str) -> frozenset[str] | None:
     return PRESETS[preset]
 
 
-def tools_for(tools: Iterable[Tool], context: PermissionContext, options: ViewOptions | None = None) -> list[Tool]:
+def tools_for(tools: Iterable[Tool], context: "PermissionContext", options: ViewOptions | None = None) -> list[Tool]:
     """The tools a model may see: enabled, in the preset, and not denied as a whole."""
     options = options or ViewOptions()
     wanted = preset_names("minimal" if options.simple else options.preset)
@@ -67,7 +69,7 @@ def tools_for(tools: Iterable[Tool], context: PermissionContext, options: ViewOp
     ]
 
 
-def is_denied_whole(tool: Tool, context: PermissionContext) -> bool:
+def is_denied_whole(tool: Tool, context: "PermissionContext") -> bool:
     """A blanket deny on any of its names: the model never sees the tool."""
     return context.denies_whole(tool.names) is not None
 

@@ -1,0 +1,28 @@
+"""A package that exports lazily gives the exported name, whatever was loaded before it."""
+
+import subprocess
+import sys
+
+import pytest
+
+import holdfast.permissions
+
+
+def said_by(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("package", "submodule", "name"),
+    [("contract", "tool", "tool"), ("permissions", "decide", "decide"), ("permissions", "lint", "lint")],
+)
+def test_a_submodule_never_hides_an_export_of_the_same_name(package: str, submodule: str, name: str) -> None:
+    loaded = f"import holdfast.{package}.{submodule}"
+    used = f"from holdfast.{package} import {name}; print(type({name}).__name__)"
+    for code in (f"{loaded}; {used}", f"{used}; {used}"):
+        assert set(said_by(code).split()) == {"function"}
+
+
+def test_a_name_that_is_not_exported_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"'holdfast\.permissions' has no attribute 'nothing'"):
+        _ = holdfast.permissions.nothing  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]  # the point
