@@ -223,15 +223,8 @@ class Emitter(Reader):
         starters = STARTERS.get(base)
         if starters is not None and not starters.isdisjoint(texts):
             starters = _SPECIAL
-        if (
-            starters is _SPECIAL
-            or base in _SPECIAL
-            or "/" in base
-            or more
-            or self.functions
-            or not first.static
-            or not base.isascii()
-        ):
+        odd = starters is _SPECIAL or base in _SPECIAL or "/" in base or not first.static or not base.isascii()
+        if odd or more or self.functions:
             base, inner, facts, refusal = self.special(argv, more=more)
         elif (builtin := BUILTINS.get(base)) is not None:
             refusal = builtin(argv[1:])

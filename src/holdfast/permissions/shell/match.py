@@ -117,19 +117,9 @@ class RuleIndex:
     """Many rules, found by the first words of a command."""
 
     __slots__ = (
-        "_exact",
-        "_gap",
-        "_heads",
-        "_lengths",
-        "_longest",
-        "_prefix",
-        "_wild",
-        "_wild_first",
-        "_words",
-        "compound",
-        "everything",
-        "rules",
-    )
+        "_exact", "_gap", "_heads", "_lengths", "_longest", "_prefix", "_wild", "_wild_first", "_words", "compound",
+        "everything", "rules",
+    )  # fmt: skip
 
     def __init__(self, rules: "Iterable[BashRule]", *, exact_words: bool) -> None:
         """Index the rules; `exact_words` keeps words apart (allow), else quotes do not matter (deny and ask)."""
