@@ -39,23 +39,9 @@ def load_tables() -> "Callable[..., CommandFacts]":
     return _inspect
 
 
-_FACTS_KEPT: Final = 1024
-_FACTS_WORDS: Final = 12
-_facts: "dict[tuple[str, tuple[Word, ...], bool], CommandFacts]" = {}
-
-
 def inspect(name: str, args: "tuple[Word, ...]", *, piped: bool) -> "CommandFacts":
-    """Ask the tables about an external program; equal calls are remembered."""
-    if len(args) > _FACTS_WORDS:
-        return load_tables()(name, args, stdin_is_data=piped)
-    key = (name, args, piped)
-    facts = _facts.get(key)
-    if facts is None:
-        facts = load_tables()(name, args, stdin_is_data=piped)
-        if len(_facts) >= _FACTS_KEPT:
-            _facts.clear()
-        _facts[key] = facts
-    return facts
+    """Ask the tables about an external program."""
+    return load_tables()(name, args, stdin_is_data=piped)
 
 
 def safe_environment(name: str) -> bool:

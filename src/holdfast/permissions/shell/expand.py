@@ -134,7 +134,7 @@ class Reader:
         elif kind == g.RAW or (kind == g.STRING and not _LIVE.search(text)):
             return literal(utf8(text[1:-1]))
         elif kind == g.CONCAT and CERTAIN.fullmatch(text):
-            return unquoted(text)
+            return literal(utf8(unquoted(text)))
         elif kind == g.OPERATOR_WORD:
             return literal(text)
         building = Building()

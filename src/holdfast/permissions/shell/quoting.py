@@ -2,9 +2,12 @@
 
 import os
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.words import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLAIN: Final = re.compile(r"(?:[A-Za-z0-9_./:=@%+,^-]|(?<=[A-Za-z0-9^])~)*+\Z")
 """Unquoted text without a character that the shell treats specially anywhere in a word."""
@@ -15,13 +18,13 @@ plain_words: dict[str, Word] = {"{}": BRACES}
 """Words met before, by their text."""
 
 
-_new_tuple: Final = tuple.__new__
+_new_word: "Callable[[type[Word], tuple[str | bool, ...]], Word]" = cast("Any", tuple).__new__
 
 
 def literal(text: str) -> Word:
     """Give the word for text that is passed exactly as it stands."""
     # Half the time of calling the class: this is the hottest call of the analysis.
-    return _new_tuple(Word, (text, True, text[:1] == "-", False, False))
+    return _new_word(Word, (text, True, text[:1] == "-", False, False))
 
 
 def utf8(view: str) -> str:
@@ -46,25 +49,28 @@ CERTAIN: Final = re.compile(r"""(?:[A-Za-z0-9_./:=@%+,^-]++|'[^']*+'|"[^"$`\\]*+
 _QUOTED_PIECE: Final = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 
 
-def unquoted(source: str) -> Word:
-    """Give the word for a view that `CERTAIN` matches whole."""
-    if "'" in source or '"' in source:
-        source = _QUOTED_PIECE.sub(r"\1\2", source)
-    return literal(utf8(source))
+_PLAIN_LINE: Final = re.compile(r"[A-Za-z0-9_./:=@%+,^ -]++\Z")
 
 
-class _Certain(dict[str, Word]):
-    """Words met before, by the ASCII text as written, which `CERTAIN` matches whole."""
-
-    def __missing__(self, source: str) -> Word:
-        if len(self) >= _CACHE_LIMIT:
-            self.clear()
-        word = self[source] = unquoted(source)
-        return word
+def unquoted(source: str) -> str:
+    """Remove the quotes of text that `CERTAIN` matches whole."""
+    if "'" in source:
+        return _QUOTED_PIECE.sub(r"\1\2", source) if '"' in source else source.replace("'", "")
+    return source.replace('"', "")
 
 
-certain_word: Final = _Certain().__getitem__
-"""Give the cached word for ASCII text that `CERTAIN` matches whole."""
+def certain_texts(source: str) -> list[str] | None:
+    """Give the arguments in ASCII text that holds nothing but words of certain meaning and blanks, else None."""
+    if _PLAIN_LINE.match(source):
+        return source.split()
+    found = CERTAIN.findall(source)
+    # Joined they are the text only if single blanks, and nothing else, stand between the words.
+    return list(map(unquoted, found)) if " ".join(found) == source and source.isascii() else None
+
+
+def literals(texts: list[str]) -> list[Word]:
+    """Give the words for texts that are passed exactly as they stand."""
+    return [_new_word(Word, (text, True, text[:1] == "-", False, False)) for text in texts]
 
 
 class Bare:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.expand import UNSURE
 from holdfast.permissions.shell.heredocs import RedirectReader
-from holdfast.permissions.shell.quoting import CERTAIN, certain_word, literal, plain_words, utf8
+from holdfast.permissions.shell.quoting import certain_texts, literal, literals, plain_words, utf8
 from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
@@ -210,11 +210,9 @@ class Walker(RedirectReader):
     def words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
         """Read the words, assignments and redirects of a command node."""
         source = self.view[node.start_byte : node.end_byte]
-        found = CERTAIN.findall(source)
-        # Joined they are the text only if single blanks, and nothing else, stand between words of certain meaning.
-        if found and " ".join(found) == source and "=" not in found[0] and source.isascii():
-            words = list(map(certain_word, found))
-            return words, [word.text for word in words], [], []
+        found = certain_texts(source)
+        if found and "=" not in found[0]:
+            return literals(found), found, [], []
         return self.read_words(node)
 
     def read_words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":

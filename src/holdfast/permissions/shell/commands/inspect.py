@@ -93,4 +93,4 @@ def _by_table(tool: Tool, args: "Sequence[Word]", *, stdin_is_data: bool) -> Com
     if stdin_is_data and tool.default and tool.kind == "search" and reads == [tool.default]:
         reads = []
     kind = tool.kind if not found.writes else "edit"
-    return CommandFacts(found.refusal, tuple(reads), tuple(found.writes), kind=kind, reads_unknown=found.reads_unknown)
+    return CommandFacts(found.refusal, tuple(reads), tuple(found.writes), False, kind, found.reads_unknown)  # noqa: FBT003 - hot
