@@ -21,6 +21,7 @@ _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
 )
 _MAX_LEADING_WORDS: Final = 8
+_MAX_SKIPPED: Final = 1024
 _AT_START: Final = (SHELL_CWD,)
 
 
@@ -117,8 +118,8 @@ class RuleIndex:
     """Many rules, found by the first words of a command."""
 
     __slots__ = (
-        "_exact", "_gap", "_heads", "_lengths", "_longest", "_prefix", "_wild", "_wild_first", "_words", "compound",
-        "everything", "rules",
+        "_exact", "_gap", "_heads", "_lengths", "_longest", "_prefix", "_skipped", "_wild", "_wild_first", "_words",
+        "compound", "everything", "rules",
     )  # fmt: skip
 
     def __init__(self, rules: "Iterable[BashRule]", *, exact_words: bool) -> None:
@@ -130,6 +131,7 @@ class RuleIndex:
         self._heads: dict[str, BashRule] = {}
         self._wild_first: dict[str, list[tuple[tuple[str, ...], BashRule]]] = {}
         self._wild: list[tuple[tuple[str, ...], BashRule]] = []
+        self._skipped: dict[str, bool] = {}
         self.everything: BashRule | None = None
         self.compound = tuple(rule for rule in self.rules if rule.compound)
         for rule in self.rules:
@@ -180,14 +182,13 @@ class RuleIndex:
 
     def skips(self, first: str) -> bool:
         """Whether no rule can match a command with this first word."""
-        if self.everything is not None or self._wild or first in self._words:
-            return False
-        for length in self._lengths:
-            if length > len(first):
-                break
-            if first[:length] in self._heads:
-                return False
-        return True
+        known = self._skipped.get(first)
+        if known is None:
+            known = self.everything is None and not self._wild and first not in self._words
+            known = known and not any(first[:length] in self._heads for length in self._lengths)
+            if len(self._skipped) < _MAX_SKIPPED:
+                self._skipped[first] = known
+        return known
 
     def find_exact(self, text: str) -> BashRule | None:
         """Find a rule that names exactly this text, or every command."""

@@ -187,26 +187,27 @@ def find_long(table: Compiled, name: str) -> Option | None:
 
 def scan(tool: Tool, args: "Sequence[Word]") -> Scan:
     """Read the arguments of one call as the tool does; every doubt becomes a refusal."""
-    result = Scan(tool)
+    result = _Reader(compiled(tool), args)
     if tool.optionless:
         result.operands.extend(args)
     else:
-        _Reader(compiled(tool), args, result).run()
+        result.run()
     _judge_operands(result)
     return result
 
 
-class _Reader:
+class _Reader(Scan):
     """Walks over the words once."""
 
-    __slots__ = ("args", "at", "result", "table")
+    __slots__ = ("args", "at", "table")
 
-    def __init__(self, table: Compiled, args: "Sequence[Word]", result: Scan) -> None:
-        self.table, self.args, self.result, self.at = table, args, result, 0
+    def __init__(self, table: Compiled, args: "Sequence[Word]") -> None:
+        super().__init__(table.tool)
+        self.table, self.args, self.at = table, args, 0
 
     def run(self) -> None:
-        result, args, at, count = self.result, self.args, 0, len(self.args)
-        operands, flags, permute = result.operands, self.table.flags, self.table.tool.permute
+        args, at, count = self.args, 0, len(self.args)
+        operands, flags, permute = self.operands, self.table.flags, self.tool.permute
         while at < count:
             word = args[at]
             at += 1
@@ -216,7 +217,7 @@ class _Reader:
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
             elif (known := flags.get(text)) is not None:
-                result.given.extend(known)
+                self.given.extend(known)
             else:
                 self.at = at
                 going = self.option(text)
@@ -234,7 +235,7 @@ class _Reader:
             self.take(single, self.next_value(single))
         elif text[:2] != "--":
             self.short(text)
-        elif text == "--" or (text == "--end-of-options" and text in self.table.tool.options):
+        elif text == "--" or (text == "--end-of-options" and text in self.tool.options):
             self.after_dashes()
             return False
         else:
@@ -243,27 +244,27 @@ class _Reader:
 
     def after_dashes(self) -> None:
         """Stop reading options; a word that still looks like one is refused unless the values are certain."""
-        self.result.ended_at = len(self.result.operands)
-        tool = self.table.tool
+        self.ended_at = len(self.operands)
+        tool = self.tool
         if tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner":
             return
         for word in self.args[self.at :]:
             if word.static and word.text[:1] == "-" and len(word.text) > 1:
-                self.result.refuse(f"{word.text!r} after '--' looks like an option")
+                self.refuse(f"{word.text!r} after '--' looks like an option")
 
     def dynamic(self, word: "Word") -> None:
-        if word.may_be_flag and not self.table.tool.plain:
-            self.result.refuse("a word known only at run time may become an option")
-        self.result.operands.append(word)
+        if word.may_be_flag and not self.tool.plain:
+            self.refuse("a word known only at run time may become an option")
+        self.operands.append(word)
 
     def long(self, text: str) -> None:
         name, glued, value = text[2:].partition("=")
         option = find_long(self.table, name)
         if option is None:
-            self.result.refuse(f"option {text!r} is not in the table of read-only options")
+            self.refuse(f"option {text!r} is not in the table of read-only options")
             return
         if glued and option.takes == "none":
-            self.result.refuse(f"option '--{name}' takes no value")
+            self.refuse(f"option '--{name}' takes no value")
             return
         given = Word(value) if glued else None
         if given is None and option.takes == "value":
@@ -273,14 +274,14 @@ class _Reader:
         self.take(option, given)
 
     def short(self, text: str) -> None:
-        if self.table.tool.numeric and text[1:].isdigit():
-            self.result.given.append(("-NUM", Word(text[1:])))
+        if self.tool.numeric and text[1:].isdigit():
+            self.given.append(("-NUM", Word(text[1:])))
             return
         at, simple = 1, list[tuple[str, None]]()
         while at < len(text):
             option = self.table.short.get(text[at])
             if option is None:
-                self.result.refuse(f"option '-{text[at]}' is not in the table of read-only options")
+                self.refuse(f"option '-{text[at]}' is not in the table of read-only options")
                 return
             at += 1
             if option.takes == "none":
@@ -290,8 +291,8 @@ class _Reader:
                 continue
             rest = text[at:]
             if rest:
-                if not (self.table.tool.glued_values or rest.isdigit()):
-                    self.result.refuse(f"{rest!r} after '-{text[at - 1]}' may be further options")
+                if not (self.tool.glued_values or rest.isdigit()):
+                    self.refuse(f"{rest!r} after '-{text[at - 1]}' may be further options")
                 self.take(option, Word(rest))
             else:
                 self.take(option, self.next_value(option) if option.takes == "value" else None)
@@ -301,27 +302,27 @@ class _Reader:
 
     def next_value(self, option: Option) -> "Word | None":
         if self.at >= len(self.args):
-            self.result.refuse(f"option {option.name!r} has no value")
+            self.refuse(f"option {option.name!r} has no value")
             return None
         word = self.args[self.at]
         self.at += 1
-        if not word.static and word.may_be_flag and not self.table.tool.plain:
-            self.result.refuse("a word known only at run time may become an option")
-        tool = self.table.tool
+        if not word.static and word.may_be_flag and not self.tool.plain:
+            self.refuse("a word known only at run time may become an option")
+        tool = self.tool
         if word.static and word.text[:1] == "-" and len(word.text) > 1 and not (tool.dashed_values or tool.plain):
-            self.result.refuse(f"the value {word.text!r} of {option.name!r} looks like an option")
+            self.refuse(f"the value {word.text!r} of {option.name!r} looks like an option")
         return word
 
     def take(self, option: Option, value: "Word | None") -> None:
-        self.result.given.append((option.name, value))
+        self.given.append((option.name, value))
         if not option.allowed:
-            self.result.refuse(f"option {option.name!r} is not read-only")
+            self.refuse(f"option {option.name!r} is not read-only")
         if value is None:
             return
-        if option.kind == "num" and not (value.static and _is_count(value.text)) and not self.table.tool.plain:
-            self.result.refuse(f"the value of {option.name!r} is not a plain number")
+        if option.kind == "num" and not (value.static and _is_count(value.text)) and not self.tool.plain:
+            self.refuse(f"the value of {option.name!r} is not a plain number")
         if option.kind in _PATH_KINDS:
-            self.result.note_path(value, option.kind)
+            self.note_path(value, option.kind)
 
 
 _PATH_KINDS = frozenset({"file", "path", "out"})
@@ -358,9 +359,18 @@ def _judge_operands(result: Scan) -> None:
         words = words[0 if result.has("-e", "-f", "--files") else 1 :]
         kind = "file" if kind == "pattern" else "path"
     recursive = tool.recursive == "*" or (tool.recursive != "" and result.has(*compiled(tool).recursive))
-    for word in words[: tool.most]:
-        result.note_path(word, kind, recursive=recursive)
-    for word in words[tool.most :]:
-        result.note_path(word, "out")
+    _note_operands(result, words, kind, recursive=recursive)
     if not words and tool.default and (recursive or kind == "path"):
         result.reads.append(tool.default)
+
+
+def _note_operands(result: Scan, words: "Sequence[Word]", kind: str, *, recursive: bool) -> None:
+    most = result.tool.most
+    for word in words[:most]:
+        text = word.text
+        if word.static and (kind == "path" or not (recursive or "dev" in text or "proc" in text)):
+            result.reads.append(text)  # what `note_path` does with a file that cannot be special
+        else:
+            result.note_path(word, kind, recursive=recursive)
+    for word in words[most:]:
+        result.note_path(word, "out")
