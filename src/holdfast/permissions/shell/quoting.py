@@ -44,12 +44,12 @@ def plain_word(text: str) -> Word | None:
     return word
 
 
-CERTAIN: Final = re.compile(r"""(?:[A-Za-z0-9_./:=@%+,^-]++|'[^']*+'|"[^"$`\\]*+")++""")
+CERTAIN: Final = re.compile(r"""(?:[A-Za-z0-9_./:=@%+,^-]++|(?<=[A-Za-z0-9^])~|'[^']*+'|"[^"$`\\]*+")++""")
 """A word in which the shell only removes quotes."""
 _QUOTED_PIECE: Final = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 
 
-_PLAIN_LINE: Final = re.compile(r"[A-Za-z0-9_./:=@%+,^ -]++\Z")
+_PLAIN_LINE: Final = re.compile(r"(?:[A-Za-z0-9_./:=@%+,^ -]++|(?<=[A-Za-z0-9^])~)++\Z")
 
 
 def unquoted(source: str) -> str:

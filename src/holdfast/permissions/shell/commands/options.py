@@ -368,7 +368,8 @@ def _note_operands(result: Scan, words: "Sequence[Word]", kind: str, *, recursiv
     most = result.tool.most
     for word in words[:most]:
         text = word.text
-        if word.static and (kind == "path" or not (recursive or "dev" in text or "proc" in text)):
+        special = "dev" in text or "proc" in text or (recursive and text[:1] == "/")
+        if word.static and (kind == "path" or not special):
             result.reads.append(text)  # what `note_path` does with a file that cannot be special
         else:
             result.note_path(word, kind, recursive=recursive)
