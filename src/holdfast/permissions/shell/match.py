@@ -227,7 +227,11 @@ def deny_matches(index: RuleIndex, analysis: "Analysis") -> Hit | None:
         return None
     if index.everything is not None:
         return Hit(index.everything, analysis.command)
+    skips = index.skips
     for part in analysis.parts:
+        texts, name = part.texts, part.name
+        if not texts or (texts[0] == name and not part.assigns and " " not in name and skips(name)):
+            continue
         hit = _part_hit(index, part)
         if hit is not None:
             return hit
@@ -243,12 +247,9 @@ ask_matches = deny_matches
 
 
 def _part_hit(index: RuleIndex, part: "Part") -> Hit | None:
-    texts, name = part.texts, part.name
-    if not texts or (texts[0] == name and not part.assigns and " " not in name and index.skips(name)):
-        return None
     text = part.text
     rule = index.find(text)
-    if rule is None and part.argv[0].static and part.argv[0].text != name:
+    if rule is None and part.argv[0].static and part.argv[0].text != part.name:
         text = part.name + text[len(part.argv[0].text) :]
         rule = index.find(text)
     if rule is None and part.assigns:

@@ -65,12 +65,23 @@ def certain_texts(source: str) -> list[str] | None:
         return source.split()
     found = CERTAIN.findall(source)
     # Joined they are the text only if single blanks, and nothing else, stand between the words.
-    return list(map(unquoted, found)) if " ".join(found) == source and source.isascii() else None
+    if " ".join(found) != source or not source.isascii():
+        return None
+    return [unquoted(text) if "'" in text or '"' in text else text for text in found]
 
 
-def literals(texts: list[str]) -> list[Word]:
-    """Give the words for texts that are passed exactly as they stand."""
-    return [_new_word(Word, (text, True, text[:1] == "-", False, False)) for text in texts]
+class _Literals(dict[str, Word]):
+    """Words made before, by their text."""
+
+    def __missing__(self, text: str) -> Word:
+        if len(self) >= _CACHE_LIMIT:
+            self.clear()
+        word = self[text] = _new_word(Word, (text, True, text[:1] == "-", False, False))
+        return word
+
+
+known_literal: "Callable[[str], Word]" = _Literals().__getitem__
+"""Give the cached word for text that is passed exactly as it stands."""
 
 
 class Bare:

@@ -81,7 +81,7 @@ class Compiled(NamedTuple):
     flags: "dict[str, list[tuple[str, None]]]"
     """Words met before that hold allowed options without values only, and what they give."""
     valued: "dict[str, Option]"
-    """Words that are one short option whose value is the next word."""
+    """Words that are one option whose value is the next word."""
 
 
 class Scan:
@@ -173,6 +173,7 @@ def compiled(tool: Tool) -> Compiled:
         for letter, option in short.items()
         if option.takes == "value" and len(letter) == 1 and not (tool.numeric and letter.isdigit())
     }
+    valued.update({f"--{name}": option for name, option in long.items() if option.takes == "value"})
     return Compiled(tool, short, long, frozenset(tool.recursive.split()), {}, valued)
 
 
