@@ -272,7 +272,10 @@ def _piece_hit(index: RuleIndex, piece: str) -> Hit | None:
 
 
 def _whole_hit(index: RuleIndex, command: str) -> Hit | None:
-    text = " ".join(command.split())
+    words = command.split()
+    if not index.compound and (not words or index.skips(words[0])):
+        return None
+    text = " ".join(words)
     rule = index.find_exact(text)
     if rule is not None:
         return Hit(rule, text)
@@ -329,7 +332,8 @@ def allowed(
         return Coverage(allowed=False, rules=(), open=(analysis.doubt,))
     if analysis.read_only and not analysis.cd_targets:
         return Coverage(allowed=True, rules=(), open=())
-    whole = index.find_exact(analysis.command.strip().replace(" ", _GAP)) if not analysis.redirect_writes else None
+    writes = analysis.redirect_writes if analysis.redirects else ()
+    whole = index.find_exact(analysis.command.strip().replace(" ", _GAP)) if not writes else None
     if whole is not None and whole.kind == "exact" and whole.content.strip() == analysis.command.strip():
         return Coverage(allowed=True, rules=(whole,), open=())
     used: dict[int, BashRule] = {}
@@ -341,7 +345,7 @@ def allowed(
         if part.assigns or part.cwds != _AT_START:
             missing.extend(_surroundings(part, inside or _relative_inside))
     missing.extend(f"it sets the variable {name}" for name in analysis.assigned if not _allow_environment(name))
-    for redirect in analysis.redirect_writes:
+    for redirect in writes:
         plain = redirect.target is not None and redirect.target.static and "~" not in redirect.text
         if not plain or edit_allowed is None or not edit_allowed(redirect):
             missing.append(f"it writes to {redirect.text}")
