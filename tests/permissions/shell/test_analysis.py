@@ -2,6 +2,7 @@
 
 import pytest
 
+from holdfast.permissions.shell import parse as grammar
 from holdfast.permissions.shell.analysis import Analysis, analyse
 
 
@@ -423,3 +424,27 @@ def test_scripts_inside_commands_are_read() -> None:
                     "git submodule foreach 'rm x'", "git rebase -x 'rm x' main",
                     "flock f -c 'rm x'", "ssh host 'rm x'", "env -S 'rm x'"):  # fmt: skip
         assert "rm x" in {part.text for part in analyse(command).parts}, command
+
+
+def test_a_new_home_directory_is_seen_although_the_text_was_analysed_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/one")
+    assert analyse("cat ~/notes.txt").effects_reads == ("/home/one/notes.txt",)
+    monkeypatch.setenv("HOME", "/home/two")
+    assert analyse("cat ~/notes.txt").effects_reads == ("/home/two/notes.txt",)
+
+
+@pytest.mark.parametrize("text", ["{\U000e007f", "{1..\U0001f600}", "echo '\u4e2d' \u00e9 \ud800 {\U0010ffff,\u20ac}"])
+def test_the_parser_never_gets_a_character_outside_the_tables_of_the_c_library(text: str) -> None:
+    ready = grammar.ready(text)
+    assert len(ready.view) == len(ready.data)
+    assert max(map(ord, ready.data.decode())) < 256
+    assert [char for char in ready.view if char < "\x80"] == [char for char in text if char < "\x80"]
+    assert analyse(text).command == text
+
+
+def test_words_of_other_scripts_stay_what_they_are() -> None:
+    analysis = read_only(
+        "grep -rn '\u4e2d\u6587' docs/\u00e9t\u00e9.md \u0444\u0430\u0439\u043b | head -n 3; echo \U0001f600"
+    )
+    assert analysis.effects_reads == ("docs/\u00e9t\u00e9.md", "\u0444\u0430\u0439\u043b")
+    assert analysis.parts[-1].argv[1].text == "\U0001f600"

@@ -1,5 +1,6 @@
 """One analysis of shell text, used by permissions, scheduling, plan mode, undo and display."""
 
+import os
 import time
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -247,11 +248,11 @@ def analyse(command: str, *, cwd: str | None = None) -> Analysis:
         command: the text exactly as bash would get it.
         cwd: the directory it would start in, so that `cd` to that very directory is known to change nothing.
     """
-    return _analyse(command, cwd)
+    return _analyse(command, cwd, os.environ.get("HOME") if "~" in command else None)
 
 
 @lru_cache(maxsize=_CACHED)
-def _analyse(command: str, cwd: str | None) -> Analysis:
+def _analyse(command: str, cwd: str | None, _home: str | None) -> Analysis:
     costly = g.too_costly(command)
     if costly is not None:
         return _unparsed(command, costly)

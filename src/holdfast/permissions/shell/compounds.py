@@ -97,8 +97,7 @@ class Script(Walker):
 
     def counting_loop(self, node: "Node") -> None:
         """Read `for ((i = 0; i < n; i++)); do … done`."""
-        cursor, start, end, seen = self.cursor, 0, 0, False
-        position = node.start_byte
+        cursor, position, start, end, seen = self.cursor, node.start_byte, 0, 0, False
         cursor.goto_first_child()
         while True:
             child = cursor.node
@@ -148,8 +147,7 @@ class Script(Walker):
         self.refuse("it defines a function")
         self.functions = True
         self.cwds = None
-        cursor = self.cursor
-        position = node.start_byte
+        cursor, position = self.cursor, node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
@@ -168,8 +166,7 @@ class Script(Walker):
 
     def case_item(self, node: "Node") -> None:
         """Read one branch of a case statement; its pattern is text, its body statements."""
-        cursor, pattern = self.cursor, True
-        position = node.start_byte
+        cursor, pattern, position = self.cursor, True, node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node
@@ -202,8 +199,7 @@ class Script(Walker):
 
     def case(self, node: "Node") -> None:
         """Read a case statement: every branch may run."""
-        cursor, before, reached = self.cursor, self.cwds, self.cwds
-        position = node.start_byte
+        cursor, before, reached, position = self.cursor, self.cwds, self.cwds, node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node

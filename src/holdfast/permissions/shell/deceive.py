@@ -33,6 +33,8 @@ def deception(text: str) -> str | None:
     letters they can be mistaken for.
     """
     if text.isascii():
+        if text.isprintable():
+            return None
         found = _ASCII_CONTROL.search(text)
         return None if found is None else f"it holds the control character {_escape(found)}"
     found = _BAD.search(text)

@@ -1,7 +1,7 @@
 """Judge each simple command as it is found, and what it starts in turn."""
 
 import posixpath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, splitting
 from holdfast.permissions.shell.expand import UNSURE, Reader
@@ -39,25 +39,6 @@ def load_tables() -> "Callable[..., CommandFacts]":
     return _inspect
 
 
-_FACTS_KEPT: Final = 1024
-_FACTS_WORDS: Final = 12
-_facts: "dict[tuple[str, tuple[Word, ...], bool], CommandFacts]" = {}
-
-
-def inspect(name: str, args: "tuple[Word, ...]", *, piped: bool) -> "CommandFacts":
-    """Ask the tables about an external program; equal calls are remembered."""
-    if len(args) > _FACTS_WORDS:
-        return load_tables()(name, args, stdin_is_data=piped)
-    key = (name, args, piped)
-    facts = _facts.get(key)
-    if facts is None:
-        facts = load_tables()(name, args, stdin_is_data=piped)
-        if len(_facts) >= _FACTS_KEPT:
-            _facts.clear()
-        _facts[key] = facts
-    return facts
-
-
 def safe_environment(name: str) -> bool:
     """Whether setting this variable for one command only changes how its output looks."""
     return name in SAFE_ENVIRONMENT or name.startswith("LC_")
@@ -81,6 +62,7 @@ class NoFacts:
 
 
 _NO_FACTS: Final = NoFacts()
+_new_part: "Callable[[type[Part], tuple[object, ...]], Part]" = cast("Any", tuple).__new__  # half a call's time
 START: Final[Cwds] = (SHELL_CWD,)
 _SPECIAL: Final = (frozenset(WRAPPERS) - frozenset(STARTERS)) | RESERVED | {""}
 
@@ -223,15 +205,8 @@ class Emitter(Reader):
         starters = STARTERS.get(base)
         if starters is not None and not starters.isdisjoint(texts):
             starters = _SPECIAL
-        if (
-            starters is _SPECIAL
-            or base in _SPECIAL
-            or "/" in base
-            or more
-            or self.functions
-            or not first.static
-            or not base.isascii()
-        ):
+        odd = starters is _SPECIAL or base in _SPECIAL or "/" in base or not first.static or not base.isascii()
+        if odd or more or self.functions:
             base, inner, facts, refusal = self.special(argv, more=more)
         elif (builtin := BUILTINS.get(base)) is not None:
             refusal = builtin(argv[1:])
@@ -239,18 +214,17 @@ class Emitter(Reader):
                 refusal = "an unquoted expansion in a test may evaluate text as code"
                 self.doubt(refusal)
         else:
-            facts = inspect(base, argv[1:], piped=self.piped)
+            facts = (_inspect or load_tables())(base, argv[1:], stdin_is_data=self.piped)
             refusal = facts.refusal
         if refusal is None and (assigns or redirects or self.cwds is not START):
             refusal = self.context_refusal(base, assigns, redirects, facts)
         index = len(self.parts)
-        self.parts.append(
-            Part(
-                argv, base, texts, source, redirects, assigns, self.cwds, self.inside,
-                self.parent, inner.hull if inner else "", refusal, facts.reads, facts.writes, facts.network, facts.kind,
-                facts.reads_unknown, more, self.piped,
-            )
+        fields = (
+            argv, base, texts, source, redirects, assigns, self.cwds, self.inside, self.parent,
+            inner.hull if inner else "", refusal, facts.reads, facts.writes, facts.network, facts.kind,
+            facts.reads_unknown, more, self.piped,
         )  # fmt: skip
+        self.parts.append(_new_part(Part, fields))
         if inner is not None:
             self.start_inner(inner, index, texts, source, argv)
         elif base in _DIRECTORY_COMMANDS:
@@ -281,7 +255,7 @@ class Emitter(Reader):
         builtin = BUILTINS.get(base) if name == base else None
         if builtin is not None:
             return base, None, _NO_FACTS, refusal or builtin(args)
-        facts = inspect(base, args, piped=self.piped)
+        facts = load_tables()(base, args, stdin_is_data=self.piped)
         return base, None, facts, refusal or facts.refusal
 
     def start_inner(

@@ -4,14 +4,22 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell import parse as g
-from holdfast.permissions.shell.quoting import Bare, ansi_c, home, literal, plain_word, quoted, utf8
+from holdfast.permissions.shell.quoting import (
+    CERTAIN,
+    Bare,
+    ansi_c,
+    home,
+    literal,
+    plain_word,
+    quoted,
+    unquoted,
+    utf8,
+)
 from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node, TreeCursor
 
-_SIMPLE_CONCAT: Final = re.compile(r"""(?:[A-Za-z0-9_./:=@%+,^-]++|'[^']*+'|"[^"$`\\]*+")++""")
-_QUOTED_PIECE: Final = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 _LIVE: Final = re.compile(r"[$`\\]")
 _SECRET: Final = re.compile(r"TOKEN|SECRET|KEY|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 _OPERAND: Final = r"(?:[^$`{}\\]|\$[A-Za-z_][A-Za-z0-9_]*+)*+"
@@ -125,8 +133,8 @@ class Reader:
                 return literal(text)
         elif kind == g.RAW or (kind == g.STRING and not _LIVE.search(text)):
             return literal(utf8(text[1:-1]))
-        elif kind == g.CONCAT and _SIMPLE_CONCAT.fullmatch(text):
-            return literal(utf8(_QUOTED_PIECE.sub(r"\1\2", text)))
+        elif kind == g.CONCAT and CERTAIN.fullmatch(text):
+            return literal(utf8(unquoted(text)))
         elif kind == g.OPERATOR_WORD:
             return literal(text)
         building = Building()

@@ -4,10 +4,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell import parse as g
-from holdfast.permissions.shell.emit import Emitter
+from holdfast.permissions.shell.emit import START, Emitter
 from holdfast.permissions.shell.expand import SAFE_EXPANSION, is_secret
 from holdfast.permissions.shell.parts import Redirect
-from holdfast.permissions.shell.quoting import utf8
+from holdfast.permissions.shell.quoting import literal, utf8
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,6 +25,13 @@ _LOOSE_NUMBER: Final = re.compile(r"(?:\A|[\s;&|(){}])[0-9]+\Z")
 _PLAIN_DUPLICATE: Final = re.compile(r"[0-9]*[<>]& *(?:[0-9]*-?|[A-Za-z0-9_./-]+)\Z")
 _BACKQUOTED: Final = re.compile(r"`([^`]*)`")
 
+_USUAL: Final = {
+    "2>&1": Redirect(">&", literal("1"), "dup", "2>&1"),
+    "2>/dev/null": Redirect(">", literal("/dev/null"), "write", "2>/dev/null"),
+    "2> /dev/null": Redirect(">", literal("/dev/null"), "write", "2> /dev/null"),
+}
+"""Redirects that nearly every command has, with a number in front, so that no other reading is possible."""
+
 
 class RedirectReader(Emitter):
     """Reads what stands behind redirect operators."""
@@ -37,10 +44,19 @@ class RedirectReader(Emitter):
 
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
-        cursor = self.cursor
-        operator, target, end, fd, position = "", None, node.end_byte, "", node.start_byte
         if node.start_byte and self.view[node.start_byte - 1] == "}":
             self.doubt("a redirect with a variable for its number")
+        usual = _USUAL.get(self.view[node.start_byte : node.end_byte])
+        if usual is not None:
+            redirects.append(usual if self.cwds is START else usual._replace(cwds=self.cwds))
+            self.redirections.append(redirects[-1])
+        else:
+            self.read_redirect(node, redirects, words, texts)
+
+    def read_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
+        """Read a redirect's children one by one."""
+        cursor = self.cursor
+        operator, target, end, fd, position = "", None, node.end_byte, "", node.start_byte
         cursor.goto_first_child()
         while True:
             child = cursor.node

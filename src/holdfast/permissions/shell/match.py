@@ -21,6 +21,7 @@ _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
 )
 _MAX_LEADING_WORDS: Final = 8
+_MAX_SKIPPED: Final = 1024
 _AT_START: Final = (SHELL_CWD,)
 
 
@@ -117,19 +118,9 @@ class RuleIndex:
     """Many rules, found by the first words of a command."""
 
     __slots__ = (
-        "_exact",
-        "_gap",
-        "_heads",
-        "_lengths",
-        "_longest",
-        "_prefix",
-        "_wild",
-        "_wild_first",
-        "_words",
-        "compound",
-        "everything",
-        "rules",
-    )
+        "_exact", "_gap", "_heads", "_lengths", "_longest", "_prefix", "_skipped", "_wild", "_wild_first", "_words",
+        "compound", "everything", "rules",
+    )  # fmt: skip
 
     def __init__(self, rules: "Iterable[BashRule]", *, exact_words: bool) -> None:
         """Index the rules; `exact_words` keeps words apart (allow), else quotes do not matter (deny and ask)."""
@@ -140,6 +131,7 @@ class RuleIndex:
         self._heads: dict[str, BashRule] = {}
         self._wild_first: dict[str, list[tuple[tuple[str, ...], BashRule]]] = {}
         self._wild: list[tuple[tuple[str, ...], BashRule]] = []
+        self._skipped: dict[str, bool] = {}
         self.everything: BashRule | None = None
         self.compound = tuple(rule for rule in self.rules if rule.compound)
         for rule in self.rules:
@@ -190,14 +182,13 @@ class RuleIndex:
 
     def skips(self, first: str) -> bool:
         """Whether no rule can match a command with this first word."""
-        if self.everything is not None or self._wild or first in self._words:
-            return False
-        for length in self._lengths:
-            if length > len(first):
-                break
-            if first[:length] in self._heads:
-                return False
-        return True
+        known = self._skipped.get(first)
+        if known is None:
+            known = self.everything is None and not self._wild and first not in self._words
+            known = known and not any(first[:length] in self._heads for length in self._lengths)
+            if len(self._skipped) < _MAX_SKIPPED:
+                self._skipped[first] = known
+        return known
 
     def find_exact(self, text: str) -> BashRule | None:
         """Find a rule that names exactly this text, or every command."""
@@ -236,7 +227,11 @@ def deny_matches(index: RuleIndex, analysis: "Analysis") -> Hit | None:
         return None
     if index.everything is not None:
         return Hit(index.everything, analysis.command)
+    skips = index.skips
     for part in analysis.parts:
+        texts, name = part.texts, part.name
+        if not texts or (texts[0] == name and not part.assigns and " " not in name and skips(name)):
+            continue
         hit = _part_hit(index, part)
         if hit is not None:
             return hit
@@ -252,12 +247,9 @@ ask_matches = deny_matches
 
 
 def _part_hit(index: RuleIndex, part: "Part") -> Hit | None:
-    texts, name = part.texts, part.name
-    if not texts or (texts[0] == name and not part.assigns and " " not in name and index.skips(name)):
-        return None
     text = part.text
     rule = index.find(text)
-    if rule is None and part.argv[0].static and part.argv[0].text != name:
+    if rule is None and part.argv[0].static and part.argv[0].text != part.name:
         text = part.name + text[len(part.argv[0].text) :]
         rule = index.find(text)
     if rule is None and part.assigns:
@@ -280,7 +272,10 @@ def _piece_hit(index: RuleIndex, piece: str) -> Hit | None:
 
 
 def _whole_hit(index: RuleIndex, command: str) -> Hit | None:
-    text = " ".join(command.split())
+    words = command.split()
+    if not index.compound and (not words or index.skips(words[0])):
+        return None
+    text = " ".join(words)
     rule = index.find_exact(text)
     if rule is not None:
         return Hit(rule, text)
@@ -337,7 +332,8 @@ def allowed(
         return Coverage(allowed=False, rules=(), open=(analysis.doubt,))
     if analysis.read_only and not analysis.cd_targets:
         return Coverage(allowed=True, rules=(), open=())
-    whole = index.find_exact(analysis.command.strip().replace(" ", _GAP)) if not analysis.redirect_writes else None
+    writes = analysis.redirect_writes if analysis.redirects else ()
+    whole = index.find_exact(analysis.command.strip().replace(" ", _GAP)) if not writes else None
     if whole is not None and whole.kind == "exact" and whole.content.strip() == analysis.command.strip():
         return Coverage(allowed=True, rules=(whole,), open=())
     used: dict[int, BashRule] = {}
@@ -349,7 +345,7 @@ def allowed(
         if part.assigns or part.cwds != _AT_START:
             missing.extend(_surroundings(part, inside or _relative_inside))
     missing.extend(f"it sets the variable {name}" for name in analysis.assigned if not _allow_environment(name))
-    for redirect in analysis.redirect_writes:
+    for redirect in writes:
         plain = redirect.target is not None and redirect.target.static and "~" not in redirect.text
         if not plain or edit_allowed is None or not edit_allowed(redirect):
             missing.append(f"it writes to {redirect.text}")

@@ -171,8 +171,21 @@ def ready(command: str) -> Text:
     """Encode once; for ASCII text the view is the text itself."""
     if command.isascii():
         return Text(command, command.encode("ascii"))
-    data = command.encode("utf-8", "surrogatepass")
-    return Text(data.decode("latin-1"), data)
+    view = command.encode("utf-8", "surrogatepass").decode("latin-1")
+    return Text(view, _NOT_ASCII.sub(_stand_in, command).encode())
+
+
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+
+
+def _stand_in(found: re.Match[str]) -> str:
+    """Give as many bytes of a character that is no letter, digit or space.
+
+    The grammar's own scanner looks characters up in the C library's tables: large numbers read outside of them, which
+    can end the process, and letters depend on the locale. For bash all of these are the same: part of a word.
+    """
+    code = ord(found.group())
+    return "\u00d7" if code < 0x800 else "\u00d7%" if code < 0x10000 else "\u00d7\u00d7"
 
 
 def parse(text: Text) -> "Tree":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.expand import UNSURE
 from holdfast.permissions.shell.heredocs import RedirectReader
-from holdfast.permissions.shell.quoting import literal, plain_words, utf8
+from holdfast.permissions.shell.quoting import certain_texts, known_literal, literal, plain_words, utf8
 from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
@@ -204,11 +204,23 @@ class Walker(RedirectReader):
 
     def command(self, node: "Node") -> None:
         """Read a simple command."""
-        words, texts, assigns, redirects = self.words(node)
-        self.command_with(node, words, texts, assigns, redirects)
+        source = self.view[node.start_byte : node.end_byte]
+        texts = certain_texts(source)
+        if texts and "=" not in texts[0]:
+            self.ok = self.fail = self.cwds
+            self.start(tuple(map(known_literal, texts)), texts, source)
+        else:
+            self.command_with(node, *self.read_words(node))
 
     def words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
         """Read the words, assignments and redirects of a command node."""
+        texts = certain_texts(self.view[node.start_byte : node.end_byte])
+        if texts and "=" not in texts[0]:
+            return list(map(known_literal, texts)), texts, [], []
+        return self.read_words(node)
+
+    def read_words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
+        """Read a command's children one by one."""
         words: list[Word] = []
         texts: list[str] = []
         assigns: list[str] = []

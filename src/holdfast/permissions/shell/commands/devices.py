@@ -35,7 +35,7 @@ def special_read_refusal(word: "Word", *, recursive: bool = False) -> str | None
 
 def path_refusal(path: str, *, recursive: bool = False) -> str | None:
     """Return why reading the content behind a literal path is refused, or None."""
-    if "dev" not in path and "proc" not in path and not recursive:
+    if "dev" not in path and "proc" not in path and (not recursive or path[:1] != "/"):
         return None
     plain = _normal(path)
     if plain.startswith("/dev/"):

@@ -72,24 +72,24 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
     check = _CHECKS.get(key)
     if check is not None:
         check(found)
-    for value in found.values(*_FORMATS):
+    for value in found.values(*_FORMATS) if found.given else ():
         if not value.static or "%G" in value.text or "signature" in value.text:
             found.refuse("a format with %G or %(signature) starts gpg")
     # `git diff` leaves the repository by itself when a path is outside it.
-    outside = found.has("--no-index") or key in ("hash-object", "diff")
+    outside = key in ("hash-object", "diff") or found.has("--no-index")
     skip = 1 if key == "grep" and not found.has("-e", "-f") else 0
     for word in found.operands[skip:] if key in _PATHS else ():
-        _note_operand(found, word, outside=outside)
+        if outside or not word.static:
+            found.note_path(word, "file" if outside else "path", recursive=outside and found.has("--no-index"))
+        else:
+            _note_operand(found, word)
     reads = tuple(found.reads) or (".",)
     kind = "git" if key != "version" else "version"
-    return CommandFacts(found.refusal, reads, tuple(found.writes), kind=kind, reads_unknown=found.reads_unknown)
+    return CommandFacts(found.refusal, reads, tuple(found.writes), False, kind, found.reads_unknown)  # noqa: FBT003 - hot
 
 
-def _note_operand(found: Scan, word: "Word", *, outside: bool) -> None:
+def _note_operand(found: Scan, word: "Word") -> None:
     """An operand may be a path or a revision; both are reported, and `REV:PATH` also as its path."""
-    if outside or not word.static:
-        found.note_path(word, "file" if outside else "path", recursive=found.has("--no-index"))
-        return
     name, _, path = word.text.partition(":")
     if name:  # `:/text` and `:(magic)` are no plain paths
         found.reads.append(path or word.text)

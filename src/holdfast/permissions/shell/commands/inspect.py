@@ -68,23 +68,18 @@ def inspect_command(name: str, args: "Sequence[Word]", *, stdin_is_data: bool = 
     Returns:
         The facts; `refusal` is None only when every word was understood and found harmless.
     """
-    facts = _judge(name, args, stdin_is_data=stdin_is_data)
+    own = OWN_RULES.get(name)
+    if own is not None:
+        facts = own(args)
+    elif (tool := TABLES.get(name)) is not None:
+        facts = _by_table(tool, args, stdin_is_data=stdin_is_data)
+    else:
+        facts = inspect_version(name, args) or inspect_effect(name, args) or CommandFacts("not known to be read-only")
     if facts.refusal is None:
         for word in args:
             if word.secret:
                 return facts._replace(refusal="it shows a variable whose name says it is secret")
     return facts
-
-
-def _judge(name: str, args: "Sequence[Word]", *, stdin_is_data: bool) -> CommandFacts:
-    own = OWN_RULES.get(name)
-    if own is not None:
-        return own(args)
-    tool = TABLES.get(name)
-    if tool is not None:
-        return _by_table(tool, args, stdin_is_data=stdin_is_data)
-    facts = inspect_version(name, args) or inspect_effect(name, args)
-    return facts or CommandFacts("not known to be read-only")
 
 
 def _by_table(tool: Tool, args: "Sequence[Word]", *, stdin_is_data: bool) -> CommandFacts:
@@ -93,4 +88,4 @@ def _by_table(tool: Tool, args: "Sequence[Word]", *, stdin_is_data: bool) -> Com
     if stdin_is_data and tool.default and tool.kind == "search" and reads == [tool.default]:
         reads = []
     kind = tool.kind if not found.writes else "edit"
-    return CommandFacts(found.refusal, tuple(reads), tuple(found.writes), kind=kind, reads_unknown=found.reads_unknown)
+    return CommandFacts(found.refusal, tuple(reads), tuple(found.writes), False, kind, found.reads_unknown)  # noqa: FBT003 - hot

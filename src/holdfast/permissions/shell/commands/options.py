@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _ANY_NUMBER = 10_000
+_MAX_FLAGS = 256
 
 
 class Option(NamedTuple):
@@ -76,6 +77,11 @@ class Compiled(NamedTuple):
     tool: Tool
     short: "Mapping[str, Option]"
     long: "Mapping[str, Option]"
+    recursive: frozenset[str]
+    flags: "dict[str, list[tuple[str, None]]]"
+    """Words met before that hold allowed options without values only, and what they give."""
+    valued: "dict[str, Option]"
+    """Words that are one option whose value is the next word."""
 
 
 class Scan:
@@ -110,7 +116,10 @@ class Scan:
 
     def has(self, *names: str) -> bool:
         """Tell whether one of these options (first aliases) was given."""
-        return any(name in names for name, _ in self.given)
+        for name, _ in self.given:  # noqa: SIM110 - a hot loop, and a generator costs more than its turns
+            if name in names:
+                return True
+        return False
 
     def values(self, *names: str) -> "list[Word]":
         """Return the values given to these options (first aliases)."""
@@ -118,13 +127,15 @@ class Scan:
 
     def note_path(self, word: "Word", kind: str, *, recursive: bool = False) -> None:
         """Record what a file operand or value means."""
-        if kind in ("file", "path"):
+        if kind == "file" or kind == "path":  # noqa: PLR1714 - hot
             if word.static:
                 self.reads.append(word.text)
             else:
                 self.reads_unknown = True
-            if kind == "file" and (reason := special_read_refusal(word, recursive=recursive)):
-                self.refuse(reason)
+            if kind == "file":
+                reason = special_read_refusal(word, recursive=recursive)
+                if reason is not None:
+                    self.refuse(reason)
         elif kind == "out":
             self.refuse(f"it writes {word.text!r}" if word.static else "it writes a file only known at run time")
             if word.static:
@@ -157,7 +168,13 @@ def parse_options(text: str) -> tuple[dict[str, Option], dict[str, Option]]:
 def compiled(tool: Tool) -> Compiled:
     """Return the tool's look-ups, made once."""
     short, long = parse_options(tool.options)
-    return Compiled(tool, short, long)
+    valued = {
+        f"-{letter}": option
+        for letter, option in short.items()
+        if option.takes == "value" and len(letter) == 1 and not (tool.numeric and letter.isdigit())
+    }
+    valued.update({f"--{name}": option for name, option in long.items() if option.takes == "value"})
+    return Compiled(tool, short, long, frozenset(tool.recursive.split()), {}, valued)
 
 
 def find_long(table: Compiled, name: str) -> Option | None:
@@ -171,118 +188,142 @@ def find_long(table: Compiled, name: str) -> Option | None:
 
 def scan(tool: Tool, args: "Sequence[Word]") -> Scan:
     """Read the arguments of one call as the tool does; every doubt becomes a refusal."""
-    result = Scan(tool)
+    result = _Reader(compiled(tool), args)
     if tool.optionless:
         result.operands.extend(args)
     else:
-        _Reader(compiled(tool), args, result).run()
+        result.run()
     _judge_operands(result)
     return result
 
 
-class _Reader:
+class _Reader(Scan):
     """Walks over the words once."""
 
-    def __init__(self, table: Compiled, args: "Sequence[Word]", result: Scan) -> None:
-        self.table, self.args, self.result, self.at = table, args, result, 0
+    __slots__ = ("args", "at", "table")
+
+    def __init__(self, table: Compiled, args: "Sequence[Word]") -> None:
+        super().__init__(table.tool)
+        self.table, self.args, self.at = table, args, 0
 
     def run(self) -> None:
-        operands, args, count = self.result.operands, self.args, len(self.args)
-        permute = self.table.tool.permute
-        while self.at < count:
-            word = args[self.at]
-            self.at += 1
+        args, at, count = self.args, 0, len(self.args)
+        operands, flags, permute = self.operands, self.table.flags, self.tool.permute
+        while at < count:
+            word = args[at]
+            at += 1
             text = word.text
             if not word.static:
                 self.dynamic(word)
             elif text[:1] != "-" or text == "-":
                 operands.append(word)
-            elif text[:2] != "--":
-                self.short(text)
-            elif text == "--" or (text == "--end-of-options" and text in self.table.tool.options):
-                self.after_dashes()
-                break
+            elif (known := flags.get(text)) is not None:
+                self.given.extend(known)
             else:
-                self.long(text)
+                self.at = at
+                going = self.option(text)
+                at = self.at
+                if not going:
+                    break
             if operands and not permute:
                 break
-        operands.extend(args[self.at :])
+        operands.extend(args[at:])
+
+    def option(self, text: str) -> bool:
+        """Read a word that starts with a dash; tell whether more options may follow."""
+        single = self.table.valued.get(text)
+        if single is not None:
+            self.take(single, self.next_value(single))
+        elif text[:2] != "--":
+            self.short(text)
+        elif text == "--" or (text == "--end-of-options" and text in self.tool.options):
+            self.after_dashes()
+            return False
+        else:
+            self.long(text)
+        return True
 
     def after_dashes(self) -> None:
         """Stop reading options; a word that still looks like one is refused unless the values are certain."""
-        self.result.ended_at = len(self.result.operands)
-        tool = self.table.tool
+        self.ended_at = len(self.operands)
+        tool = self.tool
         if tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner":
             return
         for word in self.args[self.at :]:
             if word.static and word.text[:1] == "-" and len(word.text) > 1:
-                self.result.refuse(f"{word.text!r} after '--' looks like an option")
+                self.refuse(f"{word.text!r} after '--' looks like an option")
 
     def dynamic(self, word: "Word") -> None:
-        if word.may_be_flag and not self.table.tool.plain:
-            self.result.refuse("a word known only at run time may become an option")
-        self.result.operands.append(word)
+        if word.may_be_flag and not self.tool.plain:
+            self.refuse("a word known only at run time may become an option")
+        self.operands.append(word)
 
     def long(self, text: str) -> None:
         name, glued, value = text[2:].partition("=")
         option = find_long(self.table, name)
         if option is None:
-            self.result.refuse(f"option {text!r} is not in the table of read-only options")
+            self.refuse(f"option {text!r} is not in the table of read-only options")
             return
         if glued and option.takes == "none":
-            self.result.refuse(f"option '--{name}' takes no value")
+            self.refuse(f"option '--{name}' takes no value")
             return
         given = Word(value) if glued else None
         if given is None and option.takes == "value":
             given = self.next_value(option)
+        elif option.allowed and option.takes == "none" and len(self.table.flags) < _MAX_FLAGS:
+            self.table.flags[text] = [(option.name, None)]
         self.take(option, given)
 
     def short(self, text: str) -> None:
-        if self.table.tool.numeric and text[1:].isdigit():
-            self.result.given.append(("-NUM", Word(text[1:])))
+        if self.tool.numeric and text[1:].isdigit():
+            self.given.append(("-NUM", Word(text[1:])))
             return
-        at = 1
+        at, simple = 1, list[tuple[str, None]]()
         while at < len(text):
             option = self.table.short.get(text[at])
             if option is None:
-                self.result.refuse(f"option '-{text[at]}' is not in the table of read-only options")
+                self.refuse(f"option '-{text[at]}' is not in the table of read-only options")
                 return
             at += 1
             if option.takes == "none":
                 self.take(option, None)
+                if option.allowed:
+                    simple.append((option.name, None))
                 continue
             rest = text[at:]
             if rest:
-                if not (self.table.tool.glued_values or rest.isdigit()):
-                    self.result.refuse(f"{rest!r} after '-{text[at - 1]}' may be further options")
+                if not (self.tool.glued_values or rest.isdigit()):
+                    self.refuse(f"{rest!r} after '-{text[at - 1]}' may be further options")
                 self.take(option, Word(rest))
             else:
                 self.take(option, self.next_value(option) if option.takes == "value" else None)
             return
+        if len(simple) == len(text) - 1 and len(self.table.flags) < _MAX_FLAGS:
+            self.table.flags[text] = simple
 
     def next_value(self, option: Option) -> "Word | None":
         if self.at >= len(self.args):
-            self.result.refuse(f"option {option.name!r} has no value")
+            self.refuse(f"option {option.name!r} has no value")
             return None
         word = self.args[self.at]
         self.at += 1
-        if not word.static and word.may_be_flag and not self.table.tool.plain:
-            self.result.refuse("a word known only at run time may become an option")
-        tool = self.table.tool
+        if not word.static and word.may_be_flag and not self.tool.plain:
+            self.refuse("a word known only at run time may become an option")
+        tool = self.tool
         if word.static and word.text[:1] == "-" and len(word.text) > 1 and not (tool.dashed_values or tool.plain):
-            self.result.refuse(f"the value {word.text!r} of {option.name!r} looks like an option")
+            self.refuse(f"the value {word.text!r} of {option.name!r} looks like an option")
         return word
 
     def take(self, option: Option, value: "Word | None") -> None:
-        self.result.given.append((option.name, value))
+        self.given.append((option.name, value))
         if not option.allowed:
-            self.result.refuse(f"option {option.name!r} is not read-only")
+            self.refuse(f"option {option.name!r} is not read-only")
         if value is None:
             return
-        if option.kind == "num" and not (value.static and _is_count(value.text)) and not self.table.tool.plain:
-            self.result.refuse(f"the value of {option.name!r} is not a plain number")
+        if option.kind == "num" and not (value.static and _is_count(value.text)) and not self.tool.plain:
+            self.refuse(f"the value of {option.name!r} is not a plain number")
         if option.kind in _PATH_KINDS:
-            self.result.note_path(value, option.kind)
+            self.note_path(value, option.kind)
 
 
 _PATH_KINDS = frozenset({"file", "path", "out"})
@@ -307,7 +348,8 @@ def _judge_operands(result: Scan) -> None:
     tool, words, kind = result.tool, result.operands, result.tool.operands
     if tool.plus:
         words = [word for word in words if not (word.static and word.text[:1] == "+" and word.text[1:].isdigit())]
-    _judge_count(result, words)
+    if tool.most < _ANY_NUMBER or tool.least:
+        _judge_count(result, words)
     if kind in ("any", "inner", "text"):
         return
     if kind == "none":
@@ -317,8 +359,20 @@ def _judge_operands(result: Scan) -> None:
     if kind in ("pattern", "pattern-paths"):
         words = words[0 if result.has("-e", "-f", "--files") else 1 :]
         kind = "file" if kind == "pattern" else "path"
-    recursive = tool.recursive == "*" or (tool.recursive != "" and result.has(*tool.recursive.split()))
-    for at, word in enumerate(words):
-        result.note_path(word, kind if at < tool.most else "out", recursive=recursive)
+    recursive = tool.recursive == "*" or (tool.recursive != "" and result.has(*compiled(tool).recursive))
+    _note_operands(result, words, kind, recursive=recursive)
     if not words and tool.default and (recursive or kind == "path"):
         result.reads.append(tool.default)
+
+
+def _note_operands(result: Scan, words: "Sequence[Word]", kind: str, *, recursive: bool) -> None:
+    most = result.tool.most
+    for word in words[:most]:
+        text = word.text
+        special = "dev" in text or "proc" in text or (recursive and text[:1] == "/")
+        if word.static and (kind == "path" or not special):
+            result.reads.append(text)  # what `note_path` does with a file that cannot be special
+        else:
+            result.note_path(word, kind, recursive=recursive)
+    for word in words[most:]:
+        result.note_path(word, "out")
