@@ -381,7 +381,7 @@ class Executor:
         return replies[-1]
 
 
-def _held_by(pool: Pool) -> tuple[Resource, ...]:
+def _held_by(pool: "Pool") -> tuple[Resource, ...]:
     """What the tools hold. A subagent shares its parent's tools and passes none: they are not its own to close."""
     return tuple(dict.fromkeys(held for tool in pool for held in tool.resources))
 
