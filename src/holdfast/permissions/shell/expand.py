@@ -20,6 +20,8 @@ from holdfast.permissions.shell.words import Word
 if TYPE_CHECKING:
     from tree_sitter import Node, TreeCursor
 
+_PLAIN_GLOB: Final = re.compile(r"([A-Za-z0-9_./@%+,-]*+)[*?][A-Za-z0-9_./@%+,*?-]*+\Z")
+_ONE_VARIABLE: Final = re.compile(r'"\$[A-Za-z_][A-Za-z0-9_]*+"\Z')
 _LIVE: Final = re.compile(r"[$`\\]")
 _SECRET: Final = re.compile(r"TOKEN|SECRET|KEY|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 _OPERAND: Final = r"(?:[^$`{}\\]|\$[A-Za-z_][A-Za-z0-9_]*+)*+"
@@ -131,6 +133,10 @@ class Reader:
                 return word
             if text in _LONE:
                 return literal(text)
+            found = _PLAIN_GLOB.match(text)
+            if found is not None:
+                prefix = found.group(1)
+                return Word(prefix, static=False, may_be_flag=not prefix or prefix[0] == "-", glob=True)
         elif kind == g.RAW or (kind == g.STRING and not _LIVE.search(text)):
             return literal(utf8(text[1:-1]))
         elif kind == g.CONCAT and CERTAIN.fullmatch(text):
@@ -138,7 +144,10 @@ class Reader:
         elif kind == g.OPERATOR_WORD:
             return literal(text)
         building = Building()
-        self._piece(building, node, kind, first=True)
+        if kind == g.STRING and _ONE_VARIABLE.match(text):
+            self._variable(building, text[2:-1], in_quotes=True)
+        else:
+            self._piece(building, node, kind, first=True)
         return building.word()
 
     def _piece(self, building: Building, node: "Node", kind: int, *, first: bool) -> None:

@@ -13,6 +13,7 @@ PLAIN: Final = re.compile(r"(?:[A-Za-z0-9_./:=@%+,^-]|(?<=[A-Za-z0-9^])~)*+\Z")
 """Unquoted text without a character that the shell treats specially anywhere in a word."""
 
 _CACHE_LIMIT: Final = 4096
+_LITERALS_KEPT: Final = 512
 BRACES: Final = Word("{}", may_be_flag=False)
 plain_words: dict[str, Word] = {"{}": BRACES}
 """Words met before, by their text."""
@@ -74,7 +75,7 @@ class _Literals(dict[str, Word]):
     """Words made before, by their text."""
 
     def __missing__(self, text: str) -> Word:
-        if len(self) >= _CACHE_LIMIT:
+        if len(self) >= _LITERALS_KEPT:
             self.clear()
         word = self[text] = _new_word(Word, (text, True, text[:1] == "-", False, False))
         return word
