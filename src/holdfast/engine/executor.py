@@ -52,6 +52,14 @@ class Executor:
     A bare executor has no journal and reads no settings files.
     """
 
+    turn: int = 0
+    turn_refused: bool = False
+    """A person refused a call of this turn without a word: the model should stop and listen."""
+    _turn_stop: TurnStop | None = None
+    _count: int = 0
+    _fatal: Fatal | None = None
+    _closed: bool = False
+
     def __init__(  # noqa: PLR0913 - every argument is a choice of the caller, all but the first by name
         self,
         tools: "Iterable[Tool] | Pool" = (),
@@ -82,9 +90,6 @@ class Executor:
             permissions or parts.PermissionContext.started_in(directory, permission_mode),
             session or SessionFacts(),
         )
-        self.turn = 0
-        self.turn_refused = False
-        """A person refused a call of this turn without a word: the model should stop and listen."""
         self._emit = on_event or _ignore
         self._sibling_errors: SiblingErrors = sibling_errors
         self._cancel_grace_s = cancel_grace_s
@@ -107,11 +112,7 @@ class Executor:
             on_left=self._leave,
         )
         self._turn_calls: dict[str, Call] = {}
-        self._turn_stop: TurnStop | None = None
         self._batch: list[Call] = []
-        self._count = 0
-        self._fatal: Fatal | None = None
-        self._closed = False
 
     # Calls in.
 
