@@ -7,6 +7,7 @@ from holdfast.permissions.breadth import is_too_wide_command
 from holdfast.permissions.domains import DomainRule
 from holdfast.permissions.path_index import Filed, PathIndex
 from holdfast.permissions.path_rules import PathRule, climb
+from holdfast.permissions.roads import sample_names
 from holdfast.permissions.rules import (
     Behavior,
     Command,
@@ -55,6 +56,7 @@ class RuleBook:
         "denies_reads",
         "holds_back",
         "paths",
+        "read_names",
     )
 
     def __init__(
@@ -84,6 +86,9 @@ class RuleBook:
         anchors = {"root": ("/",), "home": forms(home), "source": forms(project_root) if project_root else ()}
         self.paths: PathIndex[Rule] = PathIndex(_filed(anchored, anchors, forms))
         """The path rules of Read and Edit, of every behaviour."""
+        held = [form.pattern for form, rule in anchored if rule.behavior != "allow" and rule.tool == "Read"]
+        self.read_names = frozenset(name for pattern in held for name in sample_names(pattern))
+        """Names that the deny and ask rules for reads are about."""
         self.denies_reads = any(rule.behavior == "deny" and rule.tool == "Read" for _, rule in anchored)
 
     def _add(self, form: Form, rule: Rule) -> None:
