@@ -13,7 +13,7 @@ from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
-from holdfast.permissions.shell_words import dynamic_words, named_by
+from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 if TYPE_CHECKING:
@@ -98,9 +98,8 @@ class _Seen:
         held = self._context.book.read_names
         for part in self._analysis.parts:
             if part.reads_unknown:
-                words = dynamic_words(part)
-                yield from self._placed((name for told in words for name in told.samples), part.cwds)
-                patterns = [pattern for told in words for pattern in told.patterns] if held else ()
+                yield from self._placed((name for told in dynamic_words(part) for name in told.samples), part.cwds)
+                patterns = patterns_of(part) if held else ()
                 yield from self._placed((name for pattern in patterns for name in named_by(pattern, held)), part.cwds)
 
     def _redirected(self, kind: str) -> Iterator[str]:

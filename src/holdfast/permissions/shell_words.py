@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.parts import Part
 
-__all__ = ["Told", "dynamic_words", "named_by", "told_by"]
+__all__ = ["Told", "dynamic_words", "named_by", "patterns_of", "told_by"]
 
 _HOME: Final = ("${HOME}", "$HOME")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
@@ -29,8 +29,6 @@ class Told(NamedTuple):
     """Names a pattern would match, for deny and ask rules."""
     unknown: bool = False
     """The word may name anything at all."""
-    patterns: tuple[str, ...] = ()
-    """The file patterns in it, without braces."""
 
 
 _ANYTHING: Final = Told(unknown=True)
@@ -59,7 +57,14 @@ def told_by(form: str) -> Told:
     roads = search_roads("Glob", {"pattern": text})
     samples = tuple(name for name in roads.witnesses if name != _NOTHING)
     bases = roads.bases or ((text,) if text.startswith("~") else ())
-    return Told(bases, samples, patterns=tuple(plain_patterns(text)))
+    return Told(bases, samples)
+
+
+def patterns_of(part: "Part") -> "Iterator[str]":
+    """The file patterns among the arguments, without braces; words with other expansions tell none."""
+    for form, word in zip(part.texts, part.argv, strict=False):
+        if not word.static and not any(mark in form for mark in _EXPANDS):
+            yield from plain_patterns(form.translate(_QUOTES))
 
 
 def named_by(pattern: str, names: "Collection[str]") -> "Iterator[str]":
