@@ -13,7 +13,7 @@ from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
-from holdfast.permissions.shell_words import dynamic_words
+from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 if TYPE_CHECKING:
@@ -95,9 +95,12 @@ class _Seen:
             yield from self._placed((place for told in dynamic_words(part) for place in told.directories), part.cwds)
 
     def _samples(self) -> Iterator[str]:
+        held = self._context.book.read_names
         for part in self._analysis.parts:
             if part.reads_unknown:
                 yield from self._placed((name for told in dynamic_words(part) for name in told.samples), part.cwds)
+                patterns = patterns_of(part) if held else ()
+                yield from self._placed((name for pattern in patterns for name in named_by(pattern, held)), part.cwds)
 
     def _redirected(self, kind: str) -> Iterator[str]:
         for redirect in self._analysis.redirects:

@@ -8,7 +8,7 @@ left out by the tool itself.
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-__all__ = ["NO_ROADS", "Roads", "sample_path", "search_roads"]
+__all__ = ["NO_ROADS", "Roads", "alternatives", "plain_patterns", "sample_names", "sample_path", "search_roads"]
 
 _MAX_ALTERNATIVES: Final = 32
 _SAMPLE: Final = "x"
@@ -38,7 +38,7 @@ def search_roads(tool: str, arguments: Mapping[str, Any]) -> Roads:
     bases: dict[str, None] = {}
     witnesses: dict[str, None] = {_SAMPLE: None}  # a file directly in the searched directory
     for pattern in patterns:
-        for plain in _plain_patterns(pattern):
+        for plain in plain_patterns(pattern):
             base = _climbing(plain) if ".." in plain.split("/") else _literal_directory(plain)
             if base:
                 bases[base] = None
@@ -46,15 +46,15 @@ def search_roads(tool: str, arguments: Mapping[str, Any]) -> Roads:
     return Roads(tuple(bases), tuple(witnesses))
 
 
-def _plain_patterns(pattern: object) -> list[str]:
+def plain_patterns(pattern: object) -> list[str]:
     """Every pattern in the text, without braces; Grep takes several, separated by white space."""
     if not isinstance(pattern, str):
         return []
     texts = dict.fromkeys((pattern, *pattern.split()))
-    return [plain for text in texts if text and not text.startswith("!") for plain in _alternatives(text)]
+    return [plain for text in texts if text and not text.startswith("!") for plain in alternatives(text)]
 
 
-def _alternatives(pattern: str) -> list[str]:
+def alternatives(pattern: str) -> list[str]:
     """`a.{b,c}` as `a.b` and `a.c`; beyond the bound the braces stay, which only loses samples."""
     done: list[str] = []
     pending = [pattern]
@@ -124,3 +124,9 @@ def _sample(part: str, star: str) -> str:
 def sample_path(pattern: str) -> str:
     """One relative path that a gitignore pattern matches, for reasoning about patterns by example."""
     return _witnesses(pattern.strip("/"))[-1]
+
+
+def sample_names(pattern: str) -> list[str]:
+    """Names for the components of a gitignore pattern, each wildcard once as nothing and once as a sample."""
+    parts = [part for part in pattern.split("/") if part.strip("*")]
+    return [_sample(part, star) for part in parts for star in ("", _SAMPLE)]

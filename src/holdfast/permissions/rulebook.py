@@ -8,6 +8,7 @@ from holdfast.permissions.breadth import is_too_wide_command
 from holdfast.permissions.domains import DomainRule
 from holdfast.permissions.path_index import Filed, PathIndex
 from holdfast.permissions.path_rules import PathRule, climb
+from holdfast.permissions.roads import sample_names
 from holdfast.permissions.rules import (
     Behavior,
     Command,
@@ -68,6 +69,7 @@ class RuleBook:
         "grants_writes",
         "holds_back",
         "paths",
+        "read_names",
     )
 
     def __init__(
@@ -101,6 +103,9 @@ class RuleBook:
         self.grants_reads = self.whole("allow", ("Read", "Edit"))
         """The rule that allows every read; whoever may edit a file may read it."""
         self.grants_writes = self.whole("allow", ("Edit",))
+        held = [form.pattern for form, rule in anchored if rule.behavior != "allow" and rule.tool == "Read"]
+        self.read_names = frozenset(name for pattern in held for name in sample_names(pattern))
+        """Names that the deny and ask rules for reads are about."""
         self.denies_reads = any(rule.behavior == "deny" and rule.tool == "Read" for _, rule in anchored)
 
     def _add(self, form: Form, rule: Rule) -> None:

@@ -1,18 +1,23 @@
 """What a shell word that is only known at run time still tells: where it starts, and names it would match."""
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.roads import search_roads
+from holdfast.permissions.roads import plain_patterns, search_roads
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from holdfast.permissions.shell.parts import Part
 
-__all__ = ["Told", "dynamic_words", "told_by"]
+__all__ = ["Told", "dynamic_words", "named_by", "patterns_of", "told_by"]
 
 _HOME: Final = ("${HOME}", "$HOME")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
 _EXPANDS: Final = ("$", "`", "<(", ">(")
 _NOTHING: Final = "x"
+_WILD: Final = frozenset("*?[")
+_MAX_NAMED: Final = 256
 
 
 class Told(NamedTuple):
@@ -51,5 +56,26 @@ def told_by(form: str) -> Told:
         return Told((known,) if known.startswith(("/", "~", "..")) else (), unknown=True)
     roads = search_roads("Glob", {"pattern": text})
     samples = tuple(name for name in roads.witnesses if name != _NOTHING)
-    outside = tuple(base for base in roads.bases if base.startswith(("/", "~")) or ".." in base)
-    return Told(outside or ((text,) if text.startswith("~") else ()), samples)
+    bases = roads.bases or ((text,) if text.startswith("~") else ())
+    return Told(bases, samples)
+
+
+def patterns_of(part: "Part") -> "Iterator[str]":
+    """The file patterns among the arguments, without braces; words with other expansions tell none."""
+    for form, word in zip(part.texts, part.argv, strict=False):
+        if not word.static and not any(mark in form for mark in _EXPANDS):
+            yield from plain_patterns(form.translate(_QUOTES))
+
+
+def named_by(pattern: str, names: "Collection[str]") -> "Iterator[str]":
+    """Paths the pattern would match when the directories hold files with these names."""
+    paths = [""]
+    for position, segment in enumerate(pattern.split("/")):
+        fitting = [segment]
+        if not _WILD.isdisjoint(segment):
+            shell = segment.replace("[^", "[!")
+            fitting = [name for name in names if fnmatchcase(name, shell) and (name[0] != "." or segment[0] == ".")]
+            fitting = fitting or [_NOTHING]
+        lead = "/" if position else ""
+        paths = [path + lead + name for path in paths for name in fitting][:_MAX_NAMED]
+    yield from paths

@@ -63,7 +63,10 @@ class Script(Walker):
             if kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
                 name = text
             elif 0 < kind < g.LAST_WORD:
-                values.add(self.word(child, kind), text)
+                word = self.word(child, kind)
+                values.add(word, text)
+                if word.text.startswith(("/", "~", "..")):
+                    self.no_special_file(word)
             elif kind == g.DO_GROUP:
                 self.loop_body(name, values.known(), child)
             elif kind not in (g.TOKEN, g.COMMENT):
@@ -73,6 +76,14 @@ class Script(Walker):
                 break
         cursor.goto_parent()
         self.settle()
+
+    def no_special_file(self, word: Word) -> None:
+        """Refuse a loop over devices or process environments: the body would read them by another name."""
+        from holdfast.permissions.shell.commands.devices import special_read_refusal  # noqa: PLC0415 - tables are heavy
+
+        reason = special_read_refusal(word)
+        if reason is not None:
+            self.refuse(reason)
 
     def loop_body(self, name: str, known: Variable, body: "Node") -> None:
         """Visit a loop body with what is known about the loop variable."""

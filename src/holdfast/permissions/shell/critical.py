@@ -5,6 +5,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.parts import SHELL_CWD
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _REMOVERS: Final = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "rimraf", "trash", "trash-put", "del"})
 _EXPANSION: Final = re.compile(r"\$\{([A-Za-z_]\w*)[^}]*\}|\$([A-Za-z_]\w*)|\$\([^()]*\)|`[^`]*`|\$[@*0-9#?!$-]")
+_DEFAULT: Final = re.compile(r"\$\{\w+:?[-=+]([^}]*)\}")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
 _WHOLE: Final = frozenset({"*", ".*", "**", "{*,.*}", "{.*,*}", ".[!.]*", "..?*"})
 _HOMES: Final = re.compile(r"/(?:home|Users)/[^/]+\Z|/root\Z")
@@ -30,9 +32,11 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
     """
     for part in analysis.parts:
         for form, word in _targets(part):
-            reason = _critical(form, word, part, cwd)
-            if reason is not None:
-                return f"{part.name} would remove {reason}"
+            forms = alternatives(form) if word.glob and "${" not in form else [form]
+            for one in forms:
+                reason = _critical(one, word, part, cwd)
+                if reason is not None:
+                    return f"{part.name} would remove {reason}"
     return None
 
 
@@ -76,7 +80,8 @@ def _expand(form: str, home: str, cwd: str | None) -> str:
             return home
         if name in ("PWD", "OLDPWD") or found.group() in ("$(pwd)", "`pwd`"):
             return cwd or "."
-        return ""
+        default = _DEFAULT.fullmatch(found.group())
+        return default.group(1) if default else ""
 
     text = _EXPANSION.sub(value, form).translate(_QUOTES)
     if text == "~" or text.startswith("~/"):

@@ -7,7 +7,7 @@ from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, splitting
 from holdfast.permissions.shell.expand import UNSURE, Reader
 from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part, Redirect
 from holdfast.permissions.shell.quoting import utf8
-from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, MORE, RESERVED, STARTERS, WRAPPERS, Inner
+from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, MORE, RESERVED, STARTERS, WRAPPERS, XARGS_DEFAULT, Inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ _DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
 _MAX_DIRECTORIES: Final = 8
 _DEEP: Final = "/a/b/c/d"  # an unknown start is taken to be this deep: climbing further may reach the root
 _ROOTS: Final = frozenset({"/", "/proc", "/dev", "/sys"})
+_KERNEL: Final = ("/dev", "/proc")
 _SPECIAL_PLACES: Final = ("/proc/", "/dev/", "/sys/")
 
 _inspect: "Callable[..., CommandFacts] | None" = None
@@ -172,7 +173,8 @@ class Emitter(Reader):
         assert redirect.target is not None
         prefix = redirect.target.text
         if prefix and not redirect.target.glob:
-            return not (prefix.startswith("/dev") or "/dev".startswith(prefix))
+            plain = "/" + posixpath.normpath(prefix).lstrip("/") if prefix[0] == "/" else prefix
+            return not (".." in prefix or plain.startswith(_KERNEL) or any(root.startswith(plain) for root in _KERNEL))
         name = redirect.text.lstrip("0123456789<").strip().strip('"').lstrip("$").strip("{}")
         known = self.variables.get(name)
         return known is not None and known.ordinary
@@ -226,7 +228,7 @@ class Emitter(Reader):
         )  # fmt: skip
         self.parts.append(_new_part(Part, fields))
         if inner is not None:
-            self.start_inner(inner, index, texts, source, argv)
+            self.start_inner(_fed(inner, base) if more else inner, index, texts, source, argv)
         elif base in _DIRECTORY_COMMANDS:
             self.change_directory(base, argv)
         elif base == "read":
@@ -367,3 +369,9 @@ class Emitter(Reader):
 def _join(directory: str, target: str) -> str:
     path = posixpath.normpath(posixpath.join(directory, target))
     return SHELL_CWD if path == "." else path
+
+
+def _fed(inner: Inner, name: str) -> Inner:
+    """What a wrapper under xargs starts: the words that arrive at run time reach it, or name it."""
+    bare = inner.argv is XARGS_DEFAULT or not (inner.argv or inner.others or inner.scripts)
+    return inner._replace(more=True, doubt=inner.doubt or (f"what {name} runs is not known" if bare else ""))

@@ -37,6 +37,8 @@ _NOT_ARITHMETIC: Final = re.compile(r"[^0-9A-Za-z_#\s()+\-*/%<>=!&|^~?:,]")
 _BACKTICK_ESCAPE: Final = re.compile(r"\\([$`\\])")
 _VARIABLE: Final = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*!_-])\Z")
 _COUNTS: Final = frozenset("#?$")
+_QUOTING: Final = str.maketrans("", "", "'\"\\")
+_KERNEL_NAMES: Final = re.compile(r"dev|proc|[*?\[$`]")
 _LONE: Final = frozenset({"[", "]", "{", "}", "!"})
 
 
@@ -227,7 +229,12 @@ class Reader:
 
     def _opens_brace(self, start: int, end: int) -> bool:
         rest = self.view[start:end]
-        return not rest.startswith("}") and ("," in rest or ".." in rest)
+        if rest.startswith("}") or not ("," in rest or ".." in rest):
+            return False
+        plain = rest.translate(_QUOTING)
+        if (plain.startswith("/") or ",/" in plain or "../" in plain) and _KERNEL_NAMES.search(plain):
+            self.refuse("an alternative in braces may be a device or a process environment")
+        return True
 
     def _string(self, building: Building, node: "Node") -> None:
         cursor = self.cursor

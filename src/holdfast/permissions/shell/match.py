@@ -118,8 +118,8 @@ class RuleIndex:
     """Many rules, found by the first words of a command."""
 
     __slots__ = (
-        "_exact", "_gap", "_heads", "_lengths", "_longest", "_prefix", "_skipped", "_wild", "_wild_first", "_words",
-        "compound", "everything", "rules",
+        "_exact", "_gap", "_heads", "_lengths", "_longest", "_prefix", "_skipped", "_verbatim", "_wild", "_wild_first",
+        "_words", "compound", "everything", "rules",
     )  # fmt: skip
 
     def __init__(self, rules: "Iterable[BashRule]", *, exact_words: bool) -> None:
@@ -132,6 +132,7 @@ class RuleIndex:
         self._wild_first: dict[str, list[tuple[tuple[str, ...], BashRule]]] = {}
         self._wild: list[tuple[tuple[str, ...], BashRule]] = []
         self._skipped: dict[str, bool] = {}
+        self._verbatim: dict[str, BashRule] = {}
         self.everything: BashRule | None = None
         self.compound = tuple(rule for rule in self.rules if rule.compound)
         for rule in self.rules:
@@ -150,6 +151,7 @@ class RuleIndex:
         elif len(pieces) == 2 and pieces[0] and not pieces[1] and self._gap not in pieces[0]:
             self._heads.setdefault(pieces[0], rule)
         else:
+            self._verbatim.setdefault("*".join(pieces), rule)
             self._add_wild(rule, pieces)
             if pieces[-1] == "" and pieces[-2].endswith(self._gap):
                 self._add_wild(rule, (*pieces[:-2], pieces[-2][:-1]))
@@ -193,6 +195,10 @@ class RuleIndex:
     def find_exact(self, text: str) -> BashRule | None:
         """Find a rule that names exactly this text, or every command."""
         return self.everything or self._exact.get(text)
+
+    def find_verbatim(self, text: str) -> BashRule | None:
+        """Find a rule that spells exactly this text, its stars standing for themselves."""
+        return self._verbatim.get(text)
 
     def _find_prefix(self, text: str) -> BashRule | None:
         if self._prefix:
@@ -369,6 +375,8 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
         return f"no rule allows {part.text}"
     for text in _allow_forms(part):
         rule = index.find_exact(text) if part.hull == "exact" else index.find(text)
+        if rule is None and part.hull == "exact" and part.certain_text:
+            rule = index.find_verbatim(text)
         if rule is not None:
             used[number] = rule
             return None

@@ -162,6 +162,7 @@ SHAPES: Final[dict[str, Shape]] = {
     "proxychains": Shape("q", "f", hull="opaque"),
     "proxychains4": Shape("q", "f", hull="opaque"),
     "busybox": Shape(hull="opaque", refusal="it runs one of many programs"),
+    "ssh-agent": Shape("cDdks", "aEtPO", hull="opaque"),
     "catchsegv": Shape(hull="opaque"),
     "dbus-run-session": Shape(hull="opaque"),
     "xvfb-run": Shape("al", "ensfpw", hull="opaque"),

@@ -115,6 +115,8 @@ _XARGS: Final = Shape(
     names("null no-run-if-empty verbose exit interactive open-tty show-limits"),
     names("arg-file delimiter eof replace max-lines max-args max-procs max-chars process-slot-var"),
 )
+XARGS_DEFAULT: Final = (Word("echo", may_be_flag=False),)
+"""What xargs runs when no command is written behind it."""
 _XARGS_QUIET: Final = names(
     "0 r x d E L n P s I null no-run-if-empty exit delimiter max-lines max-args max-procs max-chars replace"
 )
@@ -136,7 +138,7 @@ def _xargs(argv: tuple[Word, ...]) -> Inner:
     if inner and not inner[0].static:
         refusal = "what xargs runs is not known"
     if not inner:
-        inner = (Word("echo", may_be_flag=False),)
+        inner = XARGS_DEFAULT
     others = () if opened.known else tuple(argv[index:] for index in range(1, len(argv)))
     return Inner(inner, others, (), refusal, "exact" if opened.options or not quiet else STRIP, more=True)
 
@@ -269,6 +271,47 @@ def _git(argv: tuple[Word, ...]) -> Inner | None:
     return Inner(inner, (), tuple(scripts), "it runs a command on every step", "opaque")
 
 
+_FD_RUNS: Final = ("--exec", "--exec-batch")
+_FD_VALUED: Final = frozenset("xXtdeEcjSo")  # short options whose value may follow in the same word
+
+
+def _fd(argv: tuple[Word, ...]) -> Inner | None:
+    """Give what `fd -x` and `fd -X` run; both take every word up to `;` as the command."""
+    for index, word in enumerate(argv[1:], start=1):
+        text = word.text
+        if text == "--":
+            return None
+        long, _, glued = text.partition("=")
+        if long.startswith("--"):
+            found = len(long) > len("--ex") and any(name.startswith(long) for name in _FD_RUNS)
+        else:
+            cut = next((at for at, letter in enumerate(text) if at and letter in _FD_VALUED), 0)
+            found = text.startswith("-") and text[cut : cut + 1] in ("x", "X")
+            glued = text[cut + 1 :].removeprefix("=")
+        if found:
+            first = (Word(glued, static=word.static),) if glued else ()
+            inner = (*first, *argv[index + 1 :])
+            others = tuple(inner[at:] for at in range(1, len(inner)) if not inner[at].text.startswith("-"))
+            doubt = "" if inner and inner[0].static else "what fd runs is not known"
+            return Inner(inner, others, (), "it runs a command on every file found", more=True, doubt=doubt)
+    return None
+
+
+def _callback(argv: tuple[Word, ...]) -> Inner | None:
+    """Give the text behind `-C`, which `mapfile`, `compgen` and `complete` hand to the shell."""
+    for index, word in enumerate(argv[1:], start=1):
+        text = word.text
+        if not text.startswith("-") or "C" not in text:
+            continue
+        glued = text.partition("C")[2]
+        value = Word(glued, static=word.static) if glued else argv[index + 1] if index + 1 < len(argv) else None
+        if value is None:
+            return None
+        doubt = "" if value.static else "the text it runs is not known before it runs"
+        return Inner(scripts=(value.text,), refusal="it runs text as a command", doubt=doubt)
+    return None
+
+
 def _with_name(name: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
     def open_it(argv: tuple[Word, ...]) -> Inner:
         return by_shape(name, argv)
@@ -296,5 +339,7 @@ WRAPPERS: Final["dict[str, Callable[[tuple[Word, ...]], Inner | None]]"] = {
     "watch": _watch,
     "parallel": _parallel,
     "git": _git,
+    **dict.fromkeys(("fd", "fdfind"), _fd),
+    **dict.fromkeys(("mapfile", "readarray", "compgen", "complete"), _callback),
 }
 """By name: a function that opens the wrapper, or gives None when this call starts nothing."""

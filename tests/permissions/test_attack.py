@@ -1,0 +1,95 @@
+"""Roads around the rules that an independent attack on the contract found, each with its whole class."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.permissions.context import PermissionContext
+from holdfast.permissions.policy_tests import run_case
+
+BASE = PermissionContext("default", [], project_root="/none")
+
+
+def verdict(command: str, *, cwd: str = "/none/proj", mode: str = "default", **rules: list[str]) -> str:
+    case: dict[str, Any] = {"command": command, "rules": rules, "cwd": cwd, "mode": mode}
+    return run_case(case, BASE).decision.behavior
+
+
+RUNNERS = [
+    "fd -x rm",
+    "fd . --exec rm {}",
+    "fd -X rm",
+    "fd -Hx rm",
+    "fd --exec=rm",
+    "fd -xrm",
+    "fd --exec-b rm",
+    "fdfind . -x rm {} \\;",
+    "fd -x sh -c 'rm x'",
+    "mapfile -C 'rm x' a",
+    "readarray -c1 -C 'rm x' a",
+    "mapfile -tC 'rm x' a",
+    "compgen -C 'rm x'",
+    "complete -C 'rm x' ls",
+    "ssh-agent rm x",
+]
+
+
+@pytest.mark.parametrize("command", RUNNERS)
+def test_what_a_command_starts_is_seen_by_deny_and_ask_rules(command: str) -> None:
+    assert verdict(command, allow=["Bash"], deny=["Bash(rm:*)"]) == "deny"
+    assert verdict(command, allow=["Bash"], ask=["Bash(rm:*)"]) == "ask"
+
+
+@pytest.mark.parametrize("command", [*RUNNERS[:9], "fd . -x cp {} /etc"])
+def test_an_allow_rule_for_a_finder_does_not_cover_what_it_runs(command: str) -> None:
+    assert verdict(command, allow=["Bash(fd:*)", "Bash(fdfind:*)"]) == "ask"
+
+
+@pytest.mark.parametrize("command", ["fd foo", "fd -tx foo", "fd -exml", "fd -E x foo", "fd --extension xml"])
+def test_a_finder_that_runs_nothing_stays_free(command: str) -> None:
+    assert verdict(command, deny=["Bash(rm:*)"]) == "allow"
+
+
+def test_a_rule_that_spells_the_whole_text_covers_a_deletion() -> None:
+    command = "find . -name '*.tmp' -delete"
+    assert verdict(command, allow=[f"Bash({command})"]) == "allow"
+    assert verdict("find . -name 'a.tmp' -delete", allow=[f"Bash({command})"]) == "ask"
+    assert verdict("find . -name *.tmp -delete", allow=[f"Bash({command})"]) == "ask"
+    assert verdict("find . -name x -delete", allow=["Bash(find *)"]) == "ask"
+
+
+@pytest.mark.parametrize("command", ["cat .e*", "cat .*", "cat ./.e*", "head -n1 .e??", "cat .[a-e]nv", "cat */.e*"])
+def test_a_pattern_that_would_match_a_denied_name_is_denied(command: str) -> None:
+    assert verdict(command, deny=["Read(.env)"]) == "deny"
+    assert verdict(command, ask=["Read(.env)"]) == "ask"
+
+
+def test_a_pattern_through_a_denied_directory_is_denied() -> None:
+    assert verdict("cat sec*/a", deny=["Read(secrets/**)"]) == "deny"
+    assert verdict("cat k*.pem", deny=["Read(*.pem)"]) == "deny"
+
+
+@pytest.mark.parametrize("command", ["cat *", "cat *.py", "wc -l src/*.ts", "cat ?env", "grep x a*"])
+def test_a_pattern_that_cannot_match_a_denied_name_stays_free(command: str) -> None:
+    assert verdict(command, deny=["Read(.env)", "Read(secrets/**)"]) == "allow"
+
+
+def test_a_pattern_below_a_link_that_leads_outside_is_asked_about(tmp_path: Path) -> None:
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    (project / "src").mkdir(parents=True)
+    outside.mkdir()
+    (project / "link").symlink_to(outside)
+    assert verdict("cat link/*", cwd=str(project)) == "ask"
+    assert verdict("cat src/*", cwd=str(project)) == "allow"
+
+
+@pytest.mark.parametrize("target", ["{/,x}", "{x,~}", "${X:-/}", "${X-/etc}", "x{,/../..}", "{.,x}"])
+def test_critical_removals_hide_neither_in_braces_nor_in_defaults(target: str) -> None:
+    assert verdict(f"rm -rf {target}", allow=["Bash(rm:*)"]) == "ask"
+    assert verdict(f"rm -rf {target}", mode="bypassPermissions") == "ask"
+
+
+@pytest.mark.parametrize("target", ["{build,dist}", "build/{a,b}", "${X:-build}"])
+def test_other_removals_in_braces_stay_covered_by_their_rule(target: str) -> None:
+    assert verdict(f"rm -rf {target}", allow=["Bash(rm:*)"]) == "allow"
