@@ -94,6 +94,8 @@ async def work(token: str, way: str, kinds: list[str]) -> int:
 
 def victim(token: str, way: str, mode: str) -> int:
     kinds = list(KINDS) if mode == "guard" else [kind for kind in KINDS if kind != GAP]
+    # A shell starts what it puts in the background with SIGINT ignored; here it must arrive.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def program() -> int:
         return asyncio.run(work(token, way, kinds))

@@ -5,15 +5,13 @@ import pytest
 from holdfast.permissions.shell.analysis import analyse
 from holdfast.permissions.shell.critical import critical_removal
 
-HOME = os.path.expanduser("~")
-
 
 @pytest.mark.parametrize(
     "command",
     [
         "rm -rf /", "rm -rf //", "rm -rf /.", "rm -rf /*", "rm -rf /usr", "rm -r /etc/", "rm -rf /home", "rm -rf ~",
         "rm -rf ~/", "rm -rf ~/*", "rm -rf $HOME", 'rm -rf "$HOME"',
-        "rm -rf ${HOME}/", f"rm -rf {HOME}", "rm -rf .", "rm -rf ./", "rm -rf *", "rm -rf ./*", "rm -rf ..",
+        "rm -rf ${HOME}/", "rm -rf .", "rm -rf ./", "rm -rf *", "rm -rf ./*", "rm -rf ..",
         "rm -rf ../..", "rm -rf /w/project", "rm -rf /w", "rm -rf $PWD", 'rm -rf "$(pwd)"',
         "rm -rf .git", "rm -rf ./.git/", "rm -rf /w/project/.git", 'rm -rf "$VAR"/*', "rm -rf $VAR/*",
         "rm -rf ${VAR}/", "rm -rf $VAR/bin", "rm -rf -- /", "rm -r -f /", "rmdir /usr",
@@ -26,6 +24,12 @@ HOME = os.path.expanduser("~")
 )  # fmt: skip
 def test_removals_of_places_that_matter_are_critical(command: str) -> None:
     assert critical_removal(analyse(command, cwd="/w/project"), cwd="/w/project"), command
+
+
+def test_the_home_directory_is_critical_by_its_own_name_too() -> None:
+    home = os.path.expanduser("~")
+    for command in (f"rm -rf {home}", f"rm -rf {home}/", f"cd {home} && rm -rf ."):
+        assert critical_removal(analyse(command, cwd="/w/project"), cwd="/w/project"), command
 
 
 @pytest.mark.parametrize(
