@@ -63,7 +63,7 @@ async def _no_word(call: HookCall) -> HookAnswer | None:
 
 def _executor(journal: Journal) -> Executor:
     """1,000 rules, one hook matcher that does not fit, a deadline, the journal."""
-    rules = [Rule.parse("allow", f"Tool{number}(x)") for number in range(998)]
+    rules = [Rule.parse("allow", f"Bash(tool{number} *)") for number in range(998)]
     permissions = PermissionContext("default", [*rules, Rule.parse("allow", "look"), Rule.parse("allow", "change")])
     hooks = [Hook("PreToolUse", _no_word, "Bash")]
     return Executor([look, change], permissions=permissions, hooks=hooks, timeout_s=60.0, on_event=journal)
