@@ -1,7 +1,6 @@
 """Replace a piece of text in a file. The text the model reads is in edit.md, beside this file."""
 
 import asyncio
-import os
 from typing import Any
 
 from pydantic import Field
@@ -12,7 +11,7 @@ from holdfast.lib.diff import Span, apply_spans
 from holdfast.lib.edit import Editable, EditAmbiguousError, EditMissedError, Plan, plan_edit
 from holdfast.lib.nearest import find_nearest
 from holdfast.lib.text import UTF8, NotEncodableError, NotTextError
-from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists, first_line
+from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists, first_line, size_of
 
 _PLANNED_EARLY_BYTES = 1024 * 1024
 
@@ -51,17 +50,18 @@ class Edit(Tool[EditArgs, dict[str, Any]]):
         if real.lower().endswith(".ipynb"):
             raise ToolFailed(f"{args.file_path!r} is a notebook; change its cells with NotebookEdit")
         if not args.old_string:
-            if exists(real, args.file_path) and os.path.getsize(real):
+            if size_of(real, args.file_path):
                 raise ArgumentsInvalid(
                     "old_string is empty, but the file is not; give the text to replace, or use Write"
                 )
             return
-        if not exists(real, args.file_path):
+        size = size_of(real, args.file_path)
+        if size is None:
             raise ToolFailed(f"there is no file {args.file_path!r}; look for it with Glob", error_code=1)
         require_read(ctx, real, args.file_path, whole=False)
         if args.old_string == args.new_string:
             raise ToolFailed("old_string and new_string are the same, so there is nothing to do", error_code=4)
-        if os.path.getsize(real) <= _PLANNED_EARLY_BYTES:
+        if size <= _PLANNED_EARLY_BYTES:
             with self.bench.seen_file(ctx, real, args.file_path, whole=False) as current:
                 _plan(args, current)
 

@@ -130,16 +130,21 @@ def _expected(current: Current) -> Stamp:
 
 
 def exists(real: str, shown_as: str) -> bool:
-    """Whether a regular file is at a judged place.
+    """Whether a regular file is at a judged place; fails as `size_of` does."""
+    return size_of(real, shown_as) is not None
+
+
+def size_of(real: str, shown_as: str) -> int | None:
+    """The size of the regular file at a judged place, taken by its handle; None when there is no file.
 
     Raises:
         ToolFailed: Something else is there.
     """
     try:
-        with regular_file(real):
-            return True
+        with regular_file(real) as handle:
+            return os.fstat(handle).st_size
     except FileNotFoundError:
-        return False
+        return None
     except NotRegularFileError as error:
         raise ToolFailed(f"{shown_as!r} is {error.kind}; only regular files are written") from error
     except OSError as error:
