@@ -218,7 +218,7 @@ def rows() -> list[Row]:
 
 def main() -> None:
     """Print by how many megabytes a process grows while it reads far into a file."""
-    import resource  # noqa: PLC0415
+    import resource  # noqa: PLC0415 - loaded only where it is used
 
     session = Session(HOME)
     session.call(Read(), file_path=sys.argv[1], limit=10)

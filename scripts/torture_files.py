@@ -119,9 +119,9 @@ def crash_case(home: Path, name: str) -> tuple[Path, Callable[[], None]]:
         ctx = ToolContext(home, tool_use_id="crash", file_reads=session.reads)
         path, tools = str(directory / "f"), session
         edit = tools.edit.arguments.parse({"file_path": path, "old_string": "HERE", "new_string": "THERE"})
-        tools.edit._edit(edit, ctx)  # noqa: SLF001
+        tools.edit._edit(edit, ctx)  # noqa: SLF001 - the synchronous half, so that a kill hits it
         write = tools.write.arguments.parse({"file_path": str(directory / "new"), "content": "fresh"})
-        tools.write._write(write, ctx)  # noqa: SLF001
+        tools.write._write(write, ctx)  # noqa: SLF001 - the synchronous half, so that a kill hits it
         store.undo("crash")
 
     return directory, act
@@ -152,7 +152,7 @@ def crashes(home: Path) -> str:
 
 
 def outcome(act: Callable[[], None]) -> str:
-    from holdfast.lib.checkpoints import UndoRefusedError  # noqa: PLC0415
+    from holdfast.lib.checkpoints import UndoRefusedError  # noqa: PLC0415 - loaded only where it is used
 
     try:
         act()

@@ -212,7 +212,7 @@ def test_mistakes_are_told_to_the_developer():
         unknown(colour="red")
     for function in (starred, positional, keywords):
         with pytest.raises(UsageError, match="plain named"):
-            tool(function).arguments  # noqa: B018
+            tool(function).arguments  # noqa: B018 - the access itself is the test
 
 
 def test_an_alias_with_defaults_can_be_declared():

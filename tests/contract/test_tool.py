@@ -71,7 +71,7 @@ def test_arguments_come_from_a_model_or_a_schema_and_one_of_them_must_be_there()
     assert Modelled().arguments is Modelled().arguments
     assert isinstance(remote.arguments, SchemaArguments)
     with pytest.raises(UsageError, match="args_type nor json_schema"):
-        Bare().arguments  # noqa: B018
+        Bare().arguments  # noqa: B018 - the access itself is the test
 
 
 def test_the_text_stands_in_a_file_beside_the_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

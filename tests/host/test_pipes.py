@@ -34,7 +34,7 @@ class Taker:
         self.threads.add(threading.current_thread().name)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        while not condition():  # noqa: ASYNC110
+        while not condition():  # noqa: ASYNC110 - another process is watched, it sends no event
             await asyncio.sleep(0.005)
 
 

@@ -195,7 +195,7 @@ def test_a_block_ends_its_process_unless_it_was_detached(torture: ModuleType, to
         assert process.exit is not None
         assert process.exit.stopped_by is Stopped.CALLER
         async with await processes.start(bash("echo before; read x; echo after", stdin=Stdin.PIPE)) as process:
-            while not process.progress().total_bytes:  # noqa: ASYNC110
+            while not process.progress().total_bytes:  # noqa: ASYNC110 - another process is watched, it sends no event
                 await asyncio.sleep(0.01)
             process.detach(str(tmp_path / "task.out"))
         assert process.is_running
@@ -392,9 +392,9 @@ def test_a_bomb_that_left_its_shell_is_found_too(torture: ModuleType, token: str
 
     async def work(processes: Processes) -> None:
         await processes.run(bash(script))
-        while not torture.holders(token):  # noqa: ASYNC110
+        while not torture.holders(token):  # noqa: ASYNC110 - another process is watched, it sends no event
             await asyncio.sleep(0.01)
-        while torture.holders(token):  # noqa: ASYNC110
+        while torture.holders(token):  # noqa: ASYNC110 - another process is watched, it sends no event
             await asyncio.sleep(0.01)
 
     go(work, max_descendants=40)
@@ -403,7 +403,7 @@ def test_a_bomb_that_left_its_shell_is_found_too(torture: ModuleType, token: str
 def test_progress_shows_what_came_so_far() -> None:
     async def work(processes: Processes) -> None:
         process = await processes.start(bash("seq 10; read x", stdin=Stdin.PIPE))
-        while process.progress().line_count < 10:  # noqa: ASYNC110
+        while process.progress().line_count < 10:  # noqa: ASYNC110 - another process is watched, it sends no event
             await asyncio.sleep(0.01)
         assert process.progress(last_lines=2).recent == "9\n10"
         process.close_stdin()

@@ -46,7 +46,7 @@ def test_the_watcher_starts_with_the_first_process_comes_back_when_killed_and_en
             await processes.run(Command(argv=["true"]))
             (first,) = _watchers()
             os.kill(first, signal.SIGKILL)
-            while _watchers():  # noqa: ASYNC110
+            while _watchers():  # noqa: ASYNC110 - another process is watched, it sends no event
                 await asyncio.sleep(0.005)
             await processes.run(Command(argv=["true"]))
             (second,) = _watchers()

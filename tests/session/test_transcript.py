@@ -154,7 +154,7 @@ def test_ten_thousand_calls_load_in_a_number_of_steps_that_grows_with_them(tmp_p
             nonlocal steps
             steps += 1
 
-        import sys  # noqa: PLC0415
+        import sys  # noqa: PLC0415 - loaded only where it is used
 
         sys.setprofile(count)
         try:

@@ -78,7 +78,7 @@ def show_command(session: str, *, as_json: bool) -> int:
 
     SESSION is an id, the unique beginning of one, or `latest`.
     """
-    from holdfast.session.export import to_json  # noqa: PLC0415
+    from holdfast.session.export import to_json  # noqa: PLC0415 - loaded only where it is used
 
     store, transcript = _load(session)
     if transcript is None:
@@ -103,7 +103,7 @@ def show_command(session: str, *, as_json: bool) -> int:
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead of stdout.")
 def export_command(session: str, *, form: str, output: str | None) -> int:
     """Print a session as JSON or Markdown. SESSION as for `show`."""
-    from holdfast.session.export import to_json, to_markdown  # noqa: PLC0415
+    from holdfast.session.export import to_json, to_markdown  # noqa: PLC0415 - loaded only where it is used
 
     _, transcript = _load(session)
     if transcript is None:
@@ -143,7 +143,7 @@ def prune_command(
     as_json: bool,
 ) -> int:
     """Remove old sessions with everything in them; live ones stay. Without a limit: those unused for 30 days."""
-    from holdfast.session.retention import Retention, prune  # noqa: PLC0415
+    from holdfast.session.retention import Retention, prune  # noqa: PLC0415 - loaded only where it is used
 
     if keep_days is None and keep_count is None and max_size is None:
         keep_days = 30.0

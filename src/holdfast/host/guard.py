@@ -109,7 +109,7 @@ def _find_prctl() -> Prctl | None:
         return None
     try:
         # The C half of `ctypes`: a tenth of the cost of the whole, and this is on the path of every start.
-        import _ctypes  # noqa: PLC0415
+        import _ctypes  # noqa: PLC0415 - loaded only where it is used
 
         # None is this program itself; the stub does not know it.
         handle = _ctypes.dlopen(None, os.RTLD_NOW)  # pyright: ignore[reportArgumentType]
@@ -144,7 +144,7 @@ def _guard_death_signal() -> int:
 
 
 def _guard_died(_signal_number: int, _frame: FrameType | None) -> None:
-    global _is_closing  # noqa: PLW0603
+    global _is_closing  # noqa: PLW0603 - a fact about this process
     if _guard_pid is None or os.getppid() == _guard_pid:
         return  # somebody else sent it
     _is_closing = True

@@ -33,8 +33,8 @@ def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
     if call.tool == "PowerShell":
         return judge_powershell(call, context)
     # The analysis brings a parser and its tables: nothing of it is loaded before the first command.
-    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415
-    from holdfast.permissions.shell.critical import critical_removal  # noqa: PLC0415
+    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - loaded only where it is used
+    from holdfast.permissions.shell.critical import critical_removal  # noqa: PLC0415 - loaded only where it is used
 
     analysis = analyse(call.subject.value, cwd=call.cwd)
     seen = _Seen(call, context, analysis)
@@ -60,7 +60,7 @@ def only_reads(call: CallFacts) -> bool:
     """Whether the command of a call is proven to change nothing; the analysis is remembered."""
     if call.tool == "PowerShell":
         return False
-    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415
+    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - loaded only where it is used
 
     return analyse(call.subject.value, cwd=call.cwd).read_only
 
@@ -135,7 +135,7 @@ class _Seen:
 
     def granted(self) -> "tuple[Rule | None, tuple[str, ...]]":
         """The rule that covers the whole command, or what the rules leave open."""
-        from holdfast.permissions.shell.match import allowed  # noqa: PLC0415
+        from holdfast.permissions.shell.match import allowed  # noqa: PLC0415 - loaded only where it is used
 
         if self._analysis.read_only or not self._allow.rules:
             covered = self._allow.find(self._analysis.parts[0].exact) if len(self._analysis.parts) == 1 else None
@@ -187,7 +187,7 @@ class _Seen:
 
     def risk(self) -> Risk:
         """The word of our own classifier."""
-        from holdfast.permissions.shell.classify import high_risk  # noqa: PLC0415
+        from holdfast.permissions.shell.classify import high_risk  # noqa: PLC0415 - loaded only where it is used
 
         reason = high_risk(self._analysis, cwd=self._call.cwd)
         if reason is None and any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):

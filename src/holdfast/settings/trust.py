@@ -213,7 +213,7 @@ class TrustStore:
 
     def _write(self, file: _File, before: os.stat_result | None, seen: bytes | None) -> bool:
         from holdfast.lib.atomic import ABSENT, FileChangedError, WriteFailedError, write_atomic  # noqa: PLC0415
-        from holdfast.lib.stamp import Stamp  # noqa: PLC0415
+        from holdfast.lib.stamp import Stamp  # noqa: PLC0415 - loaded only where it is used
 
         expect = ABSENT if before is None else Stamp.of(before, sha256=hashlib.sha256(seen or b"").hexdigest())
         try:

@@ -146,7 +146,7 @@ def grammar() -> Grammar:
     global _grammar  # noqa: PLW0603 - the lazily loaded grammar is the one piece of module state
     if _grammar is None:
         import tree_sitter_bash  # noqa: PLC0415 - heavy, loaded on first use
-        from tree_sitter import Language, Parser  # noqa: PLC0415
+        from tree_sitter import Language, Parser  # noqa: PLC0415 - loaded only where it is used
 
         language = Language(tree_sitter_bash.language())
         names = Names({number: language.node_kind_for_id(number) or "" for number in range(language.node_kind_count)})
