@@ -78,6 +78,18 @@ def test_one_process_is_one_session_over_many_turns(start_exec: StartExec) -> No
     assert [line["content"] for line in lines] == ["     1\thello\n     2\tworld", "hello.txt"]
 
 
+def test_a_running_command_goes_on_in_the_background_on_request(start_exec: StartExec) -> None:
+    run = start_exec("--permission-mode", "bypassPermissions")
+    run.send(use(1, "Bash", command="mkfifo pipe && read line < pipe"), {"type": "background", "tool_use_id": "nobody"})
+    assert run.read() == {"type": "error", "line": 2, "message": IsStr(regex=".*'nobody'.*")}
+    answer = {"type": "error"}
+    while answer["type"] == "error":  # until the command runs
+        run.send({"type": "background", "tool_use_id": "1"})
+        answer = run.read()
+    assert answer == IsPartialDict(tool_use_id="1", is_error=False, content=IsStr(regex="(?s).*background.*"))
+    assert run.finish()[0] == 0
+
+
 def test_a_reused_id_in_one_turn_is_answered_with_an_error(start_exec: StartExec) -> None:
     run = start_exec()
     run.send(use(1, file_path="hello.txt"), use(1, file_path="hello.txt"))

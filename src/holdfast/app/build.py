@@ -38,6 +38,10 @@ class OpenSession:
         self.rights = rights
         self.session = session
 
+    def background(self, tool_use_id: str) -> bool:
+        """Let a running call go on in the background, as the user wishes; false if there is none that can."""
+        return any(tool.background(tool_use_id) for tool in self.executor.pool)
+
     async def close(self) -> None:
         """End every call, then the journal."""
         try:

@@ -29,7 +29,7 @@ def command(*, events: bool, ask: str | None, **given: Any) -> int:
 
     \b
     In:  {"type":"tool_use","id":"1","name":"Read","input":{"file_path":"README.md"}}
-         {"type":"end_turn"}   {"type":"interrupt"}
+         {"type":"end_turn"}   {"type":"interrupt"}   {"type":"background","tool_use_id":"1"}
          {"type":"permission_response","request_id":"…","behavior":"allow"}
     Out: {"type":"tool_result","tool_use_id":"1","content":"…","is_error":false,"duration_ms":0.4}
     """
@@ -111,11 +111,14 @@ class _Session:
             self._executor.end_turn()
         elif kind == "interrupt":
             await self._executor.interrupt()
+        elif kind == "background":
+            if not self._session.background(str(message.get("tool_use_id"))):
+                raise UsageError(f"no running call {message.get('tool_use_id')!r} can go on in the background")
         elif kind == "permission_response":
             self._take_answer(message)
         else:
             raise UsageError(
-                f"unknown message type {kind!r}; send tool_use, end_turn, permission_response or interrupt"
+                f"unknown message type {kind!r}; send tool_use, end_turn, permission_response, background or interrupt"
             )
 
     def _take_answer(self, message: dict[str, Any]) -> None:

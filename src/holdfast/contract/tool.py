@@ -180,6 +180,11 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         del args
         return self.interrupt_behavior
 
+    def background(self, tool_use_id: str) -> bool:
+        """Let this running call go on in the background, as the user wishes; false if it cannot or does not run."""
+        del tool_use_id
+        return False
+
     def effects(self, args: ArgsT, ctx: ToolContext) -> Effects:
         """What this call would read and write."""
         del args, ctx
