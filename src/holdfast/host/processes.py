@@ -57,7 +57,7 @@ class Processes:
         self._running: dict[int, Process] = {}
         self._lingering: dict[int, Process] = {}
         self._zombies: dict[int, float] = {}
-        self._has_orphans = False
+        self._has_orphans = self._has_strangers = False
         self._census = Census(self.mark)
         self._pressure = Pressure()
         self._max_descendants = max_descendants
@@ -163,9 +163,11 @@ class Processes:
             return
         known = {process.pid for process in self._running.values()}
         unknown = [pid for child in children if (pid := int(child)) not in known]
-        for pid in unknown:
-            self._census.recognise(pid)
         self._has_orphans = bool(unknown)
+        if unknown:
+            sessions = {process.pid: job for job, process in (self._lingering | self._running).items()}
+            are_clear = [self._census.recognise(pid, sessions) for pid in unknown]
+            self._has_strangers = not all(are_clear)
 
     def _forget(self, process: Process) -> None:
         self._lingering.pop(process.job, None)
@@ -182,6 +184,8 @@ class Processes:
         # The next tick is set first: whatever a look raises when the machine is short of everything, the watch goes on.
         is_needed = bool(self._running or self._lingering)
         self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick) if is_needed else None
+        if self._has_strangers:
+            self._meet_orphans()
         if self._pressure.should_look():
             self._look()
         if self._is_guarded and self._limiting is None:
