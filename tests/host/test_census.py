@@ -44,3 +44,39 @@ def test_members_are_known_by_root_session_parents_and_mark(
 
 def test_a_job_without_members_is_empty() -> None:
     assert Census("here").take({1: 2**22 + 5}) == {1: []}
+
+
+def test_a_process_without_an_environment_is_looked_at_again(eventually: Eventually) -> None:
+    # So looks a process that is just becoming another program.
+    census = Census("here")
+    script = f"read line; exec env {tree.JOB_MARK}=here.3 sleep 60"
+    command = ["/bin/bash", "-c", script]
+    with subprocess.Popen(command, env={}, stdin=subprocess.PIPE, start_new_session=True) as process:
+        eventually(lambda: _command_line(process.pid).startswith(b"/bin/bash"))
+        assert census.take({3: 2**22 + 5}) == {3: []}
+        assert not census.recognise(process.pid, {})
+        assert process.stdin
+        process.stdin.write(b"go\n")
+        process.stdin.flush()
+        eventually(lambda: _command_line(process.pid).startswith(b"sleep"))
+        assert census.recognise(process.pid, {})
+        assert [entry.pid for entry in census.take({3: 2**22 + 5})[3]] == [process.pid]
+        process.kill()
+
+
+def test_a_child_of_somebody_else_is_clear_and_not_ours(eventually: Eventually) -> None:
+    census = Census("here")
+    with subprocess.Popen(["sleep", "60"], env={"A": "b"}, start_new_session=True) as process:
+        eventually(lambda: tree.environment_holds(process.pid, b"A=b"))
+        assert census.recognise(process.pid, {})
+        entry = tree.read_entry(process.pid)
+        assert entry
+        assert not census.is_known(entry)
+        assert census.recognise(process.pid, {process.pid: 4})
+        assert census.is_known(entry)
+        process.kill()
+
+
+def _command_line(pid: int) -> bytes:
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read()

@@ -44,11 +44,20 @@ class Census:
         """A function that looks for the members of one job."""
         return lambda: self.take({job: root_pid})[job]
 
-    def recognise(self, pid: int) -> None:
-        """Look at one process while it is there to be seen: later it may be a zombie, and those show no mark."""
+    def recognise(self, pid: int, job_of_session: Mapping[int, int]) -> bool:
+        """Look at one process while it is there to be seen: later it may be a zombie, and those show no mark.
+
+        Returns:
+            Whether it is clear now whose it is; a process that is just becoming another program does not show.
+        """
         entry = tree.read_entry(pid)
-        if entry is not None and (job := self._own_sign(entry, {})) is not None:
-            self._known[entry.pid, entry.start_ticks] = job
+        if entry is None:
+            return True
+        key = (entry.pid, entry.start_ticks)
+        if (job := self._own_sign(entry, job_of_session)) is not None:
+            self._known[key] = job
+            return True
+        return key in self._unmarked or not entry.is_running or entry.start_ticks < self._since_ticks
 
     def is_known(self, entry: tree.Entry) -> bool:
         """Whether this process was seen to belong to a job."""
@@ -74,7 +83,9 @@ class Census:
             return None
         found = text.find(self._mark)
         if found < 0:
-            self._unmarked.add(key)
+            # Empty is also what a process shows for the moment in which it becomes another program.
+            if len(text) > 1:
+                self._unmarked.add(key)
             return None
         start = found + len(self._mark)
         digits = text[start : text.find(b"\0", start)]

@@ -5,6 +5,10 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from holdfast.host import tree
+from holdfast.host.spawn import Environment
+
+_SESSION_MARK = tree.SESSION_MARK.encode()
+_JOB_MARK = tree.JOB_MARK.encode()
 
 
 class Scrub(StrEnum):
@@ -119,10 +123,48 @@ def child_environment(
     return kept
 
 
-def encode_environment(environment: Mapping[str, str]) -> dict[bytes, bytes]:
-    """Bytes once, instead of at every start."""
-    return {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
+class ChildEnvironments:
+    """The environments of one session's children: made once for each set of changes, not at every start."""
 
+    _KEPT = 64
 
-SESSION_MARK_BYTES = tree.SESSION_MARK.encode()
-JOB_MARK_BYTES = tree.JOB_MARK.encode()
+    def __init__(self, environment: Mapping[str, str], mark: str) -> None:
+        """Take what all children see, and the mark by which they are known."""
+        self._marks = {_SESSION_MARK: mark.encode()}
+        self._base = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
+        self._job_entry = b"%b=%b." % (_JOB_MARK, mark.encode())
+        self._made: dict[tuple[object, ...], Environment] = {}
+
+    def of(self, changes: Mapping[str, str | None], *, inherits: bool = True) -> Environment:
+        """The environment with these variables added, or (None) taken away.
+
+        Args:
+            changes: What this child sees differently.
+            inherits: False: it sees nothing but `changes` and our marks.
+
+        Raises:
+            ValueError: A name is empty or holds an equals sign.
+        """
+        key = (inherits, *changes.items())
+        made = self._made.get(key)
+        if made is None:
+            if len(self._made) >= self._KEPT:
+                self._made.clear()
+            made = self._made[key] = self._make(changes, inherits=inherits)
+        return made
+
+    def job_entry(self, job: int) -> bytes:
+        """The mark of one job, as `NAME=value`."""
+        return b"%b%d" % (self._job_entry, job)
+
+    def _make(self, changes: Mapping[str, str | None], *, inherits: bool) -> Environment:
+        variables = dict(self._base) if inherits else {}
+        for name, value in changes.items():
+            if value is None:
+                variables.pop(os.fsencode(name), None)
+            else:
+                variables[os.fsencode(name)] = os.fsencode(value)
+        # Last, so that nothing a caller adds can hide a child from us.
+        variables.update(self._marks)
+        variables.pop(_JOB_MARK, None)
+        return Environment(variables)

@@ -5,7 +5,6 @@ import contextlib
 import os
 import select
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -16,6 +15,7 @@ from holdfast.host.capture import Output
 from holdfast.host.command import Command, Exit, Finished, Progress, Stopped
 from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter
 from holdfast.host.poller import Poller
+from holdfast.host.spawn import collect
 
 _GIVE_UP_S = 5.0
 _DRAIN_LIMIT_S = 1.0
@@ -29,7 +29,7 @@ class Process:
     def __init__(
         self,
         command: Command,
-        popen: subprocess.Popen[bytes],
+        pid: int,
         *,
         poller: Poller,
         output: Output,
@@ -41,11 +41,10 @@ class Process:
         loop = self._loop = poller.loop
         self._poller = poller
         self.command = command
-        self.pid = popen.pid
+        self.pid = pid
         self.output = output
         self.job = 0
         self.started_at = time.monotonic()
-        self._popen = popen
         self._find = find
         self._on_exit = on_exit
         self._on_finish = on_finish
@@ -196,11 +195,10 @@ class Process:
 
     def _exited(self) -> None:
         self._drop_handle()
-        code = self._popen.poll()
-        self._settle(self._popen.wait() if code is None else code)
+        self._settle(collect(self.pid))
 
     def _wait_in_thread(self) -> None:
-        code = self._popen.wait()
+        code = collect(self.pid)
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
             self._loop.call_soon_threadsafe(self._settle, code)
 

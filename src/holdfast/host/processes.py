@@ -7,15 +7,15 @@ import secrets
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from typing import Self, cast
+from typing import Self
 
 from holdfast.host import guard, tree
-from holdfast.host.capture import Capture, Output, SpillFile
+from holdfast.host.capture import Output, SpillFile
 from holdfast.host.census import Census
 from holdfast.host.cgroup import TASKS_PER_DESCENDANT, TaskLimit, limit_tasks
-from holdfast.host.child_env import JOB_MARK_BYTES, SESSION_MARK_BYTES, child_environment, encode_environment
-from holdfast.host.command import KILL_GRACE_S, Command, Finished, StartError, Stdin, Stopped
-from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, open_pipe
+from holdfast.host.child_env import ChildEnvironments, child_environment
+from holdfast.host.command import KILL_GRACE_S, Command, Finished, StartError, Stopped
+from holdfast.host.plumbing import Plumbing
 from holdfast.host.poller import Poller
 from holdfast.host.process import Process, reap_adopted, uninterrupted
 from holdfast.host.registry import ProcessRegistry
@@ -50,14 +50,12 @@ class Processes:
         """
         # Two owners may work on one session (a resumed copy), so the mark is more than the session's id.
         self.mark = f"{session_id or 'session'}-{secrets.token_hex(6)}"
-        self._environment = encode_environment(child_environment() if environment is None else environment)
-        self._marks = {SESSION_MARK_BYTES: self.mark.encode()}
-        self._environment.update(self._marks)
+        self._environments = ChildEnvironments(child_environment() if environment is None else environment, self.mark)
         self._jobs = itertools.count(1)
         self._running: dict[int, Process] = {}
         self._lingering: dict[int, Process] = {}
         self._zombies: dict[int, float] = {}
-        self._has_orphans = False
+        self._has_orphans = self._has_strangers = False
         self._census = Census(self.mark)
         self._pressure = Pressure()
         self._max_descendants = max_descendants
@@ -98,30 +96,31 @@ class Processes:
             raise StartError(f"{_name(command)} was not started: this session is ending.")
         poller = self._get_poller()
         job = next(self._jobs)
-        plumbing = _Plumbing(command, self._nothing)
+        plumbing = Plumbing(command, self._nothing)
         try:
             if self._sidecar is not None:
                 self._sidecar.ensure()
-            popen = plumbing.spawn(self._environment_of(command, job))
-            pidfd = _open_pidfd(popen) if self._uses_pidfd else None
+            environment = self._environments.of(command.env, inherits=command.inherits_env)
+            pid = plumbing.spawn(environment, self._environments.job_entry(job))
         except (OSError, ValueError, subprocess.SubprocessError) as problem:
             plumbing.close()
             raise StartError(_explain(command, problem)) from problem
         spill = None if command.spill_path is None else SpillFile(command.spill_path, command.cap_bytes)
+        output = Output(kept_bytes=command.kept_bytes, spill=spill, is_merged=command.merge_stderr)
         process = Process(
             command,
-            popen,
+            pid,
             poller=poller,
-            output=Output(kept_bytes=command.kept_bytes, spill=spill, is_merged=command.merge_stderr),
-            find=self._census.finder(job, popen.pid),
+            output=output,
+            find=self._census.finder(job, pid),
             on_exit=self._meet_orphans,
             on_finish=self._finished,
-            pidfd=pidfd,
+            pidfd=_open_pidfd(pid) if self._uses_pidfd else None,
         )
         process.job = job
         self._running[job] = process
-        plumbing.connect(process, poller)
-        self._registry.started(popen.pid)
+        plumbing.connect(process, output, poller)
+        self._registry.started(pid)
         self._watch()
         return process
 
@@ -132,16 +131,6 @@ class Processes:
         elif self._poller.loop is not loop:
             raise ValueError("These processes belong to another event loop. Make one `Processes` per loop.")
         return self._poller
-
-    def _environment_of(self, command: Command, job: int) -> dict[bytes, bytes]:
-        environment = dict(self._environment if command.inherits_env else self._marks)
-        environment[JOB_MARK_BYTES] = b"%s.%d" % (self.mark.encode(), job)
-        for name, value in command.env.items():
-            if value is None:
-                environment.pop(os.fsencode(name), None)
-            else:
-                environment[os.fsencode(name)] = os.fsencode(value)
-        return environment
 
     def _finished(self, process: Process) -> None:
         self._running.pop(process.job, None)
@@ -163,9 +152,11 @@ class Processes:
             return
         known = {process.pid for process in self._running.values()}
         unknown = [pid for child in children if (pid := int(child)) not in known]
-        for pid in unknown:
-            self._census.recognise(pid)
         self._has_orphans = bool(unknown)
+        if unknown:
+            sessions = {process.pid: job for job, process in (self._lingering | self._running).items()}
+            are_clear = [self._census.recognise(pid, sessions) for pid in unknown]
+            self._has_strangers = not all(are_clear)
 
     def _forget(self, process: Process) -> None:
         self._lingering.pop(process.job, None)
@@ -182,6 +173,8 @@ class Processes:
         # The next tick is set first: whatever a look raises when the machine is short of everything, the watch goes on.
         is_needed = bool(self._running or self._lingering)
         self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick) if is_needed else None
+        if self._has_strangers:
+            self._meet_orphans()
         if self._pressure.should_look():
             self._look()
         if self._is_guarded and self._limiting is None:
@@ -287,74 +280,6 @@ class Processes:
             self._forget(process)
 
 
-class _Plumbing:
-    """The pipes of one start: made before, connected after, and closed when nothing came of it."""
-
-    def __init__(self, command: Command, nothing: int) -> None:
-        self.command = command
-        self._nothing = nothing
-        self.stdin = self.stdout = self.stderr = -1
-        self._theirs: list[int] = []
-
-    def spawn(self, environment: Mapping[bytes, bytes]) -> subprocess.Popen[bytes]:
-        command = self.command
-        try:
-            return subprocess.Popen(
-                list(command.argv),
-                stdin=self._make_stdin(),
-                stdout=self._make("stdout"),
-                stderr=subprocess.STDOUT if command.merge_stderr else self._make("stderr"),
-                cwd=command.cwd,
-                env=cast("Mapping[str, str]", environment),  # bytes are as good, and need no encoding
-                start_new_session=True,
-                pass_fds=tuple(command.pass_fds),
-            )
-        finally:
-            for fd in self._theirs:
-                os.close(fd)
-
-    def _make(self, name: str) -> int:
-        ours, theirs = open_pipe()
-        setattr(self, name, ours)
-        self._theirs.append(theirs)
-        return theirs
-
-    def _make_stdin(self) -> int:
-        if self.command.stdin is Stdin.NOTHING:
-            return self._nothing
-        theirs, self.stdin = os.pipe()
-        self._theirs.append(theirs)
-        return theirs
-
-    def connect(self, process: Process, poller: Poller) -> None:
-        command, output = self.command, process.output
-        stream = writer = None
-        readers: list[PipeReader] = []
-
-        def capture(fd: int, into: Capture) -> None:
-            def sink(data: bytes | memoryview) -> None:
-                output.add(into, data)
-
-            readers.append(PipeReader(poller, fd, sink=sink, on_end=process.pipe_ended))
-
-        if command.streams_stdout:
-            stream = PipeStream(poller, self.stdout)
-        else:
-            capture(self.stdout, output.stdout)
-        if not command.merge_stderr:
-            capture(self.stderr, output.stderr)
-        if self.stdin >= 0:
-            writer = PipeWriter(poller.loop, self.stdin)
-            if isinstance(command.stdin, bytes):
-                writer.send_and_close(command.stdin)
-        process.attach(readers=readers, stream=stream, writer=writer)
-
-    def close(self) -> None:
-        for fd in (self.stdin, self.stdout, self.stderr):
-            if fd >= 0:
-                os.close(fd)
-
-
 async def _poll(should_wait: Callable[[], bool], limit_s: float) -> None:
     """Wait for what sends no event: the kernel tells nobody but a parent that a process is gone."""
     deadline = time.monotonic() + limit_s
@@ -364,9 +289,9 @@ async def _poll(should_wait: Callable[[], bool], limit_s: float) -> None:
         pause_s = min(pause_s * 2, 0.05)
 
 
-def _open_pidfd(popen: subprocess.Popen[bytes]) -> int | None:
+def _open_pidfd(pid: int) -> int | None:
     try:
-        return os.pidfd_open(popen.pid)
+        return os.pidfd_open(pid)
     except OSError:  # no handle left: a thread waits instead
         return None
 

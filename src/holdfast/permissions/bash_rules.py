@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ShellPart", "ShellVerdict", "judge_shell", "only_reads"]
 
+_UNHELD: Final = (None, None, "")
+_NOTHING: Final = Sight()
 _FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
 
 
@@ -38,21 +40,22 @@ def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
 
     analysis = analyse(call.subject.value, cwd=call.cwd)
     seen = _Seen(call, context, analysis)
-    denied, asked, doubt = seen.held()
+    denied, asked, doubt = seen.held() if context.book.holds_back else _UNHELD
     allowed, left_open = seen.granted()
+    read_only = analysis.read_only
     return ShellVerdict(
-        read_only=analysis.read_only,
-        denied=denied,
-        asked=asked,
-        allowed=allowed,
-        critical=critical_removal(analysis, cwd=call.cwd) or "",
-        doubt=doubt,
-        file_command=seen.is_file_command(),
-        risk=seen.risk(),
-        sight=seen.sight,
-        unlisted=seen.unlisted_reads(),
-        parts=tuple(ShellPart(part.text, part.refusal is None, part.refusal or "") for part in analysis.parts),
-        left_open=left_open,
+        read_only,
+        denied,
+        asked,
+        allowed,
+        "" if read_only else critical_removal(analysis, cwd=call.cwd) or "",
+        doubt,
+        not read_only and seen.is_file_command(),
+        seen.risk,
+        seen.sight,
+        seen.unlisted_reads(),
+        seen.shown,
+        left_open,
     )
 
 
@@ -73,15 +76,31 @@ class _Seen:
         self._context = context
         self._analysis = analysis
         self._allow: RuleIndex = context.book.shell_index("allow", "Bash", narrow=context.effective_mode == "auto")
-        reads = dict.fromkeys(path for part in analysis.parts for path in self._reads_of(part))
-        reads.update(dict.fromkeys(self._redirected("read")))
-        writes = dict.fromkeys(path for part in analysis.parts for path in self._placed(part.writes, part.cwds))
-        writes.update(dict.fromkeys(self._redirected("write")))
-        self.sight = Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()))
+        self._known: dict[str, PathFacts] = {}
+        self.touches = bool(analysis.redirects) or any(
+            part.reads or part.writes or part.reads_unknown for part in analysis.parts
+        )
+        self.sight = self._look() if self.touches else _NOTHING
+
+    def _look(self) -> Sight:
+        parts = self._analysis.parts
+        reads = dict.fromkeys(path for part in parts for path in self._reads_of(part))
+        writes = dict.fromkeys(path for part in parts for path in self._placed(part.writes, part.cwds))
+        if self._analysis.redirects:
+            reads.update(dict.fromkeys(self._redirected("read")))
+            writes.update(dict.fromkeys(self._redirected("write")))
+        return Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()))
 
     def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
-        disk, cwd, home = self._context.disk, self._call.cwd, self._context.home
-        return tuple([disk.look(path, cwd, home=home) for path in paths])
+        """What the disk says; each path is looked at once."""
+        known = self._known
+        found: list[PathFacts] = []
+        for path in paths:
+            facts = known.get(path)
+            if facts is None:
+                facts = known[path] = self._context.disk.look(path, self._call.cwd, home=self._context.home)
+            found.append(facts)
+        return tuple(found)
 
     def _placed(self, paths: Iterable[str], cwds: "Cwds") -> Iterator[str]:
         """Paths as seen from every directory the command may run in; an unknown one counts as the current."""
@@ -137,7 +156,9 @@ class _Seen:
         """The rule that covers the whole command, or what the rules leave open."""
         from holdfast.permissions.shell.match import allowed  # noqa: PLC0415 - loaded only where it is used
 
-        if self._analysis.read_only or not self._allow.rules:
+        if not self._allow.rules:
+            return None, ()
+        if self._analysis.read_only:
             covered = self._allow.find(self._analysis.parts[0].exact) if len(self._analysis.parts) == 1 else None
             return (None if covered is None else _origin(covered.origin)), ()
         coverage = allowed(
@@ -178,9 +199,13 @@ class _Seen:
 
     def unlisted_reads(self) -> tuple[PathFacts, ...]:
         """Reads outside by parts that no allow rule names: the path layer's question."""
+        if not self.touches:
+            return ()
         found: dict[str, None] = {}
         for part in self._analysis.parts:
-            if part.refusal is None and part.argv and self._allow.find(part.exact) is None:
+            if part.refusal is not None or not part.texts or not (part.reads or part.reads_unknown):
+                continue
+            if not self._allow.rules or self._allow.find(part.exact) is None:
                 found.update(dict.fromkeys(self._reads_of(part)))
         found.update(dict.fromkeys(self._redirected("read")))
         return tuple(path for path in self._looked(found) if row_of_read(path, self._context) != "free")
@@ -193,6 +218,10 @@ class _Seen:
         if reason is None and any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
             reason = "it writes outside the working directories or to a protected path"
         return Risk("low", "nothing about the command is high risk") if reason is None else Risk("high", reason)
+
+    def shown(self) -> tuple[ShellPart, ...]:
+        """Every simple command, for people."""
+        return tuple(ShellPart(part.text, part.refusal is None, part.refusal or "") for part in self._analysis.parts)
 
 
 def _is_plain_file_command(part: "Part") -> bool:

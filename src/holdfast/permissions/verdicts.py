@@ -1,5 +1,6 @@
 """What the decision needs to know about a shell command."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.permissions.classifier import Risk
@@ -33,10 +34,25 @@ class ShellVerdict(NamedTuple):
     """Why a deny or ask rule may be meant although none is seen; then nothing allows it unasked."""
     file_command: bool = False
     """Only mkdir, touch, mv and cp of plain paths inside the working directories."""
-    risk: Risk = Risk("high", "the command was not analysed")
+    risk_of: Callable[[], Risk] | None = None
+    """Works out the word of our own classifier; only `auto` mode asks for it."""
     sight: Sight = Sight()
     unlisted: tuple[PathFacts, ...] = ()
     """Reads outside the working directories that no command rule covers."""
-    parts: tuple[ShellPart, ...] = ()
+    parts_of: Callable[[], tuple[ShellPart, ...]] | None = None
+    """Gives the simple commands; only people ask for them."""
     left_open: tuple[str, ...] = ()
     """What the allow rules do not cover."""
+
+    @property
+    def risk(self) -> Risk:
+        """The word of our own classifier."""
+        return _NOT_ANALYSED if self.risk_of is None else self.risk_of()
+
+    @property
+    def parts(self) -> tuple[ShellPart, ...]:
+        """Every simple command."""
+        return () if self.parts_of is None else self.parts_of()
+
+
+_NOT_ANALYSED = Risk("high", "the command was not analysed")

@@ -207,10 +207,10 @@ class _Found(Script):
 
 
 def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
-    ready = g.ready(text)
-    tree = g.parse(ready)
+    view, data = g.ready(text)
+    tree = g.parse(data)
     root = tree.root_node
-    walker = _Found(ready.view, tree.walk(), cwd)
+    walker = _Found(view, tree.walk(), cwd)
     if outer is not None:
         walker.parts, walker.doubts, walker.refusals = outer.parts, outer.doubts, outer.refusals
         walker.redirections, walker.assigned, walker.variables = outer.redirections, outer.assigned, outer.variables
@@ -225,13 +225,13 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
 
 def _hides_continuation(command: str) -> bool:
     """Whether a backslash-newline stands where the shell keeps it: in quotes, comments or here-documents."""
-    ready = g.ready(command)
-    root = g.parse(ready).root_node
+    view, data = g.ready(command)
+    root = g.parse(data).root_node
     stack = [root]
     while stack:
         node = stack.pop()
         name = node.type
-        text = ready.view[node.start_byte : node.end_byte]
+        text = view[node.start_byte : node.end_byte]
         if name == "comment" and text.endswith("\\"):
             return True
         if name in ("raw_string", "heredoc_body", "heredoc_start", "ansi_c_string") and "\\\n" in text:

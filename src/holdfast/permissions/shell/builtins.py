@@ -8,6 +8,7 @@ from holdfast.permissions.shell.words import names
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from holdfast.permissions.shell.commands import CommandFacts
     from holdfast.permissions.shell.words import Word
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -242,3 +243,25 @@ BUILTINS: Final["Mapping[str, Callable[[Sequence[Word]], str | None]]"] = {
     "hash": _plain_words,
 }
 """By name: why the built-in with these arguments is not read-only, or None."""
+
+
+def plain_builtins(free: "CommandFacts") -> "dict[str, Callable[[Sequence[str], bool], CommandFacts | None]]":
+    """Judges of built-ins whose every word is certain; None leaves it to `BUILTINS`."""
+    harmless = {name for name, judge in BUILTINS.items() if judge is _free}
+
+    def always(_texts: "Sequence[str]", _piped: bool) -> "CommandFacts | None":  # noqa: FBT001 - hot
+        return free
+
+    def test(texts: "Sequence[str]", _piped: bool) -> "CommandFacts | None":  # noqa: FBT001 - hot
+        usual = len(texts) == 3 and texts[1] in _UNARY and texts[1] != "-a" and texts[2] not in _TEST_SIGNS
+        return free if usual else None
+
+    none = dict.fromkeys(BUILTINS, _long_road)
+    return none | dict.fromkeys(harmless, always) | {"test": test}
+
+
+_TEST_SIGNS: Final = frozenset({"-a", "-o", "(", ")", "!"})
+
+
+def _long_road(_texts: "Sequence[str]", _piped: bool) -> "CommandFacts | None":  # noqa: FBT001 - hot
+    return None

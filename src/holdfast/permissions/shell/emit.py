@@ -3,11 +3,20 @@
 import posixpath
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, splitting
+from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, plain_builtins, splitting
 from holdfast.permissions.shell.expand import UNSURE, Reader
 from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part, Redirect
-from holdfast.permissions.shell.quoting import utf8
-from holdfast.permissions.shell.wrappers import MAX_WRAPPERS, MORE, RESERVED, STARTERS, WRAPPERS, XARGS_DEFAULT, Inner
+from holdfast.permissions.shell.quoting import known_literal, utf8
+from holdfast.permissions.shell.wrappers import (
+    MAX_WRAPPERS,
+    MORE,
+    RESERVED,
+    RUNNERS,
+    STARTERS,
+    WRAPPERS,
+    XARGS_DEFAULT,
+    Inner,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +37,8 @@ _SPECIAL_PLACES: Final = ("/proc/", "/dev/", "/sys/")
 
 _inspect: "Callable[..., CommandFacts] | None" = None
 _path_refusal: "Callable[..., str | None] | None" = None
+_plain: "dict[str, Callable[[Sequence[str], bool], CommandFacts | None]]" = {}
+"""Judges of commands whose every word is certain, by name; what they leave open goes the long road."""
 
 
 def load_tables() -> "Callable[..., CommandFacts]":
@@ -35,7 +46,10 @@ def load_tables() -> "Callable[..., CommandFacts]":
     global _inspect, _path_refusal
     if _inspect is None:
         from holdfast.permissions.shell import commands  # noqa: PLC0415 - tables are heavy
+        from holdfast.permissions.shell.commands.plain import JUDGES  # noqa: PLC0415 - tables are heavy
 
+        _plain.update({name: judge for name, judge in JUDGES.items() if name not in _SPECIAL or RUNNERS.get(name)})
+        _plain.update(plain_builtins(commands.CommandFacts(None)))
         _inspect, _path_refusal = commands.inspect_command, commands.path_refusal
     return _inspect
 
@@ -145,7 +159,7 @@ class Emitter(Reader):
             unknown = any(r.kind == "read" and r.target and not r.target.static for r in redirects)
             self.parts.append(
                 Part(
-                    argv=(), name="", texts=(), source=source, redirects=tuple(redirects), assigns=(), cwds=self.cwds,
+                    words=(), name="", texts=(), source=source, redirects=tuple(redirects), assigns=(), cwds=self.cwds,
                     depth=self.inside, parent=self.parent, hull="", refusal=refusal, reads=reads, writes=(),
                     network=False, kind=None, reads_unknown=unknown, more=False, piped=self.piped,
                 )
@@ -234,6 +248,22 @@ class Emitter(Reader):
         elif base == "read":
             for word in argv[1:]:
                 self.variables[word.text] = UNSURE
+
+    def start_plain(self, texts: list[str], source: str, redirects: tuple[Redirect, ...] = ()) -> None:
+        """Judge one command whose every word is certain; nothing stands in front of it."""
+        base = texts[0]
+        judge = _plain.get(base)
+        facts = None if judge is None or self.functions else judge(texts, self.piped)
+        if facts is None:
+            self.start(tuple(map(known_literal, texts)), texts, source, (), redirects)
+            return
+        cwds = self.cwds
+        if facts[0] is None and (redirects or cwds is not START):
+            refusal = self.context_refusal(base, (), redirects, facts)
+            if refusal is not None:
+                facts = facts._replace(refusal=refusal)
+        fields = (None, base, texts, source, redirects, (), cwds, self.inside, self.parent, "")
+        self.parts.append(_new_part(Part, fields + facts + (False, self.piped)))
 
     def special(
         self, argv: "tuple[Word, ...]", *, more: bool

@@ -157,22 +157,16 @@ def grammar() -> Grammar:
     return _grammar
 
 
-class Text(NamedTuple):
-    """Shell text made ready for the parser.
+def ready(command: str) -> tuple[str, bytes]:
+    """Make shell text ready for the parser: a view of it, and the bytes to parse.
 
-    `view` has one character per byte, so that the parser's byte offsets index it directly.
+    The view has one character per byte, so that the parser's byte offsets index it directly; for ASCII text it is the
+    text itself.
     """
-
-    view: str
-    data: bytes
-
-
-def ready(command: str) -> Text:
-    """Encode once; for ASCII text the view is the text itself."""
     if command.isascii():
-        return Text(command, command.encode("ascii"))
+        return command, command.encode("ascii")
     view = command.encode("utf-8", "surrogatepass").decode("latin-1")
-    return Text(view, _NOT_ASCII.sub(_stand_in, command).encode())
+    return view, _NOT_ASCII.sub(_stand_in, command).encode()
 
 
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
@@ -188,9 +182,9 @@ def _stand_in(found: re.Match[str]) -> str:
     return "\u00d7" if code < 0x800 else "\u00d7%" if code < 0x10000 else "\u00d7\u00d7"
 
 
-def parse(text: Text) -> "Tree":
+def parse(data: bytes) -> "Tree":
     """Parse; the grammar recovers from errors, so there is always a tree."""
-    return grammar().parser.parse(text.data)
+    return (_grammar or grammar()).parser.parse(data)
 
 
 _CONTINUATION: Final = re.compile(r"\\(?:\n|(.))", re.DOTALL)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.shell.quoting import known_literal
 from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Part(NamedTuple):
     """One simple command as it would run.
 
     Attributes:
-        argv: the words; empty for a bare redirect.
+        words: the words (see `argv`), or None when each is exactly what `texts` says.
         name: the command's name without its directory, "" when it is not known from the text.
         texts: the words with quotes removed, as rules see them; expansions stand as written.
         source: the text as written.
@@ -52,7 +53,7 @@ class Part(NamedTuple):
         piped: its input comes from another command or a file.
     """
 
-    argv: tuple[Word, ...]
+    words: tuple[Word, ...] | None
     name: str
     texts: "Sequence[str]"
     source: str
@@ -70,6 +71,12 @@ class Part(NamedTuple):
     reads_unknown: bool
     more: bool
     piped: bool
+
+    @property
+    def argv(self) -> tuple[Word, ...]:
+        """The words; none for a bare redirect."""
+        # Most commands are judged without them, so they are made only for those who ask.
+        return tuple(map(known_literal, self.texts)) if self.words is None else self.words
 
     @property
     def text(self) -> str:
@@ -94,13 +101,15 @@ class Part(NamedTuple):
     @property
     def dynamic_name(self) -> bool:
         """Whether the text does not tell which program runs."""
-        return bool(self.argv) and not self.argv[0].static
+        return bool(self.words) and not self.words[0].static
 
     @property
     def static_text(self) -> str:
         """The part of `text` that is certain: up to the first word the shell still expands."""
+        if self.words is None:
+            return self.text
         kept: list[str] = []
-        for word in self.argv:
+        for word in self.words:
             kept.append(word.text)
             if not word.static:
                 return " ".join(kept)
@@ -109,4 +118,4 @@ class Part(NamedTuple):
     @property
     def certain_text(self) -> bool:
         """Whether every argument is known from the text."""
-        return not self.more and all(word.static for word in self.argv)
+        return self.words is None or (not self.more and all(word.static for word in self.words))

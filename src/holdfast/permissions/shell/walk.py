@@ -53,9 +53,16 @@ class Walker(RedirectReader):
             if start != position and (start != position + 1 or view[position] not in _BLANK):
                 self.between(position, start)
             position = child.end_byte
-            if not g.TOKEN <= self.kinds[child.kind_id] <= g.COMMENT:
+            kind = self.kinds[child.kind_id]
+            if kind == g.COMMAND:
+                self.simple(child, start, position)
+            elif g.TOKEN <= kind <= g.COMMENT:
+                if cursor.goto_next_sibling():
+                    continue
+                break
+            else:
                 self.visit(child)
-                self.cwds = self.ok if self.ok is self.fail else self.merge(self.ok, self.fail)
+            self.cwds = self.ok if self.ok is self.fail else self.merge(self.ok, self.fail)
             if not cursor.goto_next_sibling():
                 break
         if position != node.end_byte and view[position : node.end_byte].strip(_BLANK):
@@ -101,8 +108,12 @@ class Walker(RedirectReader):
         cursor.goto_first_child()
         left = cursor.node
         assert left is not None
-        self.visit(left)
-        ok, fail, position, conjunction = self.ok, self.fail, left.end_byte, True
+        position = left.end_byte
+        if self.kinds[left.kind_id] == g.COMMAND:
+            self.simple(left, left.start_byte, position)
+        else:
+            self.visit(left)
+        ok, fail, conjunction = self.ok, self.fail, True
         while cursor.goto_next_sibling():
             child = cursor.node
             assert child is not None
@@ -112,14 +123,17 @@ class Walker(RedirectReader):
             position = child.end_byte
             kind = self.kinds[child.kind_id]
             if kind == g.TOKEN:
-                conjunction = self.view.startswith("&&", child.start_byte)
+                conjunction = self.view.startswith("&&", start)
             elif kind != g.COMMENT:
                 self.cwds = ok if conjunction else fail
-                self.visit(child)
-                if conjunction:
-                    ok, fail = self.ok, self.merge(fail, self.fail)
+                if kind == g.COMMAND:
+                    self.simple(child, start, position)
                 else:
-                    ok, fail = self.merge(ok, self.ok), self.fail
+                    self.visit(child)
+                if conjunction:
+                    ok, fail = self.ok, fail if fail is self.fail else self.merge(fail, self.fail)
+                else:
+                    ok, fail = ok if ok is self.ok else self.merge(ok, self.ok), self.fail
         cursor.goto_parent()
         self.ok, self.fail = ok, fail
 
@@ -135,7 +149,10 @@ class Walker(RedirectReader):
                 self.between(position, start)
             position = child.end_byte
             kind = self.kinds[child.kind_id]
-            if kind == g.TOKEN:
+            if kind == g.COMMAND:
+                self.simple(child, start, position)
+                self.cwds = cwds
+            elif kind == g.TOKEN:
                 self.piped = True
             elif kind != g.COMMENT:
                 self.visit(child)
@@ -204,20 +221,17 @@ class Walker(RedirectReader):
 
     def command(self, node: "Node") -> None:
         """Read a simple command."""
-        source = self.view[node.start_byte : node.end_byte]
+        self.simple(node, node.start_byte, node.end_byte)
+
+    def simple(self, node: "Node", start: int, end: int) -> None:
+        """Read the simple command between two places."""
+        source = self.view[start:end]
         texts = certain_texts(source)
         if texts and "=" not in texts[0]:
             self.ok = self.fail = self.cwds
-            self.start(tuple(map(known_literal, texts)), texts, source)
+            self.start_plain(texts, source)
         else:
             self.command_with(node, *self.read_words(node))
-
-    def words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
-        """Read the words, assignments and redirects of a command node."""
-        texts = certain_texts(self.view[node.start_byte : node.end_byte])
-        if texts and "=" not in texts[0]:
-            return list(map(known_literal, texts)), texts, [], []
-        return self.read_words(node)
 
     def read_words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
         """Read a command's children one by one."""
@@ -271,7 +285,7 @@ class Walker(RedirectReader):
         rest = between.strip(" \t")
         if not rest:
             return
-        if rest == "-" and words:  # the grammar drops a lone `-` in front of a heredoc
+        if rest == "-" and texts:  # the grammar drops a lone `-` in front of a heredoc
             words.append(literal("-"))
             texts.append("-")
             return
@@ -319,17 +333,25 @@ class Walker(RedirectReader):
         redirects: list[Redirect] = []
         after: tuple[Cwds, Cwds] | None = None
         more = True
+        plain: list[str] | None = None
         if kind == g.COMMAND:
-            words, texts, assigns, redirects = self.words(body)
+            plain = certain_texts(self.view[body.start_byte : body.end_byte])
+            if plain and "=" not in plain[0]:
+                texts = plain
+            else:
+                plain = None
+                words, texts, assigns, redirects = self.read_words(body)
             more = cursor.goto_next_sibling()
         elif kind not in (g.FILE_REDIRECT, g.HEREDOC, g.HERESTRING):
             self.visit(body)
             after = self.ok, self.fail
             more = cursor.goto_next_sibling()
         if more:
-            self.redirects(body.end_byte if after or words else node.start_byte, redirects, words, texts)
+            self.redirects(body.end_byte if after or texts else node.start_byte, redirects, words, texts)
         cursor.goto_parent()
-        if kind == g.COMMAND:
+        if plain is not None:
+            self.plain_redirected(node, texts, words, redirects)
+        elif kind == g.COMMAND:
             self.command_with(node, words, texts, assigns, redirects)
         else:
             if words:
@@ -337,6 +359,15 @@ class Walker(RedirectReader):
             self.bare_redirects(utf8(self.view[node.start_byte : node.end_byte]), redirects)
             self.ok, self.fail = after or (self.cwds, self.cwds)
         self.piped = piped
+
+    def plain_redirected(self, node: "Node", texts: list[str], words: list[Word], redirects: "list[Redirect]") -> None:
+        """Judge a command of certain words with redirects, and perhaps further words, behind it."""
+        if words:
+            known = list(map(known_literal, texts[: len(texts) - len(words)]))
+            self.command_with(node, known + words, texts, [], redirects)
+        else:
+            self.settle()
+            self.start_plain(texts, utf8(self.view[node.start_byte : node.end_byte]), tuple(redirects))
 
     def redirects(self, position: int, redirects: "list[Redirect]", words: list[Word], texts: list[str]) -> None:
         """Read sibling redirects from the cursor on."""

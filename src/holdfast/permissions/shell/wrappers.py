@@ -231,18 +231,19 @@ def _parallel(argv: tuple[Word, ...]) -> Inner:
     return Inner(others=others, scripts=(text,), refusal="it runs commands built from its input", more=True)
 
 
-_RUNNERS: Final = {
+RUNNERS: Final = {
     "npx": (), "pnpx": (), "bunx": (), "uvx": (), "pipx": ("run",), "uv": ("run",), "poetry": ("run",),
     "pipenv": ("run",), "hatch": ("run",), "pdm": ("run",), "rye": ("run",), "bundle": ("exec",), "direnv": ("exec",),
     "mise": ("exec", "x"), "asdf": ("exec",), "devbox": ("run",), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
     "npm": ("exec", "x"), "docker": ("exec", "run"), "podman": ("exec", "run"), "kubectl": ("exec",), "ssh": (),
     "nix-shell": (), "nix": ("run", "develop", "shell"), "conda": ("run",), "mamba": ("run",), "tmux": (), "screen": (),
 }  # fmt: skip
+"""Programs that run another command, always or only behind one of these words."""
 
 
 def _runner(argv: tuple[Word, ...]) -> Inner | None:
     """Give every later word as a possible command: the deny rules must see it, nothing is allowed by it."""
-    subcommands = _RUNNERS[argv[0].text.rpartition("/")[2]]
+    subcommands = RUNNERS[argv[0].text.rpartition("/")[2]]
     if subcommands and (len(argv) < 2 or argv[1].text not in subcommands):
         return None
     others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
@@ -328,7 +329,7 @@ STARTERS: Final = {
 WRAPPERS: Final["dict[str, Callable[[tuple[Word, ...]], Inner | None]]"] = {
     **{name: _with_name(name) for name in SHAPES},
     **dict.fromkeys(SHELLS, _shell),
-    **dict.fromkeys(_RUNNERS, _runner),
+    **dict.fromkeys(RUNNERS, _runner),
     "env": _env,
     "time": _time,
     "command": _command,

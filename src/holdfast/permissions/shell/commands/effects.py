@@ -217,7 +217,7 @@ def _operand_effects(effect: Effect, tool: Tool, args: "Sequence[Word]") -> Comm
     return CommandFacts(effect.why, tuple(reads), tuple(writes), effect.network, effect.kind, unknown)
 
 
-_DOWNLOAD = {
+DOWNLOADS = {
     "curl": "-o|--output:out -O -d|--data:text -T|--upload-file:file -H|--header:text -X|--request:text"
     " -F|--form:text -u|--user:text"
     " -A:text -e:text -b:text -c|--cookie-jar:out -D|--dump-header:out -K|--config:file -m:text"
@@ -234,7 +234,7 @@ _DOWNLOAD = {
 
 
 def _download(name: str, args: "Sequence[Word]") -> CommandFacts:
-    found = scan(_tool(_DOWNLOAD[name]), args)
+    found = scan(_tool(DOWNLOADS[name]), args)
     writes = tuple(found.writes) or ((".",) if name == "wget" or found.has("-O") else ())
     return CommandFacts("it uses the network", tuple(found.reads), writes, network=True, kind="network")
 

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.words import Word
 
-_PATHS = names(
+PATHS = names(
     "diff log show blame annotate whatchanged ls-files ls-tree grep status check-ignore check-attr shortlog rev-list"
     " diff-index diff-tree diff-files hash-object cat-file rev-parse"
 )
 """Subcommands whose operands may be paths."""
 _REFLOG_ACTIONS = frozenset({"expire", "delete", "drop", "write", "exists", "list"})
 _LISTING = ("-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-_FORMATS = ("--format", "--pretty", "--sort")
+FORMATS = ("--format", "--pretty", "--sort")
 
 
 def inspect_git(args: "Sequence[Word]") -> CommandFacts:
@@ -69,16 +69,16 @@ def _other(name: str, rest: "Sequence[Word]") -> CommandFacts:
 
 def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
     found = scan(GIT_READS[key], rest)
-    check = _CHECKS.get(key)
+    check = CHECKS.get(key)
     if check is not None:
         check(found)
-    for value in found.values(*_FORMATS) if found.given else ():
+    for value in found.values(*FORMATS) if found.given else ():
         if not value.static or "%G" in value.text or "signature" in value.text:
             found.refuse("a format with %G or %(signature) starts gpg")
     # `git diff` leaves the repository by itself when a path is outside it.
     outside = key in ("hash-object", "diff") or found.has("--no-index")
     skip = 1 if key == "grep" and not found.has("-e", "-f") else 0
-    for word in found.operands[skip:] if key in _PATHS else ():
+    for word in found.operands[skip:] if key in PATHS else ():
         if outside or not word.static:
             found.note_path(word, "file" if outside else "path", recursive=outside and found.has("--no-index"))
         else:
@@ -144,7 +144,7 @@ def _show_ref(found: Scan) -> None:
         _static_operands(found)
 
 
-_CHECKS: "Mapping[str, Callable[[Scan], None]]" = {
+CHECKS: "Mapping[str, Callable[[Scan], None]]" = {
     "branch": _branch,
     "tag": _tag,
     "config": _config,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-_ANY_NUMBER = 10_000
+ANY_NUMBER = 10_000
 _MAX_FLAGS = 256
 
 
@@ -47,7 +47,7 @@ class Tool:
     command follows, options end there), `none`, or `any`."""
     plain: bool = False
     """No option of the tool can do harm, so words that are only known at run time are fine."""
-    most: int = _ANY_NUMBER
+    most: int = ANY_NUMBER
     """More operands than this are refused (a later one may name an output)."""
     least: int = 0
     numeric: bool = False
@@ -320,23 +320,24 @@ class _Reader(Scan):
             self.refuse(f"option {option.name!r} is not read-only")
         if value is None:
             return
-        if option.kind == "num" and not (value.static and _is_count(value.text)) and not self.tool.plain:
+        if option.kind == "num" and not (value.static and is_count(value.text)) and not self.tool.plain:
             self.refuse(f"the value of {option.name!r} is not a plain number")
-        if option.kind in _PATH_KINDS:
+        if option.kind in PATH_KINDS:
             self.note_path(value, option.kind)
 
 
-_PATH_KINDS = frozenset({"file", "path", "out"})
+PATH_KINDS = frozenset({"file", "path", "out"})
 _COUNT_SIGNS = str.maketrans("", "", "+-.,:%")
 
 
-def _is_count(text: str) -> bool:
+def is_count(text: str) -> bool:
+    """Whether a value is a plain number, perhaps with a sign or a unit."""
     return text.isascii() and (text.isalnum() or text.translate(_COUNT_SIGNS).isalnum())
 
 
 def _judge_count(result: Scan, words: "Sequence[Word]") -> None:
     tool = result.tool
-    if tool.most < _ANY_NUMBER:
+    if tool.most < ANY_NUMBER:
         several = any(not word.static and (word.glob or word.may_be_flag) for word in words)
         if len(words) > tool.most or (several and not tool.plain):
             result.refuse("a further operand may name an output")
@@ -348,7 +349,7 @@ def _judge_operands(result: Scan) -> None:
     tool, words, kind = result.tool, result.operands, result.tool.operands
     if tool.plus:
         words = [word for word in words if not (word.static and word.text[:1] == "+" and word.text[1:].isdigit())]
-    if tool.most < _ANY_NUMBER or tool.least:
+    if tool.most < ANY_NUMBER or tool.least:
         _judge_count(result, words)
     if kind in ("any", "inner", "text"):
         return
