@@ -55,6 +55,8 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
     trace: tuple[Step, ...] = ()
     guarded: bool = False
     """The question comes from a guard (protected path, hard link, critical removal): no saved rule can answer it."""
+    classified: bool = False
+    """A classifier was heard, here or in a context above."""
 
 
 class _Part(NamedTuple):
@@ -93,13 +95,13 @@ def decide(
             trace = (*decision.trace, Step("ceiling", theirs.behavior, reason, theirs.rule))
             decision = Decision(theirs.behavior, "ceiling", reason, theirs.rule, trace, theirs.guarded)
         above = above.parent
-    return decision
+    return msgspec.structs.replace(decision, classified=True) if judge.classified else decision
 
 
 class _Judge:
     """One call and what was said about it, to be judged under one context or several."""
 
-    __slots__ = ("_call", "_classifier", "_hook", "_opinion")
+    __slots__ = ("_call", "_classifier", "_hook", "_opinion", "classified")
 
     def __init__(
         self, call: CallFacts, hook: HookOpinion | None, opinion: "Opinion | None", classifier: Classifier
@@ -109,6 +111,7 @@ class _Judge:
         self._hook = hook
         self._opinion = opinion
         self._classifier = classifier
+        self.classified = False
 
     def verdict(self, context: "PermissionContext") -> Decision:
         """The verdict under one context alone."""
@@ -206,6 +209,7 @@ class _Judge:
         """The classifier's word; a tool that shows it nothing is asked about."""
         if seen.shell is None and self._call.classifier_input is None:
             return Risk("high", f"{self._call.tool} does not say what a classifier may see")
+        self.classified = True
         return self._classifier.classify(self._call, context, seen)
 
 
