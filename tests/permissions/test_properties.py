@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from holdfast.permissions.classifier import ClassifierAnswer, DeterministicClassifier, Risk, SecondOpinion, Seen
 from holdfast.permissions.context import MODES, PermissionContext
-from holdfast.permissions.decide import STRICTNESS, HookOpinion, decide
+from holdfast.permissions.decide import NO_OPINION, STRICTNESS, HookOpinion, decide, survey
 from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.paths import NoDisk
 from holdfast.permissions.rules import Behavior, Rule, RuleProblem, RuleSource, parse_rule
@@ -134,6 +134,19 @@ def test_nothing_that_writes_passes_in_plan_mode(call: CallFacts, found: Any, ho
 @given(calls(), st.lists(rules, max_size=6), hooks)
 def test_dont_ask_never_asks(call: CallFacts, found: Any, hook: Any) -> None:
     assert decide(call, context("dontAsk", found), hook=hook).behavior != "ask"
+
+
+@given(calls(), modes, st.lists(rules, max_size=6), hooks)
+def test_the_layer_that_decides_says_the_same_when_asked_by_itself(
+    call: CallFacts, mode: str, found: Any, hook: Any
+) -> None:
+    where = context(mode, found)
+    decision = decide(call, where, hook=hook)
+    words = {step.layer: step.behavior for step in survey(call, where, hook=hook)}
+    word = words[decision.layer]
+    if mode == "dontAsk" and word == "ask":
+        word = "deny"
+    assert word == decision.behavior or (decision.layer, word, words["classifier"]) == ("mode", NO_OPINION, "allow")
 
 
 COMMANDS = ("ls", "make", "git push --force", "sudo x", "rm -rf /", "cp a b", "cp a /etc", "$x", "cat ../x && make")

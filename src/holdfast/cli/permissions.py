@@ -11,7 +11,7 @@ from holdfast.cli.options import session_options, to_options
 from holdfast.contract import UsageError
 from holdfast.events import encode_json
 from holdfast.permissions.bash_rules import judge_shell
-from holdfast.permissions.decide import decide
+from holdfast.permissions.decide import decide, survey
 from holdfast.permissions.explain import explain_lines, explain_wire, place_of
 from holdfast.permissions.lint import lint
 from holdfast.permissions.policy_tests import CaseResult, run_case
@@ -40,10 +40,11 @@ def explain_command(tool: str, arguments: str, *, as_json: bool, **given: Any) -
     facts = facts_from_input(tool, raw, rights.settings.cwd)
     decision = decide(facts, rights.permissions)
     shell = judge_shell(facts, rights.permissions) if facts.tool in _SHELL else None
+    layers = survey(facts, rights.permissions)
     if as_json:
-        click.echo(encode_json(explain_wire(decision, shell)))
+        click.echo(encode_json(explain_wire(decision, shell, layers=layers)))
         return 0
-    first, *rest = explain_lines(decision, shell)
+    first, *rest = explain_lines(decision, shell, layers=layers)
     click.echo(click.style(first, fg=_COLOURS[decision.behavior], bold=True))
     for line in rest:
         click.echo(line)
