@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import StartExec
 
 from holdfast.cli.main import run
 from holdfast.contract import CwdChanged, ModeChanged
 from holdfast.events import CallQueued, ContextChanged, PermissionDecided
 from holdfast.session import user_store
+
+from .conftest import StartExec
 
 
 @pytest.fixture(autouse=True)
