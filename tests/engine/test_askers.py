@@ -5,6 +5,7 @@ import pytest
 
 from holdfast.contract import Answer, Question
 from holdfast.engine import CoordinatorAsker, OpenQuestions, WorkerAsker
+from holdfast.permissions import Step
 from holdfast.testing import ScriptedAsker
 
 QUESTION = Question("q", "t", "Write", {}, "why")
@@ -55,9 +56,18 @@ def test_a_coordinator_asks_the_person_about_whatever_is_not_cleared(
     clears: Callable[[Question], Awaitable[bool]], asked: int
 ) -> None:
     person = ScriptedAsker([Answer("allow", message="person")])
-    answer = asyncio.run(CoordinatorAsker(clears, person).ask(QUESTION))
+    by_mode = QUESTION._replace(trace=(Step("classifier", "allow"), Step("mode", "ask")))
+    answer = asyncio.run(CoordinatorAsker(clears, person).ask(by_mode))
     assert answer.behavior == "allow"
     assert len(person.questions) == asked
+
+
+@pytest.mark.parametrize("layer", ["ask", "hook", "tool", "guard", "ceiling", "classifier", None])
+def test_a_coordinators_classifier_never_answers_what_a_rule_a_gate_or_a_guard_wants_asked(layer: str | None) -> None:
+    person = ScriptedAsker([Answer("deny")])
+    trace = () if layer is None else (Step("mode", "ask"), Step(layer, "ask"))
+    assert asyncio.run(CoordinatorAsker(_yes, person).ask(QUESTION._replace(trace=trace))).behavior == "deny"
+    assert len(person.questions) == 1
 
 
 def test_a_worker_asks_its_leader_and_keeps_given_rules_to_its_session() -> None:

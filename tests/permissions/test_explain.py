@@ -1,6 +1,7 @@
+from holdfast.contract import Opinion
 from holdfast.permissions.bash_rules import judge_shell
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.decide import HookOpinion, decide
+from holdfast.permissions.decide import NO_OPINION, HookOpinion, Step, decide, survey
 from holdfast.permissions.explain import explain_lines, explain_wire, place_of
 from holdfast.permissions.paths import NoDisk
 from holdfast.permissions.rules import Rule, RuleSource
@@ -25,6 +26,64 @@ def test_the_explanation_names_layer_rule_place_parts_and_trace() -> None:
     assert wire["read_only"] is False
     assert [part["text"] for part in wire["subcommands"]] == ["git log --oneline -5", "head", "rm -rf build"]
     assert wire["trace"][-1]["rule"] == "Bash(rm *)"
+
+
+LAYERS = ["hook", "classifier", "deny", "ask", "tool", "guard", "allow", "mode"]
+
+
+def said(steps: tuple[Step, ...]) -> dict[str, str]:
+    return {step.layer: step.behavior for step in steps if step.behavior != NO_OPINION}
+
+
+def test_every_layer_is_listed_also_the_silent_ones_and_those_that_were_beaten() -> None:
+    ask = Rule.parse("ask", "Bash(git push *)", RuleSource("user", "/home/u/settings.json", 9))
+    where = WHERE.with_rules(ask)
+    facts = facts_from_input("Bash", {"command": "git push origin && rm x"}, "/proj")
+    layers = survey(facts, where)
+    assert [step.layer for step in layers] == LAYERS
+    assert said(layers) == {"deny": "deny", "ask": "ask", "mode": "ask"}
+    lines = explain_lines(decide(facts, where), layers=layers)
+    trace = lines[lines.index("  trace") + 1 :]
+    assert trace == [
+        "    1. hook: no opinion",
+        "    2. classifier: no opinion",
+        "    3. deny: deny, the rule Bash(rm *) denies it   (/proj/.holdfast/settings.json:4)",
+        "    4. ask: ask, the rule Bash(git push *) speaks of it   (/home/u/settings.json:9)",
+        "    5. tool: no opinion",
+        "    6. guard: no opinion",
+        "    7. allow: no opinion",
+        "    8. mode: ask, default mode by itself asks before a command that may change something",
+    ]
+    wire = explain_wire(decide(facts, where), layers=layers)
+    assert [step["layer"] for step in wire["trace"]] == LAYERS
+    assert wire["trace"][0] == {"layer": "hook", "behavior": "no opinion", "reason": ""}
+    assert wire["trace"][3]["source"] == "/home/u/settings.json:9"
+
+
+def test_an_allow_rule_that_was_beaten_is_shown() -> None:
+    facts = facts_from_input("Bash", {"command": "git push"}, "/proj")
+    assert said(survey(facts, WHERE.with_mode("plan"))) == {"allow": "allow", "mode": "deny"}
+    edit = WHERE.with_rules(Rule.parse("allow", "Edit"))
+    facts = facts_from_input("Edit", {"file_path": "/proj/.git/config"}, "/proj")
+    assert said(survey(facts, edit)) == {"guard": "ask", "allow": "allow", "mode": "ask"}
+    assert said(survey(facts, edit.with_mode("bypassPermissions"))) == {"allow": "allow", "mode": "allow"}
+
+
+def test_hook_tool_classifier_guard_and_ceiling_have_their_say() -> None:
+    facts = facts_from_input("Bash", {"command": "make"}, "/proj")
+    auto = WHERE.with_mode("auto")
+    assert said(survey(facts, auto)) == {"classifier": "allow"}
+    layers = survey(facts, auto, hook=HookOpinion("ask", "wait"), opinion=Opinion.ask("sure?"))
+    assert said(layers) == {"hook": "ask", "classifier": "allow", "tool": "ask"}
+    critical = facts_from_input("Bash", {"command": "rm -rf /"}, "/proj")
+    layers = survey(critical, auto, hook=HookOpinion("ask", "wait"))
+    assert said(layers) == {"hook": "ask", "classifier": "ask", "deny": "deny", "guard": "ask"}
+    assert said(survey(facts, auto.child("bypassPermissions"))) == {"mode": "allow", "ceiling": "allow"}
+    assert said(survey(facts, WHERE.child("auto").child("auto"))) == {"classifier": "allow", "ceiling": "ask"}
+    kernel = facts_from_input("Read", {"file_path": "/proc/1/environ"}, "/proj")
+    assert said(survey(kernel, WHERE)) == {"guard": "deny", "mode": "ask"}
+    person = facts._replace(requires_interaction=True)
+    assert said(survey(person, WHERE)) == {"tool": "ask", "mode": "ask"}
 
 
 def test_a_decision_without_a_rule_has_no_place() -> None:

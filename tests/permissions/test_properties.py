@@ -7,8 +7,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.permissions.classifier import ClassifierAnswer, DeterministicClassifier, Risk, SecondOpinion, Seen
 from holdfast.permissions.context import MODES, PermissionContext
-from holdfast.permissions.decide import STRICTNESS, HookOpinion, decide
+from holdfast.permissions.decide import NO_OPINION, STRICTNESS, HookOpinion, decide, survey
 from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.paths import NoDisk
 from holdfast.permissions.rules import Behavior, Rule, RuleProblem, RuleSource, parse_rule
@@ -133,3 +134,68 @@ def test_nothing_that_writes_passes_in_plan_mode(call: CallFacts, found: Any, ho
 @given(calls(), st.lists(rules, max_size=6), hooks)
 def test_dont_ask_never_asks(call: CallFacts, found: Any, hook: Any) -> None:
     assert decide(call, context("dontAsk", found), hook=hook).behavior != "ask"
+
+
+@given(calls(), modes, st.lists(rules, max_size=6), hooks)
+def test_the_layer_that_decides_says_the_same_when_asked_by_itself(
+    call: CallFacts, mode: str, found: Any, hook: Any
+) -> None:
+    where = context(mode, found)
+    decision = decide(call, where, hook=hook)
+    words = {step.layer: step.behavior for step in survey(call, where, hook=hook)}
+    word = words[decision.layer]
+    if mode == "dontAsk" and word == "ask":
+        word = "deny"
+    assert word == decision.behavior or (decision.layer, word, words["classifier"]) == ("mode", NO_OPINION, "allow")
+
+
+COMMANDS = ("ls", "make", "git push --force", "sudo x", "rm -rf /", "cp a b", "cp a /etc", "$x", "cat ../x && make")
+
+
+@st.composite
+def shown_calls(draw: st.DrawFn) -> CallFacts:
+    """Calls that a classifier may see, shell commands and remote tools among them."""
+    if draw(st.booleans()):
+        call = facts_from_input("Bash", {"command": draw(st.sampled_from(COMMANDS))}, "/proj")
+    else:
+        call = draw(calls())
+    return call._replace(classifier_input=draw(st.sampled_from([None, "x"])))
+
+
+class Known:
+    """Our own classifier, which notes the strictest word it had to say."""
+
+    def __init__(self) -> None:
+        self.firm = False
+
+    def classify(self, call: CallFacts, context: PermissionContext, seen: Seen) -> Risk:
+        risk = DeterministicClassifier().classify(call, context, seen)
+        self.firm = self.firm or (risk.level == "high" and not risk.unknown)
+        return risk
+
+
+@given(
+    shown_calls(),
+    st.lists(st.tuples(modes, st.lists(rules, max_size=4)), min_size=1, max_size=3),
+    hooks,
+    st.sampled_from(["allow", "ask", "deny", "ALLOW", ""]),
+)
+def test_a_lying_classifier_never_lowers_anything_but_our_own_not_knowing(
+    call: CallFacts, generations: Any, hook: Any, verdict: Any
+) -> None:
+    found = context(*generations[0])
+    for mode, more in generations[1:]:
+        found = found.child(mode, [rule for rule in more if isinstance(rule, Rule)])
+    known = Known()
+    own = decide(call, found, hook=hook, classifier=known)
+    lied = decide(call, found, hook=hook, classifier=SecondOpinion(ClassifierAnswer(verdict, "trust me")))
+    if STRICTNESS[lied.behavior] < STRICTNESS[own.behavior]:
+        assert (own.behavior, lied.behavior, verdict) == ("ask", "allow", "allow")
+        assert own.layer in ("classifier", "ceiling")
+        assert call.classifier_input is not None
+        assert not known.firm
+        assert "auto" in {one.effective_mode for one in (found, *found.ancestors())}
+    if own.layer in ("deny", "ask", "guard", "hook", "tool", "allow"):
+        assert lied.behavior == own.behavior or own.layer == "allow"
+    if not own.classified:
+        assert lied == own

@@ -321,6 +321,7 @@ def test_settings_with_a_dotted_name_are_read_in_both_spellings(world: Any, dott
         "hooks": {"onGateFailure": "deny"},
         "env": {"scrub": "allowlist", "X": "1"},
         "shell": {"functions": True},
+        "classifier": {"model": "anthropic:small"},
     }
     flat = {
         "tools.siblingErrors": "cancel-all",
@@ -329,6 +330,7 @@ def test_settings_with_a_dotted_name_are_read_in_both_spellings(world: Any, dott
         "env.scrub": "allowlist",
         "env": {"X": "1"},
         "shell.functions": True,
+        "classifier.model": "anthropic:small",
     }
     path = world.write("~/.claude/settings.json", flat if dotted else nested)
     settings = world.load()
@@ -338,8 +340,9 @@ def test_settings_with_a_dotted_name_are_read_in_both_spellings(world: Any, dott
         settings.gate_failure,
         settings.env_scrub,
         settings.shell_functions,
+        settings.classifier_model,
     )
-    assert found == ("cancel-all", "todo", "deny", "allowlist", True)
+    assert found == ("cancel-all", "todo", "deny", "allowlist", True, "anthropic:small")
     assert [entry.name for entry in settings.env] == ["X"]
     assert settings.where("env.scrub") is not None
     assert settings.where("env.scrub").path == str(path)

@@ -116,6 +116,8 @@ def test_variables_that_choose_code_or_endpoints_are_known(name: str) -> None:
         ("enabledMcpjsonServers", ["evil"]),
         ("enableAllProjectMcpServers", True),
         ("shell.functions", True),
+        ("classifier.model", "evil:yes"),
+        ("classifier", {"model": "evil:yes"}),
         ("hooks.onGateFailure", "ignore"),
         ("hooks.onGateFailure", "ask"),
         ("env.scrub", "none"),
@@ -134,6 +136,7 @@ def test_some_things_are_never_taken_from_a_folder(world: Any, place: str, key: 
         assert settings.withheld
         assert (settings.mcp_enabled, settings.mcp_enable_all, settings.telemetry) == ((), False, None)
         assert (settings.env_scrub, settings.gate_failure, settings.shell_functions) == ("credentials", "ask", False)
+        assert settings.classifier_model is None
 
 
 def test_what_makes_things_stricter_counts_before_trust(world: Any) -> None:

@@ -1,21 +1,32 @@
 """`holdfast permissions`: why a call is allowed, asked about or denied, and what is wrong with the rules."""
 
+import os
 import sys
-from typing import IO, Any, cast
+from collections import Counter
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 import msgspec
 
-from holdfast.app import load_rights
+from holdfast.app import Options, load_rights
 from holdfast.cli.options import session_options, to_options
 from holdfast.contract import UsageError
-from holdfast.events import encode_json
+from holdfast.events import ContextChanged, PermissionDecided, encode_json
+from holdfast.lib.visible import visible
+from holdfast.permissions.backtest import Comparison, RecordedCall, compare
 from holdfast.permissions.bash_rules import judge_shell
-from holdfast.permissions.decide import decide
+from holdfast.permissions.context import MODES
+from holdfast.permissions.decide import decide, survey
 from holdfast.permissions.explain import explain_lines, explain_wire, place_of
 from holdfast.permissions.lint import lint
+from holdfast.permissions.paths import NoDisk
 from holdfast.permissions.policy_tests import CaseResult, run_case
 from holdfast.permissions.traits import facts_from_input
+
+if TYPE_CHECKING:
+    from holdfast.permissions import PermissionContext
+    from holdfast.session import Transcript
 
 __all__ = ["command"]
 
@@ -40,10 +51,11 @@ def explain_command(tool: str, arguments: str, *, as_json: bool, **given: Any) -
     facts = facts_from_input(tool, raw, rights.settings.cwd)
     decision = decide(facts, rights.permissions)
     shell = judge_shell(facts, rights.permissions) if facts.tool in _SHELL else None
+    layers = survey(facts, rights.permissions)
     if as_json:
-        click.echo(encode_json(explain_wire(decision, shell)))
+        click.echo(encode_json(explain_wire(decision, shell, layers=layers)))
         return 0
-    first, *rest = explain_lines(decision, shell)
+    first, *rest = explain_lines(decision, shell, layers=layers)
     click.echo(click.style(first, fg=_COLOURS[decision.behavior], bold=True))
     for line in rest:
         click.echo(line)
@@ -115,6 +127,98 @@ def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
     if not as_json:
         click.echo(f"{cases - failed} passed, {failed} failed")
     return 1 if failed else 0
+
+
+@command.command("backtest")
+@click.argument("session")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per call, and one for the sums.")
+@click.option("--all", "-a", "everything", is_flag=True, help="Also show the calls whose verdict stays.")
+@click.option("--fail-on-change", is_flag=True, help="Exit 1 if any verdict would change.")
+@session_options
+def backtest_command(session: str, *, as_json: bool, everything: bool, fail_on_change: bool, **given: Any) -> int:
+    """Say what other settings would have answered to the calls of a recorded session. Nothing is run.
+
+    SESSION is an id, the unique beginning of one, or `latest`; give the settings to try with --settings.
+    """
+    from holdfast.session import user_store  # noqa: PLC0415 - loaded only where it is used
+
+    store = user_store()
+    place = store.find(session)
+    transcript = store.load(os.path.basename(place))
+    context = _as_in(transcript, to_options(given), place)
+    found = [compare(call, context) for call in _recorded(transcript, follow_mode=given["permission_mode"] is None)]
+    for one in found:
+        if as_json:
+            click.echo(encode_json(one.to_wire()))
+        elif one.changed or everything:
+            _show(one)
+    changed = Counter(f"{one.old.behavior} to {one.new.behavior}" for one in found if one.changed)
+    if as_json:
+        click.echo(encode_json({"type": "summary", "calls": len(found), "changed": changed.total(), "by": changed}))
+    else:
+        kinds = "".join(f", {count} {kind}" for kind, count in sorted(changed.items()))
+        click.echo(f"{len(found)} calls, {changed.total()} would change{kinds}")
+    return 1 if fail_on_change and changed else 0
+
+
+def _as_in(transcript: "Transcript", options: Options, place: str) -> "PermissionContext":
+    """The rights that the options and the settings of today give, in the directory of the session."""
+    cwd = transcript.header.cwd if transcript.header else ""
+    there = os.path.isdir(cwd)
+    if options.cwd is None and there:
+        # What the user names stands where the user is, not where the session was.
+        files = tuple(text if text.lstrip().startswith("{") else os.path.abspath(text) for text in options.settings)
+        directories = tuple(map(os.path.abspath, options.add_dirs))
+        options = options._replace(cwd=cwd, settings=files, add_dirs=directories)
+    rights = load_rights(options)
+    for line in rights.warnings():
+        click.echo(f"holdfast: {line}", err=True)
+    context = rights.permissions.with_options(readable=(place,))
+    if there or not cwd:
+        return context
+    click.echo(f"holdfast: {visible(cwd)} is gone, so its own settings and links are not looked at", err=True)
+    return context.with_options(working_directories=(cwd,), project_root=cwd, start_directory=cwd, disk=NoDisk())
+
+
+def _recorded(transcript: "Transcript", *, follow_mode: bool) -> "Iterator[RecordedCall]":
+    """The decided calls of a session, each with the directory and mode it had."""
+    cwd = transcript.header.cwd if transcript.header and transcript.header.cwd else os.getcwd()
+    mode: str | None = None
+    judged = {id(call.decision): call for call in transcript.calls if call.decision is not None}
+    for _, event in transcript.entries:
+        if isinstance(event, ContextChanged) and isinstance(event.value, dict):
+            value = cast("dict[str, Any]", event.value)
+            if event.change == "CwdChanged":
+                cwd = str(value.get("path") or cwd)
+            elif event.change == "ModeChanged" and follow_mode and value.get("mode") in MODES:
+                mode = value["mode"]
+        elif isinstance(event, PermissionDecided) and id(event) in judged:
+            call = judged[id(event)]
+            yield RecordedCall(
+                call.id, event.name, _arguments(call.input), cwd, event.behavior, event.decision, call.read_only, mode
+            )
+
+
+def _arguments(given: object) -> dict[str, Any]:
+    """A call's input; a model may have sent it as text."""
+    if isinstance(given, str):
+        try:
+            return _object(given)
+        except UsageError:
+            return {}
+    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+
+
+def _show(one: Comparison) -> None:
+    call, old, new = one
+    before = old.behavior if old.answered is None else f"{old.behavior} (answered: {old.answered})"
+    after = click.style(new.behavior, fg=_COLOURS[new.behavior], bold=one.changed)
+    given = visible(encode_json(call.input).decode("utf-8", "replace"), limit_chars=200)
+    click.echo(f"{before} → {after}  {visible(call.tool)} {given}")
+    if old.rule is not None:
+        click.echo(f"    was  {visible(old.rule.text)}   ({visible(place_of(old.rule))})")
+    where = "" if new.rule is None else f"   ({visible(place_of(new.rule))})"
+    click.echo(f"    now  {visible(new.reason)}{where}")
 
 
 def _judge(line: bytes, number: int, base: Any) -> tuple[CaseResult | None, list[str]]:

@@ -15,10 +15,11 @@ from holdfast.contract import (
     ToolContext,
 )
 from holdfast.engine.call import Call
+from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
 from holdfast.engine.state import AgentState
 from holdfast.events import Event, PermissionAsked, PermissionDecided
 from holdfast.hooks import HookCall, Hooks
-from holdfast.permissions import CallFacts, Decision, HookOpinion, Rule, Step, decide
+from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Rule, Step, decide
 
 __all__ = ["Approval", "Approver", "KeepRules"]
 
@@ -43,7 +44,17 @@ _YES = Approval(allowed=True)
 class Approver:
     """Decides each call of one agent. Nothing here can turn a deny into anything else."""
 
-    __slots__ = ("_asker", "_emit", "_hooks", "_keep_rules", "_known", "_known_for", "_state")
+    __slots__ = (
+        "_asker",
+        "_classify",
+        "_classify_timeout_s",
+        "_emit",
+        "_hooks",
+        "_keep_rules",
+        "_known",
+        "_known_for",
+        "_state",
+    )
 
     def __init__(
         self,
@@ -53,7 +64,11 @@ class Approver:
         asker: Asker | None,
         emit: Callable[[Event], None],
         keep_rules: KeepRules | None = None,
+        classify: Classify | None = None,
+        classify_timeout_s: float = DEFAULT_CLASSIFY_TIMEOUT_S,
     ) -> None:
+        self._classify = classify
+        self._classify_timeout_s = classify_timeout_s
         self._keep_rules = keep_rules
         self._state = state
         self._hooks = hooks
@@ -85,12 +100,15 @@ class Approver:
         if self._hooks.before(tool.names):
             if behavior != "deny" or self._yields_to_hook(decision):
                 return None
-        elif behavior != "deny" and _may_object(call, tool):
+        elif behavior != "deny" and (_may_object(call, tool) or self._may_be_classified(decision)):
             return None
         if behavior == "allow":
             self._emit(PermissionDecided(call.id, tool.name, behavior, decision))
             return _YES
         return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
+
+    def _may_be_classified(self, decision: Decision) -> bool:
+        return self._classify is not None and decision.classified
 
     def _yields_to_hook(self, decision: Decision) -> bool:
         """The deny only stands for a question that `dontAsk` puts to nobody, and a hook's yes would answer it."""
@@ -114,14 +132,25 @@ class Approver:
         """Hear the gates and the tool itself, decide with what they say, and ask a person if need be."""
         decision = self.first_look(call, tool, ctx)
         gates = self._hooks.before(tool.names)
+        hook: HookOpinion | None = None
+        opinion: Opinion | None = None
         if gates or _may_object(call, tool):
             hook = await self._hear_gates(call, tool, ctx) if gates else None
             # A gate may have changed the input, so the tool is asked anew whether it has something to say.
             opinion = await tool.check_permission(call.args, ctx) if _may_object(call, tool) else None
             if opinion is not None and opinion.updated_input is not None:
                 await self._replace_input(call, tool, ctx, opinion.updated_input)
-            decision = decide(
-                self._facts(call, tool, ctx), self._state.permissions, hook=hook, opinion=_without_input(opinion)
+            opinion = _without_input(opinion)
+            decision = decide(self._facts(call, tool, ctx), self._state.permissions, hook=hook, opinion=opinion)
+        if self._classify is not None and decision.classified:
+            facts = self._facts(call, tool, ctx)
+            decision = await consult(
+                self._classify,
+                facts,
+                lambda classifier: decide(
+                    facts, self._state.permissions, hook=hook, opinion=opinion, classifier=classifier
+                ),
+                timeout_s=self._classify_timeout_s,
             )
         if decision.behavior != "ask" or self._asker is None:
             return self.conclude(call, tool, decision)

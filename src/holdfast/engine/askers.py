@@ -43,7 +43,11 @@ class OpenQuestions:
 
 
 class CoordinatorAsker:
-    """Coordinator: a classifier looks first and may say yes; whatever it does not clear goes to the person."""
+    """Coordinator: a classifier looks first and may say yes; whatever it does not clear goes to the person.
+
+    It looks only at questions that the mode alone raises. What a rule, a gate, the tool, a guard, a ceiling or a
+    classifier wants asked is the person's to answer.
+    """
 
     __slots__ = ("_clears", "_person")
 
@@ -53,6 +57,9 @@ class CoordinatorAsker:
 
     async def ask(self, question: Question) -> Answer:
         """Ask the classifier, then the person; a classifier that fails clears nothing."""
+        trace = question.trace
+        if not trace or getattr(trace[-1], "layer", None) != "mode":
+            return await self._person.ask(question)
         try:
             cleared = await self._clears(question)
         except Exception:  # noqa: BLE001 - whatever is wrong with the classifier, the person decides

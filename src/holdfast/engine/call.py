@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 from holdfast.contract import ContextModifier, Tool, ToolContext
 from holdfast.events import CallFinished, Outcome
 
-__all__ = ["Call", "CallState", "Stop", "TurnStop", "error_text"]
+__all__ = ["Call", "CallState", "Stop", "TurnStop", "error_text", "loop_of_this_thread"]
 
 CallState = Literal["queued", "executing", "completed", "yielded"]
 
@@ -67,6 +67,10 @@ class Call:
         except (Exception, SystemExit):  # noqa: BLE001 - users' code: what it cannot answer is not cut short
             return False
 
+    def is_stopped_from_outside(self) -> bool:
+        """Somebody stopped the task itself, as a closing event loop or Ctrl-C does: nothing more may start."""
+        return self.ends_run or (self.task is not None and self.task.cancelling() > 0)
+
     def duration_ms(self) -> float:
         """How long the tool has worked so far."""
         if self.acting_since is None or self.task is None:
@@ -95,3 +99,11 @@ class TurnStop(NamedTuple):
 def error_text(message: str) -> str:
     """An error as models know it."""
     return f"<tool_use_error>{message}</tool_use_error>"
+
+
+def loop_of_this_thread() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs here, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:  # a plain function in its own thread
+        return None

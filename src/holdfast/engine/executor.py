@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from holdfast.contract import Asker, Fatal, Resource, SessionFacts, Tool, ToolContext, ToolUse, UsageError
-from holdfast.engine.call import Call, Stop, TurnStop
+from holdfast.engine.call import Call, Stop, TurnStop, loop_of_this_thread
 from holdfast.engine.deadlines import Deadlines
 from holdfast.engine.gate import Gate
 from holdfast.engine.outbox import Outbox
@@ -27,7 +27,7 @@ from holdfast.events import (
 if TYPE_CHECKING:
     from holdfast.engine.approve import KeepRules
     from holdfast.hooks import Hook
-    from holdfast.permissions import PermissionContext
+    from holdfast.permissions import Classify, PermissionContext
     from holdfast.registry import Pool
 
 __all__ = ["DEFAULT_MAX_CONCURRENCY", "Executor", "SiblingErrors"]
@@ -71,6 +71,8 @@ class Executor:
         hooks: "Iterable[Hook]" = (),
         asker: Asker | None = None,
         keep_rules: "KeepRules | None" = None,
+        classify: "Classify | None" = None,
+        classify_timeout_s: float = 10.0,
         on_event: Callable[[Event], None] | None = None,
         max_concurrency: int = DEFAULT_MAX_CONCURRENCY,
         sibling_errors: SiblingErrors = "cancel-dependents",
@@ -102,7 +104,15 @@ class Executor:
         self._pipeline = parts.Pipeline(
             self.pool,
             self.state,
-            approver=parts.Approver(self.state, hook_set, asker=asker, emit=self._emit, keep_rules=keep_rules),
+            approver=parts.Approver(
+                self.state,
+                hook_set,
+                asker=asker,
+                emit=self._emit,
+                keep_rules=keep_rules,
+                classify=classify,
+                classify_timeout_s=classify_timeout_s,
+            ),
             hooks=hook_set,
             spill=self._spill,
             emit=self._emit,
@@ -254,7 +264,7 @@ class Executor:
         if stop is None:
             if call.failed_shell:
                 self._stop_siblings(call)
-            elif call.reply is None or (call.reply.outcome == "cancelled" and _is_stopped_from_outside(call)):
+            elif call.reply is None or (call.reply.outcome == "cancelled" and call.is_stopped_from_outside()):
                 self._stop_queued(_ENDED)
         self._outbox.finish(call)
         self._pump()
@@ -282,7 +292,7 @@ class Executor:
         if call is None or call.task is None or call.tool is None or (call.stop is not None and call.stop.discarded):
             return
         loop = call.task.get_loop()
-        if loop is not _loop_of_this_thread():
+        if loop is not loop_of_this_thread():
             loop.call_soon_threadsafe(self._progress, ctx, data)
             return
         elapsed_s = 0.0 if call.acting_since is None else loop.time() - call.acting_since
@@ -385,15 +395,3 @@ class Executor:
 def _held_by(pool: "Pool") -> tuple[Resource, ...]:
     """What the tools hold. A subagent shares its parent's tools and passes none: they are not its own to close."""
     return tuple(dict.fromkeys(held for tool in pool for held in tool.resources))
-
-
-def _is_stopped_from_outside(call: Call) -> bool:
-    """Somebody stopped the task itself, as a closing event loop or Ctrl-C does: nothing more may start."""
-    return call.ends_run or (call.task is not None and call.task.cancelling() > 0)
-
-
-def _loop_of_this_thread() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:  # a plain function in its own thread
-        return None

@@ -6,13 +6,22 @@ from holdfast.lib.lazy import export_lazily
 
 if TYPE_CHECKING:
     from holdfast.permissions.bash_rules import judge_shell
-    from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Risk
+    from holdfast.permissions.classifier import (
+        Classifier,
+        ClassifierAnswer,
+        ClassifierRequest,
+        Classify,
+        DeterministicClassifier,
+        Risk,
+        SecondOpinion,
+    )
     from holdfast.permissions.context import MODES, Behavior, PermissionContext, PermissionMode, Rule, RuleSource
     from holdfast.permissions.decide import CallFacts, Decision, HookOpinion, Step, decide
     from holdfast.permissions.explain import explain_lines, explain_wire
     from holdfast.permissions.facts import normalised
     from holdfast.permissions.lint import Finding, lint
     from holdfast.permissions.matching import denies_read
+    from holdfast.permissions.model_question import model_classifier
     from holdfast.permissions.paths import LiveDisk, NoDisk, PathFacts
     from holdfast.permissions.policy_tests import CaseResult, judge, run_case
     from holdfast.permissions.rules import RuleProblem, parse_rule, parse_rules
@@ -25,6 +34,9 @@ __all__ = [
     "CallFacts",
     "CaseResult",
     "Classifier",
+    "ClassifierAnswer",
+    "ClassifierRequest",
+    "Classify",
     "Decision",
     "DeterministicClassifier",
     "Finding",
@@ -38,6 +50,7 @@ __all__ = [
     "Rule",
     "RuleProblem",
     "RuleSource",
+    "SecondOpinion",
     "Step",
     "WebRefusal",
     "WebTarget",
@@ -51,6 +64,7 @@ __all__ = [
     "judge",
     "judge_shell",
     "lint",
+    "model_classifier",
     "normalised",
     "parse_rule",
     "parse_rules",
@@ -64,8 +78,12 @@ export_lazily(
         "bash_rules": ("judge_shell",),
         "classifier": (
             "Classifier",
+            "ClassifierAnswer",
+            "ClassifierRequest",
+            "Classify",
             "DeterministicClassifier",
             "Risk",
+            "SecondOpinion",
         ),
         "context": (
             "Behavior",
@@ -92,6 +110,7 @@ export_lazily(
             "lint",
         ),
         "matching": ("denies_read",),
+        "model_question": ("model_classifier",),
         "paths": (
             "LiveDisk",
             "NoDisk",

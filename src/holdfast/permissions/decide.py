@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from holdfast.permissions.classifier import Classifier, DeterministicClassifier, Risk, Seen
-from holdfast.permissions.facts import CallFacts, Sight, look
+from holdfast.permissions.facts import CallFacts, look
 from holdfast.permissions.matching import Voices, grant_of, matching_rule, path_hits, whole_allow
 from holdfast.permissions.modes import Cell, Row, cell, guard_of_write, row_of_read, row_of_write, secret_outside
 from holdfast.permissions.rules import Behavior, Rule
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from holdfast.permissions.paths import PathFacts
     from holdfast.permissions.verdicts import ShellVerdict
 
-__all__ = ["CallFacts", "Decision", "HookOpinion", "Step", "decide"]
+__all__ = ["NO_OPINION", "CallFacts", "Decision", "HookOpinion", "Step", "decide", "survey"]
 
 STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}
+NO_OPINION: Final = "no opinion"
 _DEFAULT_CLASSIFIER: Final = DeterministicClassifier()
 
 
@@ -55,6 +56,8 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True):
     trace: tuple[Step, ...] = ()
     guarded: bool = False
     """The question comes from a guard (protected path, hard link, critical removal): no saved rule can answer it."""
+    classified: bool = False
+    """A classifier was heard, here or in a context above."""
 
 
 class _Part(NamedTuple):
@@ -93,13 +96,25 @@ def decide(
             trace = (*decision.trace, Step("ceiling", theirs.behavior, reason, theirs.rule))
             decision = Decision(theirs.behavior, "ceiling", reason, theirs.rule, trace, theirs.guarded)
         above = above.parent
-    return decision
+    return msgspec.structs.replace(decision, classified=True) if judge.classified else decision
+
+
+def survey(
+    call: CallFacts, context: "PermissionContext", *, hook: HookOpinion | None = None, opinion: "Opinion | None" = None
+) -> tuple[Step, ...]:
+    """What every layer says by itself, also those the decision did not need; for explanations, not for decisions."""
+    judge = _Judge(call, hook, opinion, _DEFAULT_CLASSIFIER)
+    steps = judge.every_layer(context)
+    if context.parent is None:
+        return steps
+    strictest = max((judge.verdict(above) for above in context.ancestors()), key=lambda one: STRICTNESS[one.behavior])
+    return (*steps, Step("ceiling", strictest.behavior, strictest.reason, strictest.rule))
 
 
 class _Judge:
     """One call and what was said about it, to be judged under one context or several."""
 
-    __slots__ = ("_call", "_classifier", "_hook", "_opinion")
+    __slots__ = ("_call", "_classifier", "_hook", "_opinion", "classified")
 
     def __init__(
         self, call: CallFacts, hook: HookOpinion | None, opinion: "Opinion | None", classifier: Classifier
@@ -109,6 +124,7 @@ class _Judge:
         self._hook = hook
         self._opinion = opinion
         self._classifier = classifier
+        self.classified = False
 
     def verdict(self, context: "PermissionContext") -> Decision:
         """The verdict under one context alone."""
@@ -118,13 +134,10 @@ class _Judge:
             trace.append(Step("hook", hook.behavior, hook.reason))
             if hook.behavior == "deny":
                 return _end("deny", "hook", hook.reason, trace)
-        shell = _shell_verdict(call, context) if call.subject.kind == "command" else None
-        sight = look(call, context) if shell is None else shell.sight
-        refused = _refusal(sight) if shell is None else ""
+        voices = _voices(call, context)
+        refused = _refusal(voices)
         if refused:
             return _end("deny", "guard", refused, trace)
-        whole = context.book.wholes(call.tool, call.names, call.subject.kind, call.server)
-        voices = Voices(sight, path_hits(call, context, sight), whole, shell)
         denied = matching_rule("deny", call, context, voices)
         if denied is not None:
             return _end("deny", "deny", f"the rule {denied.text} denies it", trace, denied)
@@ -153,29 +166,62 @@ class _Judge:
 
     def _held_back(self, context: "PermissionContext", seen: Voices) -> tuple[str, str] | None:
         """What asks although no rule does, and no allow rule can answer: gates, the tool, a person, guards."""
-        call, hook, opinion, shell = self._call, self._hook, self._opinion, seen.shell
-        bypass = context.effective_mode == "bypassPermissions"
+        call, hook, opinion = self._call, self._hook, self._opinion
         if hook is not None and hook.behavior == "ask":
             return "hook", hook.reason
         if call.requires_interaction:
             return "tool", f"{call.tool} needs a person's answer"
-        if shell is not None and shell.critical:
-            return "guard", shell.critical
-        if shell is not None and shell.doubt:
-            return "guard", shell.doubt
-        if bypass:
+        if reason := _shell_guard(seen):
+            return "guard", reason
+        if context.effective_mode == "bypassPermissions":
             return None
         if opinion is not None and opinion.behavior == "ask":
             return "tool", opinion.reason
-        if not (shell is not None and _sandboxed(call, context)):
-            reason = _guard(context, seen.sight)
-            if reason:
-                return "guard", reason
-        return None
+        reason = _path_guard(call, context, seen)
+        return ("guard", reason) if reason else None
+
+    def every_layer(self, context: "PermissionContext") -> tuple[Step, ...]:
+        """Each layer's word under one context, whether or not another one decides."""
+        call, hook, opinion = self._call, self._hook, self._opinion
+        seen = _voices(call, context)
+        parts = _parts(call, context, seen)
+        denied, asked = (matching_rule(behavior, call, context, seen) for behavior in ("deny", "ask"))
+        refused = _refusal(seen)
+        bypass = context.effective_mode == "bypassPermissions"
+        guarded = refused or _shell_guard(seen) or ("" if bypass else _path_guard(call, context, seen))
+        broad = whole_allow(context, seen)
+        granted = broad or (parts[0].rule if parts and all(part.rule is not None for part in parts) else None)
+        cells: list[Cell] = [self._answer(part, context) for part in parts]
+        tool = NO_OPINION
+        if opinion is not None and opinion.behavior in STRICTNESS:
+            tool = opinion.behavior
+        elif call.requires_interaction:
+            tool = "ask"
+        return (
+            Step("hook", hook.behavior, hook.reason) if hook is not None else Step("hook", NO_OPINION),
+            self._classifier_step(context, seen) if "classifier" in cells else Step("classifier", NO_OPINION),
+            _of_rule("deny", denied),
+            _of_rule("ask", asked),
+            Step("tool", tool, opinion.reason if opinion is not None else ""),
+            Step("guard", "deny" if refused else "ask", guarded) if guarded else Step("guard", NO_OPINION),
+            _of_rule("allow", granted),
+            Step("mode", *_strictest(cells, parts, context.effective_mode)),
+        )
+
+    def _answer(self, part: _Part, context: "PermissionContext") -> Cell:
+        """The mode's own answer to one effect."""
+        answer: Cell = cell(part.row, context.effective_mode)
+        if answer == "secrets ask":
+            return "ask" if part.path is not None and secret_outside(part.path) else "allow"
+        return answer
+
+    def _classifier_step(self, context: "PermissionContext", seen: Voices) -> Step:
+        risk = self._risk(context, Seen(seen.sight, seen.shell))
+        return Step("classifier", "allow" if risk.level == "low" else "ask", risk.reason)
 
     def _by_parts(self, parts: list[_Part], context: "PermissionContext", seen: Voices, trace: list[Step]) -> Decision:
         """Every effect must be allowed, by a rule or by the mode; the strictest decides."""
-        mode, shell = context.effective_mode, seen.shell
+        mode = context.effective_mode
         broad = whole_allow(context, seen)
         if broad is not None:
             return _end("allow", "allow", f"the rule {broad.text} allows it", trace, broad)
@@ -184,15 +230,11 @@ class _Judge:
             if part.rule is not None:
                 rule = rule or part.rule
                 continue
-            answer: Cell = cell(part.row, mode)
-            if answer == "secrets ask":
-                answer = "ask" if part.path is not None and secret_outside(part.path) else "allow"
+            answer = self._answer(part, context)
             if answer == "classifier":
-                risk = self._risk(context, Seen(seen.sight, shell))
-                trace.append(Step("classifier", "allow" if risk.level == "low" else "ask", risk.reason))
-                if risk.level == "high":
-                    return _end("ask", "classifier", f"{risk.reason}, and auto mode asks about that", trace)
-                answer = "allow"
+                trace.append(step := self._classifier_step(context, seen))
+                if step.behavior == "ask":
+                    return _end("ask", "classifier", f"{step.reason}, and auto mode asks about that", trace)
             if answer == "ask":
                 return _end("ask", "mode", f"{mode} mode asks before {part.what}", trace)
             if answer == "deny":
@@ -206,7 +248,15 @@ class _Judge:
         """The classifier's word; a tool that shows it nothing is asked about."""
         if seen.shell is None and self._call.classifier_input is None:
             return Risk("high", f"{self._call.tool} does not say what a classifier may see")
+        self.classified = True
         return self._classifier.classify(self._call, context, seen)
+
+
+def _voices(call: CallFacts, context: "PermissionContext") -> Voices:
+    shell = _shell_verdict(call, context) if call.subject.kind == "command" else None
+    sight = look(call, context) if shell is None else shell.sight
+    whole = context.book.wholes(call.tool, call.names, call.subject.kind, call.server)
+    return Voices(sight, path_hits(call, context, sight), whole, shell)
 
 
 def _shell_verdict(call: CallFacts, context: "PermissionContext") -> "ShellVerdict":
@@ -215,8 +265,10 @@ def _shell_verdict(call: CallFacts, context: "PermissionContext") -> "ShellVerdi
     return judge_shell(call, context)
 
 
-def _refusal(sight: Sight) -> str:
-    reads, writes, _, web = sight
+def _refusal(seen: Voices) -> str:
+    if seen.shell is not None:
+        return ""  # what a command would open is opened by the shell, under the rules for what it names
+    reads, writes, _, web = seen.sight
     if isinstance(web, WebRefusal):
         return web.reason
     for paths in (writes, reads):
@@ -226,7 +278,30 @@ def _refusal(sight: Sight) -> str:
     return ""
 
 
-def _guard(context: "PermissionContext", sight: Sight) -> str:
+def _of_rule(layer: Behavior, rule: Rule | None) -> Step:
+    return Step(layer, NO_OPINION) if rule is None else Step(layer, layer, f"the rule {rule.text} speaks of it", rule)
+
+
+def _strictest(cells: list[Cell], parts: list[_Part], mode: str) -> tuple[str, str]:
+    """The strictest answer of a mode to the effects of a call, in words."""
+    order = ("deny", "ask", "classifier", "allow")
+    answer, part = min(zip(cells, parts, strict=True), key=lambda one: order.index(one[0]))
+    if answer == "classifier":
+        return NO_OPINION, f"{mode} mode leaves {part.what} to the classifier"
+    verb = {"allow": "allows", "ask": "asks before", "deny": "refuses"}[answer]
+    return answer, f"{mode} mode by itself {verb} {part.what}"
+
+
+def _shell_guard(seen: Voices) -> str:
+    """Why a command is asked about in every mode."""
+    return "" if seen.shell is None else seen.shell.critical or seen.shell.doubt
+
+
+def _path_guard(call: CallFacts, context: "PermissionContext", seen: Voices) -> str:
+    """Why a path is asked about whatever the allow rules say; the sandbox guards the paths of its commands itself."""
+    if seen.shell is not None and _sandboxed(call, context):
+        return ""
+    sight = seen.sight
     for path in sight.writes:
         reason = guard_of_write(path, context)
         if reason:

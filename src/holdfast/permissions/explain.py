@@ -1,5 +1,6 @@
 """A decision in words for people and as JSON for programs."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from holdfast.permissions.decide import Decision, Step
@@ -19,8 +20,14 @@ def place_of(rule: Rule) -> str:
     return source.path if source.line is None else f"{source.path}:{source.line}"
 
 
-def explain_lines(decision: Decision, shell: ShellVerdict | None = None) -> list[str]:
-    """The verdict, what decided it, and each layer's word, one line each."""
+def explain_lines(decision: Decision, shell: ShellVerdict | None = None, *, layers: Sequence[Step] = ()) -> list[str]:
+    """The verdict, what decided it, and each layer's word, one line each.
+
+    Args:
+        decision: What is to be explained.
+        shell: The analysis, for a shell call.
+        layers: What each layer says by itself (`survey`); without it, only those that spoke are shown.
+    """
     lines = [f"{_VERDICTS[decision.behavior]}: {decision.reason}", f"  layer  {decision.layer}"]
     if decision.rule is not None:
         lines.append(f"  rule   {decision.rule.text}   ({place_of(decision.rule)})")
@@ -29,13 +36,23 @@ def explain_lines(decision: Decision, shell: ShellVerdict | None = None) -> list
         lines += [f"    - {_part(part)}" for part in shell.parts]
         lines += [f"    left open by the allow rules: {_one_line(text)}" for text in shell.left_open]
     lines.append("  trace")
-    lines += [f"    {number}. {_step(step)}" for number, step in enumerate(decision.trace, 1)]
+    lines += [f"    {number}. {_step(step)}" for number, step in enumerate(_trace(decision, layers), 1)]
     return lines
+
+
+def _trace(decision: Decision, layers: Sequence[Step]) -> list[Step]:
+    """Every layer in order, with what it said when the decision was made where it spoke then."""
+    spoken = {step.layer: step for step in decision.trace}
+    silent = {step.layer for step in layers}
+    return [spoken.get(step.layer, step) for step in layers] + [
+        step for step in decision.trace if step.layer not in silent
+    ]
 
 
 def _step(step: Step) -> str:
     where = f"   ({place_of(step.rule)})" if step.rule is not None else ""
-    return f"{step.layer}: {step.behavior}, {step.reason}{where}"
+    said = ", ".join(filter(None, (step.behavior, step.reason)))
+    return f"{step.layer}: {_one_line(said)}{where}"
 
 
 def _part(part: ShellPart) -> str:
@@ -47,7 +64,9 @@ def _one_line(text: str) -> str:
     return text if text.isprintable() else repr(text)[1:-1]
 
 
-def explain_wire(decision: Decision, shell: ShellVerdict | None = None) -> dict[str, Any]:
+def explain_wire(
+    decision: Decision, shell: ShellVerdict | None = None, *, layers: Sequence[Step] = ()
+) -> dict[str, Any]:
     """The same as JSON: verdict, layer, rule, source, trace; for shell calls also the analysis."""
     answer: dict[str, Any] = {
         "verdict": decision.behavior,
@@ -55,7 +74,7 @@ def explain_wire(decision: Decision, shell: ShellVerdict | None = None) -> dict[
         "reason": decision.reason,
         "rule": decision.rule.text if decision.rule else None,
         "source": place_of(decision.rule) if decision.rule else None,
-        "trace": [_step_wire(step) for step in decision.trace],
+        "trace": [_step_wire(step) for step in _trace(decision, layers)],
     }
     if shell is not None:
         answer["read_only"] = shell.read_only

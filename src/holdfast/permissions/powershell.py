@@ -55,7 +55,7 @@ def judge_powershell(call: "CallFacts", context: "PermissionContext") -> ShellVe
         allowed=allowed,
         critical="it may remove a whole directory tree" if any(map(_CRITICAL.search, pieces)) else "",
         doubt="the command holds parts that no rule can see through" if holds_back and not certain else "",
-        risk_of=lambda: Risk("high", "PowerShell commands are not analysed"),
+        risk_of=lambda: Risk("high", "PowerShell commands are not analysed", unknown=certain),
         parts_of=lambda: tuple(
             ShellPart(piece, read_only=False, reason="PowerShell is not analysed") for piece in pieces
         ),

@@ -119,6 +119,8 @@ class Settings(msgspec.Struct, frozen=True):
     sibling_errors: SiblingErrors = "cancel-dependents"
     task_list: Literal["tasks", "todo"] = "tasks"
     shell_functions: bool = False
+    classifier_model: str | None = None
+    """A model that is heard in `auto` mode besides our own analysis; never chosen by a folder."""
     telemetry: FrozenJson = None
     problems: tuple[Problem, ...] = ()
     items: tuple[FolderItem, ...] = ()

@@ -335,6 +335,7 @@ _HANDLERS: dict[str, _Handler] = {
     "env": _env,
     "env.scrub": _only("allowlist"),
     "shell.functions": _never,
+    "classifier.model": _never,
     "disabledMcpjsonServers": _each("disabled MCP server", "nothing"),
     "enabledPlugins": _plugins,
     "sandbox": _sandbox,

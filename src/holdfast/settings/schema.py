@@ -20,7 +20,14 @@ BEHAVIORS = ("allow", "ask", "deny")
 # Settings with a dot in their name. They are accepted in both spellings, {"tools": {"taskList": …}} and
 # {"tools.taskList": …}, and kept under the dotted name, because `env` and `hooks` are otherwise maps of the user's own
 # names.
-DOTTED = ("tools.siblingErrors", "tools.taskList", "hooks.onGateFailure", "env.scrub", "shell.functions")
+DOTTED = (
+    "tools.siblingErrors",
+    "tools.taskList",
+    "hooks.onGateFailure",
+    "env.scrub",
+    "shell.functions",
+    "classifier.model",
+)
 # fmt: off
 HOOK_EVENTS = frozenset({
     "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "PermissionDenied",
@@ -232,6 +239,7 @@ KNOWN: dict[str, _Rule] = {
     "hooks.onGateFailure": _one_of("ask", "deny", "ignore"),
     "env.scrub": _one_of("credentials", "allowlist", "none"),
     "shell.functions": _boolean,
+    "classifier.model": _string,
 }
 _SCRUB_WORDS = ("credentials", "allowlist", "none")
 

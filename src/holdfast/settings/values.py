@@ -66,6 +66,7 @@ def assemble(given: Extraction, settings: Settings) -> Settings:
         sibling_errors=_typed(get("tools.siblingErrors"), SiblingErrors, "cancel-dependents"),
         task_list="todo" if get("tools.taskList") == "todo" else "tasks",
         shell_functions=get("shell.functions") is True,
+        classifier_model=_typed(get("classifier.model"), str, None) or None,
         telemetry=get("telemetry"),
         problems=(*settings.problems, *problems),
     )
