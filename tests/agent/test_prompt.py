@@ -27,8 +27,8 @@ def tool_text(name: str) -> str:
     return (SOURCE / "tools" / f"{name}.md").read_text("utf-8")
 
 
-# Every behaviour that is asked for, and where a few of its words must stand: in the prompt of an interactive session with
-# all tools, in that of a headless run or a subagent, or in a tool's own text.
+# Every behaviour that is asked for, and where a few of its words must stand: in the prompt of an interactive session
+# with all tools, in that of a headless run or a subagent, or in a tool's own text.
 BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     # identity, order, limits
     "identity": ("prompt", ("You are Holdfast, an agent for work on software",)),
