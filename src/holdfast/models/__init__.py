@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         Usage,
         Wire,
     )
+    from holdfast.models.open import open_model
+    from holdfast.models.options import ModelOptions
 
 __all__ = [
     "BlockEnded",
@@ -29,6 +31,7 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelErrorKind",
+    "ModelOptions",
     "ModelRequest",
     "StreamEnded",
     "StreamEvent",
@@ -40,6 +43,7 @@ __all__ = [
     "ToolUseStarted",
     "Usage",
     "Wire",
+    "open_model",
 ]
 
 export_lazily(
@@ -62,5 +66,7 @@ export_lazily(
             "Usage",
             "Wire",
         ),
+        "open": ("open_model",),
+        "options": ("ModelOptions",),
     },
 )
