@@ -12,7 +12,7 @@ from holdfast.contract import Asker, Fatal, Resource, SessionFacts, Tool, ToolCo
 from holdfast.engine.call import Call, Stop, TurnStop, loop_of_this_thread
 from holdfast.engine.deadlines import Deadlines
 from holdfast.engine.gate import Gate
-from holdfast.engine.outbox import Outbox
+from holdfast.engine.outbox import Outbox, ignore, told_in_turn
 from holdfast.engine.state import AgentState
 from holdfast.events import (
     CallDiscarded,
@@ -40,10 +40,6 @@ _MESSAGE = Stop("Stopped because the user sent a message. Read it before you go 
 _REFUSED = Stop("Not run: the user refused another call of this turn. Stop here and wait for the user.")
 _ENDED = Stop("Not run: the run ended.")
 _DISCARDED = Stop("The stream is repeated.", discarded=True)
-
-
-def _ignore(event: Event) -> None:
-    """Where events go when nobody listens."""
 
 
 class Executor:
@@ -92,7 +88,7 @@ class Executor:
             permissions or parts.PermissionContext.started_in(directory, permission_mode),
             session or SessionFacts(),
         )
-        self._emit = on_event or _ignore
+        self._emit = on_event or ignore
         self._sibling_errors: SiblingErrors = sibling_errors
         self._cancel_grace_s = cancel_grace_s
         self._spill = parts.SpillStore(spill_directory)
@@ -101,18 +97,19 @@ class Executor:
         self._gate = Gate(max_concurrency)
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
         hook_set = parts.Hooks(hooks)
+        approver = parts.Approver(
+            self.state,
+            hook_set,
+            asker=asker,
+            emit=self._emit,
+            keep_rules=keep_rules,
+            classify=classify,
+            classify_timeout_s=classify_timeout_s,
+        )
         self._pipeline = parts.Pipeline(
             self.pool,
             self.state,
-            approver=parts.Approver(
-                self.state,
-                hook_set,
-                asker=asker,
-                emit=self._emit,
-                keep_rules=keep_rules,
-                classify=classify,
-                classify_timeout_s=classify_timeout_s,
-            ),
+            approver=approver,
             hooks=hook_set,
             spill=self._spill,
             emit=self._emit,
@@ -121,6 +118,7 @@ class Executor:
             on_fatal=self._stop_run,
             on_left=self._leave,
         )
+        self._telling = (self._outbox, self._pipeline, approver)
         self._turn_calls: dict[str, Call] = {}
         self._batch: list[Call] = []
 
@@ -173,6 +171,12 @@ class Executor:
     def results(self) -> AsyncIterator[CallFinished | CallProgressed]:
         """Progress at once and replies in call order, until every call added so far is answered."""
         return self._outbox.read(self._raise_fatal)
+
+    def listen(self, listener: Callable[[Event], None]) -> None:
+        """From now on tell this one of every event too, after those who listen already."""
+        self._emit = told_in_turn(self._emit, listener)
+        for part in self._telling:
+            part.emit = self._emit
 
     # Stopping.
 

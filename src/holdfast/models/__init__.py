@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     )
     from holdfast.models.open import open_model
     from holdfast.models.options import ModelOptions
+    from holdfast.models.replay import ReplayModel
+    from holdfast.models.scripted import ScriptedModel
 
 __all__ = [
     "BlockEnded",
@@ -33,6 +35,8 @@ __all__ = [
     "ModelErrorKind",
     "ModelOptions",
     "ModelRequest",
+    "ReplayModel",
+    "ScriptedModel",
     "StreamEnded",
     "StreamEvent",
     "StreamStarted",
@@ -68,5 +72,7 @@ export_lazily(
         ),
         "open": ("open_model",),
         "options": ("ModelOptions",),
+        "replay": ("ReplayModel",),
+        "scripted": ("ScriptedModel",),
     },
 )
