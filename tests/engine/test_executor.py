@@ -455,3 +455,26 @@ def test_hooks_run_before_a_call_hold_its_place():
 
     timeline = play(Script().call("a", safe=False).call("b"), hooks=[Hook("PreToolUse", slow)])
     assert timeline.started == pytest.approx({"a": 2, "b": 4})
+
+
+def test_a_later_listener_hears_every_event_after_the_first() -> None:
+    heard: list[tuple[str, str]] = []
+    tool = ScriptedTool()
+
+    async def run() -> None:
+        first = Executor(
+            [tool],
+            permission_mode="bypassPermissions",
+            on_event=lambda event: heard.append(("first", type(event).__name__)),
+        )
+        async with first as executor:
+            executor.listen(lambda event: heard.append(("second", type(event).__name__)))
+            executor.add({"type": "tool_use", "id": "a", "name": tool.name, "input": {"progress": ["half"]}})
+            async for _ in executor.results():
+                pass
+            executor.end_turn()
+
+    run_virtual(run())
+    names = [name for who, name in heard if who == "first"]
+    assert names == ["CallQueued", "PermissionDecided", "CallStarted", "CallProgressed", "CallFinished", "TurnEnded"]
+    assert heard == [(who, name) for name in names for who in ("first", "second")]

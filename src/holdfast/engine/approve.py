@@ -43,7 +43,7 @@ _YES = Approval(allowed=True)
 class Approver:
     """Decides each call of one agent. Nothing here can turn a deny into anything else."""
 
-    __slots__ = ("_asker", "_emit", "_hooks", "_keep_rules", "_known", "_known_for", "_state")
+    __slots__ = ("_asker", "_hooks", "_keep_rules", "_known", "_known_for", "_state", "emit")
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Approver:
         self._state = state
         self._hooks = hooks
         self._asker = asker
-        self._emit = emit
+        self.emit = emit
         self._known: dict[tuple[Tool, bool], Decision] = {}
         self._known_for = state.permissions
 
@@ -88,7 +88,7 @@ class Approver:
         elif behavior != "deny" and _may_object(call, tool):
             return None
         if behavior == "allow":
-            self._emit(PermissionDecided(call.id, tool.name, behavior, decision))
+            self.emit(PermissionDecided(call.id, tool.name, behavior, decision))
             return _YES
         return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
 
@@ -107,7 +107,7 @@ class Approver:
             reason = f"{decision.reason}, and nobody can be asked here"
             step = Step("ask", "deny", reason)
             decision = Decision("deny", decision.layer, reason, decision.rule, (*decision.trace, step))
-        self._emit(PermissionDecided(call.id, tool.name, decision.behavior, decision))
+        self.emit(PermissionDecided(call.id, tool.name, decision.behavior, decision))
         return _YES if decision.behavior == "allow" else Approval(allowed=False, reason=decision.reason)
 
     async def settle(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval:
@@ -178,7 +178,7 @@ class Approver:
         question = Question(
             os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, rules, decision.trace, shown
         )
-        self._emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason, rules))
+        self.emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason, rules))
         try:
             answer = await self._asker.ask(question)
         except Exception:  # noqa: BLE001 - a face's bug: nobody said yes, and it is not the tool's fault
@@ -192,7 +192,7 @@ class Approver:
         settled = Decision(
             "allow" if approval.allowed else "deny", "ask", step.reason, decision.rule, (*decision.trace, step)
         )
-        self._emit(PermissionDecided(call.id, tool.name, settled.behavior, settled))
+        self.emit(PermissionDecided(call.id, tool.name, settled.behavior, settled))
         return approval
 
     async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer) -> Approval:

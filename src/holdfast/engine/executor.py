@@ -12,7 +12,7 @@ from holdfast.contract import Asker, Fatal, Resource, SessionFacts, Tool, ToolCo
 from holdfast.engine.call import Call, Stop, TurnStop
 from holdfast.engine.deadlines import Deadlines
 from holdfast.engine.gate import Gate
-from holdfast.engine.outbox import Outbox
+from holdfast.engine.outbox import Outbox, ignore, loop_of_this_thread, told_in_turn
 from holdfast.engine.state import AgentState
 from holdfast.events import (
     CallDiscarded,
@@ -40,10 +40,6 @@ _MESSAGE = Stop("Stopped because the user sent a message. Read it before you go 
 _REFUSED = Stop("Not run: the user refused another call of this turn. Stop here and wait for the user.")
 _ENDED = Stop("Not run: the run ended.")
 _DISCARDED = Stop("The stream is repeated.", discarded=True)
-
-
-def _ignore(event: Event) -> None:
-    """Where events go when nobody listens."""
 
 
 class Executor:
@@ -90,7 +86,7 @@ class Executor:
             permissions or parts.PermissionContext.started_in(directory, permission_mode),
             session or SessionFacts(),
         )
-        self._emit = on_event or _ignore
+        self._emit = on_event or ignore
         self._sibling_errors: SiblingErrors = sibling_errors
         self._cancel_grace_s = cancel_grace_s
         self._spill = parts.SpillStore(spill_directory)
@@ -99,10 +95,11 @@ class Executor:
         self._gate = Gate(max_concurrency)
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
         hook_set = parts.Hooks(hooks)
+        approver = parts.Approver(self.state, hook_set, asker=asker, emit=self._emit, keep_rules=keep_rules)
         self._pipeline = parts.Pipeline(
             self.pool,
             self.state,
-            approver=parts.Approver(self.state, hook_set, asker=asker, emit=self._emit, keep_rules=keep_rules),
+            approver=approver,
             hooks=hook_set,
             spill=self._spill,
             emit=self._emit,
@@ -111,6 +108,7 @@ class Executor:
             on_fatal=self._stop_run,
             on_left=self._leave,
         )
+        self._telling = (self._outbox, self._pipeline, approver)
         self._turn_calls: dict[str, Call] = {}
         self._batch: list[Call] = []
 
@@ -163,6 +161,12 @@ class Executor:
     def results(self) -> AsyncIterator[CallFinished | CallProgressed]:
         """Progress at once and replies in call order, until every call added so far is answered."""
         return self._outbox.read(self._raise_fatal)
+
+    def listen(self, listener: Callable[[Event], None]) -> None:
+        """From now on tell this one of every event too, after those who listen already."""
+        self._emit = told_in_turn(self._emit, listener)
+        for part in self._telling:
+            part.emit = self._emit
 
     # Stopping.
 
@@ -282,7 +286,7 @@ class Executor:
         if call is None or call.task is None or call.tool is None or (call.stop is not None and call.stop.discarded):
             return
         loop = call.task.get_loop()
-        if loop is not _loop_of_this_thread():
+        if loop is not loop_of_this_thread():
             loop.call_soon_threadsafe(self._progress, ctx, data)
             return
         elapsed_s = 0.0 if call.acting_since is None else loop.time() - call.acting_since
@@ -390,10 +394,3 @@ def _held_by(pool: "Pool") -> tuple[Resource, ...]:
 def _is_stopped_from_outside(call: Call) -> bool:
     """Somebody stopped the task itself, as a closing event loop or Ctrl-C does: nothing more may start."""
     return call.ends_run or (call.task is not None and call.task.cancelling() > 0)
-
-
-def _loop_of_this_thread() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:  # a plain function in its own thread
-        return None

@@ -9,7 +9,7 @@ from holdfast.contract import UsageError
 from holdfast.engine.call import Call
 from holdfast.events import CallFinished, CallProgressed, Event
 
-__all__ = ["Outbox"]
+__all__ = ["Outbox", "ignore", "loop_of_this_thread", "told_in_turn"]
 
 _log = logging.getLogger(__name__)
 _MAX_PENDING_PROGRESS = 1_000
@@ -19,10 +19,10 @@ _MAX_PENDING_PROGRESS = 1_000
 class Outbox:
     """Replies wait here until every earlier call is answered. One reader, woken only when there is news."""
 
-    __slots__ = ("_emit", "_events", "_order", "_progress", "_waiter")
+    __slots__ = ("_events", "_order", "_progress", "_waiter", "emit")
 
     def __init__(self, emit: Callable[[Event], None]) -> None:
-        self._emit = emit
+        self.emit = emit
         self._order: deque[Call] = deque()
         self._events: deque[CallFinished | CallProgressed] = deque()
         self._progress = 0
@@ -46,7 +46,7 @@ class Outbox:
             done.state = "yielded"
             assert done.reply is not None
             try:
-                self._emit(done.reply)
+                self.emit(done.reply)
             except Exception:  # noqa: BLE001 - a listener's bug must not keep replies from the reader
                 _log.exception("a listener failed on the reply to call %s", done.id)
             self._events.append(done.reply)
@@ -55,7 +55,7 @@ class Outbox:
 
     def progress(self, event: CallProgressed) -> None:
         """Hand out progress at once."""
-        self._emit(event)
+        self.emit(event)
         if self._progress >= _MAX_PENDING_PROGRESS:
             self._events.remove(next(event for event in self._events if isinstance(event, CallProgressed)))
             self._progress -= 1
@@ -100,3 +100,27 @@ class Outbox:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+def ignore(event: Event) -> None:
+    """Where events go when nobody listens."""
+
+
+def told_in_turn(first: Callable[[Event], None], second: Callable[[Event], None]) -> Callable[[Event], None]:
+    """One listener that tells both, in this order."""
+    if first is ignore:
+        return second
+
+    def tell(event: Event) -> None:
+        first(event)
+        second(event)
+
+    return tell
+
+
+def loop_of_this_thread() -> asyncio.AbstractEventLoop | None:
+    """The running event loop, if this thread has one; a plain function in its own thread has none."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

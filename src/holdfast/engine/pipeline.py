@@ -45,7 +45,6 @@ class Pipeline:
 
     __slots__ = (
         "_approver",
-        "_emit",
         "_hooks",
         "_on_acting",
         "_on_fatal",
@@ -54,6 +53,7 @@ class Pipeline:
         "_pool",
         "_spill",
         "_state",
+        "emit",
     )
 
     def __init__(  # noqa: PLR0913 - the stages and the ways out, handed in by the executor
@@ -75,7 +75,7 @@ class Pipeline:
         self._approver = approver
         self._hooks = hooks
         self._spill = spill
-        self._emit = emit
+        self.emit = emit
         self._on_acting = on_acting
         self._on_refused_turn = on_refused_turn
         self._on_fatal = on_fatal
@@ -119,7 +119,7 @@ class Pipeline:
             if approval is None or (approval.allowed and tool.has_validate):
                 approval = await self._approve(call, tool, ctx, approval)
             if approval.allowed and call.stop is None:
-                self._emit(CallStarted(call.id, tool.name, call.read_only))
+                self.emit(CallStarted(call.id, tool.name, call.read_only))
                 self._on_acting(call)
                 self._reply(call, tool, await tool.call(call.args, ctx))
                 if self._hooks.after(tool.names):
