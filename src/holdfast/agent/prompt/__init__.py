@@ -1,0 +1,1 @@
+"""What the model is told: the system prompt, and small reminders along the way."""
