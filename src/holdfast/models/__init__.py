@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         Usage,
         Wire,
     )
+    from holdfast.models.replay import ReplayModel
+    from holdfast.models.scripted import ScriptedModel
 
 __all__ = [
     "BlockEnded",
@@ -30,6 +32,8 @@ __all__ = [
     "ModelError",
     "ModelErrorKind",
     "ModelRequest",
+    "ReplayModel",
+    "ScriptedModel",
     "StreamEnded",
     "StreamEvent",
     "StreamStarted",
@@ -62,5 +66,7 @@ export_lazily(
             "Usage",
             "Wire",
         ),
+        "replay": ("ReplayModel",),
+        "scripted": ("ScriptedModel",),
     },
 )

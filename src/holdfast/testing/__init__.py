@@ -1,5 +1,7 @@
-"""The public test kit: run a tool, a question or a whole schedule of calls without a model, in virtual time."""
+"""The public test kit: tools, questions and whole schedules of calls without a model, in virtual time; and models that need no key."""
 
+from holdfast.models.replay import ReplayModel
+from holdfast.models.scripted import ScriptedModel
 from holdfast.testing.asker import ScriptedAsker
 from holdfast.testing.clock import Deadlock, VirtualClock, run_virtual
 from holdfast.testing.play import Timeline, play, play_async
@@ -13,10 +15,12 @@ __all__ = [
     "Ending",
     "Gate",
     "Record",
+    "ReplayModel",
     "RunOptions",
     "Script",
     "ScriptedArgs",
     "ScriptedAsker",
+    "ScriptedModel",
     "ScriptedTool",
     "Span",
     "TestingPermission",
