@@ -4,6 +4,7 @@ from holdfast.models.replay import ReplayModel
 from holdfast.models.scripted import ScriptedModel
 from holdfast.testing.asker import ScriptedAsker
 from holdfast.testing.clock import Deadlock, VirtualClock, run_virtual
+from holdfast.testing.fake_provider import FakeProvider, FakeTurn, Pause, RecordedRequest, error_turn
 from holdfast.testing.play import Timeline, play, play_async
 from holdfast.testing.run import RunOptions, ToolRun, run_tool, run_tool_async
 from holdfast.testing.script import Script
@@ -13,8 +14,12 @@ from holdfast.testing.testing_permission import TestingPermission
 __all__ = [
     "Deadlock",
     "Ending",
+    "FakeProvider",
+    "FakeTurn",
     "Gate",
+    "Pause",
     "Record",
+    "RecordedRequest",
     "ReplayModel",
     "RunOptions",
     "Script",
@@ -27,6 +32,7 @@ __all__ = [
     "Timeline",
     "ToolRun",
     "VirtualClock",
+    "error_turn",
     "play",
     "play_async",
     "run_tool",
