@@ -1,8 +1,9 @@
-"""The public test kit: tools, questions and whole schedules of calls without a model, in virtual time; and models that need no key."""
+"""The public test kit: tools, questions and schedules of calls in virtual time, and models that need no key."""
 
 from holdfast.models.replay import ReplayModel
 from holdfast.models.scripted import ScriptedModel
 from holdfast.testing.asker import ScriptedAsker
+from holdfast.testing.chaos import ChaosModel
 from holdfast.testing.clock import Deadlock, VirtualClock, run_virtual
 from holdfast.testing.fake_provider import FakeProvider, FakeTurn, Pause, RecordedRequest, error_turn
 from holdfast.testing.play import Timeline, play, play_async
@@ -12,6 +13,7 @@ from holdfast.testing.scripted import Ending, Gate, Record, ScriptedArgs, Script
 from holdfast.testing.testing_permission import TestingPermission
 
 __all__ = [
+    "ChaosModel",
     "Deadlock",
     "Ending",
     "FakeProvider",
