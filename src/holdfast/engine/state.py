@@ -54,6 +54,11 @@ class AgentState:
         else:
             self._grant(modifier, tool)
 
+    def forget_shown(self) -> None:
+        """The model no longer has before it what it read: the same read again shows the file again."""
+        for path, stamp in self._reads.items():
+            self._reads[path] = stamp._replace(window=None)
+
     def _change_mode(self, modifier: ModeChanged, tool: str) -> None:
         if tool in _MAY_CHANGE_MODE and modifier.mode != "bypassPermissions":
             self.permissions = self.permissions.with_mode(modifier.mode)

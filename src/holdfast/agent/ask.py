@@ -1,0 +1,102 @@
+"""One request to the model, sent again as often as that helps, and never twice what has acted."""
+
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+
+from holdfast.agent.retry import Retries
+from holdfast.agent.state import LoopState
+from holdfast.agent.turn import Answer
+from holdfast.events import ModelRequested, ReplyDiscarded, RequestRetried
+from holdfast.models import ModelError
+
+__all__ = ["Asking"]
+
+
+class Asking:
+    """Asks for one answer after the other."""
+
+    def __init__(self, state: LoopState, *, make_room: Callable[[], Awaitable[bool]]) -> None:
+        """`make_room` shortens a history that the model found too long; false when it cannot."""
+        self._state = state
+        self._make_room = make_room
+        self.turn = 0
+        self.model_s = 0.0
+        self.answer: Answer | None = None
+        """The one that is under way or was the last."""
+
+    async def ask(self, *, tool_choice: str = "auto") -> Answer:
+        """The next answer. It may be cut: then its calls have acted, and the conversation goes on from them.
+
+        Raises:
+            ModelError: No attempt worked.
+        """
+        state = self._state
+        retries = Retries(state.choices.retry)
+        made_room = False
+        self.turn += 1
+        while True:
+            answer = self.answer = Answer(state.executor, state.history, state.emit)
+            try:
+                await self._stream(answer, retries.attempt, tool_choice)
+            except ModelError as error:
+                if await self._stands(answer, error):
+                    return answer
+                if error.kind == "context_overflow" and not made_room:
+                    made_room = True
+                    if await self._make_room():
+                        continue
+                await self._before_next(retries, error)
+            else:
+                state.broken_streams = 0
+                return answer
+
+    async def _stream(self, answer: Answer, attempt: int, tool_choice: str) -> None:
+        state, model = self._state, self._state.asked
+        is_streaming = state.broken_streams < state.choices.retry.broken_streams
+        request = await state.request(is_streaming=is_streaming, tool_choice=tool_choice)
+        state.emit(ModelRequested(self.turn, model.name, attempt, is_streaming))
+        began_s = perf_counter()
+        stream = model.stream(request)
+        try:
+            async for event in stream:
+                if not answer.is_complete:
+                    answer.take(event)
+        finally:
+            self.model_s += perf_counter() - began_s
+            close = getattr(stream, "aclose", None)  # a plain iterator has none
+            if close is not None:
+                await close()
+        if not answer.is_complete:
+            raise ModelError("the answer ended in the middle", "broken_stream")
+
+    async def _stands(self, answer: Answer, error: ModelError) -> bool:
+        """The request failed: whether its answer has to stand as far as it came, because its calls have acted."""
+        began = answer.shown or bool(answer.calls)
+        if began or error.kind == "broken_stream":
+            self._state.broken_streams += 1
+        if answer.calls and not await self._state.executor.discard():
+            answer.cut(keep_text=False)
+            answer.was_cut = True
+            answer.error = error
+            return True
+        answer.forget()
+        self.answer = None
+        if began:
+            self._state.emit(ReplyDiscarded(str(error)))
+        return False
+
+    async def _before_next(self, retries: Retries, error: ModelError) -> None:
+        """Wait for the next attempt, or give up."""
+        state = self._state
+        attempt, policy = retries.attempt, state.choices.retry
+        delay_s = retries.failed(error)
+        fallback = state.choices.fallback_model
+        if fallback is not None and state.fallback is None and retries.overloads >= policy.fallback_after:
+            state.fallback = fallback
+            retries.begin_anew()
+            delay_s = 0.0
+        if delay_s is None:
+            raise error
+        state.emit(RequestRetried(attempt, delay_s, str(error), error.kind))
+        if delay_s:
+            await policy.sleep(delay_s)

@@ -1,0 +1,276 @@
+"""The agent loop: a prompt in, events out, and a conversation that can always go on."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Literal
+
+from holdfast.agent.between import Between, InstructionText
+from holdfast.agent.choices import LoopChoices
+from holdfast.agent.compact import Compactor
+from holdfast.agent.feed import Feed
+from holdfast.agent.history import Block, History, Message
+from holdfast.agent.repeats import RepeatGuard
+from holdfast.agent.run import Run
+from holdfast.agent.state import LoopState, SystemSource
+from holdfast.contract import NO_FACTS, PromptFacts, UsageError
+from holdfast.engine import Executor
+from holdfast.events import (
+    ContextCompacted,
+    Event,
+    InstructionsLoaded,
+    PromptSource,
+    SessionEnded,
+    SessionStarted,
+)
+from holdfast.models import Model, Usage
+from holdfast.session import Journal
+
+__all__ = ["Loop"]
+
+_ORDINARY = LoopChoices()
+StartSource = Literal["startup", "resume", "fork", "clear", "compact"]
+
+
+class Loop:
+    """One agent: a model, an executor, and their conversation. One run at a time, all in one thread.
+
+    Every event of a run comes out of `run`, the executor's too. Give the journal to the executor as well: the loop
+    writes only messages to it.
+    """
+
+    def __init__(  # noqa: PLR0913 - every argument is a choice of the caller, all but two by name
+        self,
+        executor: Executor,
+        model: Model,
+        *,
+        system: SystemSource = (),
+        journal: Journal | None = None,
+        history: Sequence[Message] = (),
+        choices: LoopChoices = _ORDINARY,
+        facts: PromptFacts = NO_FACTS,
+        notices: Callable[[], Sequence[str]] | None = None,
+        instructions_for: Callable[[str], Sequence[InstructionText]] | None = None,
+        instructions: Sequence[InstructionText] = (),
+        source: StartSource | None = None,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        """Begin or go on with a conversation.
+
+        Args:
+            executor: Runs the calls; the loop listens to it.
+            model: Who is asked.
+            system: The system prompt, or how to make it; it is made anew after the history was shortened.
+            journal: Where messages are written.
+            history: What was said before, valid for providers (see `holdfast.session.repair`).
+            choices: Limits and settings.
+            facts: What the tools' texts depend on.
+            notices: Asked between turns and at the end of a run for what the model should know now, each told once.
+            instructions_for: Asked for the instructions that a file brings along, when the model has read that file.
+            instructions: What the system prompt holds already; only announced.
+            source: How the session came about; by the history when omitted.
+            on_event: Told of the loop's own events at once, also when no run is read.
+        """
+        self._listener = on_event
+        self._state = LoopState(
+            executor,
+            model,
+            system=system,
+            journal=journal,
+            history=History(history),
+            choices=choices,
+            facts=facts,
+            emit=self._emit,
+        )
+        self._between = Between(executor, emit=self._emit, notices=notices, instructions_for=instructions_for)
+        self._compactor = Compactor(self._state)
+        self._guard = RepeatGuard()
+        self._instructions = instructions
+        self._source: StartSource = source or ("resume" if history else "startup")
+        self._is_started = False
+        self._feed: Feed | None = None
+        self._driver: asyncio.Task[None] | None = None
+        self._is_stopping = False
+        executor.listen(self.hear)
+
+    # What it knows.
+
+    @property
+    def history(self) -> list[Message]:
+        """The conversation as the next request would send it; valid for providers at every moment."""
+        return self._state.history.messages
+
+    @property
+    def usage(self) -> Usage:
+        """What all requests of this loop used."""
+        return self._state.usage
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What they cost; None as long as no price is known."""
+        return self._state.cost_usd
+
+    @property
+    def context_tokens(self) -> int:
+        """About how much of the model's window the conversation fills."""
+        return self._state.context_tokens()
+
+    @property
+    def model(self) -> Model:
+        """Who is asked; another one takes over with the next request."""
+        return self._state.model
+
+    @model.setter
+    def model(self, model: Model) -> None:
+        self._state.model = model
+
+    @property
+    def choices(self) -> LoopChoices:
+        """Limits and settings; new ones count from the next request."""
+        return self._state.choices
+
+    @choices.setter
+    def choices(self, choices: LoopChoices) -> None:
+        self._state.choices = choices
+
+    @property
+    def is_running(self) -> bool:
+        """A run is under way."""
+        return self._driver is not None
+
+    # Talking.
+
+    async def run(self, prompt: str | list[Block] | None = None) -> AsyncIterator[Event]:
+        """Answer a prompt: the loop's and the executor's events at once, `RunEnded` last.
+
+        Without a prompt the queued ones are delivered, or an unfinished conversation goes on. A slow reader does not
+        slow the work down. Closing the iterator stops the run: every call is cancelled, awaited and answered.
+
+        Raises:
+            UsageError: A run is under way already, or there is nothing to say.
+        """
+        feed = self._begin(prompt)
+        driver = self._driver = asyncio.get_running_loop().create_task(self._drive(feed))
+        driver.add_done_callback(lambda _: feed.close())
+        events = feed.events
+        try:
+            while True:
+                while events:
+                    yield events.popleft()
+                if feed.is_closed:
+                    break
+                await feed.wait()
+        finally:
+            await self._stop(driver)
+            self._driver = self._feed = None
+        driver.result()
+
+    def submit(self, prompt: str | list[Block], source: PromptSource = "user") -> None:
+        """Say something while a run is under way: it is delivered between turns, once, in order, users first.
+
+        A user's message cuts short what may be cut short. Without a run it waits for the next one.
+        """
+        self._between.queue.put(prompt, source)
+        if source == "user" and self._driver is not None:
+            self._state.executor.user_message()
+
+    def remind(self, kind: str, text: str) -> None:
+        """Tell the model something small with the next request, once."""
+        self._between.remind(kind, text)
+
+    async def interrupt(self) -> None:
+        """Hard stop: returns when nothing runs any more; the run ends as `interrupted`."""
+        if self._driver is not None:
+            await self._stop(self._driver)
+
+    async def compact(self, instructions: str = "") -> ContextCompacted | None:
+        """Shorten the history now; None when there is nothing to shorten. Between runs only.
+
+        Raises:
+            ModelError: The model could not be asked for a summary; the history is as it was.
+            UsageError: A run is under way.
+        """
+        if self._driver is not None:
+            raise UsageError("a run is under way; compact when it has ended")
+        return await self._compactor.compact(instructions)
+
+    async def close(self, reason: str = "exit") -> None:
+        """Stop what runs and announce the end. The executor and the model belong to the caller."""
+        await self.interrupt()
+        if self._is_started:
+            self._is_started = False
+            self._emit(SessionEnded(self._state.executor.state.session.session_id, reason))
+
+    def hear(self, event: Event) -> None:
+        """Something happened beside the loop, such as the end of a background task: readers of a run are told."""
+        self._between.hear(event)
+        if self._feed is not None:
+            self._feed.put(event)
+
+    # Inside.
+
+    def _begin(self, prompt: str | list[Block] | None) -> Feed:
+        if self._driver is not None:
+            raise UsageError("a run is under way; use submit() to say something meanwhile")
+        if prompt is not None:
+            self._between.queue.put(prompt, "user")
+        elif not self._between.poll() and not self._state.history.ends_with_user:
+            raise UsageError("there is nothing to answer; give a prompt")
+        self._is_stopping = False
+        self._feed = Feed()
+        return self._feed
+
+    async def _drive(self, feed: Feed) -> None:
+        if not self._is_started:
+            self._is_started = True
+            self._announce()
+        run = Run(self._state, self._between, self._compactor, self._guard)
+        try:
+            ended = await run.go()
+        except asyncio.CancelledError:
+            await run.settle()
+            ended = run.ended("interrupted")
+        except BaseException:
+            await run.settle()
+            raise
+        self._emit(ended)
+        feed.close()
+
+    async def _stop(self, driver: "asyncio.Task[None]") -> None:
+        """Cancel a run and wait until it has settled, also when whoever waits is cancelled meanwhile."""
+        if driver is asyncio.current_task():
+            return
+        cancelled: asyncio.CancelledError | None = None
+        while not driver.done():
+            try:
+                if not self._is_stopping:
+                    await asyncio.sleep(0)  # a task that is cancelled before its first step would leave no word
+                    self._is_stopping = True
+                    driver.cancel()
+                await asyncio.wait({driver})
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if not driver.cancelled():
+            driver.exception()  # seen: the reader of the run is told, if there is one
+        if cancelled is not None:
+            raise cancelled
+
+    def _announce(self) -> None:
+        state = self._state.executor.state
+        self._emit(
+            SessionStarted(
+                state.session.session_id,
+                self._source,
+                state.cwd,
+                self._state.model.name,
+                state.permissions.mode,
+                tuple(tool.name for tool in self._state.executor.pool),
+            )
+        )
+        for found in self._instructions:
+            self._emit(InstructionsLoaded(found.path, found.kind))
+
+    def _emit(self, event: Event) -> None:
+        if self._feed is not None:
+            self._feed.put(event)
+        if self._listener is not None:
+            self._listener(event)

@@ -1,0 +1,42 @@
+"""What the loop itself says to the model: short, once, and marked as not from the user."""
+
+__all__ = [
+    "CONTINUE",
+    "EMPTY",
+    "INTERRUPTED",
+    "NO_RESULT",
+    "STREAM_CUT",
+    "as_reminder",
+    "call_dropped",
+    "output_missing",
+]
+
+INTERRUPTED = "[The user interrupted here. Wait for what they say next; do not go on by yourself.]"
+NO_RESULT = (
+    "<tool_use_error>The call was stopped before its result was known; it may have taken effect in part or whole. "
+    "Look at the present state before you repeat it.</tool_use_error>"
+)
+CONTINUE = "Your answer reached the output limit. Go on exactly where it stopped, without repeating any of it."
+EMPTY = "Your last answer was empty. If the work is done, say so in a sentence; otherwise go on with it."
+STREAM_CUT = (
+    "The connection broke in the middle of your answer. What is above arrived, and its calls have run; "
+    "anything after it is lost. Go on from here."
+)
+
+
+def as_reminder(text: str) -> str:
+    """A text that the model should not take for the user's words."""
+    return f"<system-reminder>\n{text}\n</system-reminder>"
+
+
+def call_dropped(name: str) -> str:
+    """The output limit cut a call in the middle."""
+    return (
+        f"Your answer reached the output limit in the middle of a {name} call, so that call was not made. "
+        "Make it again in smaller steps."
+    )
+
+
+def output_missing(tool: str) -> str:
+    """The run needs a structured result, and the model ended without it."""
+    return f"This run ends with a call of {tool}. Call {tool} now with your complete result."

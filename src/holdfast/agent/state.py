@@ -1,0 +1,114 @@
+"""What the parts of one loop share: the conversation, the model, what was spent, and who is told."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from holdfast.agent.choices import LoopChoices
+from holdfast.agent.history import Block, History
+from holdfast.contract import PromptFacts
+from holdfast.engine import Executor
+from holdfast.events import Event
+from holdfast.lib.tokens import estimate_tokens
+from holdfast.models import Model, ModelRequest, SystemBlock, Usage
+from holdfast.session import Journal
+
+__all__ = ["LoopState", "SystemSource"]
+
+SystemSource: TypeAlias = Sequence[SystemBlock] | Callable[[], Awaitable[Sequence[SystemBlock]]]
+
+
+class LoopState:
+    """One conversation with one model."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        model: Model,
+        *,
+        system: SystemSource,
+        journal: Journal | None,
+        history: History,
+        choices: LoopChoices,
+        facts: PromptFacts,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self.executor = executor
+        self.model = model
+        self.journal = journal
+        self.history = history
+        self.choices = choices
+        self.facts = facts
+        self.emit = emit
+        self.fallback: Model | None = None
+        """Asked instead for the rest of a run, because the model is overloaded."""
+        self.usage = Usage()
+        self.cost_usd: float | None = None
+        self.spilled: dict[str, str] = {}
+        """Where the full text of a call's long result is."""
+        self.broken_streams = 0
+        """How many streams in a row broke."""
+        self._system_source = system
+        self._system: tuple[SystemBlock, ...] | None = None
+        self._counted: tuple[int, int] | None = None
+        """The provider's last count of everything, and our estimate of the messages at that time."""
+
+    @property
+    def asked(self) -> Model:
+        """The model that requests go to now."""
+        return self.fallback or self.model
+
+    async def system(self) -> tuple[SystemBlock, ...]:
+        """The system prompt; made once, and again after the history was shortened, so that it can be cached."""
+        if self._system is None:
+            source = self._system_source
+            self._system = tuple(await source() if callable(source) else source)
+        return self._system
+
+    async def request(self, *, is_streaming: bool = True, tool_choice: str = "auto") -> ModelRequest:
+        """Ask for the next answer."""
+        choices = self.choices
+        return ModelRequest(
+            messages=list(self.history.messages),
+            system=self._system or await self.system(),
+            tools=self.tools(),
+            tool_choice=tool_choice,
+            max_output_tokens=choices.max_output_tokens,
+            thinking=choices.thinking,
+            effort=choices.effort,
+            is_streaming=is_streaming,
+        )
+
+    def tools(self) -> bytes:
+        """The tool list for the model that is asked now."""
+        return self.executor.pool.to_bytes(self.asked.wire, self.facts)
+
+    def spend(self, usage: Usage) -> float | None:
+        """Count what the request that just ended used; its price where that is known."""
+        self.usage += usage
+        cost_usd = self.asked.cost_usd(usage)
+        if cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+        return cost_usd
+
+    def counted(self, usage: Usage) -> None:
+        """The provider told how long the conversation is, with the answer that is in the history now."""
+        self._counted = (usage.context_tokens, self.history.tokens) if usage.context_tokens else None
+
+    def context_tokens(self) -> int:
+        """How much of the window the next request would fill, by the last count and our estimate of what came since."""
+        if self._counted is not None:
+            counted, at = self._counted
+            return max(0, counted + self.history.tokens - at)
+        system = sum(estimate_tokens(block.text) for block in self._system or ())
+        return self.history.tokens + system + len(self.tools()) // 4
+
+    def shortened(self) -> None:
+        """The history was replaced: old counts say nothing about it, and files that were shown may be shown again."""
+        self._counted = None
+        self._system = None
+        self.executor.state.forget_shown()
+
+    def record(self, role: str, blocks: list[Block], **meta: object) -> None:
+        """Write a message to the journal."""
+        if self.journal is not None:
+            self.journal.record_message("user" if role == "user" else "assistant", blocks, meta=meta or None)
