@@ -146,6 +146,25 @@ def test_above_the_project_only_files_count_that_nobody_else_can_write(place: Pl
     assert "others may write to it" in found.warnings[0]
 
 
+def test_a_repository_around_the_project_counts_only_when_it_is_trusted_itself(place: Place) -> None:
+    place.write(place.home / "CLAUDE.md", "home")
+    place.write(place.home / "work" / "CLAUDE.md", "outer")
+    (place.home / "work" / ".git").mkdir()
+    (place.home / ".git").mkdir()
+    assert texts(place.load()) == ["home"]
+    trusted = InstructionOptions(trusts=lambda root: root == str(place.home / "work"))
+    assert texts(place.load(options=trusted)) == ["home", "outer"]
+
+
+def test_in_the_home_directory_the_users_own_files_are_the_users(place: Place) -> None:
+    place.write(place.home / ".claude" / "CLAUDE.md", "user")
+    place.write(place.home / ".claude" / "rules" / "a.md", "rule")
+    place.write(place.home / "AGENTS.md", "not trusted")
+    found = load_instructions(str(place.home), root=str(place.home), roots=place.roots, trusted=False)
+    assert [(file.text, file.kind) for file in found.files] == [("user", "user"), ("rule", "user")]
+    assert found.withheld == (str(place.home / "AGENTS.md"),)
+
+
 def test_the_sources_the_user_chose_are_the_ones_that_are_read(place: Place) -> None:
     place.write(place.policy / "claude-code" / "CLAUDE.md", "policy")
     place.write(place.home / ".claude" / "CLAUDE.md", "user")
@@ -194,6 +213,7 @@ def test_an_import_out_of_the_project_is_not_followed_unless_approved(place: Pla
     assert texts(found) == [f"@~/.ssh/id\n@{secret}\n@../../.ssh/id"]
     assert len(found.warnings) == 1
     assert "out of the folder" in found.warnings[0]
+    assert found.outside == (str(secret),)
     approved = InstructionOptions(approves_outside=lambda path: path == str(secret))
     assert texts(place.load(options=approved))[0] == "key"
 

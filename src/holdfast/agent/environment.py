@@ -138,7 +138,7 @@ async def describe_environment(
         date=f"{now:%Y-%m-%d} ({now:%A})",
         model=model,
         git=await _look_at_git(layout.cwd, layout.root, processes if trusted else None, env, trusted=trusted),
-        directories=tuple(os.path.abspath(name) for name in additional_directories),
+        directories=tuple(os.path.normpath(os.path.join(layout.cwd, name)) for name in additional_directories),
     )
 
 
@@ -165,10 +165,10 @@ async def _look_at_git(
     status, log = await asyncio.gather(
         *(_run_git(processes, [binary, *words], cwd, variables) for words in (_STATUS, _LOG))
     )
+    commits = () if log is None else log[0]
     if status is None:
-        return msgspec.structs.replace(state, unknown=f"git gave no answer within {GIT_LIMIT_S:g} s")
-    lines, more = status
-    return msgspec.structs.replace(state, status=lines, more_changes=more, commits=() if log is None else log[0])
+        return msgspec.structs.replace(state, commits=commits, unknown=f"git gave no answer within {GIT_LIMIT_S:g} s")
+    return msgspec.structs.replace(state, status=status[0], more_changes=status[1], commits=commits)
 
 
 def _find_git(environ: Mapping[str, str]) -> str | None:

@@ -16,6 +16,7 @@ import msgspec
 from holdfast.agent.prompt.markdown import expand_braces
 from holdfast.agent.prompt.reading import InstructionFile, Kind, Opened, Origin, Reader, Reason, is_below
 from holdfast.lib.gitignore import Pattern
+from holdfast.settings.layout import is_above_home
 from holdfast.settings.model import Settings
 from holdfast.settings.sources import CHOOSABLE_SOURCES, EXISTING_FOLDER, NATIVE_FOLDER, SettingsRoots, SourceKind
 
@@ -45,6 +46,8 @@ class InstructionOptions(msgspec.Struct, frozen=True):
     """Whether the rules let this resolved path be read: a `Read` deny holds for instructions, too."""
     approves_outside: Approve | None = None
     """Whether the user approved that a folder's file leads to this resolved path outside of the folder."""
+    trusts: Approve | None = None
+    """Whether the user trusts the project with this root, asked about a repository around this one."""
 
     @classmethod
     def from_settings(cls, settings: Settings, **more: Any) -> "InstructionOptions":
@@ -77,6 +80,11 @@ class Instructions:
     def warnings(self) -> tuple[str, ...]:
         """What was not loaded and why, in words that are safe to show."""
         return tuple(self._loader.reader.warnings)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Resolved paths outside of the folder that its files lead to and nobody approved yet."""
+        return tuple(self._loader.reader.outside)
 
     def for_file(self, path: str) -> list[InstructionFile]:
         """Return what holds for this file and was not told yet: of its directories, and rules whose globs fit it."""
@@ -167,9 +175,14 @@ class _Loader:
     def folder(self) -> list[InstructionFile]:
         """Return what the directories say, from the file system's root down to the working directory."""
         found: list[InstructionFile] = []
+        around: str | None = None
         for place in _ancestors(self.root)[:-1]:
-            # Above the project nobody vouched for the directory, so only files of this user and of root count.
-            found += self._directory(place, boundary=place, is_mine=True, is_project=False)
+            if os.path.lexists(os.path.join(place, ".git")) and not is_above_home(place, self.home):
+                around = place
+            # The trust in a project says nothing about a repository that it lies in.
+            if around is None or (self.options.trusts is not None and self.options.trusts(around)):
+                # Nobody vouched for the directory, so only files of this user and of root count.
+                found += self._directory(place, boundary=place, is_mine=True, is_project=False)
         for place in _between(self.root, self.cwd):
             found += self._directory(place, boundary=self.root)
             self._seen.add(place)
@@ -180,7 +193,8 @@ class _Loader:
         names = (EXISTING_NAME, f"{EXISTING_FOLDER}/{EXISTING_NAME}", OVERRIDE_NAME, NATIVE_NAME, LOCAL_NAME)
         more = (f"{NATIVE_FOLDER}/{NATIVE_NAME}", f"{EXISTING_FOLDER}/{RULES}", f"{NATIVE_FOLDER}/{RULES}")
         candidates = [os.path.join(place, name) for place in _between(self.root, self.cwd) for name in (*names, *more)]
-        return [path for path in candidates if os.path.lexists(path)]
+        own = os.path.join(self.home, EXISTING_FOLDER, "")
+        return [path for path in candidates if os.path.lexists(path) and not path.startswith(own)]
 
     def _directory(
         self,

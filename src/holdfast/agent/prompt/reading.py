@@ -43,6 +43,7 @@ class InstructionFile(msgspec.Struct, frozen=True):
     path: str
     """Absolute, as it was found."""
     kind: Kind
+    """Whose it is; capitalised, the `memory_type` that hooks know."""
     text: str
     imported_by: str | None = None
     """The file that imports it; None when it was found by its own name."""
@@ -87,6 +88,7 @@ class Reader:
     ) -> None:
         self.warnings: list[str] = []
         self.told: set[str] = set()
+        self.outside: dict[str, None] = {}
         self._home = home
         self._is_excluded = is_excluded
         self._may_read = may_read
@@ -137,6 +139,7 @@ class Reader:
             return ""
         if self._approves_outside is not None and self._approves_outside(real):
             return ""
+        self.outside.setdefault(real)
         return f"it leads out of the folder, to {visible(real)!r}, which was not approved"
 
     def _decode(self, path: str, data: bytes, imported_by: str | None) -> str | None:
