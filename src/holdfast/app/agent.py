@@ -3,6 +3,7 @@
 import asyncio
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -101,7 +102,7 @@ class Agent:
             add_dirs=tuple(add_dirs),
             settings=(settings,) if isinstance(settings, str) else tuple(settings),
             setting_sources=setting_sources,
-            own_tools=tuple(each if isinstance(each, Tool) else tool(each) for each in tools),
+            own_tools=tuple(map(_as_tool, tools)),
         )
         self._output_model = output_type if isinstance(output_type, type) else None
         self._agent = AgentOptions(
@@ -125,7 +126,6 @@ class Agent:
         self._asker = _asker_of(approver)
         self._on_event = on_event
         self._core = _Core()
-        self._run: Run | None = None
 
     # Running.
 
@@ -236,7 +236,8 @@ class Agent:
             async for event in events:
                 yield event
         finally:
-            await events.aclose()
+            with suppress(RuntimeError):  # the next run is closing it already
+                await events.aclose()
 
     def _to_result(self, ended: RunEnded) -> RunResult:
         output = ended.structured_output
@@ -277,18 +278,18 @@ class _Core:
 
     async def begin_run(self) -> None:
         """End a run that somebody stopped reading; one that is being read is in the way."""
-        if self.events is None:
+        events, self.events = self.events, None
+        if events is None:
             return
-        if self.events.ag_running:
-            raise UsageError("a run of this agent is under way; `submit` tells it more, `interrupt` ends it")
-        await self.events.aclose()
-        self.events = None
+        try:
+            await events.aclose()
+        except RuntimeError as error:  # somebody waits for its next event
+            self.events = events
+            raise UsageError("a run of this agent is under way; `submit` tells it more, `interrupt` ends it") from error
 
     async def close(self) -> None:
         self.is_closed = True
         running, self.running = self.running, None
-        if self.events is not None and not self.events.ag_running:
-            await self.events.aclose()
         if running is not None:
             await running.close()
 
@@ -315,6 +316,10 @@ class _FunctionAsker:
         if isinstance(said, Answer):
             return said
         return Answer("allow") if said is True else Answer(message="the program that runs this agent said no")
+
+
+def _as_tool(given: Tool | Callable[..., Any]) -> Tool:
+    return cast("Tool", given) if isinstance(given, Tool) else tool(given)
 
 
 def _asker_of(approver: Approver | Asker | None) -> Asker | None:

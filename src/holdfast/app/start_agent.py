@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
@@ -13,7 +13,7 @@ from holdfast.app.choose_model import choose_fallback, choose_model
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.rights import Rights, load_rights
 from holdfast.contract import Asker, Tool
-from holdfast.events import Event
+from holdfast.events import ContextCompacted, Event, TaskChanged
 from holdfast.session.names import new_session_id
 from holdfast.settings import SettingsRoots
 
@@ -30,20 +30,11 @@ OUTPUT_TOOL = "StructuredOutput"
 class RunningAgent:
     """A loop and everything it stands on; `close` ends all of it."""
 
-    def __init__(
-        self,
-        loop: "Loop",
-        opened: OpenSession,
-        *,
-        models: "Sequence[Model]",
-        session_id: str,
-        surroundings: "asyncio.Task[_Surroundings]",
-    ) -> None:
+    def __init__(self, loop: "Loop", opened: OpenSession, *, models: "Sequence[Model]", session_id: str) -> None:
         self.loop = loop
         self.opened = opened
         self.session_id = session_id
         self._models = list(models)
-        self._surroundings = surroundings
 
     @property
     def rights(self) -> Rights:
@@ -58,9 +49,8 @@ class RunningAgent:
 
     async def close(self) -> None:
         """End every call and task, then the journal and the connections."""
-        self._surroundings.cancel()
-        await asyncio.wait([self._surroundings])
         try:
+            await self.loop.close()
             await self.opened.close()
         finally:
             for model in self._models:
@@ -90,32 +80,66 @@ async def start_agent(
         ModelError: The model cannot be asked at all, such as without its key.
         SessionError: The session to resume cannot be.
     """
-    from holdfast.agent import Loop, LoopChoices  # noqa: PLC0415 - only agents need the loop
-
     rights = load_rights(options)
     name = _model_name(agent, rights)
-    surroundings = asyncio.create_task(_surroundings(rights, name))
+    looking = asyncio.create_task(_look_around(rights, name))
+    listener = _Listener(on_event)
     models: list[Model] = []
+    opened: OpenSession | None = None
     try:
         await asyncio.sleep(0)  # git starts now, and answers while the client is loaded
-        models.append(_open(agent.model or name, rights))
-        second = agent.fallback_model
-        second = choose_fallback(second, rights.settings) if second is None or isinstance(second, str) else second
-        if second is not None:
-            models.append(_open(second, rights))
+        models += _open_models(agent, name, rights)
         choice = choice._replace(session_id=choice.session_id or (None if choice.resume else new_session_id()))
         options = options._replace(own_tools=(*options.own_tools, *_output_tools(agent)))
-        opened = open_session(options, asker=asker, on_event=on_event, choice=choice, rights=rights)
+        opened = open_session(options, asker=asker, on_event=listener.of_session, choice=choice, rights=rights)
+        loop = _make_loop(agent, opened, models, place=await looking, on_event=on_event)
     except BaseException:
-        surroundings.cancel()
-        for model in models:
-            await model.close()
+        looking.cancel()
+        await asyncio.wait([looking])
+        for part in (opened, *models):
+            if part is not None:
+                await part.close()
         raise
+    listener.loop = loop
     session_id = opened.session.id if opened.session is not None else choice.session_id or new_session_id()
-    loop = Loop(
+    return RunningAgent(loop, opened, models=models, session_id=session_id)
+
+
+class _Listener:
+    """Tells the loop of what happens beside it, such as the end of a background task."""
+
+    def __init__(self, on_event: Callable[[Event], None] | None) -> None:
+        self.loop: Loop | None = None
+        self._on_event = on_event
+
+    def of_session(self, event: Event) -> None:
+        """Take an event of the executor or of a background task; the loop hears the executor's by itself."""
+        if self.loop is not None and isinstance(event, TaskChanged):
+            self.loop.hear(event)
+        if self._on_event is not None:
+            self._on_event(event)
+
+
+def _make_loop(
+    agent: AgentOptions,
+    opened: OpenSession,
+    models: "Sequence[Model]",
+    *,
+    place: "_Place",
+    on_event: Callable[[Event], None] | None,
+) -> "Loop":
+    from holdfast.agent import Loop, LoopChoices  # noqa: PLC0415 - only agents need the loop
+
+    def of_loop(event: Event) -> None:
+        if isinstance(event, ContextCompacted):
+            place.instructions.tell_again()  # the words that were told are gone from the conversation
+        if on_event is not None:
+            on_event(event)
+
+    return Loop(
         opened.executor,
         models[0],
-        system=_system_source(agent, opened, surroundings),
+        system=_system(agent, opened, place),
         journal=None if opened.session is None else opened.session.journal,
         history=_history(opened),
         choices=LoopChoices(
@@ -130,18 +154,21 @@ async def start_agent(
         ),
         facts=opened.executor.state.session.prompt,
         notices=lambda: [notice.text for notice in opened.shell.board.take_notices()],
+        instructions_for=place.instructions.for_file,
+        instructions=place.instructions.files,
+        source=opened.beginning.source,
+        on_event=of_loop,
     )
-    return RunningAgent(loop, opened, models=models, session_id=session_id, surroundings=surroundings)
 
 
-class _Surroundings(NamedTuple):
+class _Place(NamedTuple):
     """What the prompt tells about the place."""
 
     environment: str
     instructions: "Instructions"
 
 
-async def _surroundings(rights: Rights, model: str) -> _Surroundings:
+async def _look_around(rights: Rights, model: str) -> _Place:
     """Look at the place: the repository, and what the user and the project want."""
     from holdfast.agent.environment import describe_environment  # noqa: PLC0415 - only agents need it
     from holdfast.agent.instructions import InstructionOptions, load_instructions  # noqa: PLC0415 - the same
@@ -168,33 +195,27 @@ async def _surroundings(rights: Rights, model: str) -> _Surroundings:
             trusted=settings.trusted,
             options=InstructionOptions.from_settings(settings),
         )
-        return _Surroundings((await looking).text, instructions)
+        return _Place((await looking).text, instructions)
     finally:
         if processes is not None:
             await processes.close()
 
 
-def _system_source(
-    agent: AgentOptions, opened: OpenSession, surroundings: "asyncio.Task[_Surroundings]"
-) -> "Callable[[], Awaitable[Sequence[SystemBlock]]]":
-    async def system() -> "Sequence[SystemBlock]":
-        from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - with the first turn
+def _system(agent: AgentOptions, opened: OpenSession, place: _Place) -> "tuple[SystemBlock, ...]":
+    from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - only agents need it
+    from holdfast.models import SystemBlock  # noqa: PLC0415 - the same
 
-        found = await surroundings
-        executor = opened.executor
-        return build_system_prompt(
-            PromptParts(
-                tools=frozenset(tool.name for tool in executor.pool),
-                facts=executor.state.session.prompt,
-                environment=found.environment,
-                instructions=found.instructions.files,
-                withheld=found.instructions.withheld,
-                replacement=agent.system_prompt,
-                appended=agent.append_system_prompt or "",
-            )
-        )
-
-    return system
+    executor = opened.executor
+    parts = PromptParts(
+        tools=frozenset(tool.name for tool in executor.pool),
+        facts=executor.state.session.prompt,
+        environment=place.environment,
+        instructions=place.instructions.files,
+        withheld=place.instructions.withheld,
+        replacement=agent.system_prompt,
+        appended=agent.append_system_prompt or "",
+    )
+    return tuple(SystemBlock(text, cacheable) for text, cacheable in build_system_prompt(parts))
 
 
 def _history(opened: OpenSession) -> "list[dict[str, Any]]":
@@ -216,6 +237,14 @@ def _open(given: "str | Model", rights: Rights) -> "Model":
     from holdfast.models.open import open_model  # noqa: PLC0415 - a model of the caller's own needs none of ours
 
     return open_model(given, environ=os.environ, settings=_model_settings(rights))
+
+
+def _open_models(agent: AgentOptions, name: str, rights: Rights) -> "list[Model]":
+    """The model, and behind it the one to fall back on, if there is one."""
+    second = agent.fallback_model
+    if second is None or isinstance(second, str):
+        second = choose_fallback(second, rights.settings)
+    return [_open(given, rights) for given in (agent.model or name, second) if given is not None]
 
 
 def _model_settings(rights: Rights) -> "Mapping[str, Any] | None":
