@@ -1,6 +1,8 @@
 """Instruction files: found, ordered, imported, limited; one test per sentence of the conventions users already have."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from holdfast.agent.instructions import InstructionOptions, Instructions, load_instructions
 from holdfast.agent.prompt.markdown import expand_braces, read_markdown, split_front_matter, without_code_spans
 from holdfast.agent.prompt.reading import MAX_FILE_BYTES
+from holdfast.permissions import LiveDisk, PermissionContext, Rule, denies_read
 from holdfast.settings import SettingsRoots, SourceKind, load_settings
 
 
@@ -234,6 +237,49 @@ def test_a_rule_that_forbids_reading_holds_for_instructions_and_imports(place: P
     assert texts(found) == ["See @.env.md"]
     assert all("a rule forbids" in warning for warning in found.warnings)
     assert len(found.warnings) == 2
+
+
+def test_a_deny_rule_of_the_settings_holds_for_an_import(place: Place) -> None:
+    place.write("CLAUDE.md", "See @keys/a.md and @docs/a.md")
+    place.write("keys/a.md", "secret")
+    place.write("docs/a.md", "docs")
+    root = str(place.project)
+    context = PermissionContext(
+        "default", [Rule.parse("deny", "Read(./keys/**)")], working_directories=(root,), disk=LiveDisk()
+    )
+    options = InstructionOptions(may_read=lambda path: denies_read(path, context, cwd=root) is None)
+    assert texts(place.load(options=options)) == ["docs", "See @keys/a.md and @docs/a.md"]
+
+
+WATCHED = """
+import sys
+def hook(event, arguments):
+    if event.startswith(("subprocess.", "os.exec", "os.posix_spawn", "os.fork", "os.system", "socket.connect")):
+        print("RAN", event, arguments); raise SystemExit(1)
+import asyncio, datetime
+from holdfast.agent.environment import describe_environment
+from holdfast.agent.instructions import load_instructions
+from holdfast.permissions import LiveDisk, PermissionContext, Rule, denies_read
+from holdfast.settings import SettingsRoots
+sys.addaudithook(hook)
+root = sys.argv[1]
+for trusted in (False, True):
+    found = load_instructions(root, root=root, roots=SettingsRoots.from_environment(), trusted=trusted)
+    found.for_file(root + "/sub/x.py")
+now = datetime.datetime.now(datetime.UTC)
+asyncio.run(describe_environment(root, now=now, model="m", trusted=False))
+print("quiet", len(found.files))
+"""
+
+
+def test_reading_starts_no_program_and_no_connection(place: Place) -> None:
+    place.write("CLAUDE.md", "!`touch ran` @sub/a.md $(touch ran)")
+    place.write("sub/a.md", "a")
+    place.write("sub/CLAUDE.md", "sub")
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, str(place.project)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.split() == ["quiet", "2"], done.stderr
 
 
 # -- on demand
@@ -463,6 +509,25 @@ def test_rules_directories_that_lead_in_a_circle_or_outside_end(place: Place) ->
     found = place.load()
     assert texts(found) == ["a"]
     assert len(found.warnings) == 2
+
+
+def test_there_is_an_end_to_the_number_of_files(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.agent.prompt.reading.MAX_FILES", 3)
+    for number in range(5):
+        place.write(f".claude/rules/{number}.md", f"rule {number}")
+    place.write("src/CLAUDE.md", "one too many")
+    found = place.load()
+    assert len(found.files) == 3
+    assert any("too many files" in warning for warning in found.warnings)
+    assert any("more than 3 files" in warning for warning in found.warnings)
+
+
+def test_a_directory_that_cannot_be_listed_is_named(place: Place) -> None:
+    (place.project / ".claude").mkdir()
+    (place.project / ".claude" / "rules").symlink_to("rules")
+    found = place.load()
+    assert texts(found) == []
+    assert len(found.warnings) == 1
 
 
 # -- exclusions
