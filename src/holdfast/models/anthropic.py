@@ -1,6 +1,6 @@
 """Claude by the Messages API, at Anthropic or at any gateway that speaks it."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 
 import msgspec
 
@@ -65,7 +65,7 @@ class AnthropicModel:
         self._tools: tuple[bytes, bytes] = (b"[]", b"[]")
         self._can_count = True
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent]:
         """Ask. Raises `ModelError`; closing the iterator ends the request at once."""
         body = request_body(request, self._choices, tools=self._tools_of(request))
         ids = CallIds(request.messages)

@@ -48,7 +48,7 @@ def request_body(request: ModelRequest, choices: BodyChoices, *, tools: bytes, f
     extra = {**choices.extra, **(request.extra or {})}
     system = _system(request.system, is_cached=choices.cache_prompts)
     spent = int(b'"cache_control"' in tools) + sum("cache_control" in block for block in system)
-    messages = request.messages
+    messages = _sendable(request.messages)
     if choices.cache_prompts:
         messages = _with_breakpoints(messages, _MAX_BREAKPOINTS - spent)
     head = _head(request, choices, has_tools=len(tools) > 2)
@@ -119,18 +119,34 @@ def _system(blocks: Sequence[SystemBlock], *, is_cached: bool) -> list[dict[str,
     ]
 
 
+def _sendable(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """The messages without thinking that has no signature: it is another provider's, and this one would refuse it."""
+    if not any(_is_foreign(block) for message in messages for block in _blocks(message)):
+        return messages
+    kept: list[Mapping[str, Any]] = []
+    for message in messages:
+        blocks = _blocks(message)
+        own = [block for block in blocks if not _is_foreign(block)]
+        kept.append(message if len(own) == len(blocks) or not own else {**message, "content": own})
+    return kept
+
+
+def _is_foreign(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "thinking" and not block.get("signature")
+
+
+def _blocks(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    content = message["content"]
+    return () if isinstance(content, str) else content
+
+
 def _with_breakpoints(messages: Sequence[Mapping[str, Any]], allowed: int) -> Sequence[Mapping[str, Any]]:
     """The messages with breakpoints on the last two of the user.
 
     The newest lets the next request read everything up to here. The one before is what this request reads: the
     provider looks back only 20 blocks from a breakpoint, and one turn may have more results than that.
     """
-    allowed -= sum(
-        isinstance(block, dict) and "cache_control" in block
-        for message in messages
-        if not isinstance(message["content"], str)
-        for block in message["content"]
-    )
+    allowed -= sum("cache_control" in block for message in messages for block in _blocks(message))
     changed: list[Mapping[str, Any]] | None = None
     left = min(allowed, 2)
     for index in range(len(messages) - 1, -1, -1):

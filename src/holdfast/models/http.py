@@ -150,6 +150,7 @@ class Exchange:
         self._chunks = response.aiter_bytes()
         self._splitter = EventSplitter(max_event_bytes=channel.options.max_event_bytes)
         self._wait_s = channel.options.first_byte_timeout_s
+        self._patience_s = channel.options.silence_timeout_s
         self._has_ended = False
 
     @property
@@ -182,7 +183,7 @@ class Exchange:
             except EventTooLarge as error:
                 raise self.broken(str(error)) from error
             if events:
-                self._wait_s = self._channel.options.silence_timeout_s
+                self._wait_s = self._patience_s
                 return events
         return None
 
@@ -199,6 +200,11 @@ class Exchange:
                     raise self.broken(f"it has more than {limit} bytes")
                 break
         return b"".join(parts)[:limit]
+
+    def wait_at_most(self, seconds: float) -> None:
+        """Be less patient from now on: the answer is complete, only details may follow."""
+        self._patience_s = min(self._patience_s, seconds)
+        self._wait_s = min(self._wait_s, seconds)
 
     async def drain(self) -> None:
         """Read what follows the last event, so that the connection can be used again; a short while at most."""
