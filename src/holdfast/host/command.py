@@ -1,9 +1,10 @@
 """What to start, and how it ended: the plain records that go in and out of the process room."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from holdfast.host.capture import Output
@@ -35,13 +36,12 @@ class Stdin(StrEnum):
     """We write, through `Process.write`: for servers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(msgspec.Struct, frozen=True, kw_only=True):
     """One process to start. Always an argument list, never text for a shell."""
 
     argv: Sequence[str | bytes]
     cwd: str | None = None
-    env: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    env: Mapping[str, str | None] = msgspec.field(default_factory=dict[str, str | None])
     """Added to the environment of children; None takes a variable away."""
     inherits_env: bool = True
     """False: the process sees only `env` and our marks, as servers with a clean environment do."""
@@ -67,8 +67,7 @@ class Command:
     """For people: task lists, `doctor`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(msgspec.Struct, frozen=True):
     """How a process ended."""
 
     code: int | None
@@ -93,16 +92,14 @@ class Exit:
         return self.stopped_by is not Stopped.NOBODY
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True):
     """A process that ran to its end, with what it wrote."""
 
     exit: Exit
     output: "Output"
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """What a running process has done so far."""
 
     total_bytes: int

@@ -45,17 +45,19 @@ class PipeReader:
     (the loop stays free, and it is as fast as `cat`), and comes back when it is quiet again.
     """
 
+    # Defaults stand on the class: few streams ever change them, and a reader must be cheap to make.
+    is_open: bool = True
+    _heavy_reads: int = 0
+    _thread: threading.Thread | None = None
+    _wake: int = -1
+    _should_leave_thread: bool = False
+
     def __init__(self, poller: Poller, fd: int, *, sink: Sink, on_end: Callable[[], None]) -> None:
         self._loop = poller.loop
         self._poller = poller
         self._fd = fd
         self._sink: Sink | None = sink
         self._on_end = on_end
-        self._heavy_reads = 0
-        self._thread: threading.Thread | None = None
-        self._wake = -1
-        self._should_leave_thread = False
-        self.is_open = True
         poller.add(fd, self._ready)
 
     def _ready(self) -> None:

@@ -4,6 +4,8 @@ import asyncio
 import select
 from collections.abc import Callable
 
+_AT_ONCE = 64
+
 
 class Poller:
     """Calls back when a handle can be read. On systems without epoll it is the event loop itself."""
@@ -35,7 +37,7 @@ class Poller:
 
     def _dispatch(self) -> None:
         assert self._epoll is not None
-        for fd, _ in self._epoll.poll(0):
+        for fd, _ in self._epoll.poll(0, _AT_ONCE):
             callback = self._callbacks.get(fd)
             if callback is not None:  # an earlier callback of this round may have removed it
                 callback()

@@ -7,7 +7,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Self
 
 from holdfast.host import tree
@@ -26,6 +26,18 @@ Find = Callable[[], list[tree.Entry]]
 class Process:
     """One process that we started. It ends by its own exit, whoever may still hold its pipes."""
 
+    # Defaults stand on the class: most processes never change most of them, and each must be cheap to make.
+    job: int = 0
+    _exit: Exit | None = None
+    _stopped_by: Stopped = Stopped.NOBODY
+    _is_finished: bool = False
+    _readers: Sequence[PipeReader] = ()
+    _stream: PipeStream | None = None
+    _writer: PipeWriter | None = None
+    _ending: asyncio.Task[None] | None = None
+    _is_detached: bool = False
+    _deadline: asyncio.TimerHandle | None = None
+
     def __init__(
         self,
         command: Command,
@@ -43,21 +55,14 @@ class Process:
         self.command = command
         self.pid = pid
         self.output = output
-        self.job = 0
         self.started_at = time.monotonic()
         self._find = find
         self._on_exit = on_exit
         self._on_finish = on_finish
-        self._exit: Exit | None = None
-        self._stopped_by = Stopped.NOBODY
-        self._finished = asyncio.Event()
-        self._readers: list[PipeReader] = []
-        self._stream: PipeStream | None = None
-        self._writer: PipeWriter | None = None
-        self._ending: asyncio.Task[None] | None = None
-        self._is_detached = False
+        self._waiters: list[asyncio.Future[None]] = []
         self._pidfd = pidfd
-        self._deadline = None if command.timeout_s is None else loop.call_later(command.timeout_s, self._time_out)
+        if command.timeout_s is not None:
+            self._deadline = loop.call_later(command.timeout_s, self._time_out)
         if pidfd is None:
             threading.Thread(target=self._wait_in_thread, name="holdfast-wait", daemon=True).start()
         else:
@@ -65,7 +70,7 @@ class Process:
 
     # -- joining the pipes, by the starter
 
-    def attach(self, *, readers: list[PipeReader], stream: PipeStream | None, writer: PipeWriter | None) -> None:
+    def attach(self, *, readers: Sequence[PipeReader], stream: PipeStream | None, writer: PipeWriter | None) -> None:
         """Take over our ends of the pipes."""
         self._readers, self._stream, self._writer = readers, stream, writer
 
@@ -73,7 +78,7 @@ class Process:
         """A captured stream reached its end: most often because the process is just ending."""
         if self._exit is None and self._pidfd is not None and _ends_now(self._pidfd):
             self._exited()  # one turn of the loop earlier than the handle would be told
-        elif self._exit is not None and not any(reader.is_open for reader in self._readers):
+        elif self._exit is not None and not self._has_open_pipe():
             self._finish()
 
     # -- what callers use
@@ -90,11 +95,32 @@ class Process:
 
     async def wait(self) -> Exit:
         """Wait for the end. Cancelling the wait does not end the process, see `Processes.run` for that."""
-        if not self._finished.is_set():
-            await self._finished.wait()
+        if not self._is_finished:
+            waiter = self.waiter()
+            try:
+                await waiter
+            finally:
+                self.forget_waiter(waiter)
         if self._ending is not None:  # it was ended: its whole tree goes first
             await asyncio.shield(self._ending)
         return self._result()
+
+    def waiter(self) -> asyncio.Future[None]:
+        """A future that is done when the process has ended.
+
+        Who waits for other things too may set it himself; who stops waiting hands it to `forget_waiter`.
+        """
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        if self._is_finished:
+            waiter.set_result(None)
+        else:
+            self._waiters.append(waiter)
+        return waiter
+
+    def forget_waiter(self, waiter: asyncio.Future[None]) -> None:
+        """Nobody waits for this any more."""
+        if waiter in self._waiters:
+            self._waiters.remove(waiter)
 
     async def wait_at_most(self, seconds: float) -> Exit | None:
         """Wait for the end, but not longer; None when it still runs."""
@@ -221,17 +247,20 @@ class Process:
             self._stream.end_when_empty()
         for reader in self._readers:
             reader.drain()
-        if not any(reader.is_open for reader in self._readers):
+        if not self._has_open_pipe():
             self._finish()
         else:
             self._wait_for_pipes(self.output.total_bytes, 0.0)
+
+    def _has_open_pipe(self) -> bool:
+        return any(reader.is_open for reader in self._readers)
 
     def _wait_for_pipes(self, seen_bytes: int, waited_s: float) -> None:
         """Somebody else holds a pipe: give it a moment, longer while output still comes, never for ever."""
         grace_s = self.command.drain_grace_s
 
         def look_again() -> None:
-            if self._finished.is_set():
+            if self._is_finished:
                 return
             total = self.output.total_bytes
             if total != seen_bytes and waited_s + grace_s < _DRAIN_LIMIT_S:
@@ -242,9 +271,12 @@ class Process:
         self._loop.call_later(grace_s, look_again)
 
     def _finish(self) -> None:
-        if self._finished.is_set() or self._exit is None:
+        if self._is_finished or self._exit is None:
             return
-        self._finished.set()
+        self._is_finished = True
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            _wake(waiter)
         for reader in self._readers:
             if reader.is_open:
                 reader.ignore()
@@ -256,11 +288,15 @@ class Process:
         return self._exit
 
     async def _finishes_within(self, seconds: float) -> bool:
-        if not self._finished.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    await self._finished.wait()
-        return self._finished.is_set()
+        if not self._is_finished:
+            waiter = self.waiter()
+            alarm = self._loop.call_later(seconds, _wake, waiter)
+            try:
+                await waiter
+            finally:
+                alarm.cancel()
+                self.forget_waiter(waiter)
+        return self._is_finished
 
     def _time_out(self) -> None:
         if self._exit is None and self._ending is None:
@@ -327,6 +363,11 @@ class Process:
             reader.close()
         if self._stream is not None:
             self._stream.close()
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def _ends_now(pidfd: int) -> bool:

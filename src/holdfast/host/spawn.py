@@ -51,7 +51,7 @@ class Environment:
     def find(self, program: str | bytes) -> tuple[bytes, ...]:
         """Where the program may be, first place first."""
         name = os.fsencode(program)
-        return (name,) if os.path.dirname(name) else tuple([os.path.join(place, name) for place in self._places])
+        return (name,) if b"/" in name else tuple([os.path.join(place, name) for place in self._places])
 
 
 def spawn(
