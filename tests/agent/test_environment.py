@@ -144,7 +144,10 @@ def test_variables_that_lead_git_elsewhere_do_not_count(
     assert state.status == ()
 
 
-def test_a_missing_git_or_one_named_by_a_relative_path_is_not_run(repository: Path) -> None:
+def test_a_missing_git_or_one_named_by_a_relative_path_is_not_run(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
     fake = repository / "git"
     fake.write_text(f"#!/bin/sh\ntouch {repository}/ran\n")
     fake.chmod(0o755)

@@ -370,6 +370,12 @@ def test_imports_in_code_and_comments_are_words_and_nothing_else(place: Place) -
     assert len(place.load().files) == 2
 
 
+def test_an_import_deep_inside_a_list_is_no_code(place: Place) -> None:
+    place.write("yes.md", "read")
+    place.write("CLAUDE.md", "- one\n\n    - @yes.md\n\nend")
+    assert texts(place.load())[0] == "read"
+
+
 def test_a_mention_of_a_person_or_package_is_no_import(place: Place) -> None:
     place.write("CLAUDE.md", "Ask @maria about @types/node and @media rules. See @missing.md.")
     found = place.load()

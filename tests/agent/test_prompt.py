@@ -220,6 +220,10 @@ def test_the_same_facts_give_the_same_bytes(
     assert build() == build()
 
 
+def test_a_tool_cannot_pose_as_a_fact_about_the_session() -> None:
+    assert first(PromptParts(tools=frozenset({"Bash", "@sandbox"}))) == first(PromptParts(tools=frozenset({"Bash"})))
+
+
 def test_the_surroundings_do_not_change_the_first_block() -> None:
     one = build_system_prompt(PromptParts(BUILTIN_NAMES, environment="here"))
     other = build_system_prompt(
