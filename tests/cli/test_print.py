@@ -48,7 +48,8 @@ def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
             model = ["--model", f"scripted:{script}"]
         capfd.readouterr()
         code = run(["-p", *words, *model])
-        return Done(code, *capfd.readouterr())
+        said = capfd.readouterr()
+        return Done(code, said.out, said.err)
 
     return start
 

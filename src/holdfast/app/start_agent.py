@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
@@ -20,6 +21,7 @@ from holdfast.settings import SettingsRoots
 if TYPE_CHECKING:
     from holdfast.agent import Loop
     from holdfast.agent.instructions import Instructions
+    from holdfast.app.telemetry import Telemetry
     from holdfast.models import Model, SystemBlock
 
 __all__ = ["RunningAgent", "start_agent"]
@@ -30,11 +32,20 @@ OUTPUT_TOOL = "StructuredOutput"
 class RunningAgent:
     """A loop and everything it stands on; `close` ends all of it."""
 
-    def __init__(self, loop: "Loop", opened: OpenSession, *, models: "Sequence[Model]", session_id: str) -> None:
+    def __init__(
+        self,
+        loop: "Loop",
+        opened: OpenSession,
+        *,
+        models: "Sequence[Model]",
+        session_id: str,
+        listener: "_Listener",
+    ) -> None:
         self.loop = loop
         self.opened = opened
         self.session_id = session_id
         self._models = list(models)
+        self._listener = listener
 
     @property
     def rights(self) -> Rights:
@@ -55,6 +66,7 @@ class RunningAgent:
         finally:
             for model in self._models:
                 await model.close()
+            self._listener.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,7 +104,7 @@ async def start_agent(
         choice = choice._replace(session_id=choice.session_id or (None if choice.resume else new_session_id()))
         options = options._replace(own_tools=(*options.own_tools, *_output_tools(agent)))
         opened = open_session(options, asker=asker, on_event=listener.of_session, choice=choice, rights=rights)
-        loop = _make_loop(agent, opened, models, place=await looking, on_event=on_event)
+        loop = _make_loop(agent, opened, models, place=await looking, listener=listener)
     except BaseException:
         looking.cancel()
         await asyncio.wait([looking])
@@ -100,24 +112,46 @@ async def start_agent(
             if part is not None:
                 await part.close()
         raise
-    listener.loop = loop
     session_id = opened.session.id if opened.session is not None else choice.session_id or new_session_id()
-    return RunningAgent(loop, opened, models=models, session_id=session_id)
+    return RunningAgent(loop, opened, models=models, session_id=session_id, listener=listener)
 
 
 class _Listener:
-    """Tells the loop of what happens beside it, such as the end of a background task."""
+    """Hears everything: tells the caller and telemetry, and the loop what happens beside it."""
 
     def __init__(self, on_event: Callable[[Event], None] | None) -> None:
         self.loop: Loop | None = None
-        self._on_event = on_event
+        self.place: _Place | None = None
+        self._telemetry = _telemetry()
+        self._tell = [told for told in (on_event, self._telemetry) if told is not None]
 
     def of_session(self, event: Event) -> None:
         """Take an event of the executor or of a background task; the loop hears the executor's by itself."""
         if self.loop is not None and isinstance(event, TaskChanged):
             self.loop.hear(event)
-        if self._on_event is not None:
-            self._on_event(event)
+        for told in self._tell:
+            told(event)
+
+    def of_loop(self, event: Event) -> None:
+        """Take an event of the loop."""
+        if self.place is not None and isinstance(event, ContextCompacted):
+            self.place.instructions.tell_again()  # the words that were told are gone from the conversation
+        for told in self._tell:
+            told(event)
+
+    def close(self) -> None:
+        """Nothing follows."""
+        if self._telemetry is not None:
+            self._telemetry.close()
+
+
+def _telemetry() -> "Telemetry | None":
+    """A listener for OpenTelemetry, loaded only where the program or its environment uses it."""
+    if "opentelemetry.trace" not in sys.modules and not any(name.startswith("OTEL_") for name in os.environ):
+        return None
+    from holdfast.app.telemetry import open_telemetry  # noqa: PLC0415 - see above
+
+    return open_telemetry()
 
 
 def _make_loop(
@@ -126,17 +160,12 @@ def _make_loop(
     models: "Sequence[Model]",
     *,
     place: "_Place",
-    on_event: Callable[[Event], None] | None,
+    listener: _Listener,
 ) -> "Loop":
     from holdfast.agent import Loop, LoopChoices  # noqa: PLC0415 - only agents need the loop
 
-    def of_loop(event: Event) -> None:
-        if isinstance(event, ContextCompacted):
-            place.instructions.tell_again()  # the words that were told are gone from the conversation
-        if on_event is not None:
-            on_event(event)
-
-    return Loop(
+    listener.place = place
+    listener.loop = loop = Loop(
         opened.executor,
         models[0],
         system=_system(agent, opened, place),
@@ -157,8 +186,9 @@ def _make_loop(
         instructions_for=place.instructions.for_file,
         instructions=place.instructions.files,
         source=opened.beginning.source,
-        on_event=of_loop,
+        on_event=listener.of_loop,
     )
+    return loop
 
 
 class _Place(NamedTuple):

@@ -80,8 +80,7 @@ class Headless:
     async def _work(self) -> None:
         plan = self._plan
         if plan.input_format == "stream-json":
-            self._host = Host(self._write, asks=plan.asks_host)
-            self._host.listen()
+            self._host = Host(self._write)
             await self._start()
             while (prompt := await self._host.next_prompt()) is not None:
                 await self._answer(prompt)
@@ -126,7 +125,7 @@ class Headless:
         if self._is_stream:
             self._write(self._lines.init())
         if self._host is not None:
-            self._host.attach(agent)
+            self._host.listen(agent)  # behind the first line, so that nothing can come before it
 
     async def _answer(self, prompt: Content) -> None:
         assert self._agent is not None

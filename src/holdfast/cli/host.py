@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.cli.lines import LineReader
 from holdfast.cli.stream_input import (
     ControlRequest,
+    Message,
     PermissionAnswer,
     UserPrompt,
     control_error,
@@ -31,24 +32,16 @@ _STOPPED = Answer(message="the run was stopped")
 class Host:
     """Reads lines beside the run, so that an answer or an interrupt arrives while the model works."""
 
-    def __init__(self, write: Callable[[dict[str, Any]], None], *, asks: bool) -> None:
+    def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
         self._write = write
-        self._asks = asks
         self.questions = OpenQuestions(lambda question: write(permission_request(question)))
         self._prompts: asyncio.Queue[Content | None] = asyncio.Queue()
-        self._agent: RunningAgent | None = None
-        self._attached = asyncio.Event()
         self._is_running = False
         self._reader: asyncio.Task[None] | None = None
 
-    def listen(self) -> None:
-        """Begin to read."""
-        self._reader = asyncio.create_task(self._read(LineReader(asyncio.get_running_loop())))
-
-    def attach(self, agent: "RunningAgent") -> None:
-        """From now on wishes can be granted."""
-        self._agent = agent
-        self._attached.set()
+    def listen(self, agent: "RunningAgent") -> None:
+        """Begin to read; wishes are for this agent."""
+        self._reader = asyncio.create_task(self._read(LineReader(asyncio.get_running_loop()), agent))
 
     async def next_prompt(self) -> Content | None:
         """Wait for the next prompt; None when there will be none."""
@@ -64,37 +57,34 @@ class Host:
         self.questions.answer_all(_STOPPED)
         self._prompts.put_nowait(None)
 
-    async def _read(self, lines: LineReader) -> None:
+    async def _read(self, lines: LineReader, agent: "RunningAgent") -> None:
         async for number, line in lines:
             if not line.strip():
                 continue
             try:
-                await self._take(line)
+                await self._take(read_message(line), agent)
             except UsageError as error:
                 self._write({"type": "error", "line": number, "message": str(error)})
         self.questions.answer_all(_GONE)
         self._prompts.put_nowait(None)
 
-    async def _take(self, line: bytes) -> None:
-        message = read_message(line)
+    async def _take(self, message: Message, agent: "RunningAgent") -> None:
         if isinstance(message, UserPrompt):
-            if message.is_urgent and self._is_running and self._agent is not None:
-                self._agent.loop.submit(message.content)
+            if message.is_urgent and self._is_running:
+                agent.loop.submit(message.content)
             else:
                 self._prompts.put_nowait(message.content)
         elif isinstance(message, ControlRequest):
-            await self._control(message)
+            await self._control(message, agent)
         elif isinstance(message, PermissionAnswer):
             if not self.questions.answer(message.request_id, message.answer):
                 raise UsageError(f"no open question has the request_id {message.request_id!r}")
-            if message.interrupts and self._agent is not None:
-                await self._agent.loop.interrupt()
+            if message.interrupts:
+                await agent.loop.interrupt()
 
-    async def _control(self, request: ControlRequest) -> None:
-        await self._attached.wait()
-        assert self._agent is not None
+    async def _control(self, request: ControlRequest, agent: "RunningAgent") -> None:
         try:
-            response = await self._do(request, self._agent)
+            response = await self._do(request, agent)
         except HoldfastError as error:
             self._write(control_error(request.request_id, str(error)))
         else:

@@ -10,6 +10,7 @@ from holdfast.contract import Answer, Question, UsageError
 __all__ = [
     "ControlRequest",
     "Ignored",
+    "Message",
     "PermissionAnswer",
     "UserPrompt",
     "control_error",
