@@ -26,6 +26,7 @@ __all__ = ["Approval", "Approver", "KeepRules"]
 _log = logging.getLogger(__name__)
 KeepRules = Callable[[str, tuple[str, ...], str], None]
 """Writes the rules of an "always" to the chosen settings file: behavior, rules, destination."""
+_REMEMBERED = 256
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -52,6 +53,7 @@ class Approver:
         "_keep_rules",
         "_known",
         "_known_for",
+        "_remembered",
         "_state",
         "emit",
     )
@@ -74,23 +76,45 @@ class Approver:
         self._hooks = hooks
         self._asker = asker
         self.emit = emit
-        self._known: dict[tuple[Tool, bool], Decision] = {}
+        self._known: dict[tuple[object, ...], Decision] = {}
         self._known_for = state.permissions
+        self._remembered: set[Tool] = set()
+        """Tools of which some decision depends on nothing but the input."""
 
     def first_look(self, call: Call, tool: Tool, ctx: ToolContext) -> Decision:
         """What rules and mode say, before anything about the call's target is revealed."""
         permissions = self._state.permissions
-        if not tool.judged_by_name:
-            return decide(self._facts(call, tool, ctx), permissions)
-        if self._known_for is not permissions:
+        if self._known_for is not permissions or len(self._known) > _REMEMBERED:
             self._known.clear()
             self._known_for = permissions
+        if not tool.judged_by_name:
+            return self._look_at_input(call, tool, ctx)
         call.read_only = read_only = tool.is_read_only(call.args)
         decision = self._known.get((tool, read_only))
         if decision is None:
             decision = decide(self._facts(call, tool, ctx), permissions)
             if not permissions.judges_input(tool.names):
                 self._known[tool, read_only] = decision
+        return decision
+
+    def _look_at_input(self, call: Call, tool: Tool, ctx: ToolContext) -> Decision:
+        """A command that touches no file is judged by its words alone: the same words, the same decision."""
+        key: tuple[object, ...] | None = None
+        if tool in self._remembered:
+            call.read_only = read_only = tool.is_read_only(call.args)
+            key = (tool, read_only, ctx.cwd, *call.raw.items())
+            try:
+                decision = self._known.get(key)
+            except TypeError:  # a value that cannot be looked up
+                key = decision = None
+            if decision is not None:
+                return decision
+        facts = self._facts(call, tool, ctx)
+        decision = decide(facts, self._state.permissions)
+        if _depends_on_words(facts):
+            self._remembered.add(tool)
+            if key is not None:
+                self._known[key] = decision
         return decision
 
     def at_once(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval | None:
@@ -252,6 +276,13 @@ class Approver:
         call.raw = raw
         if tool.has_validate:
             await tool.validate(call.args, ctx)
+
+
+def _depends_on_words(facts: CallFacts) -> bool:
+    """Whether neither a file nor the user's home has a say in the decision."""
+    effects, subject = facts.effects, facts.subject
+    touches = effects.reads or effects.writes or effects.network or not effects.known
+    return subject.kind == "command" and not touches and "~" not in subject.value
 
 
 def _may_object(call: Call, tool: Tool) -> bool:

@@ -93,6 +93,11 @@ class Process:
         """Whether the process itself has not ended yet."""
         return self._exit is None
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether it has ended and its output is complete."""
+        return self._is_finished
+
     async def wait(self) -> Exit:
         """Wait for the end. Cancelling the wait does not end the process, see `Processes.run` for that."""
         if not self._is_finished:
@@ -314,7 +319,7 @@ class Process:
             return found
 
         def reap() -> None:
-            reap_adopted(entry.pid for entry in members.values() if entry.pid != self.pid)
+            tree.reap_adopted(entry.pid for entry in members.values() if entry.pid != self.pid)
 
         self.kill_group()
         for pause_s in tree.ending(find, give_up_s=_GIVE_UP_S, reap=reap):
@@ -374,13 +379,6 @@ def _ends_now(pidfd: int) -> bool:
     poller = select.poll()
     poller.register(pidfd, select.POLLIN)
     return bool(poller.poll(1))
-
-
-def reap_adopted(pids: Iterable[int]) -> None:
-    """Collect those that became our own children when their parents died; not for children of our own."""
-    for pid in pids:
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
 
 
 async def uninterrupted(task: asyncio.Task[None]) -> None:

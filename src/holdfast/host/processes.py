@@ -17,7 +17,7 @@ from holdfast.host.child_env import ChildEnvironments, child_environment
 from holdfast.host.command import KILL_GRACE_S, Command, Finished, StartError, Stopped
 from holdfast.host.plumbing import Plumbing
 from holdfast.host.poller import Poller
-from holdfast.host.process import Process, reap_adopted, uninterrupted
+from holdfast.host.process import Process, uninterrupted
 from holdfast.host.registry import ProcessRegistry
 from holdfast.host.sidecar import Sidecar
 from holdfast.host.watchdog import MAX_DESCENDANTS, TICK_S, Pressure
@@ -215,7 +215,7 @@ class Processes:
             # Another library's child is in our session or leads its own; it gets time to be collected there.
             is_orphan = self._census.is_known(entry) or entry.session not in (my_session, entry.pid)
             if is_orphan or now - since > _UNKNOWN_ZOMBIE_S:
-                reap_adopted([entry.pid])
+                tree.reap_adopted([entry.pid])
         self._zombies = zombies
 
     # -- the end of the session
@@ -264,7 +264,7 @@ class Processes:
             return found
 
         def reap() -> None:
-            reap_adopted(adopted.difference(roots.values()))
+            tree.reap_adopted(adopted.difference(roots.values()))
 
         members = self._census.take(roots)
         for job, process in everyone.items():

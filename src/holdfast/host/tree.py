@@ -183,6 +183,15 @@ def ending(find: Callable[[], list[Entry]], *, give_up_s: float, reap: Callable[
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
 
+def reap_adopted(pids: Iterable[int]) -> None:
+    """Collect those that became our own children when their parents died; not for children of our own."""
+    for pid in pids:
+        try:
+            os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            continue
+
+
 def reap_every_child() -> bool:
     """Collect every child that has ended, whoever started it; True when no child is left.
 

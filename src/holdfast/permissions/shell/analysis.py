@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
-from holdfast.permissions.shell.emit import load_tables
+from holdfast.permissions.shell.emit import START, load_tables
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.words import names
 
@@ -59,6 +59,11 @@ class Analysis(NamedTuple):
     def certain(self) -> bool:
         """Whether rules can be trusted to have seen everything that would run."""
         return not self.doubt
+
+    @property
+    def moves(self) -> bool:
+        """Whether some command or redirect may be in another directory than the text started in."""
+        return any(part.cwds != START for part in self.parts) or any(item.cwds != START for item in self.redirects)
 
     @property
     def dynamic(self) -> bool:
@@ -248,7 +253,10 @@ def analyse(command: str, *, cwd: str | None = None) -> Analysis:
         command: the text exactly as bash would get it.
         cwd: the directory it would start in, so that `cd` to that very directory is known to change nothing.
     """
-    return _analyse(command, cwd, os.environ.get("HOME") if "~" in command else None)
+    home = os.environ.get("HOME") if "~" in command else None
+    found = _analyse(command, None, home)
+    # The start makes a difference only where something runs after the text has moved: one analysis serves most.
+    return found if cwd is None or not found.moves else _analyse(command, cwd, home)
 
 
 @lru_cache(maxsize=_CACHED)

@@ -8,7 +8,7 @@ from holdfast.host.capture import Capture
 from holdfast.host.command import Exit
 from holdfast.host.process import Process
 
-__all__ = ["PROGRESS_AFTER_S", "Follower", "Leave"]
+__all__ = ["PROGRESS_AFTER_S", "Followed", "Follower", "Leave"]
 
 Leave = Literal["timeout", "user", "automatic"]
 """Why we stop waiting although the command runs."""
@@ -18,8 +18,52 @@ _PROGRESS_EVERY_S = 1.0
 _RECENT_BYTES = 4096
 
 
+class Followed:
+    """The commands in the foreground, by their calls. One timer serves all: waiting for a command costs none."""
+
+    def __init__(self) -> None:
+        self._by_call: dict[str, Follower] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def get(self, key: str) -> "Follower | None":
+        """The command of a call."""
+        return self._by_call.get(key)
+
+    async def follow(self, key: str, follower: "Follower") -> Exit | Leave:
+        """Wait for the end of a command, or for a reason to leave it."""
+        self._by_call[key] = follower
+        try:
+            return await follower.follow(self)
+        finally:
+            if self._by_call.get(key) is follower:
+                del self._by_call[key]
+
+    def expect(self, moment: float) -> None:
+        """Somebody wants to be woken at this time of the loop's clock."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._timer = loop, None
+        if self._timer is None or self._timer.when() > moment:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_at(moment, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        now = asyncio.get_running_loop().time()
+        for follower in list(self._by_call.values()):
+            if follower.moment <= now:
+                follower.wake()
+            else:
+                self.expect(follower.moment)
+
+
 class Follower:
     """Waits for one command in the foreground."""
+
+    moment = float("inf")
+    """When it wants to be woken."""
 
     def __init__(self, process: Process, ctx: ToolContext, *, limit_s: float, automatic_s: float | None = None) -> None:
         self._process = process
@@ -27,16 +71,20 @@ class Follower:
         self._limit_s = limit_s
         self._automatic_s = automatic_s
         self._is_let_go = False
-        self._timeout: asyncio.Timeout | None = None
+        self._waiter: asyncio.Future[None] | None = None
         self._told = (0, 0)
 
     def let_go(self) -> None:
         """The user wants the command to go on in the background."""
         self._is_let_go = True
-        if self._timeout is not None:
-            self._timeout.reschedule(asyncio.get_running_loop().time())
+        self.wake()
 
-    async def follow(self) -> Exit | Leave:
+    def wake(self) -> None:
+        """Something is to be looked at."""
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def follow(self, others: Followed) -> Exit | Leave:
         """Wait for the end, or for a reason to leave. Cancelled, it ends the whole tree before it returns."""
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -44,7 +92,9 @@ class Follower:
         automatic = float("inf") if self._automatic_s is None else began + self._automatic_s
         report_at = began + PROGRESS_AFTER_S
         while True:
-            ended = await self._wait_until(min(deadline, automatic, report_at))
+            self.moment = min(deadline, automatic, report_at)
+            others.expect(self.moment)
+            ended = await self._wait()
             if ended is not None:
                 return ended
             now = loop.time()
@@ -54,18 +104,22 @@ class Follower:
                 return "timeout"
             if now >= automatic:
                 return "automatic"
-            self._report()
-            report_at = now + _PROGRESS_EVERY_S
+            if now >= report_at:
+                self._report()
+                report_at = now + _PROGRESS_EVERY_S
 
-    async def _wait_until(self, moment: float) -> Exit | None:
+    async def _wait(self) -> Exit | None:
+        """Until the end, or until somebody wakes us."""
+        process = self._process
+        waiter = self._waiter = process.waiter()
         try:
-            async with asyncio.timeout_at(moment) as self._timeout:
-                return await self._process.wait()
-        except TimeoutError:
-            return None
+            await waiter
+            return await process.wait() if process.is_finished else None
         except asyncio.CancelledError:
-            await self._process.kill_tree()
+            await process.kill_tree()
             raise
+        finally:
+            process.forget_waiter(waiter)
 
     def _report(self) -> None:
         process = self._process

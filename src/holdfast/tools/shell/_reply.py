@@ -40,6 +40,8 @@ def show(output: Output, *, opening: str, notices: list[str], spill_path: Callab
         notices: What stands behind it.
         spill_path: Where the full text may go when it is too long and has no file yet.
     """
+    if not output.total_bytes:
+        return Shown(_joined(opening, "", notices), {"stdout": "", "stderr": ""}, is_whole=True)
     image = _image(output)
     if image is not None:
         fields: dict[str, Any] = {"stdout": f"[{image.media_type}, {len(image.data):,} bytes]", "stderr": ""}

@@ -1,5 +1,6 @@
 """One command from its start to its reply: in the foreground, in the background, or from one to the other."""
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +11,7 @@ from holdfast.host.shell import CwdReport, shell_argv
 from holdfast.permissions.shell.analysis import Analysis
 from holdfast.permissions.shell.words import names
 from holdfast.tasks import TaskRecord, TooManyTasks
-from holdfast.tools.shell._directory import leave, may_move
+from holdfast.tools.shell._directory import leave, lost_directory, may_move
 from holdfast.tools.shell._follow import Follower, Leave
 from holdfast.tools.shell._git import git_operations, summary
 from holdfast.tools.shell._output import BashOutput
@@ -64,6 +65,8 @@ class Run:
                 return self._finished(process, ended, shown)
             return await self._leave(process, ended)
         except StartError as error:
+            if not os.path.isdir(self._ctx.cwd):
+                return lost_directory(self._ctx)
             raise ToolFailed(str(error)) from error
         finally:
             if self._report is not None:
@@ -97,13 +100,7 @@ class Run:
             limit_s=self._limit_s,
             automatic_s=self._automatic_s,
         )
-        followed, key = self._tool.followed, self._ctx.tool_use_id
-        followed[key] = follower
-        try:
-            return await follower.follow()
-        finally:
-            if followed.get(key) is follower:
-                del followed[key]
+        return await self._tool.followed.follow(self._ctx.tool_use_id, follower)
 
     @property
     def _automatic_s(self) -> float | None:
@@ -144,9 +141,8 @@ class Run:
             data["structuredContent"] = {"gitOperation": operations}
         if analysis.parts and all(part.name in _SILENT for part in analysis.parts):
             data["noOutputExpected"] = True
-        return ToolResult(
-            data, shown.content, is_error=is_error, modifiers=modifiers, display=summary(operations) or None
-        )
+        display = (summary(operations) or None) if operations else None
+        return ToolResult(data, shown.content, is_error=is_error, modifiers=modifiers, display=display)
 
     def _moved(self) -> tuple[ContextModifier, ...]:
         if self._report is None:
@@ -184,6 +180,8 @@ class Run:
         try:
             record = await self._tool.board.launch(command, **self._as_task())
         except (StartError, TooManyTasks) as error:
+            if not os.path.isdir(self._ctx.cwd):
+                return lost_directory(self._ctx)
             raise ToolFailed(str(error)) from error
         what = "waits for its turn" if record.status == "pending" else "runs"
         return self._background_result(record, f"The command {what} in the background as task {record.id}.")

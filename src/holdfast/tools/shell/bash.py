@@ -24,9 +24,9 @@ from holdfast.contract import (
 from holdfast.contract.permission import NO_OBJECTION
 from holdfast.permissions.shell.analysis import Analysis, analyse
 from holdfast.tasks import TaskBoard
-from holdfast.tools.shell._directory import Inside, InsideProject, lost_directory, may_move
+from holdfast.tools.shell._directory import Inside, InsideProject, may_move
 from holdfast.tools.shell._environment import ShellEnvironment
-from holdfast.tools.shell._follow import Follower
+from holdfast.tools.shell._follow import Followed
 from holdfast.tools.shell._output import BashOutput
 from holdfast.tools.shell._run import Run
 from holdfast.tools.shell._sed import SedEdit, preview_sed_edit, write_shown_edit
@@ -95,7 +95,7 @@ class Bash(Tool[BashArgs, BashOutput]):
         self.limits = limits or BashLimits()
         self.inside = inside or InsideProject()
         self.resources = (self.board,)
-        self.followed: dict[str, Follower] = {}
+        self.followed = Followed()
 
     def background(self, tool_use_id: str) -> bool:
         """Let a running command go on in the background, as the user wishes; false if there is none."""
@@ -193,8 +193,6 @@ class Bash(Tool[BashArgs, BashOutput]):
         """Run it, or write the edit that was shown instead of it."""
         if args.simulated_sed_edit is not None:
             return write_shown_edit(args.simulated_sed_edit, ctx)
-        if not os.path.isdir(ctx.cwd):
-            return lost_directory(ctx)
         return await Run(self, args, ctx, analyse(args.command, cwd=ctx.cwd)).result()
 
     def is_shadowed(self, analysis: Analysis) -> bool:
