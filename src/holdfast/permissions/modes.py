@@ -74,9 +74,19 @@ def row_of_write(path: PathFacts, context: "PermissionContext") -> Row:
     """Where a write falls in the table."""
     if is_plan_file(path, context):
         return "edit of the plan file"
-    if _all_inside(path, context.roots.working) and protected_by(path.names) is None:
+    if _all_inside(path, context.roots.working) and _protection(path, context) is None:
         return "edit inside"
     return "edit outside or protected"
+
+
+def _protection(path: PathFacts, context: "PermissionContext") -> str | None:
+    """What protects a path from being written unasked: its name, or that it lies where the settings of this user do."""
+    governing = context.roots.governing
+    if governing:
+        for name in path.names:
+            if is_inside(name, governing):
+                return name
+    return protected_by(path.names)
 
 
 def is_plan_file(path: PathFacts, context: "PermissionContext") -> bool:
@@ -88,7 +98,7 @@ def guard_of_write(path: PathFacts, context: "PermissionContext") -> str:
     """Why a write needs a look whatever the allow rules and hooks say; empty when it does not."""
     if is_plan_file(path, context):
         return ""
-    entry = protected_by(path.names)
+    entry = _protection(path, context)
     if entry is not None:
         return f"{path.given!r} is protected ({entry} governs tools or the agent itself)"
     if path.links > 1:
