@@ -1,6 +1,7 @@
 """Hooks, rules, modes and people between a parsed call and its work."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -414,3 +415,32 @@ def test_a_question_does_not_count_against_the_time_limit():
         Script().call("a", read_only=False, seconds=1), permission_mode="default", asker=Slow(), timeout_s=2
     )
     assert timeline.outcomes == {"a": "completed"}
+
+
+def test_a_relative_directory_means_the_processs_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    class Outside(Reader):
+        def effects(self, args: WriteArgs, ctx: ToolContext) -> Effects:
+            assert ctx.cwd == str(tmp_path)
+            return Effects(reads=["/etc/hostname"])
+
+    assert refused(run_tool(Outside(), cwd=".", permission_mode="default"))
+
+
+def test_a_deny_that_comes_while_the_question_is_open_holds() -> None:
+    """Two questions are open at once; the first is answered "deny always", the second with a yes."""
+
+    class Safe(Write):
+        concurrency_safe = True
+
+    class SlowPerson:
+        async def ask(self, question: Question) -> Answer:
+            first = question.tool_use_id == "1"
+            await asyncio.sleep(1 if first else 2)  # virtual time
+            return Answer("deny", message="never", rules=("Write",)) if first else Answer("allow")
+
+    script = Script().call_with("1", "Write", {}).call_with("2", "Write", {})
+    timeline = play(script, tools=[Safe()], permission_mode="default", asker=SlowPerson())
+    assert len([event for _, event in timeline.events if isinstance(event, PermissionAsked)]) == 2
+    assert timeline.outcomes == {"1": "denied", "2": "denied"}

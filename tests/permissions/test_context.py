@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,37 @@ def test_star_patterns_match_whole_texts() -> None:
         1,
     )
     assert repr(StarGlob("a*")) == "StarGlob('a*')"
+
+
+def test_a_relative_directory_is_the_processs_own_and_never_the_whole_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for directory in (".", "", "./", "sub"):
+        context = PermissionContext.started_in(directory)
+        wanted = os.path.realpath(tmp_path / directory)
+        assert set(context.roots.working) <= {wanted, str(tmp_path / directory)}
+        outside = facts_from_input("Read", {"file_path": "/etc/hostname"}, wanted)
+        assert decide(outside, context).behavior == "ask"
+        assert decide(facts_from_input("Read", {"file_path": "a"}, wanted), context).behavior == "allow"
+
+
+def test_where_the_settings_lie_is_protected_whatever_the_place_is_called() -> None:
+    allow = Rule.parse("allow", "Edit")
+    context = PermissionContext(
+        "acceptEdits",
+        [allow],
+        working_directories=("/proj", "/cfg"),
+        governing=("/cfg/holdfast", "/proj/state"),
+        disk=NoDisk(),
+    )
+
+    def answer(path: str, mode: str = "acceptEdits") -> str:
+        return decide(facts_from_input("Write", {"file_path": path}, "/proj"), context.with_mode(mode)).behavior
+
+    assert [answer(path) for path in ("/cfg/holdfast/settings.json", "/proj/state/trust.json")] == ["ask", "ask"]
+    assert [answer(path) for path in ("/cfg/other", "/proj/states", "/proj/a")] == ["allow", "allow", "allow"]
+    assert answer("/cfg/holdfast/settings.json", "bypassPermissions") == "allow"
+    assert answer("/cfg/holdfast/settings.json", "plan") == "deny"
+    shell = facts_from_input("Bash", {"command": "echo x > /proj/state/trust.json"}, "/proj")
+    assert decide(shell, context.with_rules(Rule.parse("allow", "Bash(echo *)"))).behavior == "ask"

@@ -1,7 +1,8 @@
 import pytest
 
-from holdfast.permissions.context import MODES
-from holdfast.permissions.modes import TABLE, cell
+from holdfast.permissions.context import MODES, PermissionContext
+from holdfast.permissions.modes import TABLE, cell, guard_of_write, row_of_read, row_of_write, table_row
+from holdfast.permissions.paths import NoDisk, PathFacts
 from holdfast.permissions.policy_tests import judge
 
 # call, then default, plan, acceptEdits, auto, dontAsk, bypassPermissions: the table of the specification
@@ -56,3 +57,71 @@ def test_manual_is_default() -> None:
 def test_every_row_has_an_answer_for_every_mode() -> None:
     assert {row: tuple(cells) for row, cells in TABLE.items()} == dict.fromkeys(TABLE, MODES)
     assert cell("shell", "auto") == "classifier"
+
+
+ROOTS = PermissionContext(
+    working_directories=("/proj", "/also"), readable=("/kept",), plan_file="/state/plan.md", disk=NoDisk()
+)
+
+
+def facts(given: str, target: str | None = None, *, links: int = 1) -> PathFacts:
+    target = target or given
+    return PathFacts(given, target, tuple(dict.fromkeys((given, target))), links=links)
+
+
+@pytest.mark.parametrize(
+    ("given", "target", "row"),
+    [
+        ("/proj/a", "/proj/a", "free"),
+        ("/proj", "/proj", "free"),
+        ("/proj/a", "/also/b", "free"),
+        ("/proj/a", "/kept/b", "free"),
+        ("/kept/b", "/kept/b", "free"),
+        ("/state/plan.md", "/state/plan.md", "free"),
+        ("/dev/null", "/dev/null", "free"),
+        ("/proj/a", "/else/a", "read outside"),
+        ("/else/a", "/proj/a", "read outside"),
+        ("/else/a", "/else/a", "read outside"),
+        ("/else/a", "/else/b", "read outside"),
+        ("/project/a", "/project/a", "read outside"),
+        ("/else/null", "/dev/null", "read outside"),
+        ("/dev/null", "/else/null", "read outside"),
+        ("/dev/zero", "/dev/zero", "read outside"),
+    ],
+)
+def test_a_read_is_inside_when_both_its_name_and_its_target_are(given: str, target: str, row: str) -> None:
+    assert row_of_read(facts(given, target), ROOTS) == row
+
+
+@pytest.mark.parametrize(
+    ("given", "target", "row"),
+    [
+        ("/proj/a", "/proj/a", "edit inside"),
+        ("/proj/a", "/also/b", "edit inside"),
+        ("/proj/a", "/else/b", "edit outside or protected"),
+        ("/else/a", "/proj/b", "edit outside or protected"),
+        ("/else/a", "/else/a", "edit outside or protected"),
+        ("/kept/a", "/kept/a", "edit outside or protected"),
+        ("/proj/a", "/proj/.git/config", "edit outside or protected"),
+        ("/proj/.git/config", "/proj/a", "edit outside or protected"),
+        ("/state/plan.md", "/state/plan.md", "edit of the plan file"),
+        ("/state/plan.md", "/proj/a", "edit outside or protected"),
+        ("/state/plan.md", "/etc/passwd", "edit outside or protected"),
+        ("/proj/link", "/state/plan.md", "edit outside or protected"),
+    ],
+)
+def test_a_write_is_inside_when_both_its_name_and_its_target_are(given: str, target: str, row: str) -> None:
+    assert row_of_write(facts(given, target), ROOTS) == row
+
+
+def test_a_file_with_a_second_name_is_guarded_and_the_plan_file_is_not() -> None:
+    assert guard_of_write(facts("/proj/a"), ROOTS) == ""
+    assert "has 2 names" in guard_of_write(facts("/proj/a", links=2), ROOTS)
+    assert "is protected" in guard_of_write(facts("/proj/.git/config", links=2), ROOTS)
+    assert guard_of_write(facts("/state/plan.md", links=2), ROOTS) == ""
+    assert "has 2 names" in guard_of_write(facts("/proj/x", "/state/plan.md", links=2), ROOTS)
+
+
+def test_a_row_without_an_answer_for_some_mode_cannot_be_written() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        table_row("allow", "ask")

@@ -5,6 +5,7 @@ import os
 from holdfast.app.options import Options
 from holdfast.contract import UsageError
 from holdfast.permissions import PermissionContext, Rule, RuleSource
+from holdfast.permissions.protected import protected_by
 from holdfast.permissions.rules import Behavior, RuleProblem, parse_rules
 from holdfast.registry import ALIASES, BUILTIN_NAMES
 from holdfast.settings import CommandLine, Request, Settings, SettingsRoots, TrustStore, parse_setting_sources
@@ -20,7 +21,7 @@ class Rights:
     def __init__(self, reloader: Reloader) -> None:
         self._reloader = reloader
         rules, problems = _parse(reloader.current)
-        self.permissions = _context(reloader.current, rules, home=reloader.request.roots.home)
+        self.permissions = _context(reloader.current, rules, reloader.request.roots)
         self.problems: tuple[RuleProblem, ...] = tuple(problems)
         """Rules that are not in force; each disables only itself."""
 
@@ -45,7 +46,12 @@ class Rights:
         rules, problems = _parse(self._reloader.current)
         self.problems = tuple(problems)
         of_session = [rule for rule in current.rules if rule.source.kind == "session"]
-        self.permissions = current.with_options(trusted=self.settings.trusted).replacing_rules([*rules, *of_session])
+        flags = current.with_options(
+            trusted=self.settings.trusted,
+            disabled_modes=_disabled_modes(self.settings),
+            working_directories=_working(self.settings),
+        )
+        self.permissions = flags.replacing_rules([*rules, *of_session])
         return self.permissions
 
 
@@ -76,14 +82,20 @@ def load_rights(options: Options) -> Rights:
     return Rights(Reloader(request))
 
 
-def _context(settings: Settings, rules: list[Rule], *, home: str) -> PermissionContext:
+def _working(settings: Settings) -> tuple[str, ...]:
+    return (settings.cwd, *(entry.directory for entry in settings.directories))
+
+
+def _context(settings: Settings, rules: list[Rule], roots: SettingsRoots) -> PermissionContext:
     return PermissionContext.started_in(
         settings.cwd,
         settings.default_mode,
         rules,
-        working_directories=(settings.cwd, *(entry.directory for entry in settings.directories)),
+        working_directories=_working(settings),
+        # The usual places are protected by their names; these are where the user's variables have put them.
+        governing=[place for place in roots.directories() if protected_by((place,)) is None],
         project_root=settings.root,
-        home=home,
+        home=roots.home,
         trusted=settings.trusted,
         disabled_modes=_disabled_modes(settings),
     )

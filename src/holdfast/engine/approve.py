@@ -261,9 +261,10 @@ class Approver:
             return Approval(allowed=False, reason=said, ends_turn=ends_turn)
         if answer.updated_input is not None:
             await self._replace_input(call, tool, ctx, answer.updated_input)
-            again = self.first_look(call, tool, ctx)
-            if again.behavior == "deny":
-                return Approval(allowed=False, reason=again.reason)
+        # A deny that came while the question was open holds, and so does one that the changed input meets.
+        again = self.first_look(call, tool, ctx)
+        if again.behavior == "deny":
+            return Approval(allowed=False, reason=again.reason)
         ctx.asked = True
         return _YES
 

@@ -82,7 +82,7 @@ class Executor:
         if max_concurrency < 1:
             raise UsageError(f"max_concurrency must be at least 1, got {max_concurrency!r}")
         self.pool = tools if isinstance(tools, parts.Pool) else parts.assemble((), own_tools=tools)
-        directory = os.fspath(cwd) if cwd is not None else os.getcwd()
+        directory = os.path.abspath(cwd) if cwd is not None else os.getcwd()
         self.state = AgentState(
             directory,
             permissions or parts.PermissionContext.started_in(directory, permission_mode),

@@ -28,6 +28,8 @@ class Roots(NamedTuple):
     """Read as inside: this session's spilled results, task outputs, blobs and loaded skill directories."""
     plan_file: tuple[str, ...] = ()
     """The plan file, given and resolved."""
+    governing: tuple[str, ...] = ()
+    """Where the settings and the trust record of this user and machine lie: protected wherever that is."""
 
 
 class Flags(TypedDict, total=False):
@@ -36,6 +38,7 @@ class Flags(TypedDict, total=False):
     working_directories: Iterable[str]
     readable: Iterable[str]
     plan_file: str | None
+    governing: Iterable[str]
     project_root: str | None
     start_directory: str | None
     home: str | None
@@ -52,8 +55,8 @@ class PermissionContext:
     Args:
         mode: One of `MODES`; `manual` means `default`.
         rules: Every rule of every source. Sources never rank: deny beats ask beats allow.
-        options: `working_directories`, `readable` and `plan_file` (see `Roots`); `project_root` anchors `/x`
-            patterns of sources without an own root; `start_directory` anchors relative allow patterns, so that a
+        options: `working_directories`, `readable`, `plan_file` and `governing` (see `Roots`); `project_root` anchors
+            `/x` patterns of sources without an own root; `start_directory` anchors relative allow patterns, so that a
             model cannot widen them by changing directory (deny and ask patterns hold there and in the current
             directory); `trusted` activates allow rules that the folder brings; `sandbox_auto_allow` lets sandboxed
             shell calls pass; `disabled_modes` are the modes that policy forbids (they act as `default`); `disk` is
@@ -124,6 +127,7 @@ class PermissionContext:
                 _both_forms(working, disk),
                 _both_forms(tuple(options.get("readable", ())), disk),
                 _both_forms((plan_file,), disk) if plan_file else (),
+                _both_forms(tuple(options.get("governing", ())), disk),
             ),
         )
         active = tuple(
@@ -217,7 +221,8 @@ def _both_forms(paths: tuple[str, ...], disk: Disk) -> tuple[str, ...]:
     """Each path as given and as the disk resolves it, without repetition."""
     found: dict[str, None] = {}
     for path in paths:
-        absolute = os.path.normpath(path)
+        # A relative name means the process's own directory; resolved from the root, `.` would be the whole disk.
+        absolute = os.path.abspath(path)
         found[absolute] = None
         found[disk.real(absolute)] = None
     return tuple(found)

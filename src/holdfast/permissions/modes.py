@@ -1,7 +1,7 @@
 """The mode table: what each mode answers to each kind of effect when no rule speaks."""
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
 from holdfast.permissions.paths import NULL_DEVICE, PathFacts, is_inside
 from holdfast.permissions.protected import is_secret, protected_by
@@ -9,7 +9,7 @@ from holdfast.permissions.protected import is_secret, protected_by
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext, PermissionMode
 
-__all__ = ["TABLE", "Cell", "Row", "cell", "guard_of_write", "row_of_read", "row_of_write"]
+__all__ = ["TABLE", "Cell", "Row", "cell", "guard_of_write", "row_of_read", "row_of_write", "table_row"]
 
 Row = Literal[
     "free",
@@ -27,32 +27,27 @@ Cell = Literal["allow", "ask", "deny", "classifier", "secrets ask"]
 _MODES: Final = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
 
 
-def _row(*cells: Cell) -> MappingProxyType[str, Cell]:
+def table_row(*cells: Cell) -> MappingProxyType[str, Cell]:
+    """One row of the table, with an answer for every mode."""
     return MappingProxyType(dict(zip(_MODES, cells, strict=True)))
 
 
 TABLE: Final[MappingProxyType[Row, MappingProxyType[str, Cell]]] = MappingProxyType(
     {
         # default, plan, acceptEdits, auto, dontAsk, bypassPermissions
-        "free": _row("allow", "allow", "allow", "allow", "allow", "allow"),
-        "read outside": _row("ask", "ask", "ask", "secrets ask", "deny", "allow"),
-        "edit inside": _row("ask", "deny", "allow", "allow", "deny", "allow"),
-        "edit of the plan file": _row("ask", "allow", "allow", "allow", "deny", "allow"),
-        "edit outside or protected": _row("ask", "deny", "ask", "ask", "deny", "allow"),
-        "file command inside": _row("ask", "deny", "allow", "classifier", "deny", "allow"),
-        "shell": _row("ask", "deny", "ask", "classifier", "deny", "allow"),
-        "sandboxed shell": _row("allow", "deny", "allow", "allow", "allow", "allow"),
-        "network, MCP or passthrough": _row("ask", "ask", "ask", "classifier", "deny", "allow"),
-        "other": _row("ask", "deny", "ask", "classifier", "deny", "allow"),
+        "free": table_row("allow", "allow", "allow", "allow", "allow", "allow"),
+        "read outside": table_row("ask", "ask", "ask", "secrets ask", "deny", "allow"),
+        "edit inside": table_row("ask", "deny", "allow", "allow", "deny", "allow"),
+        "edit of the plan file": table_row("ask", "allow", "allow", "allow", "deny", "allow"),
+        "edit outside or protected": table_row("ask", "deny", "ask", "ask", "deny", "allow"),
+        "file command inside": table_row("ask", "deny", "allow", "classifier", "deny", "allow"),
+        "shell": table_row("ask", "deny", "ask", "classifier", "deny", "allow"),
+        "sandboxed shell": table_row("allow", "deny", "allow", "allow", "allow", "allow"),
+        "network, MCP or passthrough": table_row("ask", "ask", "ask", "classifier", "deny", "allow"),
+        "other": table_row("ask", "deny", "ask", "classifier", "deny", "allow"),
     }
 )
 """`free` is: reads inside the working directories, read-only shell, session-state tools."""
-
-
-class Guard(NamedTuple):
-    """A reason to look at a write that no rule can take away."""
-
-    reason: str
 
 
 def cell(row: Row, mode: "PermissionMode") -> Cell:
@@ -79,9 +74,19 @@ def row_of_write(path: PathFacts, context: "PermissionContext") -> Row:
     """Where a write falls in the table."""
     if is_plan_file(path, context):
         return "edit of the plan file"
-    if _all_inside(path, context.roots.working) and protected_by(path.names) is None:
+    if _all_inside(path, context.roots.working) and _protection(path, context) is None:
         return "edit inside"
     return "edit outside or protected"
+
+
+def _protection(path: PathFacts, context: "PermissionContext") -> str | None:
+    """What protects a path from being written unasked: its name, or that it lies where the settings of this user do."""
+    governing = context.roots.governing
+    if governing:
+        for name in path.names:
+            if is_inside(name, governing):
+                return name
+    return protected_by(path.names)
 
 
 def is_plan_file(path: PathFacts, context: "PermissionContext") -> bool:
@@ -93,7 +98,7 @@ def guard_of_write(path: PathFacts, context: "PermissionContext") -> str:
     """Why a write needs a look whatever the allow rules and hooks say; empty when it does not."""
     if is_plan_file(path, context):
         return ""
-    entry = protected_by(path.names)
+    entry = _protection(path, context)
     if entry is not None:
         return f"{path.given!r} is protected ({entry} governs tools or the agent itself)"
     if path.links > 1:

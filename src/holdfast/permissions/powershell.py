@@ -46,7 +46,7 @@ def judge_powershell(call: "CallFacts", context: "PermissionContext") -> ShellVe
     denied = _find("deny", [*pieces, _plain(command)], context)
     asked = _find("ask", [*pieces, _plain(command)], context)
     allowed = _find("allow", pieces[:1], context) if certain and len(pieces) == 1 else None
-    if allowed is None and certain:
+    if allowed is None and certain and context.effective_mode != "auto":  # there so broad a rule is set aside
         allowed = context.book.whole("allow", ("PowerShell",))
     holds_back = context.book.commands("deny", "PowerShell") or context.book.commands("ask", "PowerShell")
     return ShellVerdict(

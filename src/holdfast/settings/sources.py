@@ -63,6 +63,10 @@ class SettingsRoots(msgspec.Struct, frozen=True):
     state: str
     """Where the trust record is kept."""
 
+    def directories(self) -> tuple[str, ...]:
+        """Every directory here that governs what the agent may do."""
+        return (self.user_native, self.user_existing, *self.managed_native, *self.managed_existing, self.state)
+
     @classmethod
     def from_environment(
         cls, environ: Mapping[str, str] | None = None, *, platform: str = sys.platform

@@ -1,0 +1,51 @@
+"""The rights of a session, and how they follow the settings files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from holdfast.app import Options, load_rights
+from holdfast.permissions import decide
+from holdfast.permissions.traits import facts_from_input
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME", "CLAUDE_CONFIG_DIR"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / name))
+    (tmp_path / "project").mkdir()
+    (tmp_path / "extra").mkdir()
+    return tmp_path
+
+
+def test_the_directories_that_the_users_variables_name_are_protected(places: Path) -> None:
+    options = Options(cwd=str(places / "project"), add_dirs=(str(places),), permission_mode="acceptEdits")
+    permissions = load_rights(options).permissions
+
+    def answer(path: Path) -> str:
+        return decide(
+            facts_from_input("Write", {"file_path": str(path)}, str(places / "project")), permissions
+        ).behavior
+
+    assert answer(places / "XDG_CONFIG_HOME" / "holdfast" / "settings.json") == "ask"
+    assert answer(places / "XDG_STATE_HOME" / "holdfast" / "trust.json") == "ask"
+    assert answer(places / "CLAUDE_CONFIG_DIR" / "settings.json") == "ask"
+    assert answer(places / "project" / "a") == "allow"
+
+
+def test_a_mode_or_directory_that_is_taken_away_while_the_session_runs_is_gone(places: Path) -> None:
+    settings = places / "CLAUDE_CONFIG_DIR" / "settings.json"
+    extra = str(places / "extra")
+    granted = {"defaultMode": "bypassPermissions", "additionalDirectories": [extra]}
+    settings.write_text(json.dumps({"permissions": granted}), encoding="utf-8")
+    rights = load_rights(Options(cwd=str(places / "project")))
+    before = rights.permissions
+    assert (before.effective_mode, extra in before.roots.working) == ("bypassPermissions", True)
+    assert rights.follow(before) is before
+    taken = {"disableBypassPermissionsMode": "disable", "deny": ["Write"]}
+    settings.write_text(json.dumps({"permissions": taken}), encoding="utf-8")
+    after = rights.follow(before)
+    assert (after.mode, after.effective_mode, extra in after.roots.working) == ("bypassPermissions", "default", False)
+    assert after.denies_whole(["Write"])
