@@ -1,8 +1,8 @@
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,6 +12,7 @@ from holdfast.models import (
     ModelOptions,
     ModelRequest,
     StreamEnded,
+    StreamEvent,
     StreamStarted,
     TextDelta,
     ThinkingDelta,
@@ -29,7 +30,7 @@ THINKING = {"type": "thinking", "thinking": "hmm", "signature": "c2ln"}
 REDACTED = {"type": "redacted_thinking", "data": "ZGF0YQ=="}
 TEXT = {"type": "text", "text": "Grüße 🦀"}
 READ = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "/ä"}}
-NOW = {"type": "tool_use", "id": "toolu_2", "name": "Now", "input": {}}
+NOW: dict[str, Any] = {"type": "tool_use", "id": "toolu_2", "name": "Now", "input": {}}
 ALL = FakeTurn(
     blocks=[THINKING, REDACTED, TEXT, READ, NOW],
     usage={"input_tokens": 3, "output_tokens": 7, "cache_read_input_tokens": 11, "cache_creation_input_tokens": 13},
@@ -250,7 +251,8 @@ def test_closing_the_iterator_ends_the_request() -> None:
     async def whole() -> int:
         async with FakeProvider([FakeTurn(blocks=[TEXT, Gate()])]) as provider:
             model = open_model("claude-x", environ={"ANTHROPIC_BASE_URL": provider.url})
-            async with aclosing(model.stream(HELLO)) as events:  # type: ignore[type-var]
+            stream = cast("AsyncGenerator[StreamEvent]", model.stream(HELLO))
+            async with aclosing(stream) as events:
                 async for event in events:
                     if isinstance(event, TextDelta):
                         break

@@ -67,7 +67,7 @@ def test_the_last_cacheable_part_of_the_system_prompt_carries_a_breakpoint() -> 
 def conversation(turns: int) -> Sequence[Mapping[str, Any]]:
     messages: list[Mapping[str, Any]] = []
     for turn in range(turns):
-        call = {"type": "tool_use", "id": f"t{turn}", "name": "Read", "input": {}}
+        call: dict[str, Any] = {"type": "tool_use", "id": f"t{turn}", "name": "Read", "input": {}}
         result = {"type": "tool_result", "tool_use_id": f"t{turn}", "content": "x"}
         messages += [
             {"role": "user", "content": [result] if turn else "hello"},
