@@ -226,7 +226,7 @@ def test_a_server_that_refuses_a_field_is_asked_without_it_from_then_on(ask: Ask
 
 def test_the_conversation_is_translated(ask: Ask) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}
-    results = [
+    results: list[dict[str, Any]] = [
         {"type": "tool_result", "tool_use_id": "a", "content": "text"},
         {"type": "tool_result", "tool_use_id": "b", "content": [{"type": "text", "text": "see"}, image]},
         {"type": "tool_result", "tool_use_id": "c", "content": []},
@@ -234,7 +234,7 @@ def test_the_conversation_is_translated(ask: Ask) -> None:
         {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "QUJD"}},
     ]
     thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": "user", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]},
         {"role": "assistant", "content": [thinking, TEXT, {**READ, "id": "a"}]},
         {"role": "user", "content": results},
