@@ -5,18 +5,21 @@ from typing import Any
 
 import pytest
 
-from holdfast.agent import LoopChoices, RetryPolicy
+from holdfast import Executor
+from holdfast.agent import Loop, LoopChoices, RetryPolicy
 from holdfast.events import (
     CallDiscarded,
     CallFinished,
+    Event,
     ModelRequested,
     ReplyDiscarded,
     RequestRetried,
+    RunEnded,
 )
 from holdfast.models import ModelError, ModelRequest
 from holdfast.models.errors import ModelErrorKind
-from holdfast.testing import ScriptedTool
-from holdfast.testing.loops import LoopRun, run_loop
+from holdfast.testing import ScriptedTool, run_virtual
+from holdfast.testing.loops import LoopRun, read_run, run_loop
 from holdfast.testing.planned import PlannedModel, Step, answer, broken, call, words
 
 READ = {"seconds": 5, "read_only": True}
@@ -187,3 +190,21 @@ def sent_texts(run: LoopRun, request: int) -> list[str]:
 def test_the_model_is_told_that_its_answer_was_cut() -> None:
     run = run_loop(half(call("a", "Scripted", WRITE)), OK)
     assert "connection broke" in sent_texts(run, 1)[0]
+
+
+def test_an_interrupt_while_calls_are_taken_back_takes_them_back_first() -> None:
+    stubborn = {"seconds": 50, "read_only": True, "resist_s": 3}
+
+    async def body() -> tuple[list[Event], Loop]:
+        async with Executor([ScriptedTool()], permission_mode="bypassPermissions") as executor:
+            loop = Loop(executor, PlannedModel(half(call("a", "Scripted", stubborn))))
+            reading = asyncio.ensure_future(read_run(loop))
+            await asyncio.sleep(2)  # the stream broke at 1 s, the call gives in at 4 s
+            await loop.interrupt()
+            return await reading, loop
+
+    events, loop = run_virtual(body())
+    assert [event.tool_use_id for event in events if isinstance(event, CallDiscarded)] == ["a"]
+    assert isinstance(events[-1], RunEnded)
+    assert events[-1].outcome == "interrupted"
+    assert [message["role"] for message in loop.history] == ["user"]
