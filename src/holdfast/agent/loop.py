@@ -1,7 +1,7 @@
 """The agent loop: a prompt in, events out, and a conversation that can always go on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Literal
 
 from holdfast.agent.between import Between, InstructionText
@@ -139,7 +139,7 @@ class Loop:
 
     # Talking.
 
-    async def run(self, prompt: str | list[Block] | None = None) -> AsyncIterator[Event]:
+    async def run(self, prompt: str | list[Block] | None = None) -> AsyncGenerator[Event, None]:
         """Answer a prompt: the loop's and the executor's events at once, `RunEnded` last.
 
         Without a prompt the queued ones are delivered, or an unfinished conversation goes on. A slow reader does not
@@ -160,8 +160,10 @@ class Loop:
                     break
                 await feed.wait()
         finally:
-            await self._stop(driver)
-            self._driver = self._feed = None
+            try:
+                await self._stop(driver)
+            finally:
+                self._driver = self._feed = None
         driver.result()
 
     def submit(self, prompt: str | list[Block], source: PromptSource = "user") -> None:

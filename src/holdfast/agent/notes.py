@@ -2,16 +2,24 @@
 
 __all__ = [
     "CONTINUE",
+    "DROPPED",
     "EMPTY",
     "INTERRUPTED",
     "NO_RESULT",
+    "OWN_WORDS",
     "STREAM_CUT",
+    "SUMMARY",
     "as_reminder",
     "call_dropped",
     "output_missing",
 ]
 
 INTERRUPTED = "[The user interrupted here. Wait for what they say next; do not go on by yourself.]"
+SUMMARY = "[The conversation so far was replaced by this summary, because it no longer fitted.]"
+DROPPED = "[The earlier part of this conversation was left out because it no longer fits.]"
+_REMINDER = "<system-reminder>"
+OWN_WORDS = (_REMINDER, INTERRUPTED, SUMMARY, DROPPED)
+"""Nothing that a person said begins like this."""
 NO_RESULT = (
     "<tool_use_error>The call was stopped before its result was known; it may have taken effect in part or whole. "
     "Look at the present state before you repeat it.</tool_use_error>"
@@ -26,7 +34,7 @@ STREAM_CUT = (
 
 def as_reminder(text: str) -> str:
     """A text that the model should not take for the user's words."""
-    return f"<system-reminder>\n{text}\n</system-reminder>"
+    return f"{_REMINDER}\n{text}\n</system-reminder>"
 
 
 def call_dropped(name: str) -> str:

@@ -48,7 +48,8 @@ class LoopState:
         self.broken_streams = 0
         """How many streams in a row broke."""
         self._system_source = system
-        self._system: tuple[SystemBlock, ...] | None = None
+        self._system: tuple[SystemBlock, ...] = ()
+        self._is_system_made = False
         self._counted: tuple[int, int] | None = None
         """The provider's last count of everything, and our estimate of the messages at that time."""
 
@@ -59,9 +60,10 @@ class LoopState:
 
     async def system(self) -> tuple[SystemBlock, ...]:
         """The system prompt; made once, and again after the history was shortened, so that it can be cached."""
-        if self._system is None:
+        if not self._is_system_made:
             source = self._system_source
             self._system = tuple(await source() if callable(source) else source)
+            self._is_system_made = True
         return self._system
 
     async def request(self, *, is_streaming: bool = True, tool_choice: str = "auto") -> ModelRequest:
@@ -69,7 +71,7 @@ class LoopState:
         choices = self.choices
         return ModelRequest(
             messages=list(self.history.messages),
-            system=self._system or await self.system(),
+            system=self._system if self._is_system_made else await self.system(),
             tools=self.tools(),
             tool_choice=tool_choice,
             max_output_tokens=choices.max_output_tokens,
@@ -99,13 +101,13 @@ class LoopState:
         if self._counted is not None:
             counted, at = self._counted
             return max(0, counted + self.history.tokens - at)
-        system = sum(estimate_tokens(block.text) for block in self._system or ())
+        system = sum(estimate_tokens(block.text) for block in self._system)
         return self.history.tokens + system + len(self.tools()) // 4
 
     def shortened(self) -> None:
         """The history was replaced: old counts say nothing about it, and files that were shown may be shown again."""
         self._counted = None
-        self._system = None
+        self._is_system_made = False
         self.executor.state.forget_shown()
 
     def record(self, role: str, blocks: list[Block], **meta: object) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from holdfast import __version__
+from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_session, restore_state
 from holdfast.app.files import FileKit
 from holdfast.app.keep_rules import RuleKeeper
 from holdfast.app.options import Options
@@ -20,7 +20,7 @@ from holdfast.events import Event, TurnEnded
 from holdfast.host.child_env import Scrub
 from holdfast.host.registry import reap_leftovers
 from holdfast.registry import ViewOptions
-from holdfast.session import Session, SessionError, user_store
+from holdfast.session import Session
 from holdfast.settings import SettingsError
 from holdfast.settings.directories import private_directory, user_directories
 from holdfast.settings.environment import Environment
@@ -33,10 +33,12 @@ _log = logging.getLogger(__name__)
 class OpenSession:
     """An executor with its rights and, unless the state directory cannot be used, its journal on disk."""
 
-    def __init__(self, executor: Executor, rights: Rights, session: Session | None) -> None:
+    def __init__(self, executor: Executor, rights: Rights, beginning: Beginning, *, shell: ShellKit) -> None:
         self.executor = executor
         self.rights = rights
-        self.session = session
+        self.session = beginning.session
+        self.beginning = beginning
+        self.shell = shell
 
     async def close(self) -> None:
         """End every call, then the journal."""
@@ -56,27 +58,36 @@ class OpenSession:
 
 
 def open_session(
-    options: Options, *, asker: Asker | None = None, on_event: Callable[[Event], None] | None = None
+    options: Options,
+    *,
+    asker: Asker | None = None,
+    on_event: Callable[[Event], None] | None = None,
+    choice: SessionChoice = NEW_SESSION,
+    rights: Rights | None = None,
 ) -> OpenSession:
-    """A session on disk with the built-in tools and the rights that settings and options give."""
-    rights = load_rights(options)
-    session = _new_session(rights.settings.cwd)
+    """A session with the built-in tools and the rights that settings and options give; on disk unless chosen not."""
+    rights = rights or load_rights(options)
+    beginning = begin_session(rights.settings.cwd, choice)
+    session = beginning.session
     followers: list[Callable[[Event], None]] = []
-    executor = _executor(options, rights, asker=asker, on_event=_fan_out(session, on_event, followers), session=session)
+    listener = _fan_out(session, on_event, followers)
+    executor, shell = _executor(options, rights, asker=asker, on_event=listener, session=session)
+    if beginning.transcript is not None:
+        restore_state(executor, beginning.transcript)
 
     def follow_settings(event: Event) -> None:
         if isinstance(event, TurnEnded):
             executor.state.permissions = rights.follow(executor.state.permissions)
 
     followers.append(follow_settings)
-    return OpenSession(executor, rights, session)
+    return OpenSession(executor, rights, beginning, shell=shell)
 
 
 def build_executor(
     options: Options, *, asker: Asker | None = None, on_event: Callable[[Event], None] | None = None
 ) -> Executor:
     """An executor with the built-in tools and the rights that settings and options give, and nothing on disk."""
-    return _executor(options, load_rights(options), asker=asker, on_event=on_event, session=None)
+    return _executor(options, load_rights(options), asker=asker, on_event=on_event, session=None)[0]
 
 
 def _executor(
@@ -86,7 +97,7 @@ def _executor(
     asker: Asker | None,
     on_event: Callable[[Event], None] | None,
     session: Session | None,
-) -> Executor:
+) -> tuple[Executor, ShellKit]:
     environment = Environment(os.environ)
     shell, files = _kits(rights, session, interactive=asker is not None, on_event=on_event)
     facts = SessionFacts(
@@ -112,7 +123,7 @@ def _executor(
         keep_rules=RuleKeeper(rights.settings.cwd),
     )
     shell.permissions = files.permissions = lambda: executor.state.permissions
-    return executor
+    return executor, shell
 
 
 def _kits(
@@ -151,14 +162,6 @@ def _reaped_registry() -> str | None:
         _log.warning("running processes are not noted on disk: %s", error)
         return None
     return directory
-
-
-def _new_session(project: str) -> Session | None:
-    try:
-        return user_store(program=f"holdfast {__version__}").create(project)
-    except SessionError as error:
-        _log.warning("this session is not written to disk: %s", error)
-        return None
 
 
 def _fan_out(

@@ -1,10 +1,14 @@
 """What a user may choose for a session, on the command line or in code."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.contract import Tool
 
-__all__ = ["Options"]
+if TYPE_CHECKING:
+    from holdfast.models import Effort, Model
+
+__all__ = ["AgentOptions", "Options"]
 
 
 class Options(NamedTuple):
@@ -23,3 +27,24 @@ class Options(NamedTuple):
     setting_sources: str | None = None
     """Which of user, project and local to read."""
     own_tools: tuple[Tool, ...] = ()
+
+
+class AgentOptions(NamedTuple):
+    """What an agent needs beyond what every session does."""
+
+    model: "str | Model | None" = None
+    """`provider:name`, or a model; None: what environment, settings and keys say."""
+    fallback_model: "str | Model | None" = None
+    system_prompt: str | None = None
+    """Instead of our own; tools and environment are still described."""
+    append_system_prompt: str | None = None
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    max_output_tokens: int | None = None
+    thinking: bool = False
+    effort: "Effort | None" = None
+    output_schema: Mapping[str, Any] | None = None
+    """The answer is wanted as data that fits this JSON Schema."""
+    accept_output: Callable[[Any], object] | None = None
+    """Looks at such an answer once more; a ValueError sends it back to the model."""
+    auto_compact: bool = True

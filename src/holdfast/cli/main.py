@@ -13,11 +13,12 @@ __all__ = ["cli", "run"]
 
 _COMMANDS = {
     "call": ("holdfast.cli.call", "Run one tool and print its result."),
+    "completion": ("holdfast.cli.completion", "Print what makes a shell complete our words."),
     "doctor": ("holdfast.cli.doctor", "Check what Holdfast can promise on this machine."),
     "demo": ("holdfast.cli.demo", "Show the main job on a sample project, no key needed."),
     "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
     "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
-    "sessions": ("holdfast.cli.sessions", "List, show, export and prune sessions."),
+    "sessions": ("holdfast.cli.sessions", "List, show, replay, export and prune sessions."),
     "trust": ("holdfast.cli.trust", "Show what this folder brings, and trust it or take trust back."),
     "tasks": ("holdfast.cli.tasks", "List background tasks, show what they wrote, end them."),
     "undo": ("holdfast.cli.undo", "Take back what the file tools changed."),
@@ -25,8 +26,20 @@ _COMMANDS = {
 }
 
 
+_PRINT = "print"
+_GROUP_FLAGS = ("--debug", "-d")
+_GROUP_ANSWERS = ("--help", "-h", "--version", "-V")
+
+
 class _LazyGroup(click.Group):
-    """Knows the names and one-line helps; imports a command when it is needed."""
+    """Knows the names and one-line helps; imports a command when it is needed.
+
+    A command line that names no command is a prompt, or options for one: `holdfast -p PROMPT`.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_prompt = _is_prompt(args) and not (ctx.resilient_parsing and not args)  # completion of the first word
+        return super().parse_args(ctx, [_PRINT, *args] if is_prompt else args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -34,6 +47,8 @@ class _LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
+        if cmd_name == _PRINT:
+            return getattr(import_module("holdfast.cli.print"), "command")  # noqa: B009 - as below
         if cmd_name not in _COMMANDS:
             return None
         return getattr(import_module(_COMMANDS[cmd_name][0]), "command")  # noqa: B009 - each module names it so
@@ -44,11 +59,27 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, about) for name, (_, about) in sorted(_COMMANDS.items())])
 
 
+def _is_prompt(args: list[str]) -> bool:
+    """Whether these words start an agent: none of them is a command, and one is an option or looks like a sentence."""
+    words = list(args)
+    while words and words[0] in _GROUP_FLAGS:
+        del words[0]
+    if not words:
+        return True
+    first = words[0]
+    if first in _COMMANDS or first in _GROUP_ANSWERS:
+        return False
+    return first.startswith("-") or not first.isidentifier() or "-p" in words or "--print" in words
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, "--version", "-V", message="holdfast %(version)s")
 @click.option("--debug", "-d", is_flag=True, help="Say on standard error what happens inside.")
 def cli(*, debug: bool) -> None:
-    """The hands of an AI agent: every tool call typed, permission-checked, concurrent and streaming."""
+    """The hands of an AI agent: every tool call typed, permission-checked, concurrent and streaming.
+
+    `holdfast -p PROMPT` answers a prompt with a model and ends; `holdfast -p --help` lists its options.
+    """
     from holdfast.session.log import configure_logging  # noqa: PLC0415 - `--help` needs no log
     from holdfast.settings.directories import user_directories  # noqa: PLC0415 - see above
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         Usage,
         Wire,
     )
+    from holdfast.models.open import open_model
+    from holdfast.models.options import ModelOptions
     from holdfast.models.replay import ReplayModel
     from holdfast.models.scripted import ScriptedModel
 
@@ -31,6 +33,7 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelErrorKind",
+    "ModelOptions",
     "ModelRequest",
     "ReplayModel",
     "ScriptedModel",
@@ -44,6 +47,7 @@ __all__ = [
     "ToolUseStarted",
     "Usage",
     "Wire",
+    "open_model",
 ]
 
 export_lazily(
@@ -68,5 +72,7 @@ export_lazily(
         ),
         "replay": ("ReplayModel",),
         "scripted": ("ScriptedModel",),
+        "open": ("open_model",),
+        "options": ("ModelOptions",),
     },
 )

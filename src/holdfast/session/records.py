@@ -5,6 +5,7 @@ from typing import Any, Literal
 from holdfast.events import Event
 
 __all__ = [
+    "COMPACTION",
     "JOURNAL_VERSION",
     "JournalGap",
     "MessageRecorded",
@@ -18,6 +19,8 @@ __all__ = [
 ]
 
 JOURNAL_VERSION = 1
+COMPACTION = "compaction"
+"""The kind of a note whose `messages` are the whole conversation from there on; what came before stays readable."""
 Role = Literal["user", "assistant", "system"]
 
 

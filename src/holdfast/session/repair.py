@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from holdfast.session.transcript import CallRecord, Transcript
+from holdfast.session.transcript import CallRecord, Restart, Transcript
 from holdfast.session.validity import ID, NAME
 
 __all__ = ["NOT_STARTED", "OUTCOME_UNKNOWN", "Interrupted", "Repaired", "repair"]
@@ -81,10 +81,16 @@ def repair(transcript: Transcript) -> Repaired:
 def _items(transcript: Transcript) -> Iterator[_Item]:
     claims = _claim(transcript)
     claimed = {id(call) for calls in claims for call in calls if call is not None}
+    restart = transcript.restart or Restart([], 0, 0)
     loose = deque(
-        (index, call) for index, call in enumerate(transcript.calls) if id(call) not in claimed and not call.discarded
+        (index, call)
+        for index, call in enumerate(transcript.calls)
+        if index >= restart.calls_before and id(call) not in claimed and not call.discarded
     )
-    for message, calls in zip(transcript.messages, claims, strict=True):
+    for given in restart.messages:
+        yield _Item("assistant" if given.get("role") == "assistant" else "user", _blocks(given.get("content")), [], [])
+    since = slice(restart.messages_before, None)
+    for message, calls in zip(transcript.messages[since], claims[since], strict=True):
         yield from _loose_items(loose, message.calls_before)
         if message.role in {"user", "assistant"}:
             yield _without_discarded(_Item(message.role, _blocks(message.content), calls, []))

@@ -4,7 +4,7 @@ import io
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
 
@@ -22,6 +22,7 @@ from holdfast.events import (
 )
 from holdfast.session import records as own_records
 from holdfast.session.records import (
+    COMPACTION,
     JOURNAL_VERSION,
     MessageRecorded,
     NoteRecorded,
@@ -82,6 +83,14 @@ class Message(msgspec.Struct, frozen=True):
     at: float | None = None
 
 
+class Restart(NamedTuple):
+    """The conversation was shortened: from here on it is these messages and what came after."""
+
+    messages: list[dict[str, Any]]
+    messages_before: int
+    calls_before: int
+
+
 class Transcript:
     """A loaded session."""
 
@@ -92,6 +101,8 @@ class Transcript:
         self.calls: list[CallRecord] = []
         self.messages: list[Message] = []
         self.notes: list[NoteRecorded] = []
+        self.restart: Restart | None = None
+        """The last time the conversation was shortened."""
         self.turns = 0
         self.closed = False
         """The last writer ended in order."""
@@ -178,11 +189,24 @@ class Transcript:
             self._take_change(record)
         elif isinstance(record, NoteRecorded):
             self.notes.append(record)
+            if record.kind == COMPACTION:
+                self._restart(record.data)
         elif isinstance(record, own_records.JournalGap):
             self.lost_lines += record.lines
         elif isinstance(record, SessionOpened) and self.header is None:
             self.header = record
             self.cwd = self.cwd or record.cwd or None
+
+    def _restart(self, data: Any) -> None:
+        given: Any = cast("dict[str, Any]", data).get("messages") if isinstance(data, dict) else None
+        if not isinstance(given, list):
+            return
+        messages = [
+            cast("dict[str, Any]", message) for message in cast("list[Any]", given) if isinstance(message, dict)
+        ]
+        self.restart = Restart(messages, len(self.messages), len(self.calls))
+        # What was shown may be gone from the conversation: the same read again shows it again.
+        self.file_reads = {path: stamp._replace(window=None) for path, stamp in self.file_reads.items()}
 
     def _begin_epoch(self) -> None:
         self._epoch += 1

@@ -5,6 +5,7 @@ from holdfast.models.scripted import ScriptedModel
 from holdfast.testing.asker import ScriptedAsker
 from holdfast.testing.chaos import ChaosModel
 from holdfast.testing.clock import Deadlock, VirtualClock, run_virtual
+from holdfast.testing.fake_provider import FakeProvider, FakeTurn, Pause, RecordedRequest, error_turn
 from holdfast.testing.play import Timeline, play, play_async
 from holdfast.testing.run import RunOptions, ToolRun, run_tool, run_tool_async
 from holdfast.testing.script import Script
@@ -15,8 +16,12 @@ __all__ = [
     "ChaosModel",
     "Deadlock",
     "Ending",
+    "FakeProvider",
+    "FakeTurn",
     "Gate",
+    "Pause",
     "Record",
+    "RecordedRequest",
     "ReplayModel",
     "RunOptions",
     "Script",
@@ -29,6 +34,7 @@ __all__ = [
     "Timeline",
     "ToolRun",
     "VirtualClock",
+    "error_turn",
     "play",
     "play_async",
     "run_tool",

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import msgspec
+
 from holdfast.contract import UsageError
 from holdfast.events import encode_json
 from holdfast.models import (
@@ -84,9 +86,8 @@ def answer(*parts: Iterable[Step], stop: str | None = None, usage: Usage | None 
     for index, part in enumerate(parts):
         for step in part:
             if isinstance(step, TextDelta | ToolUseStarted | ToolInputDelta | BlockEnded):
-                moved: dict[str, Any] = {name: getattr(step, name) for name in step.__struct_fields__}
                 has_calls = has_calls or isinstance(step, ToolUseStarted)
-                steps.append(type(step)(**{**moved, "index": index}))
+                steps.append(msgspec.structs.replace(step, index=index))
             else:
                 steps.append(step)
     steps.append(StreamEnded(stop or ("tool_use" if has_calls else "end_turn"), usage or Usage(10, 5)))

@@ -1,0 +1,337 @@
+"""The public agent: a model, tools and a session that goes on from run to run."""
+
+import asyncio
+import weakref
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from pydantic import BaseModel
+
+from holdfast.app.begin import SessionChoice
+from holdfast.app.options import AgentOptions, Options
+from holdfast.app.results import Run, RunResult
+from holdfast.app.start_agent import RunningAgent, start_agent
+from holdfast.contract import Answer, Asker, Question, Tool, UsageError, tool
+from holdfast.events import ContextCompacted, Event, RunEnded
+from holdfast.session.names import check_session_id, new_session_id
+
+if TYPE_CHECKING:
+    import os
+
+    from holdfast.models import Effort, Model
+
+__all__ = ["Agent", "Approver"]
+
+Approver = Callable[[Question], Awaitable[Answer | bool] | Answer | bool]
+
+
+class Agent:
+    """One agent is one session: several runs continue the conversation, and files seen and directory stay.
+
+    Use it as a context manager (`async with`, or `with` and `run_sync`), or call `close`.
+    """
+
+    def __init__(  # noqa: PLR0913 - every argument is a choice of the caller, all but two by name
+        self,
+        model: "str | Model | None" = None,
+        tools: Iterable[Tool | Callable[..., Any]] = (),
+        *,
+        builtin_tools: bool | Sequence[str] = True,
+        cwd: "str | os.PathLike[str] | None" = None,
+        permission_mode: str | None = None,
+        allowed_tools: Sequence[str] = (),
+        disallowed_tools: Sequence[str] = (),
+        add_dirs: Sequence[str] = (),
+        settings: str | Sequence[str] = (),
+        setting_sources: str | None = None,
+        approver: Approver | Asker | None = None,
+        system_prompt: str | None = None,
+        append_system_prompt: str | None = None,
+        max_turns: int | None = None,
+        max_budget_usd: float | None = None,
+        max_output_tokens: int | None = None,
+        thinking: bool = False,
+        effort: "Effort | None" = None,
+        fallback_model: "str | Model | None" = None,
+        output_type: type[BaseModel] | Mapping[str, Any] | None = None,
+        resume: str | None = None,
+        fork: bool = False,
+        session_id: str | None = None,
+        persist: bool = True,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        """Describe the agent; nothing is read, opened or asked before the first run.
+
+        Args:
+            model: `provider:name`, `scripted:FILE`, `replay:FILE`, or a model of your own. None: `HOLDFAST_MODEL`, the
+                settings, or the provider whose key is set.
+            tools: Your own tools: `Tool` objects, or functions, which are made into tools.
+            builtin_tools: False for none of the built-in tools, or the names of those that are offered.
+            cwd: Where the agent works.
+            permission_mode: What happens to calls that no rule speaks of; None: what the settings say.
+            allowed_tools: Rules that allow, such as `Bash(git *)`.
+            disallowed_tools: Rules that deny.
+            add_dirs: Further directories the agent may work in.
+            settings: Settings on top of the files: a file's path, or JSON text.
+            setting_sources: Which settings files count, of `user,project,local`; `""` for none of them.
+            approver: Asked about calls that need a person: a function that returns (or resolves to) an `Answer`, True
+                or False. Without one nobody can be asked, and such calls are refused.
+            system_prompt: Instead of our own words to the model.
+            append_system_prompt: Behind them.
+            max_turns: So many answers may ask for tools in one run.
+            max_budget_usd: No request goes out once this is spent.
+            max_output_tokens: Of one answer.
+            thinking: Let the model think before it answers, where it can.
+            effort: How hard the model should try, where it can be told.
+            fallback_model: Asked when the first is overloaded again and again.
+            output_type: The answer is wanted as data: a pydantic model, or a JSON Schema.
+            resume: Go on with an earlier session: its id, the beginning of it, or `latest`.
+            fork: Leave that session as it is, and go on in a new one.
+            session_id: The id of a new session.
+            persist: False: nothing is written to disk.
+            on_event: Told about everything that happens in the session, also between runs.
+        """
+        self._options = Options(
+            cwd=None if cwd is None else str(cwd),
+            permission_mode=permission_mode,
+            allowed_tools=tuple(allowed_tools),
+            disallowed_tools=tuple(disallowed_tools),
+            tools=None if builtin_tools is True else tuple(builtin_tools or ()),
+            add_dirs=tuple(add_dirs),
+            settings=(settings,) if isinstance(settings, str) else tuple(settings),
+            setting_sources=setting_sources,
+            own_tools=tuple(map(_as_tool, tools)),
+        )
+        self._output_model = output_type if isinstance(output_type, type) else None
+        self._agent = AgentOptions(
+            model=model,
+            fallback_model=fallback_model,
+            system_prompt=system_prompt,
+            append_system_prompt=append_system_prompt,
+            max_turns=max_turns,
+            max_budget_usd=max_budget_usd,
+            max_output_tokens=max_output_tokens,
+            thinking=thinking,
+            effort=effort,
+            output_schema=_schema_of(output_type),
+            accept_output=None if self._output_model is None else self._output_model.model_validate,
+        )
+        if session_id is not None:
+            check_session_id(session_id)
+        if resume is None:
+            session_id = session_id or new_session_id()
+        self._choice = SessionChoice(resume, fork, session_id, persist)
+        self._asker = _asker_of(approver)
+        self._on_event = on_event
+        self._core = _Core()
+
+    # Running.
+
+    def run(self, prompt: str | list[dict[str, Any]]) -> Run:
+        """Answer a prompt: await the `Run` for its result, or iterate over its events.
+
+        A run that was left unfinished is ended first.
+        """
+        return Run(self._events(prompt), self._to_result)
+
+    def stream(self, prompt: str | list[dict[str, Any]]) -> AsyncGenerator[Event]:
+        """The events of a run, as they happen; the last one is `RunEnded`."""
+        return self._events(prompt)
+
+    def run_sync(self, prompt: str | list[dict[str, Any]]) -> RunResult:
+        """Answer a prompt, without asyncio. Background tasks rest between two such runs."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            raise UsageError("Agent.run_sync is for code without asyncio; in a coroutine use `await agent.run(prompt)`")
+        if self._core.runner is None:
+            self._core.runner = asyncio.Runner()
+            # Whoever forgets to close the agent still leaves nothing behind.
+            weakref.finalize(self, _Core.close_sync, self._core)
+        return self._core.runner.run(self._await(self.run(prompt)))
+
+    def submit(self, prompt: str | list[dict[str, Any]]) -> None:
+        """Tell the model something while a run is under way; it reads it between two turns."""
+        self._running("submit").loop.submit(prompt)
+
+    async def interrupt(self) -> None:
+        """Stop the run that is under way: every call is cancelled and answered, and the run ends."""
+        if self._core.running is not None:
+            await self._core.running.loop.interrupt()
+
+    async def compact(self, instructions: str = "") -> ContextCompacted | None:
+        """Shorten the conversation to a summary now; None when there is nothing to shorten."""
+        return await (await self._start()).loop.compact(instructions)
+
+    # Looking.
+
+    @property
+    def session_id(self) -> str | None:
+        """The session's id; None before the first run of an agent that resumes another session."""
+        running = self._core.running
+        return running.session_id if running is not None else self._choice.session_id
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The conversation so far, as the model sees it."""
+        running = self._core.running
+        return [] if running is None else list(running.loop.history)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What all runs have cost so far; None where no price is known."""
+        running = self._core.running
+        return None if running is None else running.loop.cost_usd
+
+    # Ending.
+
+    async def close(self) -> None:
+        """End everything the agent started."""
+        if self._core.runner is not None:
+            raise UsageError("this agent was used with run_sync; close it with `close_sync` or a plain `with`")
+        await self._core.close()
+
+    def close_sync(self) -> None:
+        """The same for code without asyncio."""
+        self._core.close_sync()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close_sync()
+
+    # Inside.
+
+    async def _start(self) -> RunningAgent:
+        core = self._core
+        if core.is_closed:
+            raise UsageError("this agent is closed; make a new one, with resume= to go on with its session")
+        if core.running is None:
+            core.running = await start_agent(
+                self._options, self._agent, choice=self._choice, asker=self._asker, on_event=self._on_event
+            )
+        return core.running
+
+    async def _events(self, prompt: str | list[dict[str, Any]]) -> AsyncGenerator[Event]:
+        running = await self._start()
+        await self._core.begin_run()
+        events = cast("AsyncGenerator[Event]", running.loop.run(prompt))
+        self._core.events = events
+        try:
+            async for event in events:
+                yield event
+        finally:
+            with suppress(RuntimeError):  # the next run is closing it already
+                await events.aclose()
+
+    def _to_result(self, ended: RunEnded) -> RunResult:
+        output = ended.structured_output
+        if output is not None and self._output_model is not None:
+            output = self._output_model.model_validate(output)
+        return RunResult(
+            text=ended.text,
+            outcome=ended.outcome,
+            session_id=self.session_id or "",
+            turns=ended.turns,
+            duration_ms=ended.duration_ms,
+            usage=ended.usage,
+            cost_usd=ended.cost_usd,
+            output=output,
+            error=ended.error,
+            stop_reason=ended.stop_reason,
+            denials=ended.denials,
+        )
+
+    def _running(self, deed: str) -> RunningAgent:
+        if self._core.running is None:
+            raise UsageError(f"there is no run to {deed} to; start one with `run`")
+        return self._core.running
+
+    @staticmethod
+    async def _await(run: Run) -> RunResult:
+        return await run
+
+
+class _Core:
+    """What lives and must be ended; it does not know its agent, so that a forgotten agent can be collected."""
+
+    def __init__(self) -> None:
+        self.running: RunningAgent | None = None
+        self.runner: asyncio.Runner | None = None
+        self.events: AsyncGenerator[Event] | None = None
+        self.is_closed = False
+
+    async def begin_run(self) -> None:
+        """End a run that somebody stopped reading; one that is being read is in the way."""
+        events, self.events = self.events, None
+        if events is None:
+            return
+        try:
+            await events.aclose()
+        except RuntimeError as error:  # somebody waits for its next event
+            self.events = events
+            raise UsageError("a run of this agent is under way; `submit` tells it more, `interrupt` ends it") from error
+
+    async def close(self) -> None:
+        self.is_closed = True
+        running, self.running = self.running, None
+        if running is not None:
+            await running.close()
+
+    def close_sync(self) -> None:
+        runner, self.runner = self.runner, None
+        if runner is not None:
+            try:
+                runner.run(self.close())
+            finally:
+                runner.close()
+
+
+class _FunctionAsker:
+    """A function that answers questions."""
+
+    def __init__(self, ask: Approver) -> None:
+        self._ask = ask
+
+    async def ask(self, question: Question) -> Answer:
+        """Ask the function; True is a yes to this call, and nothing else is a yes but an `Answer` that says so."""
+        said = self._ask(question)
+        if isinstance(said, Awaitable):
+            said = await said
+        if isinstance(said, Answer):
+            return said
+        return Answer("allow") if said is True else Answer(message="the program that runs this agent said no")
+
+
+def _as_tool(given: Tool | Callable[..., Any]) -> Tool:
+    return cast("Tool", given) if isinstance(given, Tool) else tool(given)
+
+
+def _asker_of(approver: Approver | Asker | None) -> Asker | None:
+    if approver is None:
+        return None
+    ask = getattr(approver, "ask", None)
+    return cast("Asker", approver) if callable(ask) else _FunctionAsker(cast("Approver", approver))
+
+
+def _schema_of(output_type: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if output_type is None or isinstance(output_type, Mapping):
+        return output_type
+    if not issubclass(output_type, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from users
+        raise UsageError(f"output_type must be a pydantic model or a JSON Schema, got {output_type!r}")
+    return output_type.model_json_schema()

@@ -1,0 +1,89 @@
+"""How a session begins: new, resumed, forked, or without a trace on the disk."""
+
+import logging
+import os
+from typing import Literal, NamedTuple
+
+from holdfast import __version__
+from holdfast.contract import FileRead, UsageError
+from holdfast.engine import Executor
+from holdfast.permissions.paths import is_inside
+from holdfast.session import Session, SessionError, Transcript, user_store
+
+__all__ = ["Beginning", "SessionChoice", "begin_session", "restore_state"]
+
+_log = logging.getLogger(__name__)
+
+
+class SessionChoice(NamedTuple):
+    """Which session to write to, and which to remember."""
+
+    resume: str | None = None
+    """The id of an earlier session, the unique beginning of one, or `latest` for this directory's last."""
+    fork: bool = False
+    """Leave the resumed session as it is and go on in a new one."""
+    session_id: str | None = None
+    """The id of the new session; made up when omitted."""
+    is_kept: bool = True
+    """False: nothing is written."""
+
+
+NEW_SESSION = SessionChoice()
+
+
+class Beginning(NamedTuple):
+    """What a session starts from."""
+
+    session: Session | None
+    """None: nothing is written to disk."""
+    transcript: Transcript | None
+    """What the resumed session remembers."""
+    source: Literal["startup", "resume", "fork"]
+
+
+def begin_session(project: str, choice: SessionChoice = NEW_SESSION) -> Beginning:
+    """Make or open the session.
+
+    A new session that cannot be written is only said loudly; one that was asked for by name must work.
+
+    Raises:
+        SessionError: The session to resume is not there, in use or too new, or the chosen id is taken.
+        UsageError: The choices contradict each other.
+    """
+    if choice.resume is None:
+        if choice.fork:
+            raise UsageError("a fork needs a session to fork from; add --resume ID or --continue")
+        return Beginning(_new_session(project, choice), None, "startup")
+    if choice.session_id is not None and not choice.fork:
+        raise UsageError("a resumed session keeps its id; add --fork-session to go on under a new one")
+    store = user_store(program=f"holdfast {__version__}")
+    within = project if choice.resume == "latest" else None
+    source: Literal["resume", "fork"] = "fork" if choice.fork else "resume"
+    if not choice.is_kept:
+        return Beginning(None, store.load(choice.resume, project=within), source)
+    if not choice.fork:
+        return Beginning(*store.resume(choice.resume, project=within), "resume")
+    origin = os.path.basename(store.find(choice.resume, project=within))
+    return Beginning(*store.fork(origin, project, new_id=choice.session_id), "fork")
+
+
+def restore_state(executor: Executor, transcript: Transcript) -> None:
+    """Put the executor where the session stood: the directory, if it may still work there, and the files seen."""
+    state = executor.state
+    cwd = transcript.cwd
+    if cwd and os.path.isdir(cwd) and is_inside(os.path.realpath(cwd), state.permissions.roots.working):
+        state.cwd = cwd
+    for path, stamp in transcript.file_reads.items():
+        state.apply(FileRead(path, stamp), "Read")
+
+
+def _new_session(project: str, choice: SessionChoice) -> Session | None:
+    if not choice.is_kept:
+        return None
+    try:
+        return user_store(program=f"holdfast {__version__}").create(project, session_id=choice.session_id)
+    except SessionError as error:
+        if choice.session_id is not None:
+            raise
+        _log.warning("this session is not written to disk: %s", error)
+        return None

@@ -1,0 +1,56 @@
+"""Which model a session talks to: what was given, else the environment, the settings, or whose key is set."""
+
+from collections.abc import Mapping
+
+from holdfast.contract import UsageError
+from holdfast.settings import Settings
+
+__all__ = ["choose_fallback", "choose_model", "key_source"]
+
+_BY_KEY = (
+    ("ANTHROPIC_API_KEY", "anthropic:sonnet"),
+    ("ANTHROPIC_AUTH_TOKEN", "anthropic:sonnet"),
+    ("OPENAI_API_KEY", "openai:gpt-6-sol"),
+)
+_NONE = (
+    "no model is chosen. Name one with --model provider:name or HOLDFAST_MODEL, for example "
+    "--model anthropic:sonnet with ANTHROPIC_API_KEY set, or --model ollama:qwen3 for a model on this "
+    "machine. Without a key, `holdfast demo` shows the work and --model scripted:FILE plays a script"
+)
+
+
+def choose_model(given: str | None, settings: Settings, environ: Mapping[str, str]) -> str:
+    """The model's name.
+
+    Raises:
+        UsageError: Nothing names one; the text says how to.
+    """
+    configured = settings.get("model")
+    for name in (given, environ.get("HOLDFAST_MODEL"), configured if isinstance(configured, str) else None):
+        if name and name.strip():
+            return name.strip()
+    for variable, name in _BY_KEY:
+        if environ.get(variable, "").strip():
+            return name
+    raise UsageError(_NONE)
+
+
+def choose_fallback(given: str | None, settings: Settings) -> str | None:
+    """The model to go on with when the first is overloaded; the settings may name one, or several."""
+    if given:
+        return given
+    configured = settings.get("fallbackModel")
+    if isinstance(configured, str):
+        return configured or None
+    if isinstance(configured, tuple | list) and configured and isinstance(configured[0], str):
+        return configured[0]
+    return None
+
+
+def key_source(model: str, environ: Mapping[str, str]) -> str:
+    """Which variable a model's key comes from, for programs that show it; `none` where there is none."""
+    provider = model.partition(":")[0]
+    for variable, name in _BY_KEY:
+        if name.startswith(f"{provider}:") and environ.get(variable, "").strip():
+            return variable
+    return "none"

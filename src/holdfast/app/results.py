@@ -1,0 +1,95 @@
+"""What a run gives to the program that started it."""
+
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from holdfast.contract import HoldfastError
+from holdfast.events import Event, RunEnded
+
+__all__ = ["Run", "RunFailed", "RunResult"]
+
+
+class RunFailed(HoldfastError):
+    """A run did not come to a good end; `result` tells all that is known."""
+
+    def __init__(self, result: "RunResult") -> None:
+        super().__init__(result.error or f"the run ended with {result.outcome!r}")
+        self.result = result
+
+
+class RunResult(NamedTuple):
+    """The answer to one prompt, and how it came about."""
+
+    text: str
+    """The last message's text."""
+    outcome: str
+    """`success`, or what stopped the run."""
+    session_id: str
+    turns: int
+    duration_ms: float
+    usage: Mapping[str, int]
+    cost_usd: float | None = None
+    output: Any = None
+    """With `output_type`: the answer as data, or as an instance of that type."""
+    error: str = ""
+    stop_reason: str = ""
+    denials: tuple[Mapping[str, Any], ...] = ()
+    """Calls that were refused: tool_name, tool_use_id, tool_input."""
+
+    @property
+    def is_error(self) -> bool:
+        """Something else than the end of the work stopped the run."""
+        return self.outcome != "success"
+
+    def raise_for_error(self) -> "RunResult":
+        """Return this result, or raise `RunFailed` when the run did not come to a good end."""
+        if self.is_error:
+            raise RunFailed(self)
+        return self
+
+    def __str__(self) -> str:
+        """Return the text of the answer."""
+        return self.text
+
+
+class Run:
+    """One run: await it for the result, or iterate over its events first. It starts with the first of these."""
+
+    def __init__(self, events: AsyncGenerator[Event], to_result: Callable[[RunEnded], RunResult]) -> None:
+        self._events = events
+        self._to_result = to_result
+        self.result: RunResult | None = None
+        """Known once the run has ended."""
+
+    async def __aiter__(self) -> AsyncGenerator[Event]:
+        """Every event, as it happens; the last one is `RunEnded`."""
+        async for event in self._events:
+            if isinstance(event, RunEnded):
+                self.result = self._to_result(event)
+            yield event
+
+    def __await__(self) -> Generator[Any, None, RunResult]:
+        """Run to the end."""
+        return self._finish().__await__()
+
+    async def close(self) -> None:
+        """Stop here: what runs is interrupted."""
+        await self._events.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _finish(self) -> RunResult:
+        if self.result is None:
+            async for event in self._events:
+                if isinstance(event, RunEnded):
+                    self.result = self._to_result(event)
+        if self.result is None:
+            raise HoldfastError("the run was closed before it ended, so it has no result")
+        return self.result

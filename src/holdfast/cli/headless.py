@@ -1,0 +1,175 @@
+"""One headless session: prompts in, lines out, signals and broken pipes handled, every line whole."""
+
+import asyncio
+import os
+import signal
+from typing import Any, NamedTuple
+
+import click
+
+from holdfast.app.begin import NEW_SESSION, SessionChoice
+from holdfast.app.choose_model import key_source
+from holdfast.app.options import AgentOptions, Options
+from holdfast.app.start_agent import RunningAgent, start_agent
+from holdfast.cli.host import Host
+from holdfast.cli.lines import LineWriter
+from holdfast.cli.options import warn
+from holdfast.cli.progress import ProgressLines, wants_progress
+from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
+from holdfast.cli.stream_json import SessionFacts, StreamJson
+from holdfast.contract import UsageError
+from holdfast.events import Event, RunEnded, encode_json
+from holdfast.models.errors import ModelError
+
+__all__ = ["Headless", "Plan"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGINT,)
+
+Content = str | list[dict[str, Any]]
+
+
+class Plan(NamedTuple):
+    """What the command line asked for."""
+
+    prompt: str | None = None
+    options: Options = Options()
+    agent: AgentOptions = AgentOptions()
+    choice: SessionChoice = NEW_SESSION
+    output_format: str = "text"
+    input_format: str = "text"
+    has_partials: bool = False
+    asks_host: bool = False
+    verbose: bool = False
+
+
+class Headless:
+    """Runs the plan; `run` returns the exit code."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._writer = LineWriter()
+        self._is_stream = plan.output_format == "stream-json"
+        self._agent: RunningAgent | None = None
+        self._main: asyncio.Task[None] | None = None
+        self._stopping: asyncio.Task[None] | None = None
+        self._stop_code = 0
+        self._failed = False
+        self._host: Host | None = None
+
+    async def run(self) -> int:
+        """Answer everything; whatever happens, what was started is ended and what was begun to be written is whole."""
+        loop = asyncio.get_running_loop()
+        self._writer.start(loop, on_broken=lambda: self._stop(141))
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._stop, 128 + number)
+        self._main = asyncio.create_task(self._work())
+        try:
+            await self._main
+        except asyncio.CancelledError:
+            if not self._stop_code:
+                raise
+        except ModelError as error:
+            click.echo(f"holdfast: {error}", err=True)
+            self._failed = True
+        finally:
+            if self._agent is not None:
+                await self._agent.close()
+            await self._writer.close()
+        return self._stop_code or int(self._failed)
+
+    async def _work(self) -> None:
+        plan = self._plan
+        if plan.input_format == "stream-json":
+            self._host = Host(self._write)
+            await self._start()
+            while (prompt := await self._host.next_prompt()) is not None:
+                await self._answer(prompt)
+            return
+        prompt = await self._text_prompt()
+        await self._start()
+        await self._answer(prompt)
+
+    async def _text_prompt(self) -> str:
+        given = self._plan.prompt
+        piped = await piped_in(has_prompt=bool(given and given.strip()))
+        if piped.is_silent:
+            click.echo("holdfast: standard input is open but silent; going on without it", err=True)
+        if piped.is_cut:
+            click.echo(f"holdfast: only the first {LIMIT_BYTES:,} bytes of standard input are used", err=True)
+        prompt = join_prompt(given, piped)
+        if not prompt.strip():
+            raise UsageError("there is no prompt; give one as `holdfast -p PROMPT`, or pipe it in")
+        return prompt
+
+    async def _start(self) -> None:
+        plan = self._plan
+        if plan.prompt is not None and self._host is not None:
+            raise UsageError(
+                "with --input-format stream-json the prompts come as lines on standard input, not as PROMPT"
+            )
+        asker = self._host.questions if self._host is not None and plan.asks_host else None
+        agent = await start_agent(plan.options, plan.agent, choice=plan.choice, asker=asker)
+        self._agent = agent
+        warn(agent.rights)
+        executor = agent.opened.executor
+        facts = SessionFacts(
+            session_id=agent.session_id,
+            cwd=executor.state.cwd,
+            model=agent.loop.model.name,
+            permission_mode=executor.state.permissions.mode,
+            tools=[tool.name for tool in executor.pool],
+            key_source=key_source(agent.loop.model.name, os.environ),
+        )
+        self._lines = StreamJson(facts, has_partials=plan.has_partials)
+        self._progress = ProgressLines(executor.pool) if wants_progress(verbose=plan.verbose) else None
+        if self._is_stream:
+            self._write(self._lines.init())
+        if self._host is not None:
+            self._host.listen(agent)  # behind the first line, so that nothing can come before it
+
+    async def _answer(self, prompt: Content) -> None:
+        assert self._agent is not None
+        async for event in self._agent.loop.run(prompt):
+            self._take(event)
+            await self._writer.drained()
+
+    def _take(self, event: Event) -> None:
+        if self._progress is not None:
+            self._progress.take(event)
+        if self._is_stream:
+            for line in self._lines.lines(event):
+                self._write(line)
+        else:
+            self._lines.count_only(event)
+        if isinstance(event, RunEnded):
+            self._failed = event.outcome != "success"
+            if self._plan.output_format == "json":
+                self._write(self._lines.result(event))
+            elif not self._is_stream:
+                self._write_text(event)
+
+    def _write_text(self, ended: RunEnded) -> None:
+        """The last message; with a schema, the data. What went wrong stands on standard error."""
+        if ended.structured_output is not None:
+            self._writer.write(encode_json(ended.structured_output))
+        elif ended.text:
+            self._writer.write(ended.text.encode("utf-8", "backslashreplace"))
+        if ended.outcome != "success":
+            reason = ended.error or ended.outcome.removeprefix("error_").replace("_", " ")
+            click.echo(f"holdfast: {reason}", err=True)
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._writer.write(encode_json(line))
+
+    def _stop(self, code: int) -> None:
+        """First the run is interrupted, and still tells how it ended; a second signal does not wait for that."""
+        is_first = not self._stop_code
+        self._stop_code = self._stop_code or code
+        if self._main is None:
+            return
+        if self._host is not None:
+            self._host.end()
+        if is_first and self._agent is not None:
+            self._stopping = asyncio.create_task(self._agent.loop.interrupt())
+        else:
+            self._main.cancel()

@@ -1,0 +1,110 @@
+"""The program at the other end of standard input: its prompts, its wishes, and its answers to our questions."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli.lines import LineReader
+from holdfast.cli.stream_input import (
+    ControlRequest,
+    Message,
+    PermissionAnswer,
+    UserPrompt,
+    control_error,
+    control_success,
+    permission_request,
+    read_message,
+)
+from holdfast.contract import Answer, HoldfastError, UsageError
+from holdfast.engine import OpenQuestions
+from holdfast.permissions import MODES
+
+if TYPE_CHECKING:
+    from holdfast.app.start_agent import RunningAgent
+
+__all__ = ["Host"]
+
+Content = str | list[dict[str, Any]]
+_GONE = Answer(message="standard input ended, so nobody can be asked any more")
+_STOPPED = Answer(message="the run was stopped")
+
+
+class Host:
+    """Reads lines beside the run, so that an answer or an interrupt arrives while the model works."""
+
+    def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
+        self._write = write
+        self.questions = OpenQuestions(lambda question: write(permission_request(question)))
+        self._prompts: asyncio.Queue[Content | None] = asyncio.Queue()
+        self._is_running = False
+        self._reader: asyncio.Task[None] | None = None
+
+    def listen(self, agent: "RunningAgent") -> None:
+        """Begin to read; wishes are for this agent."""
+        self._reader = asyncio.create_task(self._read(LineReader(asyncio.get_running_loop()), agent))
+
+    async def next_prompt(self) -> Content | None:
+        """Wait for the next prompt; None when there will be none."""
+        self._is_running = False
+        prompt = await self._prompts.get()
+        self._is_running = prompt is not None
+        return prompt
+
+    def end(self) -> None:
+        """Take nothing more: no prompt follows, and open questions are answered with no."""
+        if self._reader is not None:
+            self._reader.cancel()
+        self.questions.answer_all(_STOPPED)
+        self._prompts.put_nowait(None)
+
+    async def _read(self, lines: LineReader, agent: "RunningAgent") -> None:
+        async for number, line in lines:
+            if not line.strip():
+                continue
+            try:
+                await self._take(read_message(line), agent)
+            except UsageError as error:
+                self._write({"type": "error", "line": number, "message": str(error)})
+        self.questions.answer_all(_GONE)
+        self._prompts.put_nowait(None)
+
+    async def _take(self, message: Message, agent: "RunningAgent") -> None:
+        if isinstance(message, UserPrompt):
+            if message.is_urgent and self._is_running:
+                agent.loop.submit(message.content)
+            else:
+                self._prompts.put_nowait(message.content)
+        elif isinstance(message, ControlRequest):
+            await self._control(message, agent)
+        elif isinstance(message, PermissionAnswer):
+            if not self.questions.answer(message.request_id, message.answer):
+                raise UsageError(f"no open question has the request_id {message.request_id!r}")
+            if message.interrupts:
+                await agent.loop.interrupt()
+
+    async def _control(self, request: ControlRequest, agent: "RunningAgent") -> None:
+        try:
+            response = await self._do(request, agent)
+        except HoldfastError as error:
+            self._write(control_error(request.request_id, str(error)))
+        else:
+            self._write(control_success(request.request_id, response))
+
+    async def _do(self, request: ControlRequest, agent: "RunningAgent") -> dict[str, Any]:
+        wish, fields = request.subtype, request.fields
+        if wish == "initialize":
+            return {"commands": [], "agents": [], "models": [], "output_style": "default", "account": {}}
+        if wish == "interrupt":
+            await agent.loop.interrupt()
+            return {}
+        if wish == "set_permission_mode":
+            mode = str(fields.get("mode"))
+            if mode not in MODES:
+                raise UsageError(f"there is no permission mode {mode!r}; use one of {', '.join(MODES)}")
+            state = agent.opened.executor.state
+            state.permissions = state.permissions.with_mode(mode)
+            return {"mode": state.permissions.mode}
+        if wish == "set_model":
+            agent.change_model(str(fields.get("model") or ""))
+            return {}
+        raise UsageError(f"the control request {wish!r} is not known here")

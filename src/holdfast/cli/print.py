@@ -1,0 +1,235 @@
+"""`holdfast -p PROMPT`: answer one prompt, or a stream of them, and end."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import Any, cast
+
+import click
+import msgspec
+
+from holdfast.app.begin import SessionChoice
+from holdfast.app.options import AgentOptions
+from holdfast.cli.options import session_options, to_options
+from holdfast.contract import UsageError
+
+__all__ = ["command"]
+
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
+_NOT_INTERACTIVE = (
+    "the interactive face is not built yet. Give a prompt to answer and end: `holdfast -p {prompt}`. "
+    "`holdfast --help` lists the commands; `holdfast demo` shows the work without a key"
+)
+_SCHEMA_BYTES = 1 << 20
+
+
+class _PrintCommand(click.Command):
+    """Stands behind the group's options, so its help and errors speak of `holdfast -p`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        del info_name
+        return super().make_context("-p", args, parent, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _spread_lists(args))
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        formatter.write_usage("holdfast", "-p PROMPT [OPTIONS]")
+
+
+def _spread_lists(args: list[str]) -> list[str]:
+    """Let `--allowedTools Read Edit` name several tools, as users write it: known tool names go with the option."""
+    from holdfast.registry import ALIASES, BUILTIN_NAMES  # noqa: PLC0415 - only command lines need it
+
+    spread: list[str] = []
+    option: str | None = None
+    for place, word in enumerate(args):
+        if word == "--":
+            return [*spread, *args[place:]]
+        if word.startswith("-"):
+            option = word if word in _LISTS else None
+        elif option is not None and spread[-1] != option:
+            name = word.partition("(")[0].rstrip(",")
+            if name in BUILTIN_NAMES or name in ALIASES or name.startswith("mcp__"):
+                spread.append(option)
+            else:
+                option = None
+        spread.append(word)
+    return spread
+
+
+_LISTS = frozenset({"--allowed-tools", "--allowedTools", "--disallowed-tools", "--disallowedTools", "--tools"})
+
+
+def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = (
+        click.option("--model", metavar="PROVIDER:NAME", help="Which model; also scripted:FILE and replay:FILE."),
+        click.option("--fallback-model", "--fallbackModel", metavar="MODEL", help="Asked when that is overloaded."),
+        click.option("--effort", type=click.Choice(_EFFORTS), help="How hard the model should try."),
+        click.option("--thinking", is_flag=True, help="Let the model think before it answers."),
+        click.option("--max-turns", "--maxTurns", type=click.IntRange(min=1), help="So many turns with tools at most."),
+        click.option("--max-budget-usd", type=click.FloatRange(min=0), help="Stop once so much is spent."),
+        click.option("--system-prompt", "--systemPrompt", metavar="TEXT", help="Instead of our own words."),
+        click.option("--append-system-prompt", "--appendSystemPrompt", metavar="TEXT", help="Behind our own words."),
+        click.option("--json-schema", metavar="JSON|FILE", help="Want the answer as data that fits this schema."),
+    )
+    return _with(command, options)
+
+
+def _session_choices(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = (
+        click.option("--resume", "-r", metavar="ID", help="Go on with a session: its id, or the beginning of it."),
+        click.option(
+            "--continue", "-c", "is_continued", is_flag=True, help="Go on with this directory's last session."
+        ),
+        click.option("--fork-session", is_flag=True, help="Leave the resumed session as it is; go on in a new one."),
+        click.option("--session-id", metavar="ID", help="The id of the new session."),
+        click.option("--no-session-persistence", is_flag=True, help="Write nothing to disk."),
+    )
+    return _with(command, options)
+
+
+def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    formats = ("text", "json", "stream-json")
+    options = (
+        click.option("--print", "-p", "is_print", is_flag=True, help="Answer the prompt and end."),
+        click.option("--output-format", type=click.Choice(formats), default="text", show_default=True),
+        click.option("--input-format", type=click.Choice(("text", "stream-json")), default="text", show_default=True),
+        click.option("--include-partial-messages", is_flag=True, help="stream-json: also the answer as it grows."),
+        click.option(
+            "--permission-prompts",
+            type=click.Choice(("host", "none", "stdio")),
+            help="Who is asked about calls: the program at the other end of stdio (stream-json both ways), or nobody.",
+        ),
+        click.option("--permission-prompt-tool", metavar="NAME", help="`stdio`: the same as --permission-prompts."),
+        click.option("--dangerously-skip-permissions", is_flag=True, help="The mode bypassPermissions."),
+        click.option("--mcp-config", multiple=True, metavar="FILE|JSON", help="Accepted; not used yet."),
+        click.option("--strict-mcp-config", is_flag=True, help="Accepted; not used yet."),
+        click.option("--agents", metavar="JSON", help="Accepted; not used yet."),
+        click.option("--verbose", is_flag=True, help="Say on standard error what happens, also without a terminal."),
+        click.option("--debug", "-d", "is_debug", is_flag=True, help="Say on standard error what happens inside."),
+    )
+    return _with(command, options)
+
+
+def _with(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command("print", cls=_PrintCommand)
+@click.argument("prompt", required=False)
+@_face_options
+@_model_options
+@_session_choices
+@session_options
+def command(prompt: str | None, **given: Any) -> int:
+    """Answer PROMPT with a model that works with the tools here, and end.
+
+    What is piped in goes with the prompt (up to 1 MiB); without a PROMPT it is the prompt. Calls that no rule allows
+    are refused unless somebody can be asked: allow them with --allowed-tools, --permission-mode or the settings.
+
+    Exit code: 0 done, 1 the model failed or the run was stopped by a limit, 2 wrong use, 130 interrupted, 141 nobody
+    reads the output any more.
+    """
+    if given["is_debug"]:
+        _debug()
+    if not given["is_print"]:
+        raise UsageError(_NOT_INTERACTIVE.format(prompt=_quoted(prompt)))
+    if given["dangerously_skip_permissions"]:
+        if given["permission_mode"] not in (None, "bypassPermissions"):
+            raise UsageError("--dangerously-skip-permissions and another --permission-mode contradict each other")
+        given["permission_mode"] = "bypassPermissions"
+    for flag, name in (("mcp_config", "--mcp-config"), ("agents", "--agents")):
+        if given[flag]:
+            click.echo(f"holdfast: {name} is not used yet: this version has no such tools", err=True)
+    from holdfast.cli.headless import Headless, Plan  # noqa: PLC0415 - wrong use is told before anything is loaded
+
+    plan = Plan(
+        prompt=prompt,
+        options=to_options(given),
+        agent=_agent_options(given),
+        choice=_session_choice(given),
+        output_format=given["output_format"],
+        input_format=given["input_format"],
+        has_partials=given["include_partial_messages"],
+        asks_host=_asks_host(given),
+        verbose=given["verbose"],
+    )
+    return asyncio.run(Headless(plan).run())
+
+
+def _debug() -> None:
+    from holdfast.session.log import configure_logging  # noqa: PLC0415 - only with the option
+    from holdfast.settings.directories import user_directories  # noqa: PLC0415 - see above
+
+    configure_logging(debug=True, directory=user_directories().state)
+
+
+def _quoted(prompt: str | None) -> str:
+    import shlex  # noqa: PLC0415 - only for this message
+
+    return "PROMPT" if prompt is None else shlex.quote(prompt)
+
+
+def _agent_options(given: dict[str, Any]) -> AgentOptions:
+    schema = given["json_schema"]
+    return AgentOptions(
+        model=given["model"],
+        fallback_model=given["fallback_model"],
+        system_prompt=given["system_prompt"],
+        append_system_prompt=given["append_system_prompt"],
+        max_turns=given["max_turns"],
+        max_budget_usd=given["max_budget_usd"],
+        thinking=given["thinking"],
+        effort=given["effort"],
+        output_schema=None if schema is None else _schema(schema),
+    )
+
+
+def _session_choice(given: dict[str, Any]) -> SessionChoice:
+    if given["is_continued"] and given["resume"]:
+        raise UsageError("--continue and --resume contradict each other; give one of them")
+    return SessionChoice(
+        resume="latest" if given["is_continued"] else given["resume"],
+        fork=given["fork_session"],
+        session_id=given["session_id"],
+        is_kept=not given["no_session_persistence"],
+    )
+
+
+def _asks_host(given: dict[str, Any]) -> bool:
+    tool, who = given["permission_prompt_tool"], given["permission_prompts"]
+    if tool not in (None, "stdio"):
+        raise UsageError(
+            f"--permission-prompt-tool {tool!r} would be a remote tool, and this version has none; use `stdio`, "
+            "which asks the program at the other end of standard input"
+        )
+    asks = who in ("host", "stdio") or (tool == "stdio" and who != "none")
+    if asks and (given["input_format"], given["output_format"]) != ("stream-json", "stream-json"):
+        raise UsageError("questions over stdio need --input-format stream-json and --output-format stream-json")
+    return asks
+
+
+def _schema(text: str) -> dict[str, Any]:
+    """The schema as JSON text, or the file that holds it."""
+    raw = text
+    if not text.lstrip().startswith("{"):
+        try:
+            if os.path.getsize(text) > _SCHEMA_BYTES:
+                raise UsageError(f"--json-schema: {text!r} is larger than {_SCHEMA_BYTES:,} bytes")
+            with open(text, encoding="utf-8") as file:
+                raw = file.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"--json-schema is neither JSON nor a file that can be read: {error}") from error
+    try:
+        found: Any = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"--json-schema is not valid JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"--json-schema must be a JSON object, got {found!r}")
+    return cast("dict[str, Any]", found)

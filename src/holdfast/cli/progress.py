@@ -1,0 +1,73 @@
+"""What a run does, one line each, for the person who watches standard error."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from holdfast.events import (
+    CallFinished,
+    CallQueued,
+    CallStarted,
+    ContextCompacting,
+    Event,
+    RequestRetried,
+    TaskChanged,
+)
+from holdfast.lib.visible import visible
+
+if TYPE_CHECKING:
+    from holdfast.registry import Pool
+
+__all__ = ["ProgressLines", "wants_progress"]
+
+_LINE_CHARS = 140
+
+
+def wants_progress(*, verbose: bool) -> bool:
+    """A person watches, or asked for it."""
+    return verbose or sys.stderr.isatty()
+
+
+class ProgressLines:
+    """Calls as they start, errors and retries, on standard error. Colour only on a terminal, and NO_COLOR counts."""
+
+    def __init__(self, pool: "Pool") -> None:
+        self._pool = pool
+        self._inputs: dict[str, Any] = {}
+        self._has_colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+    def take(self, event: Event) -> None:
+        """Show what is worth a line."""
+        if isinstance(event, CallQueued):
+            self._inputs[event.tool_use_id] = event.input
+        elif isinstance(event, CallStarted):
+            self._say("●", self._use(event.name, self._inputs.get(event.tool_use_id)), "green")
+        elif isinstance(event, CallFinished):
+            self._inputs.pop(event.tool_use_id, None)
+            if event.is_error:
+                self._say("  ⎿", f"{event.name}: {_first_line(event.content)}", "red")
+        elif isinstance(event, RequestRetried):
+            self._say("…", f"retry {event.attempt} in {event.delay_s:.1f} s: {event.reason}", "yellow")
+        elif isinstance(event, ContextCompacting):
+            self._say("…", f"the conversation has {event.tokens:,} tokens and is shortened", "yellow")
+        elif isinstance(event, TaskChanged):
+            self._say("…", f"background task {event.task_id} {event.status}: {event.description}", "yellow")
+
+    def _use(self, name: str, raw: Any) -> str:
+        found = self._pool.find(name)
+        if found is None or not isinstance(raw, Mapping):
+            return name
+        return found.tool.render_use(cast("Mapping[str, Any]", raw))
+
+    def _say(self, mark: str, text: str, colour: str) -> None:
+        shown = click.style(mark, fg=colour) if self._has_colour else mark
+        click.echo(f"{shown} {visible(text, limit_chars=_LINE_CHARS)}", err=True, color=self._has_colour)
+
+
+def _first_line(content: str | list[dict[str, Any]]) -> str:
+    text = content if isinstance(content, str) else " ".join(str(block.get("text", "")) for block in content)
+    plain = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
+    return plain.split("\n", 1)[0]

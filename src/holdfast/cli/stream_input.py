@@ -1,0 +1,174 @@
+"""The lines of `--input-format stream-json`: prompts, control requests and answers of the program that started us."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from holdfast.contract import Answer, Question, UsageError
+
+__all__ = [
+    "ControlRequest",
+    "Ignored",
+    "Message",
+    "PermissionAnswer",
+    "UserPrompt",
+    "control_error",
+    "control_success",
+    "permission_request",
+    "read_message",
+]
+
+Line = dict[str, Any]
+_ADDED = frozenset({"addRules", "replaceRules"})
+_URGENT = frozenset({"now", "next"})
+
+
+class UserPrompt(NamedTuple):
+    """Something for the model."""
+
+    content: str | list[dict[str, Any]]
+    is_urgent: bool = False
+    """It joins a run that is under way, instead of waiting for its end."""
+
+
+class ControlRequest(NamedTuple):
+    """The program wants something of us, and waits for an answer."""
+
+    request_id: str
+    subtype: str
+    fields: Line
+
+
+class PermissionAnswer(NamedTuple):
+    """The answer to a question that we put."""
+
+    request_id: str
+    answer: Answer
+    interrupts: bool = False
+
+
+class Ignored(NamedTuple):
+    """A line that is allowed and means nothing to us."""
+
+    kind: str
+
+
+Message = UserPrompt | ControlRequest | PermissionAnswer | Ignored
+
+
+def read_message(line: bytes) -> Message:
+    """One line as what it means.
+
+    Raises:
+        UsageError: It is no JSON, or no message that we know; the text says what is wrong.
+    """
+    try:
+        found: Any = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise UsageError(f"this line is not valid JSON: {error}") from error
+    message: Line = _object(found)
+    kind = message.get("type")
+    if kind == "user":
+        return _user(message)
+    if kind == "control_request":
+        request = _object(message.get("request"))
+        return ControlRequest(str(message.get("request_id", "")), str(request.get("subtype", "")), request)
+    if kind == "control_response":
+        return _answer(_object(message.get("response")))
+    if kind in ("keep_alive", "control_cancel_request", "update_environment_variables"):
+        return Ignored(str(kind))
+    raise UsageError(f"unknown message type {kind!r}; send user, control_request or control_response")
+
+
+def _user(message: Line) -> UserPrompt:
+    said = _object(message.get("message"))
+    if said.get("role", "user") != "user":
+        raise UsageError(f"a message for the model has the role 'user', got {said.get('role')!r}")
+    content: Any = said.get("content")
+    if isinstance(content, list):
+        blocks = cast("list[Any]", content)
+        if not blocks or not all(isinstance(block, dict) and "type" in block for block in blocks):
+            raise UsageError("the content of a user message is a text or a list of content blocks, each with a type")
+        content = cast("list[dict[str, Any]]", blocks)
+    elif not isinstance(content, str) or not content.strip():
+        raise UsageError(f"the content of a user message is a text or a list of content blocks, got {content!r}")
+    return UserPrompt(content, message.get("priority") in _URGENT)
+
+
+def _answer(response: Line) -> Message:
+    request_id = str(response.get("request_id", ""))
+    if response.get("subtype") == "error":
+        return PermissionAnswer(request_id, Answer(message=f"the host could not decide: {response.get('error')}"))
+    said = _object(response.get("response"))
+    behavior = said.get("behavior")
+    if behavior not in ("allow", "deny"):
+        raise UsageError(f"behavior must be 'allow' or 'deny', got {behavior!r}")
+    updated: Any = said.get("updatedInput")
+    rules, destination = _rules(said.get("updatedPermissions"))
+    answer = Answer(
+        behavior,
+        cast("Line", updated) if isinstance(updated, dict) else None,
+        str(said.get("message") or ""),
+        rules,
+        destination,
+    )
+    return PermissionAnswer(request_id, answer, interrupts=behavior == "deny" and said.get("interrupt") is True)
+
+
+def _rules(updates: Any) -> tuple[tuple[str, ...], str]:
+    """The allow rules among permission updates, and where they are kept; other updates do not count."""
+    rules: list[str] = []
+    destination = "session"
+    for update in map(_object, cast("list[Any]", updates) if isinstance(updates, list) else []):
+        if update.get("type") not in _ADDED or update.get("behavior") != "allow":
+            continue
+        destination = str(update.get("destination") or "session")
+        given: Any = update.get("rules")
+        for rule in map(_object, cast("list[Any]", given) if isinstance(given, list) else []):
+            name, content = str(rule.get("toolName") or ""), rule.get("ruleContent")
+            if name:
+                rules.append(name if content is None else f"{name}({content})")
+    return tuple(rules), destination
+
+
+def permission_request(question: Question) -> Line:
+    """A question to the host."""
+    return {
+        "type": "control_request",
+        "request_id": question.id,
+        "request": {
+            "subtype": "can_use_tool",
+            "tool_name": question.tool,
+            "input": dict(question.input),
+            "tool_use_id": question.tool_use_id,
+            "permission_suggestions": _suggestions(question.suggestions),
+            "decision_reason": question.reason,
+            **({"preview": question.preview} if question.preview else {}),
+        },
+    }
+
+
+def _suggestions(rules: Sequence[str]) -> list[Line]:
+    if not rules:
+        return []
+    split: list[Line] = []
+    for rule in rules:
+        name, bracket, content = rule.partition("(")
+        split.append({"toolName": name, **({"ruleContent": content.removesuffix(")")} if bracket else {})})
+    return [{"type": "addRules", "rules": split, "behavior": "allow", "destination": "localSettings"}]
+
+
+def control_success(request_id: str, response: Line | None = None) -> Line:
+    """A control request was done."""
+    answer: Line = {"subtype": "success", "request_id": request_id, "response": response or {}}
+    return {"type": "control_response", "response": answer}
+
+
+def control_error(request_id: str, error: str) -> Line:
+    """A control request could not be done."""
+    return {"type": "control_response", "response": {"subtype": "error", "request_id": request_id, "error": error}}
+
+
+def _object(value: Any) -> Line:
+    return cast("Line", value) if isinstance(value, dict) else {}

@@ -1,0 +1,218 @@
+"""The lines of `--output-format json` and `stream-json`, in the shapes that programs around agents already read."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from holdfast.cli.partials import RawEvents
+from holdfast.events import (
+    AssistantReplied,
+    CallFinished,
+    ContextCompacted,
+    Event,
+    RequestRetried,
+    ResultsSent,
+    RunEnded,
+    TaskChanged,
+    to_builtins,
+)
+
+__all__ = ["SessionFacts", "StreamJson", "new_uuid", "result_object", "usage_object"]
+
+_SUBTYPES = frozenset(
+    {
+        "success",
+        "error_max_turns",
+        "error_max_budget_usd",
+        "error_max_structured_output_retries",
+        "error_during_execution",
+    }
+)
+_USAGE = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+}
+_MODEL_USAGE = {
+    "input_tokens": "inputTokens",
+    "output_tokens": "outputTokens",
+    "cache_read_tokens": "cacheReadInputTokens",
+    "cache_write_tokens": "cacheCreationInputTokens",
+}
+
+Line = dict[str, Any]
+
+
+class SessionFacts(NamedTuple):
+    """What the first line tells about a session."""
+
+    session_id: str
+    cwd: str
+    model: str
+    permission_mode: str
+    tools: Sequence[str]
+    key_source: str = "none"
+    """Which environment variable the key came from."""
+
+
+def new_uuid() -> str:
+    """A random UUID; the module of that name would cost more than this whole file."""
+    digits = os.urandom(16).hex()
+    return (
+        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
+    )
+
+
+def usage_object(usage: Mapping[str, int]) -> dict[str, int]:
+    """Token counts under the names that programs know."""
+    return {theirs: int(usage.get(ours, 0)) for ours, theirs in _USAGE.items()}
+
+
+class StreamJson:
+    """Turns the events of a session into lines. One for each session: it sums up what each model has used."""
+
+    def __init__(self, facts: SessionFacts, *, has_partials: bool = False) -> None:
+        self._facts = facts
+        self._partials = RawEvents(facts.model) if has_partials else None
+        self._replies: dict[str, CallFinished] = {}
+        self._model_usage: dict[str, dict[str, Any]] = {}
+
+    def init(self) -> Line:
+        """The first line."""
+        facts = self._facts
+        return {
+            "type": "system",
+            "subtype": "init",
+            "cwd": facts.cwd,
+            "session_id": facts.session_id,
+            "tools": list(facts.tools),
+            "mcp_servers": [],
+            "model": facts.model,
+            "permissionMode": facts.permission_mode,
+            "slash_commands": [],
+            "agents": [],
+            "skills": [],
+            "plugins": [],
+            "apiKeySource": facts.key_source,
+            "output_style": "default",
+            "uuid": new_uuid(),
+        }
+
+    def lines(self, event: Event) -> Iterator[Line]:
+        """The lines an event becomes; most become none."""
+        if self._partials is not None:
+            for raw in self._partials.take(event):
+                yield self._line("stream_event", event=raw, parent_tool_use_id=None)
+        if isinstance(event, CallFinished):
+            self._replies[event.tool_use_id] = event
+        elif isinstance(event, AssistantReplied):
+            self._count(event)
+            yield self._line("assistant", message=_assistant_message(event), parent_tool_use_id=None)
+        elif isinstance(event, ResultsSent):
+            yield from self._user_lines(event)
+        elif isinstance(event, RunEnded):
+            yield self.result(event)
+        else:
+            yield from self._system_lines(event)
+
+    def result(self, ended: RunEnded) -> Line:
+        """The last line of a run, and all of `--output-format json`."""
+        return result_object(ended, session_id=self._facts.session_id, model_usage=self._model_usage)
+
+    def count_only(self, event: Event) -> None:
+        """Take note of what a model has used, without any line."""
+        if isinstance(event, AssistantReplied):
+            self._count(event)
+
+    def _line(self, kind: str, **fields: Any) -> Line:
+        return {"type": kind, **fields, "session_id": self._facts.session_id, "uuid": new_uuid()}
+
+    def _user_lines(self, event: ResultsSent) -> Iterator[Line]:
+        """One line for each result, with the data that programs read; what else was said comes after them."""
+        others: list[dict[str, Any]] = []
+        for block in event.content:
+            if block.get("type") != "tool_result":
+                others.append(block)
+                continue
+            reply = self._replies.pop(str(block.get("tool_use_id")), None)
+            yield self._line(
+                "user",
+                message={"role": "user", "content": [block]},
+                parent_tool_use_id=None,
+                **({} if reply is None else {"tool_use_result": _structured(reply)}),
+            )
+        self._replies.clear()
+        if others:
+            message = {"role": "user", "content": others}
+            yield self._line("user", message=message, parent_tool_use_id=None, isSynthetic=True)
+
+    def _system_lines(self, event: Event) -> Iterator[Line]:
+        if isinstance(event, ContextCompacted):
+            about = {"trigger": event.trigger, "pre_tokens": event.tokens_before, "post_tokens": event.tokens_after}
+            yield self._line("system", subtype="compact_boundary", compact_metadata=about)
+        elif isinstance(event, RequestRetried):
+            yield self._line(
+                "system",
+                subtype="api_retry",
+                attempt=event.attempt,
+                retry_delay_ms=round(event.delay_s * 1000),
+                error=event.reason,
+                error_kind=event.kind,
+            )
+        elif isinstance(event, TaskChanged):
+            task = {key: value for key, value in to_builtins(event).items() if key != "type"}
+            yield self._line("system", subtype="task_changed", **task)
+
+    def _count(self, event: AssistantReplied) -> None:
+        known = self._model_usage.setdefault(
+            event.model, dict.fromkeys(_MODEL_USAGE.values(), 0) | {"webSearchRequests": 0, "costUSD": 0.0}
+        )
+        for ours, theirs in _MODEL_USAGE.items():
+            known[theirs] += int(event.usage.get(ours, 0))
+        known["costUSD"] += event.cost_usd or 0.0
+
+
+def result_object(ended: RunEnded, *, session_id: str, model_usage: Mapping[str, Any]) -> Line:
+    """How a run went, as one object."""
+    is_error = ended.outcome != "success"
+    found: Line = {
+        "type": "result",
+        "subtype": ended.outcome if ended.outcome in _SUBTYPES else "error_during_execution",
+        "is_error": is_error,
+        "duration_ms": round(ended.duration_ms),
+        "duration_api_ms": round(ended.model_ms),
+        "num_turns": ended.turns,
+        "result": ended.text or ended.error,
+        "stop_reason": ended.stop_reason or None,
+        "session_id": session_id,
+        "total_cost_usd": ended.cost_usd or 0.0,
+        "usage": usage_object(ended.usage),
+        "modelUsage": dict(model_usage),
+        "permission_denials": [dict(denial) for denial in ended.denials],
+        "uuid": new_uuid(),
+    }
+    if is_error:
+        found["outcome"] = ended.outcome
+        found["errors"] = [ended.error or ended.outcome.replace("_", " ")]
+    if ended.structured_output is not None:
+        found["structured_output"] = ended.structured_output
+    return found
+
+
+def _assistant_message(event: AssistantReplied) -> Line:
+    return {
+        "id": event.message_id,
+        "type": "message",
+        "role": "assistant",
+        "model": event.model,
+        "content": event.content,
+        "stop_reason": event.stop_reason or None,
+        "stop_sequence": None,
+        "usage": usage_object(event.usage),
+    }
+
+
+def _structured(reply: CallFinished) -> Any:
+    """What programs read of a result: the tool's data, else the text as the model has it."""
+    return reply.content if reply.data is None else reply.data

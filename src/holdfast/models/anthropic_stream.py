@@ -1,0 +1,251 @@
+"""The answer of the Messages API as our events. Pure: bytes of one event in, events out."""
+
+from typing import Any, cast
+
+import msgspec
+
+from holdfast.models.call_ids import CallIds
+from holdfast.models.interface import (
+    BlockEnded,
+    StreamEnded,
+    StreamEvent,
+    StreamStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolInputDelta,
+    ToolUseStarted,
+    Usage,
+)
+
+__all__ = ["AnthropicReader", "ErrorEvent", "events_of_message", "parsed_input"]
+
+_KNOWN = frozenset({
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+})  # fmt: skip
+
+
+class ErrorEvent(Exception):
+    """The stream brought an error instead of more of the answer."""
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Delta(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    signature: str = ""
+    partial_json: str = ""
+    stop_reason: str | None = None
+
+
+class _Message(msgspec.Struct):
+    id: str = ""
+    model: str = ""
+    usage: _Usage = msgspec.field(default_factory=_Usage)
+
+
+class _Event(msgspec.Struct):
+    type: str
+    index: int = 0
+    delta: _Delta | None = None
+    content_block: dict[str, Any] | None = None
+    message: _Message | None = None
+    usage: _Usage | None = None
+
+
+class _Whole(msgspec.Struct):
+    content: list[dict[str, Any]]
+    id: str = ""
+    model: str = ""
+    stop_reason: str | None = None
+    usage: _Usage = msgspec.field(default_factory=_Usage)
+
+
+class _OpenBlock:
+    """A block that is still arriving."""
+
+    __slots__ = ("block", "kind", "parts", "signature")
+
+    def __init__(self, block: dict[str, Any]) -> None:
+        self.block = block
+        self.kind: str = block.get("type", "")
+        self.parts: list[str] = []
+        self.signature: list[str] = []
+
+
+_decode = msgspec.json.Decoder(_Event).decode
+_decode_any = msgspec.json.Decoder().decode
+_decode_whole = msgspec.json.Decoder(_Whole).decode
+
+
+class AnthropicReader:
+    """Reads one answer. `has_ended` tells whether it is complete."""
+
+    def __init__(self, ids: CallIds | None = None) -> None:
+        """Begin before the first event."""
+        self._ids = ids or CallIds()
+        self.has_started = False
+        self.has_ended = False
+        self.stop_reason: str | None = None
+        self.usage = Usage()
+        self._open: dict[int, _OpenBlock] = {}
+        self._has_calls = False
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """The events in the data of one server-sent event.
+
+        Raises:
+            ErrorEvent: The provider tells of an error.
+            ValueError: The data makes no sense.
+        """
+        event = self._decoded(data)
+        kind = event.type if event is not None else ""
+        if event is None or kind not in _KNOWN:
+            return []  # a ping, or something newer than we are
+        if kind == "content_block_delta":
+            return self._delta(event.index, event.delta) if event.delta is not None else []
+        if kind == "content_block_start":
+            return self._start_block(event.index, event.content_block or {})
+        if kind == "content_block_stop":
+            return self._end_block(event.index)
+        if kind == "message_start":
+            return self._start(event.message or _Message())
+        if kind == "message_delta":
+            self._count(event.usage)
+            if event.delta is not None and event.delta.stop_reason is not None:
+                self.stop_reason = event.delta.stop_reason
+            return []
+        return self.finish()
+
+    def finish(self) -> list[StreamEvent]:
+        """The end: blocks that a server forgot to close, then the last event."""
+        events = [event for index in sorted(self._open) for event in self._end_block(index)]
+        self.has_ended = True
+        reason = self.stop_reason or ("tool_use" if self._has_calls else "end_turn")
+        return [*events, StreamEnded(reason, self.usage)]
+
+    @staticmethod
+    def _decoded(data: bytes) -> _Event | None:
+        try:
+            event = _decode(data)
+        except msgspec.ValidationError:
+            # Valid JSON of another shape: fine from an event we do not know, broken from one we do.
+            whole: Any = _decode_any(data)
+            if isinstance(whole, dict) and cast("dict[str, Any]", whole).get("type") not in {*_KNOWN, "error"}:
+                return None
+            if isinstance(whole, dict) and "error" in whole:
+                raise ErrorEvent(data) from None
+            raise
+        if event.type == "error":
+            raise ErrorEvent(data)
+        return event
+
+    def _start(self, message: _Message) -> list[StreamEvent]:
+        self.has_started = True
+        self._count(message.usage)
+        return [StreamStarted(message.id, message.model, self.usage)]
+
+    def _start_block(self, index: int, block: dict[str, Any]) -> list[StreamEvent]:
+        opened = self._open[index] = _OpenBlock(block)
+        if opened.kind == "tool_use":
+            self._has_calls = True
+            id_ = block["id"] = self._ids.take(block.get("id"))
+            name = block["name"] = str(block.get("name", ""))
+            return [ToolUseStarted(index, id_, name)]
+        if opened.kind == "text" and (text := block.get("text")):
+            opened.parts.append(text)
+            return [TextDelta(index, text)]
+        if opened.kind == "thinking":
+            if signature := block.get("signature"):
+                opened.signature.append(signature)
+            if text := block.get("thinking"):
+                opened.parts.append(text)
+                return [ThinkingDelta(index, text)]
+        return []
+
+    def _delta(self, index: int, delta: _Delta) -> list[StreamEvent]:
+        opened = self._open.get(index)
+        if opened is None:
+            raise ValueError(f"more of block {index}, which did not begin")
+        if delta.type == "text_delta":
+            opened.parts.append(delta.text)
+            return [TextDelta(index, delta.text)]
+        if delta.type == "input_json_delta":
+            opened.parts.append(delta.partial_json)
+            return [ToolInputDelta(index, delta.partial_json)] if opened.kind == "tool_use" else []
+        if delta.type == "thinking_delta":
+            opened.parts.append(delta.thinking)
+            return [ThinkingDelta(index, delta.thinking)]
+        if delta.type == "signature_delta":
+            opened.signature.append(delta.signature)
+        return []
+
+    def _end_block(self, index: int) -> list[StreamEvent]:
+        opened = self._open.pop(index, None)
+        if opened is None:
+            return []
+        joined = "".join(opened.parts)
+        block = opened.block
+        if opened.kind == "tool_use":
+            given: Any = block.get("input") or {}
+            whole = parsed_input(joined) if joined.strip() else given
+            return [BlockEnded(index, {"type": "tool_use", "id": block["id"], "name": block["name"], "input": whole})]
+        if opened.kind == "text":
+            return [BlockEnded(index, {"type": "text", "text": joined})]
+        if opened.kind == "thinking":
+            signature = "".join(opened.signature)
+            return [BlockEnded(index, {"type": "thinking", "thinking": joined, "signature": signature})]
+        if opened.kind == "redacted_thinking":
+            return [BlockEnded(index, {"type": "redacted_thinking", "data": block.get("data", "")})]
+        return []  # a kind of block that we do not know
+
+    def _count(self, usage: _Usage | None) -> None:
+        if usage is None:
+            return
+        old = self.usage
+        self.usage = Usage(
+            old.input_tokens if usage.input_tokens is None else usage.input_tokens,
+            old.output_tokens if usage.output_tokens is None else usage.output_tokens,
+            old.cache_read_tokens if usage.cache_read_input_tokens is None else usage.cache_read_input_tokens,
+            old.cache_write_tokens if usage.cache_creation_input_tokens is None else usage.cache_creation_input_tokens,
+        )
+
+
+def events_of_message(body: bytes, ids: CallIds | None = None) -> list[StreamEvent]:
+    """The events of an answer that came as a whole.
+
+    Raises:
+        ValueError: It is no message.
+    """
+    whole = _decode_whole(body)
+    reader = AnthropicReader(ids)
+    events = reader._start(_Message(whole.id, whole.model, whole.usage))  # noqa: SLF001 - the same machine
+    for index, block in enumerate(whole.content):
+        events += reader._start_block(index, block)  # noqa: SLF001 - the same
+        if block.get("type") == "tool_use" and block.get("input"):
+            events.append(ToolInputDelta(index, msgspec.json.encode(block["input"]).decode()))
+        events += reader._end_block(index)  # noqa: SLF001 - the same
+    reader.stop_reason = whole.stop_reason
+    return events + reader.finish()
+
+
+def parsed_input(text: str) -> dict[str, Any] | str:
+    """A call's input as an object, or the text itself where it is none. No text is an empty object."""
+    if not text.strip():
+        return {}
+    try:
+        value: Any = _decode_any(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return text
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else text

@@ -1,0 +1,278 @@
+"""The connection to one provider: kept open between requests, bounded in time and size, errors in our words."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from holdfast.contract.errors import UsageError
+from holdfast.models.errors import ModelError
+from holdfast.models.options import ModelOptions
+from holdfast.models.proxies import proxy_for, tls_context
+from holdfast.models.refusals import error_from_answer, error_from_event
+from holdfast.models.sse import EventSplitter, EventTooLarge, ServerEvent
+
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["Channel", "Exchange", "header_lines"]
+
+_MAX_ERROR_BYTES = 16 * 1024
+_DRAIN_S = 0.25
+_MIN_SECRET_CHARS = 6
+
+
+class Channel:
+    """Sends requests to one base address. Nothing is loaded or connected before the first one."""
+
+    def __init__(
+        self, base_url: str, *, headers: Mapping[str, str], options: ModelOptions, environ: Mapping[str, str]
+    ) -> None:
+        """Check the address and the headers."""
+        self.base_url = _checked_url(base_url)
+        self.options = options
+        self._environ = environ
+        self._headers = _merged(headers, options.headers)
+        self._secrets = sorted(_secrets(self._headers), key=len, reverse=True)
+        self._client: httpx2.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def clean(self, text: str) -> str:
+        """The text without the secrets that our headers carry."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[redacted]")
+        return text
+
+    @asynccontextmanager
+    async def post(self, path: str, body: bytes, *, is_streaming: bool = True) -> "AsyncGenerator[Exchange]":
+        """Send a body; gives the answer to read from. Leaving ends the request at once.
+
+        Raises:
+            ModelError: Nothing could be sent, or the answer is no success.
+        """
+        response = await self._send(path, body, is_streaming=is_streaming)
+        try:
+            exchange = Exchange(response, self)
+            if not response.is_success:
+                raise await self._refusal(response, exchange)
+            yield exchange
+        finally:
+            await response.aclose()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():
+            await client.aclose()
+
+    async def _send(self, path: str, body: bytes, *, is_streaming: bool) -> "httpx2.Response":
+        import httpx2  # noqa: PLC0415 - 100 ms that only a real request pays
+
+        # What is compressed arrives in lumps: a stream is asked for as it is.
+        more = {"accept": "text/event-stream", "accept-encoding": "identity"} if is_streaming else {}
+        client = self._open_client()
+        try:
+            request = client.build_request("POST", self.base_url + path, content=body, headers=more)
+            async with asyncio.timeout(self.options.first_byte_timeout_s):
+                return await client.send(request, stream=True)
+        except TimeoutError as error:
+            raise self._silent(self.options.first_byte_timeout_s) from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            raise self._failure(error, has_begun=False) from error
+
+    def _open_client(self) -> "httpx2.AsyncClient":
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            # Connections belong to their event loop; those of a loop that has ended are of no use.
+            self._client, self._loop = self._new_client(), loop
+        return self._client
+
+    def _new_client(self) -> "httpx2.AsyncClient":
+        import httpx2  # noqa: PLC0415 - see `post`
+
+        options = self.options
+        proxy = proxy_for(self.base_url, self._environ)
+        try:
+            return httpx2.AsyncClient(
+                headers=self._headers,
+                timeout=httpx2.Timeout(
+                    connect=options.connect_timeout_s,
+                    read=max(options.first_byte_timeout_s, options.silence_timeout_s) + 1,
+                    write=options.first_byte_timeout_s,
+                    pool=options.connect_timeout_s,
+                ),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=10, keepalive_expiry=60.0),
+                verify=tls_context(self.base_url, self._environ, proxy=proxy),
+                proxy=proxy,
+                trust_env=False,
+            )
+        except (ImportError, ValueError) as error:  # a proxy of a kind that httpx2 cannot speak to
+            raise ModelError(
+                f"The proxy {_without_login(proxy or '')!r} cannot be used: {self.clean(str(error))}", "connection"
+            ) from error
+
+    async def _refusal(self, response: "httpx2.Response", exchange: "Exchange") -> ModelError:
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        try:
+            body = await exchange.read_all(limit_bytes=_MAX_ERROR_BYTES, is_cut=True)
+        except ModelError:
+            body = b""
+        return error_from_answer(response.status_code, headers, body, clean=self.clean)
+
+    def _silent(self, after_s: float) -> ModelError:
+        return ModelError(f"{self._where} was silent for {after_s:g} s.", "timeout")
+
+    def _failure(self, error: Exception, *, has_begun: bool) -> ModelError:
+        import httpx2  # noqa: PLC0415 - loaded already, or there would be no error
+
+        reason = self.clean(str(error)) or type(error).__name__
+        if isinstance(error, httpx2.TimeoutException):
+            return ModelError(f"{self._where} did not answer in time ({type(error).__name__}).", "timeout")
+        if has_begun:
+            return ModelError(f"The answer of {self._where} was cut: {reason}", "broken_stream")
+        if isinstance(error, (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
+            return ModelError(f"The request to {self._where} cannot be sent: {reason}", "invalid_request")
+        return ModelError(f"The connection to {self._where} failed: {reason}", "connection")
+
+    @property
+    def _where(self) -> str:
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+
+class Exchange:
+    """One answer being read."""
+
+    def __init__(self, response: "httpx2.Response", channel: Channel) -> None:
+        """Begin at the first byte of the body."""
+        self._response = response
+        self._channel = channel
+        self._chunks = response.aiter_bytes()
+        self._splitter = EventSplitter(max_event_bytes=channel.options.max_event_bytes)
+        self._wait_s = channel.options.first_byte_timeout_s
+        self._patience_s = channel.options.silence_timeout_s
+        self._has_ended = False
+
+    @property
+    def request_id(self) -> str | None:
+        """The provider's name for this request."""
+        headers = self._response.headers
+        return headers.get("request-id") or headers.get("x-request-id")
+
+    @property
+    def is_whole(self) -> bool:
+        """The answer is one JSON document, not a stream of events."""
+        return "json" in self._response.headers.get("content-type", "")
+
+    def error_in(self, data: bytes) -> ModelError:
+        """The error that an event of this answer tells."""
+        return error_from_event(data, clean=self._channel.clean, request_id=self.request_id)
+
+    def broken(self, why: str) -> ModelError:
+        """The error for an answer that was cut or makes no sense."""
+        return ModelError(
+            f"The answer broke off: {self._channel.clean(why)}", "broken_stream", request_id=self.request_id
+        )
+
+    async def read(self) -> list[ServerEvent] | None:
+        """The next events, at least one; None at the end."""
+        while not self._has_ended:
+            chunk = await self._next_chunk()
+            try:
+                events = self._splitter.finish() if chunk is None else self._splitter.feed(chunk)
+            except EventTooLarge as error:
+                raise self.broken(str(error)) from error
+            if events:
+                self._wait_s = self._patience_s
+                return events
+        return None
+
+    async def read_all(self, *, limit_bytes: int | None = None, is_cut: bool = False) -> bytes:
+        """The whole body. More than the limit is an error, or cut."""
+        limit = limit_bytes or self._channel.options.max_answer_bytes
+        parts: list[bytes] = []
+        held = 0
+        while (chunk := await self._next_chunk()) is not None:
+            parts.append(chunk)
+            held += len(chunk)
+            if held > limit:
+                if not is_cut:
+                    raise self.broken(f"it has more than {limit} bytes")
+                break
+        return b"".join(parts)[:limit]
+
+    def wait_at_most(self, seconds: float) -> None:
+        """Be less patient from now on: the answer is complete, only details may follow."""
+        self._patience_s = min(self._patience_s, seconds)
+        self._wait_s = min(self._wait_s, seconds)
+
+    async def drain(self) -> None:
+        """Read what follows the last event, so that the connection can be used again; a short while at most."""
+        self._wait_s = _DRAIN_S
+        try:
+            for _ in range(8):
+                if await self._next_chunk() is None:
+                    return
+        except ModelError:
+            return
+
+    async def _next_chunk(self) -> bytes | None:
+        import httpx2  # noqa: PLC0415 - loaded already
+
+        if self._has_ended:
+            return None
+        try:
+            async with asyncio.timeout(self._wait_s):
+                return await anext(self._chunks)
+        except StopAsyncIteration:
+            self._has_ended = True
+            return None
+        except TimeoutError as error:
+            raise self._channel._silent(self._wait_s) from error  # noqa: SLF001 - one object in two classes
+        except httpx2.HTTPError as error:
+            raise self._channel._failure(error, has_begun=True) from error  # noqa: SLF001 - the same
+
+
+def header_lines(text: str) -> dict[str, str]:
+    """Headers from `Name: value` lines, as `ANTHROPIC_CUSTOM_HEADERS` holds them."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if colon and name.strip():
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _checked_url(base_url: str) -> str:
+    url = base_url.strip().rstrip("/")
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise UsageError(f"The address {_without_login(base_url)!r} is not an http:// or https:// address.")
+    return url
+
+
+def _merged(ours: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    headers = {"content-type": "application/json", "user-agent": "holdfast"}
+    headers |= {name.lower(): value for name, value in ours.items()}
+    headers |= {name.lower(): value for name, value in given.items()}
+    for name, value in headers.items():
+        # The value is not told: it may be the key.
+        if not name.isascii() or not value.isascii() or not (name + value).isprintable():
+            raise UsageError(f"The header {name!r} has a character that no header may have. Set it again.")
+    return {name: value for name, value in headers.items() if value}
+
+
+def _secrets(headers: Mapping[str, str]) -> set[str]:
+    """Values that must not appear in a message: everything but what describes the request."""
+    plain = {"content-type", "user-agent", "accept", "anthropic-version", "anthropic-beta"}
+    words = {word for name, value in headers.items() if name not in plain for word in (value, value.split(" ")[-1])}
+    return {word for word in words if len(word) >= _MIN_SECRET_CHARS}
+
+
+def _without_login(url: str) -> str:
+    scheme, mark, rest = url.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url.rpartition("@")[2]

@@ -1,0 +1,78 @@
+"""From what the user writes to a model: `provider:name`, a bare name, a short name, or a file."""
+
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from holdfast.contract.errors import UsageError
+from holdfast.models.interface import Model
+from holdfast.models.options import ModelOptions, as_options
+
+__all__ = ["ALIASES", "open_model"]
+
+ALIASES: dict[str, str] = {
+    "opus": "claude-opus-5-5",
+    "sonnet": "claude-sonnet-5-5",
+    "haiku": "claude-haiku-5-5",
+    "fable": "claude-fable-5-2",
+}
+"""Short names for the current models, as of 2026-11-15. A variable such as ANTHROPIC_DEFAULT_OPUS_MODEL overrides."""
+_CLIENTS = {"anthropic": "anthropic:AnthropicModel", "openai": "openai:OpenAIModel", "ollama": "openai:OpenAIModel"}
+_FROM_FILE = {"scripted": "scripted:ScriptedModel", "replay": "replay:ReplayModel"}
+_OPENAI_NAME = re.compile(r"gpt-|chatgpt-|codex-|o\d")
+_FORMS = (
+    "anthropic:NAME, openai:NAME, ollama:NAME, scripted:FILE, replay:FILE, a name such as claude-… or gpt-…, "
+    "or one of " + ", ".join(ALIASES)
+)
+
+
+def open_model(
+    spec: str, *, environ: Mapping[str, str], settings: ModelOptions | Mapping[str, Any] | None = None
+) -> Model:
+    """The model that a text names. Nothing is connected yet.
+
+    Args:
+        spec: `anthropic:NAME`, `openai:NAME`, `ollama:NAME`, `scripted:FILE`, `replay:FILE`, or a bare name.
+        environ: Where keys, addresses and proxies come from.
+        settings: What to choose about the connection; a mapping has the names of `ModelOptions` in camelCase.
+
+    Raises:
+        UsageError: The text names no model.
+        ModelError: There is no key (`auth`).
+    """
+    provider, name = _split(spec.strip())
+    if client := _CLIENTS.get(provider):
+        made: Model = _load(client)(
+            _full_name(name, environ) if provider == "anthropic" else name,
+            environ=environ,
+            options=as_options(settings),
+            provider=provider,
+        )
+        return made
+    if keyless := _FROM_FILE.get(provider):
+        read: Model = _load(keyless).from_file(name)
+        return read
+    raise UsageError(f"There is no model {spec!r}. Write {_FORMS}.")
+
+
+def _load(place: str) -> Any:
+    """The class behind `module:Class`; what is not used is not loaded."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"holdfast.models.{module}"), name)
+
+
+def _split(spec: str) -> tuple[str, str]:
+    """The provider and the name. A name may have colons of its own, as `ollama:qwen3:4b` has."""
+    provider, colon, name = spec.partition(":")
+    if colon and name.strip():
+        return provider.strip().lower(), name.strip()
+    if spec in ALIASES or spec.startswith("claude-"):
+        return "anthropic", spec
+    if _OPENAI_NAME.match(spec):
+        return "openai", spec
+    return "", spec
+
+
+def _full_name(name: str, environ: Mapping[str, str]) -> str:
+    return environ.get(f"ANTHROPIC_DEFAULT_{name.upper()}_MODEL") or ALIASES[name] if name in ALIASES else name

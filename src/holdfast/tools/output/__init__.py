@@ -1,0 +1,1 @@
+"""Tools that hand a run's outcome to the program that asked for it."""

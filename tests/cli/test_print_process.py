@@ -1,0 +1,267 @@
+"""`holdfast -p` as a real process: pipes, signals, hosts, and both wires against a provider on this machine."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dirty_equals import IsPartialDict
+
+from holdfast.testing import FakeProvider, FakeTurn
+
+from .conftest import ExecProcess
+
+
+class PrintProcess(ExecProcess):
+    """A real `holdfast -p`, spoken to line by line."""
+
+    def __init__(self, *words: str, cwd: Path, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "holdfast", "-p", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env={**os.environ, **environment},
+        )
+
+    def read_until(self, kind: str) -> dict[str, Any]:
+        while (line := self.read())["type"] != kind:
+            pass
+        return line
+
+
+class Start:
+    """Starts processes and makes sure that none outlives its test."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.started: list[PrintProcess] = []
+
+    def __call__(self, *words: str, turns: list[Any]) -> PrintProcess:
+        script = self.place / f"script-{len(self.started)}.json"
+        script.write_text(json.dumps(turns), encoding="utf-8")
+        self.started.append(PrintProcess(*words, "--model", f"scripted:{script}", cwd=self.place))
+        return self.started[-1]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Generator[Start]:
+    start = Start(tmp_path)
+    yield start
+    for started in start.started:
+        if started.process.poll() is None:
+            started.process.kill()
+        for stream in (started.process.stdin, started.process.stdout, started.process.stderr):
+            assert stream is not None
+            stream.close()
+        started.process.wait()
+
+
+STREAM = ("--input-format", "stream-json", "--output-format", "stream-json")
+
+
+def prompt(text: str, **more: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": text}, **more}
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"tool": name, "input": arguments}
+
+
+def test_what_is_piped_in_goes_before_the_prompt(start: Start) -> None:
+    run = start(
+        "count the words", turns=[{"blocks": ["Two."], "expect": ["<stdin>\nhello world\n</stdin>", "count the words"]}]
+    )
+    run.send("hello world")
+    out, err = run.process.communicate(timeout=60)
+    assert (run.process.returncode, out, err) == (0, b"Two.\n", b"")
+
+
+def test_without_a_prompt_the_input_is_the_prompt(start: Start) -> None:
+    run = start(turns=[{"blocks": ["Hello."], "expect": ["say hello"]}])
+    run.send("say hello")
+    out, _ = run.process.communicate(timeout=60)
+    assert (run.process.returncode, out) == (0, b"Hello.\n")
+
+
+def test_several_prompts_come_as_lines_and_each_has_its_result(start: Start) -> None:
+    run = start(*STREAM, turns=["one", {"blocks": ["two"], "expect": ["second"]}])
+    run.send(prompt("first"), "nonsense", prompt("second"))
+    code, lines, _ = run.finish()
+    assert code == 0
+    assert [line["result"] for line in lines if line["type"] == "result"] == ["one", "two"]
+    assert [line["line"] for line in lines if line["type"] == "error"] == [2]
+    assert (lines[0]["type"], lines[0]["subtype"], lines[-1]["type"]) == ("system", "init", "result")
+
+
+def test_a_host_is_asked_and_its_yes_and_no_count(start: Start, tmp_path: Path) -> None:
+    writes = [call("Write", file_path=name, content="x") for name in ("yes.txt", "no.txt")]
+    run = start(*STREAM, "--permission-prompt-tool", "stdio", turns=[[write] for write in writes] + ["Done."])
+    run.send(prompt("write"))
+    for behavior in ("allow", "deny"):
+        asked = run.read_until("control_request")
+        assert asked["request"] == IsPartialDict(subtype="can_use_tool", tool_name="Write")
+        said = {"behavior": behavior, "message": "not that one"}
+        answer = {"subtype": "success", "request_id": asked["request_id"], "response": said}
+        run.send({"type": "control_response", "response": answer})
+    code, lines, _ = run.finish()
+    assert (code, lines[-1]["result"]) == (0, "Done.")
+    assert ((tmp_path / "yes.txt").exists(), (tmp_path / "no.txt").exists()) == (True, False)
+    assert [denial["tool_input"]["file_path"] for denial in lines[-1]["permission_denials"]] == ["no.txt"]
+
+
+def test_a_host_that_goes_away_leaves_its_question_answered_with_no(start: Start, tmp_path: Path) -> None:
+    turns = [[call("Write", file_path="made.txt", content="x")], "I could not ask."]
+    run = start(*STREAM, "--permission-prompts", "host", turns=turns)
+    run.send(prompt("write"))
+    run.read_until("control_request")
+    code, lines, _ = run.finish()
+    assert (code, lines[-1]["result"], (tmp_path / "made.txt").exists()) == (0, "I could not ask.", False)
+
+
+def test_a_hosts_wishes_are_granted_and_answered(start: Start, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('["I am another."]', encoding="utf-8")
+    run = start(*STREAM, turns=["unused"])
+    wishes = [
+        {"subtype": "initialize"},
+        {"subtype": "set_permission_mode", "mode": "plan"},
+        {"subtype": "set_model", "model": f"scripted:{other}"},
+        {"subtype": "set_permission_mode", "mode": "yolo"},
+        {"subtype": "fly"},
+    ]
+    for number, wish in enumerate(wishes):
+        run.send({"type": "control_request", "request_id": str(number), "request": wish})
+    run.send(prompt("who?"))
+    code, lines, _ = run.finish()
+    answers = [line["response"] for line in lines if line["type"] == "control_response"]
+    assert [(answer["request_id"], answer["subtype"]) for answer in answers] == [
+        ("0", "success"),
+        ("1", "success"),
+        ("2", "success"),
+        ("3", "error"),
+        ("4", "error"),
+    ]
+    assert (code, lines[-1]["result"]) == (0, "I am another.")
+
+
+SLEEPING = [[call("Bash", command="echo $$ > pid; exec tail -f /dev/null")], "never"]
+BYPASS = ("--permission-mode", "bypassPermissions")
+
+
+def test_a_host_interrupts_a_run_and_goes_on_with_the_next(start: Start, tmp_path: Path) -> None:
+    run = start(*STREAM, *BYPASS, turns=[*SLEEPING[:1], "next"])
+    run.send(prompt("wait"))
+    run.read_until("assistant")
+    wait_for_file(tmp_path / "pid")
+    run.send({"type": "control_request", "request_id": "i", "request": {"subtype": "interrupt"}})
+    stopped = run.read_until("result")
+    assert stopped == IsPartialDict(is_error=True, outcome="interrupted", subtype="error_during_execution")
+    run.send(prompt("go on"))
+    code, lines, _ = run.finish()
+    assert (code, lines[-1]["result"]) == (0, "next")
+
+
+def wait_for_file(path: Path) -> str:
+    """Return what a child wrote, once it has; the test's own timeout bounds the wait."""
+    while not path.exists() or not path.read_text(encoding="utf-8").strip():
+        time.sleep(0.01)  # a poll, bounded by the test's timeout; nothing here can tell us otherwise
+    return path.read_text(encoding="utf-8").strip()
+
+
+@pytest.mark.parametrize("form", ["json", "stream-json"])
+def test_one_interrupt_ends_the_run_with_a_result_and_nothing_left_running(
+    start: Start, tmp_path: Path, form: str
+) -> None:
+    run = start("wait", "--output-format", form, *BYPASS, turns=SLEEPING)
+    assert run.process.stdin is not None
+    run.process.stdin.close()
+    child = wait_for_file(tmp_path / "pid")
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.stdout is not None
+    lines = [json.loads(line) for line in run.process.stdout]
+    assert run.process.wait(60) == 130
+    assert lines[-1] == IsPartialDict(type="result", is_error=True, outcome="interrupted")
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_a_reader_that_goes_away_ends_the_run_and_its_children(start: Start, tmp_path: Path) -> None:
+    turns = [
+        [call("Bash", command="echo $$ > pid; exec tail -f /dev/null", run_in_background=True)],
+        [call("Bash", command="while [ ! -e go ]; do sleep 0.1; done")],
+        [call("Bash", command="exec tail -f /dev/null")],
+    ]
+    run = start("wait", "--output-format", "stream-json", *BYPASS, turns=turns)
+    assert run.process.stdin is not None
+    assert run.process.stdout is not None
+    run.process.stdin.close()
+    for _ in range(2):
+        run.read_until("assistant")
+    child = wait_for_file(tmp_path / "pid")
+    run.process.stdout.close()
+    (tmp_path / "go").touch()
+    assert run.process.wait(60) == 141
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_killed_mid_stream_every_whole_line_is_whole_json(start: Start, tmp_path: Path) -> None:
+    run = start("wait", "--output-format", "stream-json", "--include-partial-messages", *BYPASS, turns=SLEEPING)
+    assert run.process.stdin is not None
+    run.process.stdin.close()
+    wait_for_file(tmp_path / "pid")
+    run.process.kill()
+    assert run.process.stdout is not None
+    text = run.process.stdout.read()
+    assert text.endswith(b"\n")
+    kinds = [json.loads(line)["type"] for line in text.splitlines()]
+    assert (kinds[0], kinds[-1]) == ("system", "assistant")
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai"])
+def test_both_wires_carry_prompt_tools_and_results(wire: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("remember the milk\n", encoding="utf-8")
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "notes.txt"}}
+    turns = [
+        FakeTurn(blocks=[{"type": "text", "text": "I look."}, use]),
+        FakeTurn(blocks=[{"type": "text", "text": "You wanted milk."}]),
+    ]
+
+    async def scene() -> tuple[int | None, bytes, bytes, list[Any]]:
+        async with FakeProvider(turns) as provider:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-m", "holdfast", "-p", "what do I need?", "--model", f"{wire}:fake-model"),
+                *("--output-format", "stream-json", "--append-system-prompt", "Speak plainly."),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=tmp_path,
+                env={
+                    **os.environ,
+                    "ANTHROPIC_API_KEY": "key-a",
+                    "OPENAI_API_KEY": "key-b",
+                    "ANTHROPIC_BASE_URL": provider.url,
+                    "OPENAI_BASE_URL": provider.openai_url,
+                    "NO_PROXY": "127.0.0.1",
+                },
+            )
+            out, err = await process.communicate()
+            return process.returncode, out, err, [request.json for request in provider.requests]
+
+    code, out, err, requests = asyncio.run(asyncio.wait_for(scene(), 60))
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert (code, err, lines[-1]["result"]) == (0, b"", "You wanted milk.")
+    assert [line["type"] for line in lines] == ["system", "assistant", "user", "assistant", "result"]
+    assert len(requests) == 2
+    sent = json.dumps(requests)
+    assert "Speak plainly." in sent
+    assert "what do I need?" in sent
+    assert "remember the milk" in json.dumps(requests[1])

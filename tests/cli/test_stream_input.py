@@ -1,0 +1,116 @@
+"""What the program at the other end may say, and what becomes of nonsense."""
+
+import json
+from typing import Any
+
+import pytest
+from dirty_equals import IsPartialDict
+
+from holdfast.cli.stream_input import (
+    ControlRequest,
+    Ignored,
+    PermissionAnswer,
+    UserPrompt,
+    permission_request,
+    read_message,
+)
+from holdfast.contract import Answer, Question, UsageError
+
+
+def read(message: Any) -> Any:
+    return read_message(json.dumps(message).encode())
+
+
+def user(content: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": content}, **more}
+
+
+def test_a_prompt_is_text_or_blocks() -> None:
+    blocks = [{"type": "text", "text": "hi"}]
+    assert [read(user("hi")), read(user(blocks)), read(user("hi", priority="now"))] == [
+        UserPrompt("hi"),
+        UserPrompt(blocks),
+        UserPrompt("hi", is_urgent=True),
+    ]
+
+
+def test_wishes_keep_their_fields() -> None:
+    request = {"subtype": "set_permission_mode", "mode": "plan"}
+    assert read({"type": "control_request", "request_id": "7", "request": request}) == ControlRequest(
+        "7", "set_permission_mode", request
+    )
+    assert read({"type": "keep_alive"}) == Ignored("keep_alive")
+
+
+def answer(**response: Any) -> Any:
+    said = {"subtype": "success", "request_id": "q", "response": response}
+    return read({"type": "control_response", "response": said})
+
+
+def test_a_yes_may_change_the_input_and_give_rules() -> None:
+    update = {
+        "type": "addRules",
+        "rules": [{"toolName": "Bash", "ruleContent": "ls *"}, {"toolName": "Read"}],
+        "behavior": "allow",
+        "destination": "localSettings",
+    }
+    deny = {"type": "addRules", "rules": [{"toolName": "Write"}], "behavior": "deny", "destination": "session"}
+    assert answer(behavior="allow", updatedInput={"a": 1}, updatedPermissions=[update, deny]) == PermissionAnswer(
+        "q", Answer("allow", {"a": 1}, "", ("Bash(ls *)", "Read"), "localSettings")
+    )
+
+
+def test_a_no_may_say_why_and_stop_the_run() -> None:
+    assert answer(behavior="deny", message="not here", interrupt=True) == PermissionAnswer(
+        "q", Answer("deny", None, "not here"), interrupts=True
+    )
+
+
+def test_a_host_that_fails_says_no() -> None:
+    said = {"subtype": "error", "request_id": "q", "error": "boom"}
+    found = read({"type": "control_response", "response": said})
+    assert (found.answer.behavior, "boom" in found.answer.message) == ("deny", True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"nonsense",
+        b"[]",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"type":"dance"}',
+        b'{"type":"user"}',
+        b'{"type":"user","message":{"role":"assistant","content":"x"}}',
+        b'{"type":"user","message":{"role":"user","content":"  "}}',
+        b'{"type":"user","message":{"role":"user","content":[]}}',
+        b'{"type":"user","message":{"role":"user","content":["x"]}}',
+        b'{"type":"control_response","response":{"request_id":"q","response":{"behavior":"maybe"}}}',
+    ],
+)
+def test_nonsense_is_refused_in_words(line: bytes) -> None:
+    with pytest.raises(UsageError):
+        read_message(line)
+
+
+def test_a_question_offers_the_rules_that_always_would_save() -> None:
+    question = Question("q", "t", "Bash", {"command": "ls"}, "no rule speaks of it", ("Bash(ls *)", "Read"))
+    assert permission_request(question) == {
+        "type": "control_request",
+        "request_id": "q",
+        "request": IsPartialDict(
+            subtype="can_use_tool",
+            tool_name="Bash",
+            input={"command": "ls"},
+            tool_use_id="t",
+            decision_reason="no rule speaks of it",
+            permission_suggestions=[
+                {
+                    "type": "addRules",
+                    "rules": [{"toolName": "Bash", "ruleContent": "ls *"}, {"toolName": "Read"}],
+                    "behavior": "allow",
+                    "destination": "localSettings",
+                }
+            ],
+        ),
+    }

@@ -1,0 +1,210 @@
+"""The lines programs read: their order, their keys, and what each event becomes."""
+
+from typing import Any
+
+import msgspec
+from dirty_equals import IsPartialDict, IsStr
+
+from holdfast.cli.stream_json import SessionFacts, StreamJson, new_uuid
+from holdfast.events import (
+    AssistantReplied,
+    CallFinished,
+    ContextCompacted,
+    Event,
+    ModelRequested,
+    ReplyDiscarded,
+    RequestRetried,
+    ResultsSent,
+    RunEnded,
+    TextStreamed,
+    ThinkingStreamed,
+    ToolUseStreamed,
+)
+
+FACTS = SessionFacts("s-1", "/project", "scripted:x", "default", ("Bash", "Read"), "ANTHROPIC_API_KEY")
+USAGE = {"input_tokens": 10, "output_tokens": 5, "cache_read_tokens": 3, "cache_write_tokens": 2}
+UUID = IsStr(regex=r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+def replied(*content: dict[str, Any], stop: str = "end_turn", model: str = "m") -> AssistantReplied:
+    return AssistantReplied("msg_1", list(content), model, stop, USAGE, 0.25)
+
+
+def ended(**fields: Any) -> RunEnded:
+    plain = RunEnded(outcome="success", text="done", turns=2, duration_ms=12.6, model_ms=7.2, usage=USAGE)
+    return msgspec.structs.replace(plain, **fields)
+
+
+def lines(*events: Event, has_partials: bool = False) -> list[dict[str, Any]]:
+    stream = StreamJson(FACTS, has_partials=has_partials)
+    return [line for event in events for line in stream.lines(event)]
+
+
+def test_a_uuid_is_one_and_never_the_same() -> None:
+    assert new_uuid() == UUID
+    assert len({new_uuid() for _ in range(1000)}) == 1000
+
+
+def test_the_first_line_says_what_session_this_is() -> None:
+    assert StreamJson(FACTS).init() == {
+        "type": "system",
+        "subtype": "init",
+        "cwd": "/project",
+        "session_id": "s-1",
+        "tools": ["Bash", "Read"],
+        "mcp_servers": [],
+        "model": "scripted:x",
+        "permissionMode": "default",
+        "slash_commands": [],
+        "agents": [],
+        "skills": [],
+        "plugins": [],
+        "apiKeySource": "ANTHROPIC_API_KEY",
+        "output_style": "default",
+        "uuid": UUID,
+    }
+
+
+def test_an_answer_is_one_assistant_line_with_the_providers_message() -> None:
+    assert lines(replied({"type": "text", "text": "hi"})) == [
+        {
+            "type": "assistant",
+            "message": {
+                "id": "msg_1",
+                "type": "message",
+                "role": "assistant",
+                "model": "m",
+                "content": [{"type": "text", "text": "hi"}],
+                "stop_reason": "end_turn",
+                "stop_sequence": None,
+                "usage": {
+                    "input_tokens": 10,
+                    "output_tokens": 5,
+                    "cache_read_input_tokens": 3,
+                    "cache_creation_input_tokens": 2,
+                },
+            },
+            "parent_tool_use_id": None,
+            "session_id": "s-1",
+            "uuid": UUID,
+        }
+    ]
+
+
+def test_each_result_is_a_user_line_with_its_data_and_other_words_follow() -> None:
+    results = [
+        {"type": "tool_result", "tool_use_id": "a", "content": "1"},
+        {"type": "tool_result", "tool_use_id": "b", "content": "two"},
+        {"type": "text", "text": "a reminder"},
+    ]
+    found = lines(
+        CallFinished("a", "Read", "1", data={"lines": 1}), CallFinished("b", "Own", "two"), ResultsSent(results)
+    )
+    assert found == [
+        IsPartialDict(type="user", message={"role": "user", "content": results[:1]}, tool_use_result={"lines": 1}),
+        IsPartialDict(type="user", message={"role": "user", "content": results[1:2]}, tool_use_result="two"),
+        IsPartialDict(type="user", message={"role": "user", "content": results[2:]}, isSynthetic=True),
+    ]
+
+
+def test_the_result_has_every_key_that_programs_read() -> None:
+    stream = StreamJson(FACTS)
+    for model in ("m", "m", "n"):
+        stream.count_only(replied(model=model))
+    denial = {"tool_name": "Bash", "tool_use_id": "x", "tool_input": {"command": "ls"}}
+    assert stream.result(ended(denials=(denial,), cost_usd=0.75, stop_reason="end_turn")) == {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "duration_ms": 13,
+        "duration_api_ms": 7,
+        "num_turns": 2,
+        "result": "done",
+        "stop_reason": "end_turn",
+        "session_id": "s-1",
+        "total_cost_usd": 0.75,
+        "usage": {
+            "input_tokens": 10,
+            "output_tokens": 5,
+            "cache_read_input_tokens": 3,
+            "cache_creation_input_tokens": 2,
+        },
+        "modelUsage": {
+            "m": IsPartialDict(inputTokens=20, outputTokens=10, cacheReadInputTokens=6, costUSD=0.5),
+            "n": IsPartialDict(inputTokens=10, cacheCreationInputTokens=2, costUSD=0.25),
+        },
+        "permission_denials": [denial],
+        "uuid": UUID,
+    }
+
+
+def test_a_run_that_was_stopped_is_an_error_with_a_subtype_that_programs_know() -> None:
+    for outcome, subtype in (
+        ("error_max_turns", "error_max_turns"),
+        ("interrupted", "error_during_execution"),
+        ("refused", "error_during_execution"),
+    ):
+        found = StreamJson(FACTS).result(ended(outcome=outcome, text="", error="why"))
+        assert found == IsPartialDict(subtype=subtype, is_error=True, outcome=outcome, errors=["why"], result="why")
+
+
+def test_data_that_was_asked_for_stands_in_the_result_even_when_it_is_false() -> None:
+    assert StreamJson(FACTS).result(ended(structured_output=False))["structured_output"] is False
+    assert "structured_output" not in StreamJson(FACTS).result(ended())
+
+
+def test_retries_and_compactions_are_system_lines() -> None:
+    assert lines(
+        RequestRetried(1, 0.5, "slow down", "rate_limit"), ContextCompacted("auto", 900, 100, summary="…")
+    ) == [
+        IsPartialDict(type="system", subtype="api_retry", attempt=1, retry_delay_ms=500, error="slow down"),
+        IsPartialDict(
+            type="system",
+            subtype="compact_boundary",
+            compact_metadata={"trigger": "auto", "pre_tokens": 900, "post_tokens": 100},
+        ),
+    ]
+
+
+def raw(*events: Event) -> list[dict[str, Any]]:
+    return [line["event"] for line in lines(*events, has_partials=True) if line["type"] == "stream_event"]
+
+
+def test_a_growing_answer_is_framed_as_raw_events() -> None:
+    found = raw(
+        ModelRequested(1, "m"),
+        ThinkingStreamed("hm", 0),
+        TextStreamed("he", 1),
+        TextStreamed("llo", 1),
+        ToolUseStreamed("t1", "Read", index=3),
+        ToolUseStreamed("t1", "Read", '{"a":1}', index=3),
+        replied(stop="tool_use"),
+    )
+    assert [(event["type"], event.get("index")) for event in found] == [
+        ("message_start", None),
+        ("content_block_start", 0),
+        ("content_block_delta", 0),
+        ("content_block_stop", 0),
+        ("content_block_start", 1),
+        ("content_block_delta", 1),
+        ("content_block_delta", 1),
+        ("content_block_stop", 1),
+        ("content_block_start", 2),
+        ("content_block_delta", 2),
+        ("content_block_stop", 2),
+        ("message_delta", None),
+        ("message_stop", None),
+    ]
+    assert found[8]["content_block"] == {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+    assert found[9]["delta"] == {"type": "input_json_delta", "partial_json": '{"a":1}'}
+    assert found[11]["delta"] == {"stop_reason": "tool_use", "stop_sequence": None}
+
+
+def test_a_repeated_stream_begins_a_new_message() -> None:
+    found = raw(TextStreamed("a"), ReplyDiscarded("cut"), ModelRequested(1, "m", 2), TextStreamed("b"), replied())
+    assert [event["type"] for event in found].count("message_start") == 2
+    assert [event["type"] for event in found].count("message_stop") == 1
+
+
+def test_without_partials_nothing_of_a_growing_answer_is_told() -> None:
+    assert lines(TextStreamed("a"), ToolUseStreamed("t", "Read")) == []
