@@ -1,4 +1,4 @@
-"""Long: thousands of random answers of a chaotic model through the agent loop, in virtual time. Exit 1 on any problem."""
+"""Long: thousands of random answers of a chaotic model through the agent loop, in virtual time. Any problem: exit 1."""
 
 import argparse
 import logging
