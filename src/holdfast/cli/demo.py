@@ -20,6 +20,7 @@ __all__ = ["command"]
 
 _PROMPT = "The tests fail since we changed the prices. Find out why and fix it."
 _TESTS = "python3 -m unittest"
+_RULE = f"Bash({_TESTS})"
 _THINKING_S = 1.2
 """So that a person can read the question before the demo answers it."""
 
@@ -43,10 +44,10 @@ async def _play(view: DemoView, project: Path, model: ScriptedModel, *, fast: bo
         is_expected = question.tool == "Bash" and question.input.get("command") == _TESTS
         view.ask(question)
         await asyncio.sleep(0 if fast else _THINKING_S)
-        view.answer(is_yes=is_expected, rules=question.suggestions)
+        view.answer(rule=_RULE if is_expected else None)
         if not is_expected:
             return Answer(message="the demo says yes only to its own tests")
-        return Answer("allow", rules=question.suggestions)
+        return Answer("allow", rules=(_RULE,))
 
     agent = Agent(
         model,

@@ -5,8 +5,8 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import click
 
@@ -22,6 +22,7 @@ from holdfast.events import (
     ModelRequested,
     PermissionDecided,
     TextStreamed,
+    ToolUseStreamed,
 )
 
 __all__ = ["DemoView", "overlap_s", "union_s"]
@@ -31,9 +32,9 @@ _LABEL = 30
 _SHOWN_LINES = 4
 _LAYERS = {"mode": "by the mode", "allow": "by a rule", "ask": "by a person", "deny": "by a rule"}
 _NEXT = (
-    ("With Claude", 'export ANTHROPIC_API_KEY=…; holdfast -p "why does the test fail?"'),
-    ("On this machine", 'ollama pull qwen3; holdfast -p "…" --model ollama:qwen3'),
-    ("Look around", 'holdfast tools · holdfast permissions explain Bash \'{"command": "git push"}\''),
+    'export ANTHROPIC_API_KEY=…; holdfast -p "why does this test fail?"',
+    'ollama pull qwen3; holdfast -p "…" --model ollama:qwen3     (on this machine)',
+    'holdfast permissions explain Bash \'{"command": "git push"}\'',
 )
 
 Interval = tuple[float, float]
@@ -44,7 +45,7 @@ class _Call:
 
     def __init__(self, queued: CallQueued, now: float) -> None:
         self.name = queued.name
-        given: Mapping[str, Any] = queued.input if isinstance(queued.input, Mapping) else {}
+        given = cast("dict[str, Any]", queued.input) if isinstance(queued.input, dict) else {}
         self.subject = str(given.get("command") or given.get("file_path") or given.get("pattern") or "")
         self.written_at = now
         self.started_at: float | None = None
@@ -69,13 +70,12 @@ class DemoView:
         self._has_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         self._columns = min(shutil.get_terminal_size((100, 24)).columns, _MAX_COLUMNS)
         self._flow = Flow(self._columns - 2, self._write)
+        self._waiting: list[str] = []
         self._calls: dict[str, _Call] = {}
         self._turn: list[_Call] = []
         self._requests: list[Interval] = []
         self._is_writing = False
         self._decided: Counter[tuple[str, str]] = Counter()
-        self._asked_s = 0.0
-        self._asked_at = 0.0
 
     # The beginning and the end.
 
@@ -98,18 +98,18 @@ class DemoView:
 
     def close(self, result: RunResult, *, is_green: bool) -> None:
         """What happened in figures, and how to go on."""
-        self._flow.end()
+        self._end_text()
         self._line()
         if is_green:
             self._line(self._style("✓ The tests pass.", fg="green", bold=True))
         else:
             self._line(self._style(f"✗ The demo did not end green: {result.error or result.outcome}", fg="red"))
         for name, words in self._figures(result):
-            self._say(f"{name:<12} {words}", indent=14)
+            self._say(words, indent=15, first=f"  {name:<12} ")
         self._line()
         self._line(self._style("Now with a real model", bold=True))
-        for name, words in _NEXT:
-            self._line(f"  {name:<16} {words}")
+        for words in _NEXT:
+            self._line(f"  {words}")
 
     def _figures(self, result: RunResult) -> Iterable[tuple[str, str]]:
         calls = [call for call in self._calls.values() if call.reply is not None]
@@ -123,16 +123,10 @@ class DemoView:
             for (behavior, layer), count in sorted(self._decided.items())
         )
         yield "permissions", decided
-        yield (
-            "time",
-            f"tools worked {tools_s * 1000:.0f} ms; side by side that took {together_s * 1000:.0f} ms, and "
-            f"{hidden_s * 1000:.0f} ms of it passed while the model was still writing",
-        )
-        tokens = result.usage
-        yield (
-            "tokens",
-            f"about {tokens.get('input_tokens', 0):,} in and {tokens.get('output_tokens', 0):,} out (estimated)",
-        )
+        saved = f"{(tools_s - together_s) * 1000:.0f} ms saved by working side by side, {hidden_s * 1000:.0f} ms"
+        yield "time", f"tools worked {tools_s * 1000:.0f} ms; {saved} by working while the model wrote"
+        said = result.usage
+        yield "tokens", f"about {said.get('input_tokens', 0):,} in, {said.get('output_tokens', 0):,} out (estimated)"
 
     # Events.
 
@@ -145,8 +139,10 @@ class DemoView:
             self._end_turn()
             self._requests.append((now, now))
             self._is_writing = True
+        elif isinstance(event, ToolUseStreamed):
+            self._end_text()
         elif isinstance(event, AssistantReplied):
-            self._flow.end()
+            self._end_text()
             self._requests[-1] = (self._requests[-1][0], now)
             self._is_writing = False
         elif isinstance(event, CallQueued):
@@ -200,21 +196,19 @@ class DemoView:
             self._line(f"  {self._label(call)} {' ' * column}{bar}")
         line = "─" * max(1, int((request[1] - began) * scale))
         self._line(f"  {'the model writes':<{_LABEL}} {self._style(line, fg='cyan')}")
+        self._say("Each call began when its input was complete. The replies went back in the order of the calls.")
 
     # Questions.
 
     def ask(self, question: Question) -> None:
         """Show the question that a person would see."""
-        self._asked_at = time.perf_counter()
         self._line(f"  {self._style('?', fg='yellow', bold=True)} {question.tool} {question.input.get('command', '')}")
-        self._say(f"Allow it? {question.reason[:1].upper()}{question.reason[1:]}.", indent=4)
+        self._say(f"May it run? It is asked because {question.reason}.", indent=4)
 
-    def answer(self, *, is_yes: bool, rules: Sequence[str]) -> None:
-        """Show what was answered, and by whom."""
-        self._asked_s += time.perf_counter() - self._asked_at
-        kept = f" and do not ask again for {', '.join(rules)}" if is_yes and rules else ""
-        words = f"The demo answers for you: {'yes' + kept if is_yes else 'no'}."
-        self._say(words, indent=4, colour="yellow")
+    def answer(self, *, rule: str | None) -> None:
+        """Show what was answered, and by whom: yes with a rule, or no."""
+        said = "no" if rule is None else f"yes, and do not ask again for {rule} in this session"
+        self._say(f"The demo answers for you: {said}.", indent=4, colour="yellow")
 
     # Lines.
 
@@ -236,18 +230,30 @@ class DemoView:
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             self._line(self._style(f"    {line}"[: self._columns], fg=colour))
 
-    def _say(self, text: str, *, indent: int = 2, colour: str | None = None) -> None:
-        flow = Flow(self._columns - indent, lambda line: self._write(self._style(line, fg=colour)), indent=indent)
-        self._flow.end()
+    def _say(self, text: str, *, indent: int = 2, first: str | None = None, colour: str | None = None) -> None:
+        """A paragraph of our own."""
+        pieces: list[str] = []
+        flow = Flow(self._columns - indent, pieces.append, indent=indent, first=first)
         flow.feed(text)
         flow.end()
+        for line in "".join(pieces).splitlines():
+            self._line(self._style(line, fg=colour))
 
     def _style(self, text: str, **choices: Any) -> str:
         return click.style(text, **choices) if self._has_colour and text.strip() else text
 
     def _line(self, text: str = "") -> None:
+        """A line of our own; it waits while the model is in the middle of a paragraph."""
+        if self._flow.is_open:
+            self._waiting.append(text)
+        else:
+            self._write(f"{text.rstrip()}\n")
+
+    def _end_text(self) -> None:
         self._flow.end()
-        self._write(f"{text}\n")
+        waiting, self._waiting = self._waiting, []
+        for text in waiting:
+            self._line(text)
 
     def _write(self, text: str) -> None:
         click.echo(text, nl=False, color=self._has_colour)
