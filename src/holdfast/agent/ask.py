@@ -1,7 +1,9 @@
 """One request to the model, sent again as often as that helps, and never twice what has acted."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
 from time import perf_counter
+from typing import Any
 
 from holdfast.agent.retry import Retries
 from holdfast.agent.state import LoopState
@@ -74,7 +76,10 @@ class Asking:
         began = answer.shown or bool(answer.calls)
         if began or error.kind == "broken_stream":
             self._state.broken_streams += 1
-        if answer.calls and not await self._state.executor.discard():
+        was_discarded, stopped = await _completed(self._state.executor.discard()) if answer.calls else (True, None)
+        if not was_discarded:
+            if stopped is not None:
+                raise stopped
             answer.cut(keep_text=False)
             answer.was_cut = True
             answer.error = error
@@ -83,6 +88,8 @@ class Asking:
         self.answer = None
         if began:
             self._state.emit(ReplyDiscarded(str(error)))
+        if stopped is not None:
+            raise stopped
         return False
 
     async def _before_next(self, retries: Retries, error: ModelError) -> None:
@@ -100,3 +107,15 @@ class Asking:
         state.emit(RequestRetried(attempt, delay_s, str(error), error.kind))
         if delay_s:
             await policy.sleep(delay_s)
+
+
+async def _completed(work: Coroutine[Any, Any, bool]) -> tuple[bool, asyncio.CancelledError | None]:
+    """The result of work that must not stop half-way, and the cancellation that came meanwhile."""
+    stopped: asyncio.CancelledError | None = None
+    task = asyncio.get_running_loop().create_task(work)
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            stopped = error
+    return task.result(), stopped
