@@ -3,14 +3,16 @@
 TYPE_CHECKING = False  # `typing` itself would cost more than all of `holdfast --version`
 if TYPE_CHECKING:
     from holdfast.app import assemble
+    from holdfast.app.agent import Agent
     from holdfast.contract import Tool, ToolContext, ToolResult, tool
     from holdfast.engine import Executor
 
 __version__ = "0.1.0"
 
-__all__ = ["Executor", "Tool", "ToolContext", "ToolResult", "__version__", "assemble", "tool"]
+__all__ = ["Agent", "Executor", "Tool", "ToolContext", "ToolResult", "__version__", "assemble", "tool"]
 
 _HOME = {
+    "Agent": "holdfast.app.agent",
     "Executor": "holdfast.engine",
     "Tool": "holdfast.contract",
     "ToolContext": "holdfast.contract",

@@ -54,7 +54,7 @@ def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
     return start
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
+def call(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {"tool": name, "input": arguments}
 
 

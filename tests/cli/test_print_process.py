@@ -72,7 +72,7 @@ def prompt(text: str, **more: Any) -> dict[str, Any]:
     return {"type": "user", "message": {"role": "user", "content": text}, **more}
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
+def call(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {"tool": name, "input": arguments}
 
 

@@ -1,6 +1,7 @@
 """The public agent: a model, tools and a session that goes on from run to run."""
 
 import asyncio
+import threading
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -151,7 +152,7 @@ class Agent:
         if self._core.runner is None:
             self._core.runner = asyncio.Runner()
             # Whoever forgets to close the agent still leaves nothing behind.
-            weakref.finalize(self, _Core.close_sync, self._core)
+            weakref.finalize(self, _Core.close_forgotten, self._core)
         return self._core.runner.run(self._await(self.run(prompt)))
 
     def submit(self, prompt: str | list[dict[str, Any]]) -> None:
@@ -230,7 +231,7 @@ class Agent:
     async def _events(self, prompt: str | list[dict[str, Any]]) -> AsyncGenerator[Event]:
         running = await self._start()
         await self._core.begin_run()
-        events = cast("AsyncGenerator[Event]", running.loop.run(prompt))
+        events = running.loop.run(prompt)
         self._core.events = events
         try:
             async for event in events:
@@ -301,6 +302,17 @@ class _Core:
             finally:
                 runner.close()
 
+    def close_forgotten(self) -> None:
+        """The same from wherever an agent is collected, which may be inside of another event loop."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            self.close_sync()
+        else:
+            closing = threading.Thread(target=self.close_sync, name="holdfast-close")
+            closing.start()
+            closing.join()
+
 
 class _FunctionAsker:
     """A function that answers questions."""
@@ -332,6 +344,7 @@ def _asker_of(approver: Approver | Asker | None) -> Asker | None:
 def _schema_of(output_type: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if output_type is None or isinstance(output_type, Mapping):
         return output_type
-    if not issubclass(output_type, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from users
+    is_model = isinstance(output_type, type) and issubclass(output_type, BaseModel)  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from users
+    if not is_model:
         raise UsageError(f"output_type must be a pydantic model or a JSON Schema, got {output_type!r}")
     return output_type.model_json_schema()

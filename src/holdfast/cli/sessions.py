@@ -17,11 +17,26 @@ __all__ = ["command", "sessions"]
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\Z", re.IGNORECASE)
 _FACTOR = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _TEXT_CHARS = 2_000
+_REPLAY = "replay"
 
 
-@click.group("sessions")
+class _Sessions(click.Group):
+    """Loads what replays a session only for that."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), _REPLAY])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == _REPLAY:
+            from holdfast.cli.replay import command as replay  # noqa: PLC0415 - see above
+
+            return replay
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group("sessions", cls=_Sessions)
 def command() -> None:
-    """List, show, export and prune sessions."""
+    """List, show, replay, export and prune sessions."""
 
 
 sessions = command

@@ -1,0 +1,148 @@
+"""`holdfast sessions replay`: let a recorded session happen again, with its model's words and the tools of today."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import click
+
+from holdfast.agent import notes
+from holdfast.app.begin import SessionChoice
+from holdfast.app.options import AgentOptions, Options
+from holdfast.app.start_agent import start_agent
+from holdfast.cli.options import session_options, to_options
+from holdfast.cli.progress import ProgressLines
+from holdfast.contract import UsageError
+from holdfast.events import CallFinished, RunEnded, encode_json
+from holdfast.lib.visible import visible
+from holdfast.models.replay import ReplayModel
+from holdfast.session import Transcript, user_store
+
+__all__ = ["command"]
+
+_MAX_FILES = 50_000
+_MAX_BYTES = 1 << 30
+_LEFT_OUT = shutil.ignore_patterns(".venv", "node_modules", "__pycache__")
+_LOOPS_OWN = (*notes.OWN_WORDS, notes.CONTINUE, notes.EMPTY, notes.STREAM_CUT)
+
+Content = str | list[dict[str, Any]]
+
+
+class _Replayed(NamedTuple):
+    prompts: int
+    calls: int
+    failed: int
+    """Calls that ended in an error now."""
+    divergences: tuple[str, ...]
+    error: str
+    """Why it ended early."""
+
+
+@click.command("replay")
+@click.argument("session")
+@click.option("--keep", is_flag=True, help="Do not remove the copy at the end, and say where it is.")
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON object.")
+@session_options
+def command(session: str, *, keep: bool, as_json: bool, **given: Any) -> int:
+    """Let SESSION happen again: its model's answers are played, and every call runs for real.
+
+    It runs in a copy of the session's directory, or, with --cwd, in that directory itself. Calls are judged by the
+    rules of now; nobody is asked. Exit 1 when something went differently than recorded.
+    """
+    store = user_store()
+    path, transcript = store.find(session), store.load(session)
+    prompts = _prompts(transcript)
+    if not prompts:
+        raise UsageError(f"the session {session!r} holds no prompt, so there is nothing to replay")
+    with _place(given["cwd"], transcript, keep=keep) as place:
+        options = to_options(given)._replace(cwd=place)
+        done = asyncio.run(_replay(ReplayModel.from_file(path, cwd=place), prompts, options))
+    if as_json:
+        click.echo(encode_json(done._asdict()))
+    else:
+        for line in done.divergences:
+            click.echo(visible(line, limit_chars=500))
+        word = "as recorded" if not done.divergences and not done.error else f"{len(done.divergences)} differences"
+        click.echo(f"{done.prompts} prompts, {done.calls} calls ({done.failed} failed), {word}.", err=True)
+        if done.error:
+            click.echo(f"holdfast: {visible(done.error, limit_chars=500)}", err=True)
+    return 1 if done.divergences or done.error else 0
+
+
+async def _replay(model: ReplayModel, prompts: list[Content], options: Options) -> _Replayed:
+    calls = failed = said = 0
+    error = ""
+    async with await start_agent(
+        options, AgentOptions(model=model, auto_compact=False), choice=SessionChoice(is_kept=False)
+    ) as agent:
+        progress = ProgressLines(agent.opened.executor.pool)
+        for prompt in prompts:
+            said += 1
+            async for event in agent.loop.run(prompt):
+                progress.take(event)
+                if isinstance(event, CallFinished):
+                    calls += 1
+                    failed += event.is_error
+                elif isinstance(event, RunEnded) and event.outcome != "success":
+                    error = event.error or event.outcome
+            if error:
+                break
+    return _Replayed(said, calls, failed, tuple(model.divergences), error)
+
+
+def _prompts(transcript: Transcript) -> list[Content]:
+    """What people and tasks said, without results and without the loop's own words."""
+    found: list[Content] = []
+    for message in transcript.messages:
+        if message.role != "user":
+            continue
+        if isinstance(message.content, str):
+            found += [message.content] if message.content.strip() else []
+            continue
+        if any(block.get("type") == "tool_result" for block in message.content):
+            continue
+        blocks = [block for block in message.content if not str(block.get("text", "")).startswith(_LOOPS_OWN)]
+        found += [blocks] if blocks else []
+    return found
+
+
+@contextmanager
+def _place(given: str | None, transcript: Transcript, *, keep: bool) -> Generator[str]:
+    """Where it happens: the given directory, or a copy of the recorded one."""
+    if given is not None:
+        yield os.path.realpath(given)
+        return
+    source = transcript.header.cwd if transcript.header else ""
+    if not source or not os.path.isdir(source):
+        raise UsageError(f"the session's directory {source!r} is gone; give another one with --cwd")
+    _check_size(source)
+    parent = tempfile.mkdtemp(prefix="holdfast-replay-")
+    place = os.path.join(os.path.realpath(parent), os.path.basename(source) or "root")
+    try:
+        shutil.copytree(source, place, symlinks=True, ignore=_LEFT_OUT)
+        yield place
+    finally:
+        if keep:
+            click.echo(f"holdfast: the copy is {visible(place)}", err=True)
+        else:
+            shutil.rmtree(parent, ignore_errors=True)
+
+
+def _check_size(source: str) -> None:
+    """A home directory or a disk is not copied by mistake."""
+    size = 0
+    for count, path in enumerate(_files(source), 1):
+        size += os.lstat(path).st_size if os.path.lexists(path) else 0
+        if count > _MAX_FILES or size > _MAX_BYTES:
+            raise UsageError(f"{source!r} is too large to copy; make a copy yourself and give it with --cwd")
+
+
+def _files(source: str) -> Iterator[str]:
+    for folder, folders, names in os.walk(source):
+        left_out = _LEFT_OUT(folder, folders)
+        folders[:] = [name for name in folders if name not in left_out]
+        yield from (os.path.join(folder, name) for name in names)
