@@ -52,9 +52,10 @@ docs: setup ## Regenerate the generated pages of docs/
 bench: setup ## Measure against limits in the same run (PEERS=1: also peers from PyPI)
 	@$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers,)
 
-torture: setup system ## Long: kill sessions, crash writers, race editors (KILLS=200)
+torture: setup system ## Long: kill sessions, crash writers, race editors, chaotic models (KILLS=200, ANSWERS=10000)
 	@TORTURE_KILLS=$(or $(KILLS),200) $(BIN)/python scripts/torture_processes.py --rounds $(or $(KILLS),200)
 	@$(BIN)/python scripts/torture_files.py
+	@$(BIN)/python scripts/chaos_loop.py --answers $(or $(ANSWERS),10000)
 
 oracle: setup system ## Long: run generated read-only commands under strace (N=20000, SEED=1)
 	@$(BIN)/python scripts/shell_oracle.py --count $(or $(N),20000) --seed $(or $(SEED),1)
