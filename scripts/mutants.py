@@ -25,6 +25,7 @@ PERMISSIONS = "holdfast/permissions"
 TARGETS = {
     f"{PERMISSIONS}/decide.py": [
         "tests/permissions/test_decide.py",
+        "tests/permissions/test_modes.py",
         "tests/permissions/test_explain.py",
         "tests/permissions/test_classifier.py",
         "tests/permissions/test_properties.py",
@@ -40,9 +41,76 @@ TARGETS = {
     f"{PERMISSIONS}/web.py": ["tests/permissions/test_web.py"],
     f"{PERMISSIONS}/star_glob.py": ["tests/permissions/test_star_glob.py"],
     f"{PERMISSIONS}/shell/match.py": ["tests/permissions/shell/test_match.py"],
-    "holdfast/lib/wildmatch.py": ["tests/lib/test_gitignore.py"],
+    "holdfast/lib/wildmatch.py": ["tests/lib/test_wildmatch.py", "tests/lib/test_gitignore.py"],
 }
-EQUIVALENT: dict[tuple[str, str, str], str] = {}
+_ORDER = "only the order counts"
+_CACHE = "the size of a cache is only felt as time"
+_SHORTCUT = "a shortcut: the long way gives the same answer"
+_NEGATIVE = "whoever asks only looks whether it is negative"
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    ("permissions/decide.py", 'STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}', "2 -> 3"): _ORDER,
+    (
+        "permissions/decide.py",
+        "answer, part = min(zip(cells, parts, strict=True), key=lambda one: order.index(one[0]))",
+        "True -> False",
+    ): "both lists have one entry per part",
+    ("permissions/rules.py", "@lru_cache(maxsize=65_536)", "65536 -> 65537"): _CACHE,
+    ("permissions/path_rules.py", "@lru_cache(maxsize=65_536)", "65536 -> 65537"): _CACHE,
+    ("permissions/web.py", "@lru_cache(maxsize=4_096)", "4096 -> 4097"): _CACHE,
+    ("permissions/web.py", "@lru_cache(maxsize=1_024)", "1024 -> 1025"): _CACHE,
+    ("permissions/web.py", "_MAX_CACHED_CHARS: Final = 500", "500 -> 501"): _CACHE,
+    (
+        "permissions/web.py",
+        "return _checked(url) if len(url) <= _MAX_CACHED_CHARS else _check(url)",
+        "len(url) <= _MAX_CACHED_CHARS -> len(url) > _MAX_CACHED_CHARS",
+    ): _CACHE,
+    (
+        "permissions/web.py",
+        "host, colon, port = host + closed, after[:1], after[1:]",
+        "1 -> 2",
+    ): "of the first slice only whether it is empty counts; the second one's mutant fails other tests",
+    (
+        "permissions/web.py",
+        'ord(char) > 0x7E and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Co")',
+        "126 -> 127",
+    ): "U+007F is refused two lines below, in the same words",
+    (
+        "permissions/web.py",
+        'end = min((i for i in (rest.find(mark) for mark in "/?#") if i >= 0), default=len(rest))',
+        "0 -> 1",
+    ): "an empty authority is refused, and so is one that begins with a mark",
+    ("permissions/paths.py", "if len(self._folds) > 10_000:", "10000 -> 10001"): _CACHE,
+    (
+        "permissions/paths.py",
+        "if not name or _status_without_links(directory, directory) is None:",
+        "not name -> +bool(name)",
+    ): _SHORTCUT,
+    (
+        "permissions/paths.py",
+        "if self._links_left < 0 or len(link) + len(rest) > 2 * MAX_PATH_BYTES:",
+        "2 -> 3",
+    ): "a bound on work; no name of that length can be opened",
+    (
+        "permissions/model_question.py",
+        'mark = hashlib.sha256(data.encode("ascii")).hexdigest()[:16]',
+        "16 -> 17",
+    ): "a longer digest marks as well",
+    ("lib/wildmatch.py", "_LONG_CHUNK: Final = 32", "32 -> 33"): _SHORTCUT,
+    (
+        "lib/wildmatch.py",
+        "if self.length <= _LONG_CHUNK:",
+        "self.length <= _LONG_CHUNK -> self.length > _LONG_CHUNK",
+    ): _SHORTCUT,
+    ("lib/wildmatch.py", "self.any = len(chunks) > 1 and self.least == 0", "1 -> 2"): _SHORTCUT,
+    (
+        "lib/wildmatch.py",
+        "self.any = len(chunks) > 1 and self.least == 0",
+        "len(chunks) > 1 -> len(chunks) <= 1",
+    ): _SHORTCUT,
+    ("lib/wildmatch.py", "return -1", "1 -> 2"): _NEGATIVE,
+    ("lib/wildmatch.py", "return -1 if found is None else found.start()", "1 -> 2"): _NEGATIVE,
+    ("lib/wildmatch.py", "if end < 0:", "0 -> 1"): "a bracket never closes at the first character",
+}
 """File, source line and change (`before -> after`) of mutants that nobody can tell from the original, and why."""
 _SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,

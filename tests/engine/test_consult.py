@@ -209,6 +209,14 @@ def test_whatever_goes_wrong_a_person_is_asked(answer: object, why: str, tool: T
     assert why in asker.questions[0].reason
 
 
+def test_a_failure_is_logged_and_an_answer_is_not(caplog: pytest.LogCaptureFixture) -> None:
+    run(Fake("allow"))
+    run(Fake(after_s=100))
+    assert caplog.text == ""
+    run(Fake(RuntimeError("no network")))
+    assert "the classifier failed: RuntimeError('no network')" in caplog.text
+
+
 def test_it_has_a_bounded_time() -> None:
     fake = Fake("allow", after_s=1_000)
     timeline = run(fake)

@@ -80,6 +80,8 @@ def test_an_ask_rule_keeps_its_rule_when_a_person_answered() -> None:
     ask = Rule.parse("ask", "Bash(git push)", RuleSource("user", "/u/settings.json", 9))
     old = old_verdict(answered(recorded("git push", OLD.with_rules(ask)), "allow"))
     assert (old.behavior, old.answered, old.layer, old.rule) == ("ask", "allow", "ask", ask)
+    live = recorded()._replace(decision=decide(facts_from_input("Bash", {"command": "make all"}, "/proj"), OLD))
+    assert old_verdict(live).rule == RULE
 
 
 def test_an_ask_rule_in_a_mode_that_asks_nobody_was_a_deny_and_no_answer() -> None:

@@ -6,9 +6,9 @@ from holdfast.contract import UNKNOWN_EFFECTS, Effects, Opinion, RuleSubject
 from holdfast.events import to_builtins
 from holdfast.permissions.classifier import Risk, Seen
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.decide import CallFacts, Decision, HookOpinion, Step, decide
-from holdfast.permissions.facts import normalised
-from holdfast.permissions.paths import NoDisk
+from holdfast.permissions.decide import CallFacts, Decision, HookOpinion, Step, decide, survey
+from holdfast.permissions.facts import Sight, normalised
+from holdfast.permissions.paths import NoDisk, PathFacts
 from holdfast.permissions.policy_tests import judge
 from holdfast.permissions.rules import Behavior, Rule, RuleSource
 from holdfast.permissions.traits import facts_from_input
@@ -272,3 +272,60 @@ def test_what_a_remote_tool_says_about_itself_never_counts() -> None:
     call = CUSTOM._replace(tool="mcp__s__t", names=("mcp__s__t",), read_only=True, session_state=True)
     assert decide(call, context()).behavior == "ask"
     assert decide(CUSTOM._replace(server="s", read_only=True), context()).behavior == "ask"
+
+
+def test_steps_decisions_and_rules_cannot_be_changed_and_are_kept_short() -> None:
+    step = Step("mode", "ask")
+    decision = decide(EDIT, context())
+    assert to_builtins(step) == {"layer": "mode", "behavior": "ask"}
+    assert set(to_builtins(decision)) == {"behavior", "layer", "reason", "trace"}
+    assert to_builtins(rule("deny", "Read")) == {"behavior": "deny", "tool": "Read", "source": {}}
+    for record in (step, decision, rule("deny", "Read")):
+        with pytest.raises(AttributeError):
+            setattr(record, "behavior", "allow")  # noqa: B010 - the type checker would not let us
+
+
+def test_a_child_that_would_ask_is_denied_what_its_parent_denies() -> None:
+    found = decide(EDIT, context("plan").child("default"))
+    assert (found.behavior, found.layer) == ("deny", "ceiling")
+
+
+def test_only_a_guard_marks_a_question_as_guarded() -> None:
+    assert not decide(EDIT, context()).guarded
+    assert not decide(EDIT, context("default", rule("ask", "Edit"))).guarded
+    assert not decide(EDIT, context(), hook=HOOK_ASK).guarded
+    assert decide(PROTECTED, context("acceptEdits")).guarded
+
+
+def test_a_sandboxed_command_may_write_what_the_sandbox_guards_and_nothing_else_gets_by_as_sandboxed() -> None:
+    shell = facts_from_input("Bash", {"command": "echo x > .git/config"}, "/proj")._replace(sandboxed=True)
+    boxed = context("default", sandbox_auto_allow=True)
+    assert decide(shell, boxed).behavior == "allow"
+    assert decide(shell, context()).layer == "guard"
+    assert decide(shell._replace(sandboxed=False), boxed).layer == "guard"
+    assert decide(PROTECTED._replace(sandboxed=True), context("acceptEdits", sandbox_auto_allow=True)).layer == "guard"
+    reader = facts_from_input("Bash", {"command": "make"}, "/proj")
+    assert decide(reader, context("acceptEdits", rule("allow", "Bash(make)"))).behavior == "allow"
+
+
+def test_a_file_with_a_second_name_is_asked_about_when_a_deny_forbids_to_read() -> None:
+    def reading(links: int) -> CallFacts:
+        return READ._replace(sight=Sight(reads=(PathFacts("/proj/a", "/proj/a", ("/proj/a",), links=links),)))
+
+    denies = context("default", rule("deny", "Read(secret)"))
+    assert [decide(reading(links), denies).behavior for links in (1, 2)] == ["allow", "ask"]
+    assert decide(reading(2), context()).behavior == "allow"
+
+
+def test_the_reason_names_what_is_allowed() -> None:
+    read = facts_from_input("Bash", {"command": "ls"}, "/proj")
+    assert decide(read, context()).reason == "default mode allows a command that only reads"
+    outside = facts_from_input("Read", {"file_path": "/else/a"}, "/proj")
+    allow = rule("allow", "Read(//else/**)")
+    found = decide(outside, context("default", allow))
+    assert (found.layer, found.rule) == ("allow", allow)
+    both = CUSTOM._replace(effects=Effects(reads=["/else/a"], writes=["/else/b"]), read_only=True)
+    words = {step.layer: step.behavior for step in survey(both, context("default", allow))}
+    assert words["allow"] == "no opinion"
+    every = context("default", allow, rule("allow", "Edit(//else/**)"))
+    assert {step.layer: step.behavior for step in survey(both, every)}["allow"] == "allow"

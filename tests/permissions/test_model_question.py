@@ -57,6 +57,14 @@ def test_input_that_cannot_be_shown_whole_is_not_shown_at_all() -> None:
     question_for(REQUEST._replace(shown="x" * MAX_SHOWN_CHARS))
     with pytest.raises(NoAnswer, match="characters"):
         question_for(REQUEST._replace(shown="x" * (MAX_SHOWN_CHARS + 1)))
+    assert MAX_SHOWN_CHARS == 20_000
+
+
+def test_the_longest_answer_is_exact() -> None:
+    frame = len('{"verdict": "ask", "reason": ""}')
+    assert read_answer(f'{{"verdict": "ask", "reason": "{"x" * (4_000 - frame)}"}}').verdict == "ask"
+    with pytest.raises(NoAnswer, match="short"):
+        read_answer(f'{{"verdict": "ask", "reason": "{"x" * (4_001 - frame)}"}}')
 
 
 @pytest.mark.parametrize("verdict", ["allow", "ask"])

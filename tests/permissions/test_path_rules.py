@@ -103,3 +103,36 @@ def test_thousands_of_patterns_are_found_by_their_literal_parts() -> None:
 def test_anchored_patterns_hold_in_judged_calls_too() -> None:
     assert judge("Read", {"file_path": "/project/é/ü"}, deny=["Read(é/**)"]).behavior == "deny"
     assert judge("Read", {"file_path": "\udcff"}, deny=["Read(\udcff)"]).behavior == "deny"
+
+
+def test_the_longest_pattern_is_exact() -> None:
+    assert isinstance(compile_path_rule("a" * 4_096, widened=True), PathRule)
+    assert isinstance(compile_path_rule("a" * 4_097, widened=True), str)
+
+
+@pytest.mark.parametrize(
+    ("text", "widened", "anchor", "pattern"),
+    [
+        ("~", False, "home", ""),
+        ("~/", False, "home", ""),
+        ("~/a", False, "home", "/a"),
+        ("~/a/b", True, "home", "/a/b"),
+        ("a//b", True, "cwd", "a/b"),
+        ("a/./b", True, "cwd", "a/b"),
+        ("/a//b/", True, "source", "/a/b/"),
+        ("a/b", True, "cwd", "a/b"),
+    ],
+)
+def test_a_pattern_is_read_from_its_anchor(text: str, widened: bool, anchor: str, pattern: str) -> None:
+    found = compile_path_rule(text, widened=widened)
+    assert isinstance(found, PathRule)
+    assert (found.anchor, found.pattern) == (anchor, pattern)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("a//b", "empty name"), ("a\\", "single backslash"), ("[a", "bracket expression")]
+)
+def test_a_pattern_that_can_never_match_says_why(text: str, reason: str) -> None:
+    found = compile_path_rule(text, widened=False)
+    assert isinstance(found, str)
+    assert reason in found

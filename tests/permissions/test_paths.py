@@ -240,3 +240,43 @@ def test_a_search_can_ask_which_files_to_leave_out(project: Path) -> None:
     assert denies_read("a.key", where, cwd=str(project)) is not None
     assert denies_read("k", where, cwd=str(project)) is not None
     assert denies_read("src/a.py", where, cwd=str(project)) is None
+
+
+def test_the_limits_of_a_path_are_exact() -> None:
+    disk = NoDisk()
+    assert disk.look("/" + "a" * 4_095, "/", home="/").refusal == ""
+    assert "longer" in disk.look("/" + "a" * 4_096, "/", home="/").refusal
+    assert disk.look("/" + "é" * 2_047, "/", home="/").refusal == ""
+    assert "longer" in disk.look("/" + "é" * 2_048, "/", home="/").refusal
+    assert (disk.look("/a/", "/", home="/").is_dir, disk.look("/a", "/", home="/").is_dir) == (True, None)
+
+
+def test_forty_links_can_be_followed_and_no_more(tmp_path: Path) -> None:
+    root = Path(os.path.realpath(tmp_path))
+    (root / "file").write_text("x", encoding="utf-8")
+    previous = root / "file"
+    for number in range(1, 42):
+        link = root / f"link{number}"
+        link.symlink_to(previous)
+        previous = link
+    disk = LiveDisk()
+    facts = disk.look(str(root / "link40"), "/", home="/")
+    assert (facts.refusal, facts.target) == ("", str(root / "file"))
+    assert "too many links" in disk.look(str(root / "link41"), "/", home="/").refusal
+
+
+def test_a_new_file_behind_a_link_and_back_lies_where_the_kernel_puts_it(tmp_path: Path) -> None:
+    root = Path(os.path.realpath(tmp_path))
+    (root / "far" / "inner").mkdir(parents=True)
+    (root / "near").mkdir()
+    (root / "near" / "link").symlink_to(root / "far" / "inner")
+    facts = LiveDisk().look(str(root / "near" / "link" / ".." / "new"), "/", home="/")
+    assert (facts.given, facts.target) == (str(root / "near" / "new"), str(root / "far" / "new"))
+
+
+def test_whether_names_fold_is_asked_of_the_nearest_directory_that_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"/a/Abc/123": None, "/a/Abc": True, "/a": False}
+    monkeypatch.setattr("holdfast.permissions.paths._same_in_other_case", told.__getitem__)
+    assert probe_folding("/a/Abc/123") is True
+    assert probe_folding("/a") is False
+    assert probe_folding("/") is False

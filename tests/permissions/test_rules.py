@@ -185,3 +185,36 @@ def test_an_allow_rule_for_a_remote_server_reaches_its_tools_and_no_others(tool:
 @pytest.mark.parametrize("rule", ["*", "mcp__*", "mcp__a", "mcp__a__b", "mcp__a__*", "*__c", "mcp__a__b__c"])
 def test_a_deny_rule_reaches_every_reading_of_a_remote_name(rule: str) -> None:
     assert judge("mcp__a__b__c", {}, mode="bypassPermissions", deny=[rule]).behavior == "deny"
+
+
+def reason_of(text: str, behavior: Behavior = "deny") -> str:
+    found = parsed(text, behavior)
+    assert isinstance(found, RuleProblem), text
+    return found.reason
+
+
+def test_a_rule_that_is_not_in_force_says_what_to_write() -> None:
+    assert reason_of("Read(file_path:x)").startswith("'file_path' is what Read rules match anyway")
+    assert "the parameter 'model'" in reason_of("Agent(model:opus)", "allow")
+    assert "write Edit(src/a)" in reason_of("Write(src/a)")
+    assert "write WebSearch alone" in reason_of("WebSearch(x)")
+    assert "Custom has no specifiers" in reason_of("Custom(x)")
+    assert isinstance(parsed("Write(mode:x)"), Rule)
+
+
+def test_the_longest_rule_is_exact() -> None:
+    assert isinstance(parsed(f"Bash({'a' * (10_000 - 6)})"), Rule)
+    assert "10001 characters" in reason_of(f"Bash({'a' * (10_001 - 6)})")
+
+
+def test_a_star_for_paths_means_the_working_directory_when_allowed_and_everything_when_denied() -> None:
+    for path, expected in (("/else/a", "ask"), ("/project/.env", "allow")):
+        assert judge("Read", {"file_path": path}, allow=["Read(*)"]).behavior == expected
+        assert judge("Read", {"file_path": path}, deny=["Read(*)"]).behavior == "deny"
+
+
+def test_a_rule_reads_as_it_is_written() -> None:
+    assert (Rule("deny", "Read").text, Rule("deny", "Read", "a").text) == ("Read", "Read(a)")
+    assert to_builtins(Rule("deny", "Read")) == {"behavior": "deny", "tool": "Read"}
+    with pytest.raises(AttributeError):
+        setattr(Rule("deny", "Read"), "behavior", "allow")  # noqa: B010 - the type checker would not let us

@@ -1,6 +1,7 @@
 # ruff: noqa: RUF001 - characters that look alike are the point of this file
 import ipaddress
 import random
+import re
 
 import pytest
 
@@ -146,3 +147,75 @@ def test_a_star_alone_denies_every_host_and_allows_none() -> None:
 def test_a_look_alike_host_is_another_host() -> None:
     assert judge("WebFetch", {"url": "https://gіthub.com"}, allow=["WebFetch(domain:github.com)"]).behavior == "ask"
     assert canonical_host("gіthub.com") != "github.com"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[2606:4700:4700::1111/",
+        "http://[2606:4700:4700::1111]x/",
+        "http://8.8.8.8.0/",
+        "http://1.2.3.0x00000000004/",
+        "http://example.com:000080/",
+        "http://example.com:65536/",
+        "http://example.com:0/",
+        f"http://{'a' * 63}.{'a' * 63}.{'a' * 63}.{'a' * 62}/",
+        "http://xn--" + "É".encode("punycode").decode() + ".com/",
+        "http://xn--" + "ｅé".encode("punycode").decode() + ".com/",
+        "https://example.com/" + "a" * (100_001 - 20),
+    ],
+)
+def test_what_is_just_beyond_a_limit_is_refused(url: str) -> None:
+    assert isinstance(check_url(url), WebRefusal)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://[2606:4700:4700::1111]/",
+        "http://[2606:4700:4700::1111]:8080/",
+        "http://8.8.8.8/",
+        "http://1.2.3.0x0000000004/",
+        "http://example.com:80/",
+        "http://example.com:65535/",
+        f"http://{'a' * 63}.{'a' * 63}.{'a' * 63}.{'a' * 61}/",
+        "http://xn--" + "é".encode("punycode").decode() + ".com/",
+        "https://example.com/" + "a" * (100_000 - 20),
+    ],
+)
+def test_what_just_keeps_a_limit_is_accepted(url: str) -> None:
+    assert isinstance(check_url(url), WebTarget)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://exa%6dple.com/", "percent signs"),
+        ("http://exa mple.com/", "percent signs"),
+        (" http://example.com/", "spaces around"),
+        ("", "empty"),
+        ("http://example.com:1/", "port 1 belongs"),
+        ("http://metadata.goog/", "metadata service"),
+        ("http://metadata.other.internal/", "local network"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong(url: str, reason: str) -> None:
+    found = check_url(url)
+    assert isinstance(found, WebRefusal)
+    assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("x" * 300, [80]),
+        (f"http://{'x' * 300}/", [80]),
+        (f"http://{'x' * 100}.com/", [80, 80]),
+        (f"http://[{'x' * 300}]/", [80]),
+        (f"http://[fe80::1%{'x' * 300}]/", [72]),
+    ],
+)
+def test_a_refusal_shows_no_more_than_the_beginning(url: str, shown: list[int]) -> None:
+    found = check_url(url)
+    assert isinstance(found, WebRefusal)
+    assert [len(run) for run in re.findall("x{20,}", found.reason)] == shown

@@ -301,7 +301,7 @@ def _named_forms(behavior: Behavior, tool: str, content: str) -> tuple[Form, ...
 
 def _other_forms(behavior: Behavior, tool: str, content: str) -> tuple[Form, ...]:
     found = _PARAMETER.fullmatch(content)
-    if found is not None and not (tool in _SHARE_PATH_RULES and "/" in found[1]):
+    if found is not None:
         return (_parameter(behavior, tool, found[1], found[2]),)
     if tool in _SHARE_PATH_RULES:
         shared = _SHARE_PATH_RULES[tool]

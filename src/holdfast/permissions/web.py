@@ -349,7 +349,7 @@ def host_problem(host: str) -> str:
     endings = {labels[-1], ".".join(labels[-2:])}
     if not endings.isdisjoint(_LOCAL_SUFFIXES):
         return f"{host!r} is a name of the local network"
-    if host in _METADATA_HOSTS or (labels[0] in ("metadata", "instance-data") and labels[-1] == "internal"):
+    if host in _METADATA_HOSTS:
         return f"{host!r} is a cloud metadata service"
     return ""
 

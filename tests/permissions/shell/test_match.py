@@ -301,3 +301,34 @@ def _plainly(rule: BashRule, command: str) -> bool:
         return True
     trailing = rule.loose[-1] == "" and rule.kind == "wild" and rule.loose[-2].endswith(" ")
     return trailing and wild_match((*rule.loose[:-2], rule.loose[-2][:-1]), command)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "loose", "compound"),
+    [
+        ("*", "all", (), False),
+        ("make", "exact", ("make",), False),
+        ("make  all ", "exact", ("make all",), False),
+        ("make *", "prefix", ("make",), False),
+        ("make:*", "prefix", ("make",), False),
+        ("make*", "wild", ("make", ""), False),
+        ("a * b *", "wild", ("a ", " b ", ""), False),
+        ("*x *", "wild", ("", "x ", ""), False),
+        ("echo 'a  b'", "exact", ("echo a  b",), False),
+        ("echo it's", "exact", ("echo it's",), False),
+        ("echo 'a;b'", "exact", ("echo a;b",), False),
+        ("echo a\\;b c", "exact", ("echo a;b c",), False),
+        ("echo a\\b", "exact", ("echo ab",), False),
+        ("a; b", "exact", ("a; b",), True),
+        ("a && b", "exact", ("a && b",), True),
+        ("a\nb", "exact", ("a b",), True),
+        ("a\nb c", "exact", ("a b c",), True),
+        ("a; b c", "exact", ("a; b c",), True),
+        ("a\tb", "exact", ("a b",), False),
+    ],
+)
+def test_the_text_of_a_rule_is_read_once_and_exactly(
+    content: str, kind: str, loose: tuple[str, ...], compound: bool
+) -> None:
+    rule = compile_bash_rule(content)
+    assert (rule.kind, rule.loose, rule.compound) == (kind, loose, compound)
