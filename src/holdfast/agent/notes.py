@@ -1,5 +1,7 @@
 """What the loop itself says to the model: short, once, and marked as not from the user."""
 
+from holdfast.agent.prompt.fences import defused
+
 __all__ = [
     "CONTINUE",
     "DROPPED",
@@ -33,8 +35,8 @@ STREAM_CUT = (
 
 
 def as_reminder(text: str) -> str:
-    """A text that the model should not take for the user's words."""
-    return f"{_REMINDER}\n{text}\n</system-reminder>"
+    """A text that the model should not take for the user's words; nothing in it reads as the end of that."""
+    return f"{_REMINDER}\n{defused(text)}\n</system-reminder>"
 
 
 def call_dropped(name: str) -> str:
