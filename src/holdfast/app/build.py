@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_session, restore_state
+from holdfast.app.classifier import classifier_of
 from holdfast.app.files import FileKit
 from holdfast.app.keep_rules import RuleKeeper
 from holdfast.app.options import Options
@@ -125,6 +126,7 @@ def _executor(
         sibling_errors=rights.settings.sibling_errors,
         spill_directory=Path(shell.places.results),
         keep_rules=RuleKeeper(rights.settings.cwd),
+        classify=classifier_of(rights.settings),
     )
     shell.permissions = files.permissions = lambda: executor.state.permissions
     return executor, shell

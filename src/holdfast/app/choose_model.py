@@ -1,11 +1,12 @@
 """Which model a session talks to: what was given, else the environment, the settings, or whose key is set."""
 
 from collections.abc import Mapping
+from typing import Any, cast
 
 from holdfast.contract import UsageError
 from holdfast.settings import Settings
 
-__all__ = ["choose_fallback", "choose_model", "key_source"]
+__all__ = ["choose_fallback", "choose_model", "key_source", "model_settings"]
 
 _BY_KEY = (
     ("ANTHROPIC_API_KEY", "anthropic:sonnet"),
@@ -45,6 +46,12 @@ def choose_fallback(given: str | None, settings: Settings) -> str | None:
     if isinstance(configured, tuple | list) and configured and isinstance(configured[0], str):
         return configured[0]
     return None
+
+
+def model_settings(settings: Settings) -> Mapping[str, Any] | None:
+    """Addresses, headers and limits of models (`modelOptions`)."""
+    found = settings.get("modelOptions")
+    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else None
 
 
 def key_source(model: str, environ: Mapping[str, str]) -> str:

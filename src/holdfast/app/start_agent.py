@@ -3,18 +3,19 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.build import OpenSession, open_session
-from holdfast.app.choose_model import choose_fallback, choose_model
+from holdfast.app.choose_model import choose_fallback, choose_model, model_settings
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.rights import Rights, load_rights
 from holdfast.contract import Asker, Tool
 from holdfast.events import ContextCompacted, Event, TaskChanged
+from holdfast.permissions.matching import denies_read
 from holdfast.session.names import new_session_id
 from holdfast.settings import SettingsRoots
 
@@ -223,12 +224,17 @@ async def _look_around(rights: Rights, model: str) -> _Place:
             root=settings.root,
             roots=SettingsRoots.from_environment(),
             trusted=settings.trusted,
-            options=InstructionOptions.from_settings(settings),
+            options=InstructionOptions.from_settings(settings, may_read=_may_read(rights)),
         )
         return _Place((await looking).text, instructions)
     finally:
         if processes is not None:
             await processes.close()
+
+
+def _may_read(rights: Rights) -> Callable[[str], bool]:
+    """What a deny rule for Read names is not told as an instruction either."""
+    return lambda path: denies_read(path, rights.permissions, cwd=rights.settings.cwd) is None
 
 
 def _system(agent: AgentOptions, opened: OpenSession, place: _Place) -> "tuple[SystemBlock, ...]":
@@ -266,7 +272,7 @@ def _open(given: "str | Model", rights: Rights) -> "Model":
         return given
     from holdfast.models.open import open_model  # noqa: PLC0415 - a model of the caller's own needs none of ours
 
-    return open_model(given, environ=os.environ, settings=_model_settings(rights))
+    return open_model(given, environ=os.environ, settings=model_settings(rights.settings))
 
 
 def _open_models(agent: AgentOptions, name: str, rights: Rights) -> "list[Model]":
@@ -275,11 +281,6 @@ def _open_models(agent: AgentOptions, name: str, rights: Rights) -> "list[Model]
     if second is None or isinstance(second, str):
         second = choose_fallback(second, rights.settings)
     return [_open(given, rights) for given in (agent.model or name, second) if given is not None]
-
-
-def _model_settings(rights: Rights) -> "Mapping[str, Any] | None":
-    found = rights.settings.get("modelOptions")
-    return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else None
 
 
 def _output_tools(agent: AgentOptions) -> tuple[Tool, ...]:
