@@ -60,7 +60,7 @@ class Append(Tool[AppendArgs]):
     async def call(self, args: AppendArgs, ctx: ToolContext) -> ToolResult[None]:
         """Write the line, with time before and after in which the process may die."""
         await asyncio.sleep(0.001)
-        append_line(ctx.resolve(LOG), args.number)
+        append_line(str(ctx.resolve(LOG)), args.number)
         await asyncio.sleep(0.001)
         return ToolResult(None, text=f"line {args.number} is written")
 
