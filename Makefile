@@ -28,7 +28,7 @@ setup: $(VENV)/.ready ## Make the private .venv with the locked dependencies
 system: ## Install the Debian packages the tests use (root), or say which are missing
 	@scripts/system_packages.sh
 
-demo: setup ## Show the main job on a sample project, no key needed
+demo: setup ## Show a whole agent session on a sample project, no key needed
 	@$(BIN)/holdfast demo
 
 test: setup system ## Run the whole test suite

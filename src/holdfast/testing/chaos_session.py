@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 from holdfast.agent import Loop, LoopChoices, RetryPolicy
 from holdfast.contract import Answer, Question
@@ -123,7 +123,7 @@ async def _one_run(loop: Loop, prompt: str, random: Random) -> list[Event]:
     user = asyncio.create_task(_user(loop, kind, random.uniform(0, 40)))
     stop_at = random.randrange(1, 30) if kind == "leaves" else None
     events: list[Event] = []
-    stream = cast("AsyncGenerator[Event]", loop.run(prompt))
+    stream = loop.run(prompt)
     try:
         async for event in stream:
             events.append(event)
