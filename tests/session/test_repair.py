@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.events import CallDiscarded, CallFinished, CallQueued, CallStarted, Event, TurnEnded
-from holdfast.session.records import MessageRecorded, SessionResumed
+from holdfast.session.records import COMPACTION, MessageRecorded, NoteRecorded, SessionResumed
 from holdfast.session.repair import NOT_STARTED, OUTCOME_UNKNOWN, Interrupted, Repaired, repair
 from holdfast.session.transcript import Transcript
 from holdfast.session.validity import message_problems
@@ -198,6 +198,39 @@ def test_empty_and_cut_messages_do_not_stay() -> None:
     assert done.messages[1:] == [{"role": "assistant", "content": [text("Yes."), text("And more.")]}]
 
 
+def test_a_shortened_conversation_takes_the_place_of_all_before_it() -> None:
+    shortened = [{"role": "user", "content": [text("summary")]}, {"role": "assistant", "content": [use("a")]}]
+    found = repaired(
+        MessageRecorded("user", "long ago"),
+        CallQueued("a", "Read", {}),
+        MessageRecorded("assistant", [use("a")]),
+        CallFinished("a", "Read", "old"),
+        TurnEnded(0),
+        CallQueued("lost", "Read", {}),
+        TurnEnded(1),
+        NoteRecorded(COMPACTION, {"messages": [*shortened, {"role": "user", "content": [result("a", "kept")]}]}),
+        CallQueued("b", "Read", {}),
+        MessageRecorded("assistant", [use("b")]),
+        CallFinished("b", "Read", "new"),
+    )
+    assert found.messages == [
+        *shortened,
+        {"role": "user", "content": [result("a", "kept")]},
+        {"role": "assistant", "content": [use("b")]},
+        {"role": "user", "content": [result("b", "new")]},
+    ]
+    assert found.interrupted == ()
+
+
+def test_only_the_last_shortening_counts_and_a_damaged_one_does_not() -> None:
+    first = {"messages": [{"role": "user", "content": "one"}]}
+    second = {"messages": [{"role": "user", "content": "two"}]}
+    found = repaired(
+        NoteRecorded(COMPACTION, first), NoteRecorded(COMPACTION, second), NoteRecorded(COMPACTION, {"messages": None})
+    )
+    assert found.messages == [{"role": "user", "content": [text("two")]}]
+
+
 IDS = st.sampled_from(["a", "b", "c.d"])
 BLOCKS = st.one_of(
     st.builds(use, IDS),
@@ -205,6 +238,19 @@ BLOCKS = st.one_of(
     st.builds(result, IDS, st.sampled_from(["", "text"])),
     st.just({"type": "thinking", "thinking": "hm"}),
     st.just({"type": "tool_use", "id": None, "name": "x"}),
+)
+NOTES = st.one_of(
+    st.sampled_from([None, "text", {}, {"messages": 3}, {"messages": ["x", {"role": 1}]}]),
+    st.fixed_dictionaries(
+        {
+            "messages": st.lists(
+                st.fixed_dictionaries(
+                    {"role": st.sampled_from(["user", "assistant"]), "content": st.lists(BLOCKS, max_size=4)}
+                ),
+                max_size=4,
+            )
+        }
+    ),
 )
 RECORDS = st.one_of(
     st.builds(CallQueued, IDS, st.just("Read"), st.just({})),
@@ -214,6 +260,7 @@ RECORDS = st.one_of(
     st.builds(TurnEnded, st.just(0)),
     st.builds(SessionResumed),
     st.builds(MessageRecorded, st.sampled_from(["user", "assistant"]), st.lists(BLOCKS, max_size=4)),
+    st.builds(NoteRecorded, st.just(COMPACTION), NOTES),
 )
 
 

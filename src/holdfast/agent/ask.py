@@ -1,5 +1,6 @@
 """One request to the model, sent again as often as that helps, and never twice what has acted."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from time import perf_counter
 
@@ -71,19 +72,27 @@ class Asking:
 
     async def _stands(self, answer: Answer, error: ModelError) -> bool:
         """The request failed: whether its answer has to stand as far as it came, because its calls have acted."""
-        began = answer.shown or bool(answer.calls)
-        if began or error.kind == "broken_stream":
+        if answer.shown or answer.calls or error.kind == "broken_stream":
             self._state.broken_streams += 1
-        if answer.calls and not await self._state.executor.discard():
-            answer.cut(keep_text=False)
-            answer.was_cut = True
-            answer.error = error
-            return True
+        try:
+            has_acted = bool(answer.calls) and not await self._state.executor.discard()
+        except asyncio.CancelledError:  # it only waits for what it has forgotten already
+            self._drop(answer, error)
+            raise
+        if not has_acted:
+            self._drop(answer, error)
+            return False
+        answer.cut(keep_text=False)
+        answer.was_cut = True
+        answer.error = error
+        return True
+
+    def _drop(self, answer: Answer, error: ModelError) -> None:
+        """Nothing of this answer stays."""
         answer.forget()
         self.answer = None
-        if began:
+        if answer.shown or answer.calls:
             self._state.emit(ReplyDiscarded(str(error)))
-        return False
 
     async def _before_next(self, retries: Retries, error: ModelError) -> None:
         """Wait for the next attempt, or give up."""

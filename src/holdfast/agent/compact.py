@@ -76,13 +76,17 @@ class Compactor:
         # What is not in the messages stays: the system prompt and the tools.
         fixed = max(0, before - state.history.tokens)
         goal = max(int(window * _ENOUGH_SHARE) - fixed, window // 10)
+        recent = int(window * _RECENT_SHARE)
         if is_reaction:
             # By the provider's count it is too long, whatever we estimate: take it at its word.
             goal = min(goal, state.history.tokens // 2)
+            recent = min(recent, state.history.tokens // 4)
         summary = ""
-        shorter = trim_results(messages, recent_start(messages, int(window * _RECENT_SHARE)), state.spilled)
+        shorter = trim_results(messages, recent_start(messages, recent), state.spilled)
         if trigger == "manual" or _tokens(shorter) > goal:
-            summary, shorter = await self._summarised(messages, instructions, is_manual=trigger == "manual")
+            summary, shorter = await self._summarised(
+                messages, instructions, recent=recent, is_manual=trigger == "manual"
+            )
         if trigger == "auto":
             shorter = squeeze(shorter, goal)
         return self._adopt(shorter, trigger, before, summary)
@@ -106,12 +110,11 @@ class Compactor:
         return done
 
     async def _summarised(
-        self, messages: list[Message], instructions: str, *, is_manual: bool
+        self, messages: list[Message], instructions: str, *, recent: int, is_manual: bool
     ) -> tuple[str, list[Message]]:
         """A summary, and the history that begins with it."""
-        window = self._state.asked.context_window
         pending = pending_start(messages)
-        start = min(pending, recent_start(messages, int(window * _RECENT_SHARE)))
+        start = min(pending, recent_start(messages, recent))
         if is_manual and start <= 1:
             start = pending  # a short conversation: all of it that was answered
         if start <= 0 or (start == 1 and not is_manual):

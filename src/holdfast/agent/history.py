@@ -44,6 +44,7 @@ class History:
             raise UsageError(f"this history cannot be sent to a model: {'; '.join(problems[:3])}. Repair it first.")
         self.messages: list[Message] = list(messages)
         self._ids = _call_ids(self.messages)
+        self._repeats: dict[str, int] = {}
         self.tokens = _tokens_of(self.messages)
         """An estimate of the whole; the provider's own count is better where there is one."""
 
@@ -68,9 +69,9 @@ class History:
     def new_id(self, given: object) -> str:
         """An id for a call: the given one if it may be used and was not, else one like it."""
         plain = given if isinstance(given, str) and ID.match(given) else _NOT_PLAIN.sub("_", str(given or "call"))[:64]
-        candidate, number = plain, 1
+        candidate = plain
         while candidate in self._ids:
-            number += 1
+            self._repeats[plain] = number = self._repeats.get(plain, 1) + 1
             candidate = f"{plain[: 63 - len(str(number))]}-{number}"
         self._ids.add(candidate)
         return candidate

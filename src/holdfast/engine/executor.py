@@ -198,9 +198,11 @@ class Executor:
         self._turn_calls.clear()
         self._turn_stop = None
         self._batch = [call for call in self._batch if call not in calls]
-        await self._stop_running(_DISCARDED, [call for call in self._gate.running if call in calls])
-        for call in calls:
-            self._emit(CallDiscarded(call.id, call.name))
+        try:
+            await self._stop_running(_DISCARDED, [call for call in self._gate.running if call in calls])
+        finally:
+            for call in calls:
+                self._emit(CallDiscarded(call.id, call.name))
         return True
 
     async def close(self) -> None:

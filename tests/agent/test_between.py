@@ -1,0 +1,93 @@
+"""What the model is told between turns."""
+
+from typing import NamedTuple
+
+from holdfast import Tool, ToolContext, ToolResult
+from holdfast.agent import Loop
+from holdfast.agent.prompts import PromptQueue
+from holdfast.contract import Args, FileRead, FileStamp, PromptQueued
+from holdfast.events import InstructionsLoaded, PromptSubmitted, Reminded
+from holdfast.testing.loops import run_loop
+from holdfast.testing.planned import answer, call, words
+
+OK = answer(words("ok"))
+
+
+class Found(NamedTuple):
+    path: str
+    kind: str
+    text: str
+
+
+class NoArgs(Args):
+    pass
+
+
+class Look(Tool[NoArgs]):
+    """Shows a file, queues a prompt and adds a message."""
+
+    name = "Look"
+    args_type = NoArgs
+    max_result_chars = 100
+    read_only = concurrency_safe = True
+
+    def prompt(self, facts: object = None) -> str:
+        return "Look."
+
+    async def call(self, args: NoArgs, ctx: ToolContext) -> ToolResult[None]:
+        stamp = FileStamp(1, 2, 3, 4, "x", whole=True)
+        return ToolResult(
+            None,
+            text="seen",
+            modifiers=(FileRead("/project/sub/file.py", stamp), PromptQueued("do the second thing")),
+            new_messages=(
+                {"role": "user", "content": "said beside"},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "x"}]},
+                {"role": "user", "content": ""},
+            ),
+        )
+
+
+def test_a_file_that_was_read_brings_its_instructions_once() -> None:
+    asked: list[str] = []
+
+    def instructions_for(path: str) -> list[Found]:
+        asked.append(path)
+        return [Found("/project/sub/AGENTS.md", "project", "Use tabs."), Found("/project/empty.md", "project", " ")]
+
+    run = run_loop(answer(call("a", "Look", {})), OK, tools=[Look()], instructions_for=instructions_for)
+    assert asked == ["/project/sub/file.py"]
+    assert [event.path for event in run.of(InstructionsLoaded)] == ["/project/sub/AGENTS.md", "/project/empty.md"]
+    told = [block["text"] for block in run.sent(1) if block["type"] == "text"]
+    assert told[0] == "said beside"
+    assert told[1] == "do the second thing"
+    assert "Use tabs." in told[2]
+    assert len(told) == 3
+    assert [event.kind for event in run.of(Reminded)] == ["instructions"]
+    assert [event.source for event in run.of(PromptSubmitted)] == ["user", "hook"]
+
+
+def test_instructions_that_hold_from_the_start_are_announced() -> None:
+    run = run_loop(OK, instructions=[Found("/project/AGENTS.md", "project", "Be kind.")])
+    assert run.names[:2] == ["SessionStarted", "InstructionsLoaded"]
+
+
+def test_a_reminder_goes_with_the_next_request_only() -> None:
+    def setup(loop: Loop) -> None:
+        loop.remind("date", "It is Monday.")
+
+    run = run_loop(answer(call("a", "Scripted", {})), OK, setup=setup)
+    assert [block["text"] for block in run.sent(0)] == [
+        "go",
+        "<system-reminder>\nIt is Monday.\n</system-reminder>",
+    ]
+    assert [block["type"] for block in run.sent(1)] == ["tool_result"]
+
+
+def test_people_come_first_and_everybody_in_order() -> None:
+    queue = PromptQueue()
+    for text, source in (("1", "task"), ("2", "user"), ("3", "cron"), ("4", "user")):
+        queue.put(text, source)  # pyright: ignore[reportArgumentType]  # a word of the type, from a list
+    assert len(queue) == 4
+    assert [prompt.content for prompt in queue.take_all()] == ["2", "4", "1", "3"]
+    assert queue.take_all() == []

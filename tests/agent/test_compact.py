@@ -1,0 +1,266 @@
+"""Conversations that no longer fit: what goes first, what stays, and that it stays valid."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast import Executor
+from holdfast.agent import Block, Loop, Message
+from holdfast.agent.shorten import drop_oldest, recent_start, squeeze, trim_results
+from holdfast.contract import UsageError
+from holdfast.events import ContextCompacted, ContextCompacting, ReplyDiscarded
+from holdfast.models import ModelError, ModelRequest, SystemBlock, Usage
+from holdfast.session import SessionStore
+from holdfast.session.repair import repair
+from holdfast.session.validity import message_problems
+from holdfast.testing import ScriptedTool, run_virtual
+from holdfast.testing.loops import STEADY, read_run, run_loop
+from holdfast.testing.planned import PlannedModel, Step, answer, call, words
+
+OVERFLOW: list[Step] = [ModelError("too long", "context_overflow")]
+SUMMARY = answer(words("## Goal\nCount the files."))
+OK = answer(words("ok"))
+
+
+def turn(id_: str, text: str = "r", *, name: str = "Read") -> list[Message]:
+    """A call and its result."""
+    return [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": id_, "name": name, "input": {"path": id_}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id_, "content": text}]},
+    ]
+
+
+def talk(turns: int, chars: int) -> list[Message]:
+    """A prompt, and so many calls with results of so many characters."""
+    messages: list[Message] = [{"role": "user", "content": [{"type": "text", "text": "Count the files."}]}]
+    for number in range(turns):
+        messages += turn(f"c{number}", "x" * chars)
+    return messages
+
+
+def asks_for_summary(request: ModelRequest) -> bool:
+    return request.tool_choice == "none"
+
+
+def test_old_results_go_first_and_the_note_says_how_to_see_them_again() -> None:
+    history = talk(20, 20_000)  # about 100,000 tokens
+    run = run_loop(OK, prompt=None, history=history, model_options={"context_window": 110_000})
+    assert [type(event) for event in run.events if isinstance(event, ContextCompacting | ContextCompacted)] == [
+        ContextCompacting,
+        ContextCompacted,
+    ]
+    done = run.of(ContextCompacted)[0]
+    assert (done.trigger, done.summary) == ("auto", "")
+    assert done.tokens_after < done.tokens_before
+    assert len(run.model.requests) == 1
+    sent = run.model.requests[0].messages
+    assert 'Read {"path":"c0"}' in sent[2]["content"][0]["content"]
+    assert "Call Read again" in sent[2]["content"][0]["content"]
+    assert sent[-1]["content"] == history[-1]["content"]
+    assert len(sent) == len(history)
+
+
+def test_what_is_still_too_long_is_summarised_and_the_last_turns_stay() -> None:
+    history = [*talk(0, 0), *[message for n in range(60) for message in said(n, 6_000)], *turn("last", "final")]
+    run = run_loop(SUMMARY, OK, prompt=None, history=history, model_options={"context_window": 100_000})
+    summary, after = run.model.requests
+    assert asks_for_summary(summary)
+    assert "## Next steps" in summary.messages[-1]["content"][-1]["text"]
+    opening = after.messages[0]["content"][0]["text"]
+    assert "Count the files." in opening
+    assert "> Count the files." in opening
+    assert after.messages[-1] == history[-1]
+    assert len(after.messages) < 16
+    assert run.of(ContextCompacted)[0].summary == "## Goal\nCount the files."
+    assert run.ended.outcome == "success"
+
+
+def said(number: int, chars: int) -> list[Message]:
+    return [
+        {"role": "assistant", "content": [{"type": "text", "text": "y" * chars}]},
+        {"role": "user", "content": [{"type": "text", "text": f"and then {number}?"}]},
+    ]
+
+
+def test_a_model_that_finds_it_too_long_gets_a_shorter_one_once() -> None:
+    fine: Message = {"role": "assistant", "content": "fine"}
+    history = [*talk(0, 0), *[message for n in range(6) for message in said(n, 4_000)], fine]
+    run = run_loop(OVERFLOW, SUMMARY, OK, history=history)
+    assert run.ended.text == "ok"
+    assert run.ended.outcome == "success"
+    assert len(run.of(ContextCompacted)) == 1
+    assert run.of(ReplyDiscarded) == []
+    run = run_loop(OVERFLOW, SUMMARY, OVERFLOW, history=history)
+    assert (run.ended.outcome, run.ended.error) == ("error_during_execution", "too long")
+    assert len(run.of(ContextCompacted)) == 1
+
+
+def test_nothing_is_shortened_when_that_is_switched_off() -> None:
+    run = run_loop(
+        OVERFLOW,
+        history=[*talk(6, 4_000), {"role": "assistant", "content": "fine"}],
+        choices=STEADY._replace(auto_compact=False),
+    )
+    assert run.ended.outcome == "error_during_execution"
+    assert run.of(ContextCompacting) == []
+
+
+def test_a_huge_result_of_the_last_turn_is_cut_in_its_middle() -> None:
+    class Chatty(ScriptedTool):
+        max_result_chars = 10_000_000
+
+    big = call("a", "Scripted", {"text": "z" * 400_000})
+    run = run_loop(answer(big), OK, tools=[Chatty()], model_options={"context_window": 50_000})
+    result = run.sent(1)[0]["content"]
+    assert len(result) < 100_000
+    assert "cut here" in result
+    assert run.ended.outcome == "success"
+
+
+def test_a_prompt_that_alone_is_too_long_is_an_error_and_no_endless_loop() -> None:
+    run = run_loop(OVERFLOW, prompt="w" * 500_000, model_options={"context_window": 1_000})
+    assert run.ended.outcome == "error_during_execution"
+    assert len(run.model.requests) == 1
+
+
+def test_a_summary_request_that_is_too_long_itself_is_made_shorter_and_at_last_given_up() -> None:
+    history = [*talk(40, 400), {"role": "assistant", "content": "done"}]
+    sizes: list[int] = []
+
+    def too_long(request: ModelRequest) -> list[Step]:
+        if not asks_for_summary(request):
+            return OK
+        sizes.append(len(request.messages))
+        assert message_problems(request.messages) == []
+        return OVERFLOW
+
+    async def body() -> Loop:
+        async with Executor([]) as executor:
+            loop = Loop(executor, PlannedModel(then=too_long), history=history)
+            done = await loop.compact()
+            assert done is not None
+            assert done.summary == ""
+            return loop
+
+    loop = run_virtual(body())
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(sizes) >= 5
+    assert message_problems(loop.history) == []
+    assert "No summary could be made" in loop.history[0]["content"][0]["text"]
+
+
+def test_people_can_ask_for_it_with_their_own_words_and_the_prompt_is_made_anew() -> None:
+    made: list[int] = []
+
+    async def system() -> list[SystemBlock]:
+        made.append(1)
+        return [SystemBlock("You count.")]
+
+    async def body() -> tuple[Loop, PlannedModel]:
+        async with Executor([ScriptedTool()], permission_mode="bypassPermissions") as executor:
+            model = PlannedModel(answer(call("a", "Scripted", {})), OK, SUMMARY, answer(words("more")))
+            loop = Loop(executor, model, system=system)
+            assert await loop.compact() is None
+            await read_run(loop)
+            done = await loop.compact("keep the numbers")
+            assert done is not None
+            assert (done.trigger, done.summary) == ("manual", "## Goal\nCount the files.")
+            await read_run(loop, "and now?")
+            return loop, model
+
+    loop, model = run_virtual(body())
+    assert "keep the numbers" in model.requests[2].messages[-1]["content"][-1]["text"]
+    assert len(loop.history) == 2
+    assert len(made) == 2
+    assert loop.usage == Usage(40, 20)
+
+
+def test_a_summary_that_cannot_be_asked_for_leaves_everything_as_it_was() -> None:
+    history = [*talk(3, 400), {"role": "assistant", "content": "done"}]
+
+    async def body() -> Loop:
+        async with Executor([]) as executor:
+            loop = Loop(executor, PlannedModel([ModelError("no key", "auth")]), history=history)
+            with pytest.raises(ModelError):
+                await loop.compact()
+            return loop
+
+    assert run_virtual(body()).history == history
+
+
+def test_no_compaction_by_hand_while_a_run_is_under_way() -> None:
+    async def compact(loop: Loop, event: Any) -> None:
+        with pytest.raises(UsageError):
+            await loop.compact()
+
+    run_loop(OK, on_event=compact)
+
+
+def test_a_resumed_session_begins_with_the_shortened_conversation(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path / "sessions")
+    session = store.create(str(tmp_path))
+
+    async def body() -> list[Message]:
+        async with Executor(
+            [ScriptedTool()], permission_mode="bypassPermissions", on_event=session.journal
+        ) as executor:
+            model = PlannedModel(
+                answer(call("a", "Scripted", {"text": "first"})), OK, SUMMARY, answer(call("a", "Scripted", {})), OK
+            )
+            loop = Loop(executor, model, journal=session.journal)
+            await read_run(loop)
+            await loop.compact()
+            await read_run(loop, "again")
+            return list(loop.history)
+
+    history = run_virtual(body())
+    session.close()
+    _, transcript = store.resume(session.id)
+    assert repair(transcript).messages == history
+    assert len(transcript.messages) == 8
+
+
+def test_files_that_were_shown_may_be_shown_again_after_shortening(tmp_path: Path) -> None:
+    from holdfast.contract import FileRead, FileStamp  # noqa: PLC0415 - only here
+
+    async def body() -> None:
+        async with Executor([]) as executor:
+            executor.state.apply(FileRead("/f", FileStamp(1, 2, 3, 4, "x", True, window=(1, 10))), "Read")
+            loop = Loop(
+                executor, PlannedModel(SUMMARY), history=[*talk(3, 400), {"role": "assistant", "content": "ok"}]
+            )
+            await loop.compact()
+            assert executor.state.file_reads["/f"].window is None
+            assert executor.state.file_reads["/f"].sha256 == "x"
+
+    run_virtual(body())
+
+
+sizes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3_000)), max_size=12)
+
+
+@given(shape=sizes, limit=st.integers(0, 4_000), start=st.integers(0, 30))
+def test_whatever_is_shortened_stays_valid(shape: list[tuple[int, int]], limit: int, start: int) -> None:
+    messages: list[Message] = [{"role": "user", "content": "begin"}]
+    for number, (calls, chars) in enumerate(shape):
+        uses: list[Block] = [
+            {"type": "tool_use", "id": f"c{number}-{n}", "name": "T", "input": {}} for n in range(calls)
+        ]
+        results: list[Block] = [
+            {"type": "tool_result", "tool_use_id": use["id"], "content": "x" * chars} for use in uses
+        ]
+        messages.append({"role": "assistant", "content": uses or "said"})
+        messages.append({"role": "user", "content": results or [{"type": "text", "text": "w" * (chars + 1)}]})
+    assert message_problems(messages) == []
+    recent = recent_start(messages, limit)
+    assert recent == len(messages) or messages[recent]["role"] == "assistant"
+    for shorter in (
+        trim_results(messages, recent, {"c0-0": "/spilled"}),
+        squeeze(messages, limit),
+        drop_oldest(messages, min(start, len(messages))),
+        [{"role": "user", "content": "summary"}, *messages[recent:]],
+    ):
+        assert message_problems(shorter) == []
