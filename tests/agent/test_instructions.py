@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,6 +167,13 @@ def test_in_the_home_directory_the_users_own_files_are_the_users(place: Place) -
     found = load_instructions(str(place.home), root=str(place.home), roots=place.roots, trusted=False)
     assert [(file.text, file.kind) for file in found.files] == [("user", "user"), ("rule", "user")]
     assert found.withheld == (str(place.home / "AGENTS.md"),)
+
+
+def test_a_moved_configuration_directory_leaves_the_old_one_unread(place: Place) -> None:
+    place.write(place.home / ".claude" / "CLAUDE.md", "old")
+    place.write(place.base / "moved" / "CLAUDE.md", "moved")
+    place.roots = msgspec.structs.replace(place.roots, user_existing=str(place.base / "moved"))
+    assert texts(place.load()) == ["moved"]
 
 
 def test_the_sources_the_user_chose_are_the_ones_that_are_read(place: Place) -> None:

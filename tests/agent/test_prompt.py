@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import holdfast
-from holdfast.agent.prompt import InstructionFile, PromptParts, SystemBlock, build_system_prompt, defused
+from holdfast.agent.prompt import InstructionFile, PromptParts, build_system_prompt, defused
 from holdfast.agent.prompt import reminders as say
 from holdfast.contract import PromptFacts
+from holdfast.models import SystemBlock
 from holdfast.registry.names import BUILTIN_NAMES
 
 SOURCE = Path(holdfast.__file__).parent

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from holdfast.lib.lazy import export_lazily
 
 if TYPE_CHECKING:
-    from holdfast.agent.prompt.build import PromptParts, SystemBlock, build_system_prompt, render_instructions
+    from holdfast.agent.prompt.build import PromptParts, build_system_prompt, render_instructions
     from holdfast.agent.prompt.fences import defused, fenced
     from holdfast.agent.prompt.reading import InstructionFile
     from holdfast.agent.prompt.reminders import ListedTask, reminder
@@ -14,7 +14,6 @@ __all__ = [
     "InstructionFile",
     "ListedTask",
     "PromptParts",
-    "SystemBlock",
     "build_system_prompt",
     "defused",
     "fenced",
@@ -25,7 +24,7 @@ __all__ = [
 export_lazily(
     __name__,
     {
-        "build": ("PromptParts", "SystemBlock", "build_system_prompt", "render_instructions"),
+        "build": ("PromptParts", "build_system_prompt", "render_instructions"),
         "fences": ("defused", "fenced"),
         "reading": ("InstructionFile",),
         "reminders": ("ListedTask", "reminder"),

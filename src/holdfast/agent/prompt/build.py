@@ -17,19 +17,12 @@ from holdfast.agent.prompt.fences import defused, fenced
 from holdfast.agent.prompt.reading import InstructionFile
 from holdfast.contract import NO_FACTS, PromptFacts
 from holdfast.lib.visible import visible
+from holdfast.models.interface import SystemBlock
 
-__all__ = ["PromptParts", "SystemBlock", "build_system_prompt", "render_instructions"]
+__all__ = ["PromptParts", "build_system_prompt", "render_instructions"]
 
 _CONDITION: Final = re.compile(r"\{([^}\n]*)\} ?")
 _HEADING: Final = "# "
-
-
-class SystemBlock(NamedTuple):
-    """A piece of the system prompt."""
-
-    text: str
-    cacheable: bool
-    """Providers may keep everything up to the end of this block."""
 
 
 class PromptParts(msgspec.Struct, frozen=True):
