@@ -17,6 +17,7 @@ EXPECTED = {
     "agent_ten_lines.py": re.compile(r"Milk costs 1\.29\.\n"),
     "ten_lines.py": re.compile(r"(CallFinished\(tool_use_id=.t\d., name=.add., .*\)\n){3}"),
     "test_your_tool.py": re.compile(r"3 passed\n"),
+    "own_provider.py": re.compile(r"StreamStarted\(.*\)\nTextDelta\(.*\)\nBlockEnded\(.*\)\nStreamEnded\(.*\)\n"),
     "own_tool.py": re.compile(r"\d+ words\n"),
 }
 

@@ -1,6 +1,6 @@
 """Claude by the Messages API, at Anthropic or at any gateway that speaks it."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 
 import msgspec
 
@@ -13,6 +13,7 @@ from holdfast.models.http import Channel, Exchange, header_lines
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.options import ModelOptions
 from holdfast.models.prices import price_of, usage_cost_usd
+from holdfast.models.sse import ServerEvent
 from holdfast.models.tokens import estimate_request_tokens
 
 __all__ = ["AnthropicModel"]
@@ -77,7 +78,7 @@ class AnthropicModel:
             reader = AnthropicReader(ids)
             try:
                 while not reader.has_ended:
-                    for event in await _next_events(exchange, reader):
+                    for event in _events_in(await exchange.read(), exchange, reader):
                         yield event
             finally:
                 if reader.has_ended:
@@ -124,23 +125,23 @@ async def _whole(exchange: Exchange, ids: CallIds) -> list[StreamEvent]:
         raise exchange.broken(f"it is no message ({error})") from error
 
 
-async def _next_events(exchange: Exchange, reader: AnthropicReader) -> list[StreamEvent]:
-    batch = await exchange.read()
+def _events_in(batch: list[ServerEvent] | None, exchange: Exchange, reader: AnthropicReader) -> Iterator[StreamEvent]:
+    """The events of a batch, one by one: what came before an error is told before it."""
     if batch is None:
         if reader.stop_reason is None:
             raise exchange.broken("the connection was closed before its end")
-        return reader.finish()  # a server that leaves out the last event
-    events: list[StreamEvent] = []
+        yield from reader.finish()  # a server that leaves out the last event
+        return
     for item in batch:
         try:
-            events += reader.feed(item.data)
+            events = reader.feed(item.data)
         except ErrorEvent as error:
             raise exchange.error_in(item.data) from error
         except ValueError as error:
             raise exchange.broken(f"an event makes no sense ({error})") from error
+        yield from events
         if reader.has_ended:
-            break
-    return events
+            return
 
 
 def _headers(base_url: str, environ: Mapping[str, str], options: ModelOptions) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """chat.completions: OpenAI, and every server that speaks like it (Ollama, vLLM, llama.cpp, gateways)."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from urllib.parse import urlsplit
 
@@ -15,6 +15,7 @@ from holdfast.models.openai_body import Dialect, chat_body
 from holdfast.models.openai_stream import ChatReader
 from holdfast.models.options import ModelOptions
 from holdfast.models.prices import price_of, usage_cost_usd
+from holdfast.models.sse import ServerEvent
 from holdfast.models.tokens import estimate_request_tokens
 
 __all__ = ["OpenAIModel"]
@@ -130,7 +131,7 @@ class OpenAIModel:
                 return
             try:
                 while not reader.has_ended:
-                    for event in await _next_events(exchange, reader, request):
+                    for event in _events_in(await _read(exchange, reader), exchange, reader, request):
                         yield event
             finally:
                 if reader.has_ended:
@@ -143,25 +144,31 @@ class OpenAIModel:
         return self._names[1]
 
 
-async def _next_events(exchange: Exchange, reader: ChatReader, request: ModelRequest) -> list[StreamEvent]:
+async def _read(exchange: Exchange, reader: ChatReader) -> list[ServerEvent] | None:
     try:
-        batch = await exchange.read()
+        return await exchange.read()
     except ModelError:
         if reader.finish_reason is None:
             raise
-        batch = None  # the answer is complete; only the usage is missing
+        return None  # the answer is complete; only the usage is missing
+
+
+def _events_in(
+    batch: list[ServerEvent] | None, exchange: Exchange, reader: ChatReader, request: ModelRequest
+) -> Iterator[StreamEvent]:
+    """The events of a batch, one by one: what came before an error is told before it."""
     if batch is None:
         if reader.finish_reason is None:
             raise exchange.broken("the connection was closed before its end")
-        return reader.finish(_estimated(request, reader))
-    events: list[StreamEvent] = []
+        yield from reader.finish(_estimated(request, reader))
+        return
     for item in batch:
         if item.data.strip() == b"[DONE]":
-            return events + reader.finish(_estimated(request, reader))
-        events += _fed(reader, item.data, exchange)
+            yield from reader.finish(_estimated(request, reader))
+            return
+        yield from _fed(reader, item.data, exchange)
     if reader.finish_reason is not None:
         exchange.wait_at_most(_AFTER_FINISH_S)
-    return events
 
 
 def _fed(reader: ChatReader, data: bytes, exchange: Exchange) -> list[StreamEvent]:

@@ -61,11 +61,13 @@ class EventSplitter:
         if rest:
             self._partial.append(rest)
         self._held_bytes = len(rest) + sum(map(len, self._data))
-        self._check_size()
+        if not events:  # what is complete goes out first; the next piece, or the end, is refused
+            self._check_size()
         return events
 
     def finish(self) -> list[ServerEvent]:
         """What is left when the stream ends: servers exist that leave out the last empty line."""
+        self._check_size()
         rest = b"".join(self._partial)
         self._partial.clear()
         return self._take([rest, b""])
