@@ -82,11 +82,3 @@ def test_simple_mode_offers_only_the_three_simple_tools(
     monkeypatch.setenv("CLAUDE_CODE_SIMPLE", "1")
     assert run(["tools", "list", "--json"]) == 0
     assert {tool["name"] for tool in json.loads(capfd.readouterr().out)} <= {"Bash", "Read", "Edit"}
-
-
-def test_the_demo_shows_parallel_calls_a_refusal_and_a_spilled_result(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo"]) == 0
-    out = capfd.readouterr().out
-    assert "check, check, Read, Read, Grep, Glob" in out
-    assert "publish was not run" in out
-    assert "The full text is in" in out

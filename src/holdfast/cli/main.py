@@ -15,7 +15,7 @@ _COMMANDS = {
     "call": ("holdfast.cli.call", "Run one tool and print its result."),
     "completion": ("holdfast.cli.completion", "Print what makes a shell complete our words."),
     "doctor": ("holdfast.cli.doctor", "Check what Holdfast can promise on this machine."),
-    "demo": ("holdfast.cli.demo", "Show the main job on a sample project, no key needed."),
+    "demo": ("holdfast.cli.demo", "Show a whole agent session on a sample project, no key needed."),
     "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
     "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
     "sessions": ("holdfast.cli.sessions", "List, show, replay, export and prune sessions."),

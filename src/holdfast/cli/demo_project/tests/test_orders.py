@@ -1,9 +1,18 @@
-from orders import total
+import unittest
+
+from shop.orders import total
 
 
-def test_small_orders_have_no_discount() -> None:
-    assert total(["rope"]) == 12.50
+class Total(unittest.TestCase):
+    def test_small_orders_have_no_discount(self) -> None:
+        self.assertEqual(total(["rope"]), 22.40)
+
+    def test_large_orders_have_one_discount(self) -> None:
+        self.assertEqual(total(["anchor", "buoy", "rope"]), 137.85)
+
+    def test_shipping_has_no_discount(self) -> None:
+        self.assertEqual(total(["lantern", "lantern"]), 73.40)
 
 
-def test_large_orders_have_one_discount() -> None:
-    assert total(["anchor", "buoy"]) == 101.70
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,120 @@
+"""The demo: a whole session without a key that really fixes a bug, and its script for everybody."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.demo_view import overlap_s, union_s
+from holdfast.cli.flow import Flow
+from holdfast.cli.main import run
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "src/holdfast/cli/demo_project"
+SCRIPT = ROOT / "src/holdfast/cli/demo_script.jsonl"
+EXAMPLE = ROOT / "examples/fix-the-failing-test.jsonl"
+
+
+def test_the_demo_fixes_the_bug_and_tells_what_happened_and_why(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--fast"]) == 0
+    out = capfd.readouterr().out
+    for words in (
+        "without a key",
+        "the model writes",  # the bars
+        "by working while the model wrote",
+        "The demo answers for you: yes",
+        "FAILED (failures=1)",
+        "-    amount = subtotal(items)",
+        "+    return round(subtotal(items) + shipping_for(items), 2)",
+        "the rule Bash(git push *) denies it",
+        ".holdfast/settings.json, line 4",
+        "The tests pass.",
+        "10 in 5 turns, each answered exactly once",
+        "1 refused by a rule",
+        "export ANTHROPIC_API_KEY",
+        "ollama",
+    ):
+        assert " ".join(words.split()) in " ".join(out.split()), words
+    assert "\x1b" not in out
+    assert out.index("FAILED (failures=1)") < out.index("-    amount") < out.index("OK") < out.index("git push")
+
+
+def test_the_demo_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert run(["demo", "--fast"]) == 0
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("holdfast-demo-")]
+
+
+def test_a_demo_that_does_not_end_green_says_why_and_exits_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\necho no python here\nexit 3\n", encoding="utf-8")
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert run(["demo", "--fast"]) == 1
+    out = capfd.readouterr().out
+    assert "did not end green" in out
+    assert "no python here" in out
+
+
+def test_the_sample_has_one_failing_test(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE, tmp_path / "shop")
+    ran = subprocess.run(
+        [sys.executable, "-m", "unittest"],
+        cwd=tmp_path / "shop",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "FAILED (failures=1)" in ran.stderr
+
+
+def test_the_example_is_the_demos_script_and_works_with_the_headless_face(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert EXAMPLE.read_text("utf-8") == SCRIPT.read_text("utf-8")
+    project = tmp_path / "shop"
+    shutil.copytree(SAMPLE, project)
+    untimed = tmp_path / "script.jsonl"
+    untimed.write_text(EXAMPLE.read_text("utf-8").replace('"timed": true', '"timed": false'), encoding="utf-8")
+    asked = ["-p", "The tests fail. Find out why and fix it.", "--cwd", str(project), "--model", f"scripted:{untimed}"]
+    rights = ["--permission-mode", "acceptEdits", "--allowed-tools", "Bash(python3 -m unittest)"]
+    assert run([*asked, *rights]) == 0
+    assert "all three tests pass" in capfd.readouterr().out
+    ran = subprocess.run(
+        [sys.executable, "-m", "unittest"], cwd=project, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0
+
+
+@pytest.mark.parametrize("step", [1, 3, 100])
+def test_text_is_wrapped_alike_however_it_arrives(step: int) -> None:
+    pieces: list[str] = []
+    flow = Flow(24, pieces.append, indent=2, first="- ")
+    text = "Words that are written piece by piece.\nA new line, andonewordthatistoolongforanyline ends it."
+    for start in range(0, len(text), step):
+        flow.feed(text[start : start + step])
+    assert flow.is_open
+    flow.end()
+    assert not flow.is_open
+    assert "".join(pieces).split("\n") == [
+        "- Words that are written",
+        "  piece by piece.",
+        "  A new line,",
+        "  andonewordthatistoolongforanyline",
+        "  ends it.",
+        "",
+    ]
+
+
+def test_time_at_work_is_counted_once_and_shared_time_is_found() -> None:
+    work = [(0.0, 2.0), (1.0, 3.0), (5.0, 6.0)]
+    assert union_s(work) == 4.0
+    assert overlap_s(work, [(2.5, 5.5)]) == 1.0
+    assert union_s([]) == 0.0
