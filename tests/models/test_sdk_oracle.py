@@ -29,7 +29,7 @@ TEXT = {"type": "text", "text": 'Grüße, 世界 🦀!\u2028 "quoted" \\ \n\tend
 THINKING = {"type": "thinking", "thinking": "Ich überlege 🤔", "signature": "c2lnbmF0dXJl"}
 REDACTED = {"type": "redacted_thinking", "data": "ZGF0YQ=="}
 READ = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "/tmp/ä🦀", "limit": 3, "f": 1.5}}
-DEEP = {
+DEEP: dict[str, Any] = {
     "type": "tool_use",
     "id": "toolu_2",
     "name": "Deep",

@@ -39,7 +39,9 @@ class _LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_prompt = _is_prompt(args) and not (ctx.resilient_parsing and not args)  # completion of the first word
-        return super().parse_args(ctx, [_PRINT, *args] if is_prompt else args)
+        if is_prompt:  # our own flag counts wherever it stands
+            args = [*(flag for flag in _GROUP_FLAGS[:1] if set(args) & set(_GROUP_FLAGS)), _PRINT, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx

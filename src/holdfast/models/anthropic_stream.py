@@ -16,6 +16,7 @@ from holdfast.models.interface import (
     ToolUseStarted,
     Usage,
 )
+from holdfast.models.json_text import decode_loosely
 
 __all__ = ["AnthropicReader", "ErrorEvent", "events_of_message", "parsed_input"]
 
@@ -109,7 +110,10 @@ class AnthropicReader:
             ErrorEvent: The provider tells of an error.
             ValueError: The data makes no sense.
         """
-        event = self._decoded(data)
+        try:
+            event = self._decoded(data)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
         kind = event.type if event is not None else ""
         if event is None or kind not in _KNOWN:
             return []  # a ping, or something newer than we are
@@ -147,6 +151,8 @@ class AnthropicReader:
             if isinstance(whole, dict) and "error" in whole:
                 raise ErrorEvent(data) from None
             raise
+        except msgspec.DecodeError:
+            event = decode_loosely(data, _Event)
         if event.type == "error":
             raise ErrorEvent(data)
         return event

@@ -1,7 +1,7 @@
 """Ids of calls that every provider takes back: valid, and used once in a conversation."""
 
+import os
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +30,6 @@ class CallIds:
             }
         id_ = given if isinstance(given, str) and _VALID.match(given) else ""
         while not id_ or id_ in self._taken:
-            id_ = f"call_{secrets.token_hex(12)}"
+            id_ = f"call_{os.urandom(12).hex()}"
         self._taken.add(id_)
         return id_

@@ -18,6 +18,7 @@ from holdfast.models.interface import (
     ToolUseStarted,
     Usage,
 )
+from holdfast.models.json_text import decode_loosely
 from holdfast.models.text_calls import TextCalls
 
 __all__ = ["ChatReader"]
@@ -124,7 +125,7 @@ class ChatReader:
             ErrorEvent: The server tells of an error.
             ValueError: The data makes no sense.
         """
-        chunk = _decode(data)
+        chunk = _decoded(data)
         if chunk.error:
             raise ErrorEvent(data)
         events: list[StreamEvent] = []
@@ -277,6 +278,17 @@ class ChatReader:
         cached = (usage.prompt_tokens_details and usage.prompt_tokens_details.cached_tokens) or 0
         sent = usage.prompt_tokens or 0
         self.usage = Usage(max(sent - cached, 0), usage.completion_tokens or 0, cached)
+
+
+def _decoded(data: bytes) -> _Chunk:
+    try:
+        return _decode(data)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        return decode_loosely(data, _Chunk)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def _thinking(text: str) -> dict[str, Any]:

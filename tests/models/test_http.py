@@ -1,0 +1,44 @@
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import cast
+
+import pytest
+
+from holdfast.models import Model, ModelRequest, StreamEnded, StreamEvent, open_model
+from holdfast.models.anthropic import AnthropicModel
+from holdfast.models.http import header_lines
+from holdfast.models.openai import OpenAIModel
+from holdfast.testing import FakeProvider, FakeTurn
+
+HELLO = ModelRequest(messages=[{"role": "user", "content": "hello"}])
+
+
+@pytest.mark.parametrize("spec", ["anthropic:claude-x", "openai:local"])
+def test_a_reader_that_leaves_at_the_last_event_keeps_the_connection(spec: str) -> None:
+    async def whole() -> list[int]:
+        turn = FakeTurn(blocks=[{"type": "text", "text": "hi"}])
+        async with FakeProvider([turn] * 3) as provider:
+            environ = {"ANTHROPIC_BASE_URL": provider.url, "OPENAI_BASE_URL": provider.openai_url}
+            model = open_model(spec, environ=environ)
+            for _ in range(3):
+                async with aclosing(cast("AsyncGenerator[StreamEvent]", model.stream(HELLO))) as events:
+                    async for event in events:
+                        if isinstance(event, StreamEnded):
+                            break
+            await model.close()
+            return [request.connection for request in provider.requests]
+
+    assert asyncio.run(asyncio.wait_for(whole(), 20)) == [1, 1, 1]
+
+
+def test_headers_are_read_from_lines() -> None:
+    assert header_lines("A: 1\n\nno colon\n B : x: y \r\n: z") == {"A": "1", "B": "x: y"}
+
+
+def test_both_clients_are_models() -> None:
+    models: list[Model] = [
+        AnthropicModel("claude-x", environ={"ANTHROPIC_API_KEY": "k"}),
+        OpenAIModel("local", environ={"OPENAI_BASE_URL": "http://127.0.0.1/v1"}),
+    ]
+    assert [model.wire for model in models] == ["anthropic", "openai"]
