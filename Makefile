@@ -28,7 +28,7 @@ setup: $(VENV)/.ready ## Make the private .venv with the locked dependencies
 system: ## Install the Debian packages the tests use (root), or say which are missing
 	@scripts/system_packages.sh
 
-demo: setup ## Show the main job on a sample project, no key needed
+demo: setup ## Show a whole agent session on a sample project, no key needed
 	@$(BIN)/holdfast demo
 
 test: setup system ## Run the whole test suite
@@ -55,9 +55,9 @@ bench: setup ## Measure against limits in the same run (PEERS=1: also peers from
 torture: setup system ## Long: kill sessions, crash writers, race editors, chaotic models (KILLS=200, ANSWERS=10000)
 	@TORTURE_KILLS=$(or $(KILLS),200) $(BIN)/python scripts/torture_processes.py --rounds $(or $(KILLS),200)
 	@$(BIN)/python scripts/torture_files.py
-	@$(BIN)/python scripts/chaos_loop.py --answers $(or $(ANSWERS),10000)
 	@$(BIN)/python scripts/torture_loop.py --kills $(or $(KILLS),200)
 	@HOLDFAST_CHAOS_TURNS=10000 $(BIN)/python -m pytest -q -n $(WORKERS) --timeout 900 tests/agent/test_chaos.py
+	@$(BIN)/python scripts/chaos_loop.py --answers $(or $(ANSWERS),10000)
 
 oracle: setup system ## Long: run generated read-only commands under strace (N=20000, SEED=1)
 	@$(BIN)/python scripts/shell_oracle.py --count $(or $(N),20000) --seed $(or $(SEED),1)

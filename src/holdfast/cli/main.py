@@ -15,7 +15,7 @@ _COMMANDS = {
     "call": ("holdfast.cli.call", "Run one tool and print its result."),
     "completion": ("holdfast.cli.completion", "Print what makes a shell complete our words."),
     "doctor": ("holdfast.cli.doctor", "Check what Holdfast can promise on this machine."),
-    "demo": ("holdfast.cli.demo", "Show the main job on a sample project, no key needed."),
+    "demo": ("holdfast.cli.demo", "Show a whole agent session on a sample project, no key needed."),
     "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
     "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
     "sessions": ("holdfast.cli.sessions", "List, show, replay, export and prune sessions."),
@@ -39,7 +39,9 @@ class _LazyGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         is_prompt = _is_prompt(args) and not (ctx.resilient_parsing and not args)  # completion of the first word
-        return super().parse_args(ctx, [_PRINT, *args] if is_prompt else args)
+        if is_prompt:  # our own flag counts wherever it stands
+            args = [*(flag for flag in _GROUP_FLAGS[:1] if set(args) & set(_GROUP_FLAGS)), _PRINT, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx

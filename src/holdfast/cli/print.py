@@ -136,8 +136,6 @@ def command(prompt: str | None, **given: Any) -> int:
     Exit code: 0 done, 1 the model failed or the run was stopped by a limit, 2 wrong use, 130 interrupted, 141 nobody
     reads the output any more.
     """
-    if given["is_debug"]:
-        _debug()
     if not given["is_print"]:
         raise UsageError(_NOT_INTERACTIVE.format(prompt=_quoted(prompt)))
     if given["dangerously_skip_permissions"]:
@@ -161,13 +159,6 @@ def command(prompt: str | None, **given: Any) -> int:
         verbose=given["verbose"],
     )
     return asyncio.run(Headless(plan).run())
-
-
-def _debug() -> None:
-    from holdfast.session.log import configure_logging  # noqa: PLC0415 - only with the option
-    from holdfast.settings.directories import user_directories  # noqa: PLC0415 - see above
-
-    configure_logging(debug=True, directory=user_directories().state)
 
 
 def _quoted(prompt: str | None) -> str:

@@ -34,7 +34,7 @@ class ReplayModel:
         Args:
             recording: From `read_recording`.
             name: As a user would name the model.
-            cwd: Stands in the calls' input where the recording's own directory stood; none: the present one.
+            cwd: Stands in the calls' input where the recording's own directory stood; none: the process's own.
             is_strict: End with an error where the run differs from the recording, instead of going on.
             context_window: What the model says of itself.
         """
@@ -43,7 +43,9 @@ class ReplayModel:
         self.divergences: list[str] = []
         """In words, where this run differs from the recorded one; whole when the model is closed."""
         self._replies = recording.replies
-        self._moves = _moves(recording.cwd, os.getcwd() if cwd is None else cwd)
+        self.cwd = os.getcwd() if cwd is None else cwd
+        """Where the calls work now; may be set before the first request."""
+        self._recorded_cwd = recording.cwd
         self._is_strict = is_strict
         self._asked = 0
         self._calls = 0
@@ -115,15 +117,11 @@ class ReplayModel:
         while (id_ := f"replay_{self._calls}") in used:
             self._calls += 1
         given = block.get("input", {})
-        for old, new in self._moves:
+        old, new = (self._recorded_cwd or "").rstrip("/"), self.cwd.rstrip("/")
+        if old and old != new:
             given = _moved(given, old, new)
         raw = given if isinstance(given, str) else None
         return ScriptedBlock({**block, "id": id_, "input": {} if raw is not None else given}, raw=raw)
-
-
-def _moves(old: str | None, new: str) -> tuple[tuple[str, str], ...]:
-    old = (old or "").rstrip("/")
-    return () if not old or old == new else ((old, new.rstrip("/")),)
 
 
 def _moved(value: Any, old: str, new: str) -> Any:
