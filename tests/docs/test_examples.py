@@ -11,9 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "docs_src").glob("*.py"))
 EXPECTED = {
-    "agent_events.py": re.compile(
-        r"Glob completed\nStructuredOutput completed\nSummary\(title='Readme', words=12\)\n"
-    ),
+    "agent_events.py": re.compile(r"Glob completed\nStructuredOutput completed\nSummary\(title='Readme', words=12\)\n"),
     "agent_ten_lines.py": re.compile(r"Milk costs 1\.29\.\n"),
     "ten_lines.py": re.compile(r"(CallFinished\(tool_use_id=.t\d., name=.add., .*\)\n){3}"),
     "test_your_tool.py": re.compile(r"3 passed\n"),
