@@ -111,6 +111,8 @@ class Headless:
         agent = await start_agent(plan.options, plan.agent, choice=plan.choice, asker=asker)
         self._agent = agent
         warn(agent.rights)
+        for warning in agent.warnings:
+            click.echo(f"holdfast: {warning}", err=True)
         executor = agent.opened.executor
         facts = SessionFacts(
             session_id=agent.session_id,
