@@ -91,7 +91,7 @@ def _lower_fifth(samples: list[float]) -> float:
     return statistics.quantiles(sorted(samples), n=5)[0]
 
 
-async def _turn_overhead(place: str) -> float:
+async def turn_overhead(place: str) -> float:
     """Seconds of a run with one text answer, without the model's own time; the conversation stays short."""
     samples: list[float] = []
     for _ in range(max(1, TURNS // 20)):
@@ -177,7 +177,7 @@ def rows() -> list[Row]:
     with TemporaryDirectory() as place:
         os.environ.setdefault("XDG_STATE_HOME", os.path.join(place, "state"))
         try:
-            turn, post = asyncio.run(_turn_overhead(place)), asyncio.run(_post(server.url))
+            turn, post = asyncio.run(turn_overhead(place)), asyncio.run(_post(server.url))
             bash, bare_bash = asyncio.run(_bash_turnaround(place)), asyncio.run(_bare_bash())
             start, bare_start, memory_mb = _starts(server, place)
         finally:

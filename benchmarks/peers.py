@@ -4,8 +4,10 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import engine
+import loop
 from measure import Row, row
 
 HERE = Path(__file__).parent
@@ -30,8 +32,11 @@ def _python_with(package: str) -> Path:
     return python
 
 
+TURNS = {"pydantic-ai-slim": "pydantic_ai", "openai-agents": "openai_agents"}
+
+
 def _cost_us(package: str, script: str) -> float:
-    argv = [str(_python_with(package)), str(HERE / "peer_scripts" / f"run_{script}.py")]
+    argv = [str(_python_with(package)), str(HERE / "peer_scripts" / f"{script}.py")]
     return float(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)
 
 
@@ -39,7 +44,12 @@ def rows() -> list[Row]:
     """Ours against each peer; a ratio under 1 means that ours is cheaper."""
     found: list[Row] = []
     for package, script in PEERS.items():
-        theirs = _cost_us(package, script)
+        theirs = _cost_us(package, f"run_{script}")
         ours = asyncio.run(engine.marginal_cost())["ours"]
         found.append(row(f"one more call, {package}", ours, theirs, unit="µs", limit=1.0, against=package))
+    with TemporaryDirectory() as place:
+        for package, script in TURNS.items():
+            theirs = _cost_us(package, f"turn_{script}")
+            ours = asyncio.run(loop.turn_overhead(place)) * 1e6
+            found.append(row(f"a turn without tools, {package}", ours, theirs, unit="µs", limit=1.0, against=package))
     return found

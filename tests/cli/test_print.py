@@ -250,3 +250,12 @@ def test_without_print_the_missing_face_is_named_with_what_works(
 def test_a_completion_script_names_our_program(shell: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["completion", shell]) == 0
     assert "_HOLDFAST_COMPLETE" in capfd.readouterr().out
+
+
+def test_instructions_of_the_user_reach_the_model_and_a_broken_one_is_named(answer: Print, isolated_home: Path) -> None:
+    own = isolated_home / ".config" / "holdfast" / "AGENTS.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("Always say please.\n@missing.md\n", encoding="utf-8")
+    done = answer("hi", turns=["hello"])
+    assert (done.code, done.out) == (0, "hello\n")
+    assert "missing.md" in done.err

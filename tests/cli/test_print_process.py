@@ -212,6 +212,20 @@ def test_a_reader_that_goes_away_ends_the_run_and_its_children(start: Start, tmp
     assert not Path(f"/proc/{child}").exists()
 
 
+def test_a_second_interrupt_does_not_wait_for_a_reader_that_never_reads(start: Start, tmp_path: Path) -> None:
+    long = [call("Bash", command=f"echo {number}; head -c 25000 /dev/zero | tr '\\0' x") for number in range(9)]
+    wait = call("Bash", command="echo $$ > pid; exec tail -f /dev/null")
+    run = start("go", "--output-format", "stream-json", *BYPASS, turns=[long, [wait]])
+    assert run.process.stdin is not None
+    run.process.stdin.close()
+    wait_for_file(tmp_path / "pid")
+    run.process.send_signal(signal.SIGINT)
+    while run.process.poll() is None:  # the first asks for an end, the second does not wait for the reader
+        time.sleep(0.2)
+        run.process.send_signal(signal.SIGINT)
+    assert run.process.returncode in (130, -signal.SIGINT)  # a third one may find the interpreter already leaving
+
+
 def test_killed_mid_stream_every_whole_line_is_whole_json(start: Start, tmp_path: Path) -> None:
     run = start("wait", "--output-format", "stream-json", "--include-partial-messages", *BYPASS, turns=SLEEPING)
     assert run.process.stdin is not None

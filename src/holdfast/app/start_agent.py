@@ -53,6 +53,12 @@ class RunningAgent:
         """The settings and rights in force."""
         return self.opened.rights
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What of the user's and the project's instructions does not count, and why, in words that are safe to show."""
+        place = self._listener.place
+        return () if place is None else place.instructions.warnings
+
     def change_model(self, name: str) -> None:
         """Go on with another model from the next turn."""
         model = _open(name, self.rights)
@@ -113,7 +119,11 @@ async def start_agent(
             if part is not None:
                 await part.close()
         raise
-    session_id = opened.session.id if opened.session is not None else choice.session_id or new_session_id()
+    if opened.session is not None:
+        session_id = opened.session.id
+    else:
+        session_id = choice.session_id or new_session_id()
+        opened.executor.state.session = opened.executor.state.session._replace(session_id=session_id)
     return RunningAgent(loop, opened, models=models, session_id=session_id, listener=listener)
 
 
@@ -239,7 +249,6 @@ def _may_read(rights: Rights) -> Callable[[str], bool]:
 
 def _system(agent: AgentOptions, opened: OpenSession, place: _Place) -> "tuple[SystemBlock, ...]":
     from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - only agents need it
-    from holdfast.models import SystemBlock  # noqa: PLC0415 - the same
 
     executor = opened.executor
     parts = PromptParts(
@@ -251,7 +260,7 @@ def _system(agent: AgentOptions, opened: OpenSession, place: _Place) -> "tuple[S
         replacement=agent.system_prompt,
         appended=agent.append_system_prompt or "",
     )
-    return tuple(SystemBlock(text, cacheable) for text, cacheable in build_system_prompt(parts))
+    return tuple(build_system_prompt(parts))
 
 
 def _history(opened: OpenSession) -> "list[dict[str, Any]]":

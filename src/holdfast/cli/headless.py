@@ -53,6 +53,7 @@ class Headless:
         self._main: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._stop_code = 0
+        self._is_abandoned = asyncio.Event()
         self._failed = False
         self._host: Host | None = None
 
@@ -74,8 +75,15 @@ class Headless:
         finally:
             if self._agent is not None:
                 await self._agent.close()
-            await self._writer.close()
+            await self._let_go()
         return self._stop_code or int(self._failed)
+
+    async def _let_go(self) -> None:
+        """Wait until everything is written, unless a second signal says not to: the reader may never read again."""
+        waits = [asyncio.create_task(self._writer.close()), asyncio.create_task(self._is_abandoned.wait())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for waiting in waits:
+            waiting.cancel()
 
     async def _work(self) -> None:
         plan = self._plan
@@ -111,6 +119,8 @@ class Headless:
         agent = await start_agent(plan.options, plan.agent, choice=plan.choice, asker=asker)
         self._agent = agent
         warn(agent.rights)
+        for warning in agent.warnings:
+            click.echo(f"holdfast: {warning}", err=True)
         executor = agent.opened.executor
         facts = SessionFacts(
             session_id=agent.session_id,
@@ -172,4 +182,5 @@ class Headless:
         if is_first and self._agent is not None:
             self._stopping = asyncio.create_task(self._agent.loop.interrupt())
         else:
+            self._is_abandoned.set()
             self._main.cancel()

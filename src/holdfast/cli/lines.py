@@ -71,6 +71,7 @@ class LineWriter:
         self._broken = False
         self._has_room = asyncio.Event()
         self._has_room.set()
+        self._is_done = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._on_broken: Callable[[], None] | None = None
 
@@ -91,9 +92,9 @@ class LineWriter:
         await self._has_room.wait()
 
     async def close(self) -> None:
-        """Write what is queued and stop."""
+        """Write what is queued and stop. Whoever gives up waiting for a slow reader may cancel this and end."""
         self._lines.put(None)
-        await asyncio.to_thread(self._thread.join)
+        await self._is_done.wait()
 
     def _write(self) -> None:
         while (line := self._lines.get()) is not None:
@@ -101,6 +102,7 @@ class LineWriter:
                 self._write_all(line)
             if self._lines.qsize() < _WRITE_AHEAD // 2 and not self._has_room.is_set():
                 self._tell(self._has_room.set)
+        self._tell(self._is_done.set)
 
     def _write_all(self, line: bytes) -> None:
         left = memoryview(line)
