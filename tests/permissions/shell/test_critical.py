@@ -2,6 +2,7 @@ import os
 
 import pytest
 
+from holdfast.permissions.policy_tests import judge
 from holdfast.permissions.shell.analysis import analyse
 from holdfast.permissions.shell.critical import critical_removal
 
@@ -41,3 +42,171 @@ def test_the_home_directory_is_critical_by_its_own_name_too() -> None:
 )  # fmt: skip
 def test_ordinary_removals_are_not(command: str) -> None:
     assert critical_removal(analyse(command, cwd="/w/project"), cwd="/w/project") is None, command
+
+
+REACHING: dict[str, list[str]] = {
+    "loops": [
+        "for i in /; do rm -rf $i; done",
+        'for i in / /etc; do rm -rf "$i"; done',
+        'for d in ~ "$HOME"; do rm -rf $d; done',
+        "for d in build ~; do rm -rf $d; done",
+        "for i in $(echo / /etc); do rm -rf $i; done",
+        'for i in /*; do rm -rf "$i"; done',
+        'for i in *; do rm -rf "$i"; done',
+        "for i in bin etc; do rm -rf /$i; done",
+        "for d in / ; do for e in etc; do rm -rf $d$e; done; done",
+    ],
+    "variables": [
+        "x=/; rm -rf $x",
+        'x=/ && rm -rf "$x"',
+        "x=/; y=$x; rm -rf $y",
+        "x=/e; rm -rf ${x}tc",
+        "export x=/; rm -rf $x",
+        'x=/a/b; rm -rf "${x%/*}"',
+        "x=.git; rm -rf $x",
+        'x=..; rm -rf "$x"',
+        'test -d out && D=out; rm -rf "$D"/*',
+        "x=build; x+=/..; rm -rf $x",
+    ],
+    "arguments": [
+        'set -- /; rm -rf "$@"',
+        "set -- / /etc; rm -rf $1",
+        'f() { rm -rf "$1"; }; f /',
+        "bash -c 'rm -rf \"$1\"' _ /",
+        'x=/; bash -c "rm -rf $x"',
+    ],
+    "arrays": [
+        'a=(/ /etc); rm -rf "${a[@]}"',
+        'declare -a a=(build /); rm -rf "${a[0]}"',
+    ],
+    "expansions that may be empty": [
+        "rm -rf ${x:-/}",
+        'rm -rf "$UNSET/"',
+        'rm -rf "$UNSET/"*',
+        'rm -rf "${TMPDIR}/"*',
+    ],
+    "braces": [
+        "rm -rf /{bin,etc}",
+        "rm -rf /{bin,etc}/",
+    ],
+    "directories": [
+        "cd / && rm -rf *",
+        "cd /; rm -rf ./*",
+    ],
+    "plain": [
+        "rm -rf -- /",
+    ],
+    "find": [
+        "find / -delete",
+        "d=/; find $d -delete",
+        "d=/; find $d -name '*.log' -delete",
+    ],
+    "input": [
+        "echo / | xargs rm -rf",
+        'echo / | while read d; do rm -rf "$d"; done',
+        'while read d; do rm -rf "$d"; done <<< /',
+        "ls / | xargs rm -rf",
+        "ls | xargs rm -rf",
+        "find / | xargs rm -rf",
+        "find . | xargs rm -rf",
+        "printf '%s\\n' / /etc | xargs -n1 rm -rf",
+        "xargs rm -rf <<< /",
+        'while read -r d; do rm -rf "$d"; done <<EOF\n/\nEOF',
+    ],
+    "substitutions": [
+        "rm -rf $(echo /)",
+        "rm -rf `echo /etc`",
+    ],
+}
+"""Removals that reach a place that matters by a value the text itself tells, by class."""
+
+HARMLESS: dict[str, list[str]] = {
+    "plain": [
+        "rm -rf build",
+        "rm -rf /tmp/x",
+        "echo / && rm -rf build",
+    ],
+    "expansions that may be empty": [
+        'rm -rf "$BUILD_DIR/out"',
+        "rm -rf $BUILD_DIR",
+        'rm -rf "$DIR"',
+        'rm -rf "${BUILD:-build}"',
+        "rm -rf $OUT/cache $OUT/tmp",
+    ],
+    "loops": [
+        'for d in build dist; do rm -rf "$d"; done',
+        'for d in build dist; do rm -rf "./$d"; done',
+        'for f in *.pyc; do rm -f "$f"; done',
+        'for d in */node_modules; do rm -rf "$d"; done',
+        'for f in src/*.c; do rm -f "${f%.c}.o"; done',
+    ],
+    "variables": [
+        "x=build; rm -rf $x",
+        'x=build; rm -rf "$x"/*',
+        'DIST=dist; rm -rf "$DIST/"',
+        'd=$(mktemp -d); rm -rf "$d"',
+        'TMP=/tmp/x; rm -rf "$TMP"',
+        "x=/; ls $x; rm -rf build",
+    ],
+    "input": [
+        "find . -name '*.pyc' | xargs rm -f",
+        "find . -type d -name __pycache__ | xargs rm -rf",
+        "ls build | xargs -I{} rm -rf build/{}",
+        "ls | grep tmp | xargs rm -rf",
+        "git ls-files -o | xargs rm -f",
+        'cat list | while read f; do rm -f "$f"; done',
+    ],
+    "find": [
+        "find . -name '*.pyc' -delete",
+        "d=.; find $d -name x -delete",
+        "find . -name __pycache__ -exec rm -rf {} +",
+    ],
+    "arrays": [
+        'a=(build dist); rm -rf "${a[@]}"',
+    ],
+    "arguments": [
+        'set -- a b; rm -rf "$@"',
+        'f() { rm -rf "$1"; }; f build',
+        "bash -c 'rm -rf \"$1\"' _ build",
+    ],
+    "braces": [
+        "rm -rf {build,dist}",
+    ],
+    "substitutions": [
+        'rm -rf "$(dirname "$0")/build"',
+    ],
+}
+"""Their ordinary neighbours, which nobody wants to be asked about."""
+
+
+@pytest.mark.parametrize("name", REACHING)
+def test_a_removal_is_critical_when_a_value_of_the_text_makes_it_so(name: str) -> None:
+    missed = [
+        command
+        for command in REACHING[name]
+        if not critical_removal(analyse(command, cwd="/w/project"), cwd="/w/project")
+    ]
+    assert missed == []
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_a_removal_with_harmless_values_is_not_critical(name: str) -> None:
+    needless = [
+        command for command in HARMLESS[name] if critical_removal(analyse(command, cwd="/w/project"), cwd="/w/project")
+    ]
+    assert needless == []
+
+
+@pytest.mark.parametrize("mode", ["default", "bypassPermissions", "auto"])
+@pytest.mark.parametrize("command", ["for i in /; do rm -rf $i; done", "x=/; rm -rf $x", "set -- /; rm -rf $1"])
+def test_neither_a_rule_nor_a_mode_lets_a_critical_value_pass(command: str, mode: str) -> None:
+    assert judge("Bash", {"command": command}, mode=mode, allow=["Bash(rm:*)", "Bash"]).behavior == "ask"
+
+
+def test_more_values_than_can_be_followed_are_asked_about() -> None:
+    command = "; ".join(f"x={'$x' * 8}; x=a{number}" for number in range(200)) + "; rm -rf $x$x$x$x"
+    assert critical_removal(analyse(command, cwd="/w/project"), cwd="/w/project")
+    many = " ".join(f"a{number}" for number in range(1_100))
+    assert critical_removal(analyse(f"for i in {many} /; do rm -rf $i; done", cwd="/w/project"), cwd="/w/project")
+    assert critical_removal(analyse(f"for i in {many[:4000]}; do rm -rf $i; done"), cwd="/w/project") is None
+    assert critical_removal(analyse("x=.g; x+=it; rm -rf $x"), cwd="/w/project")

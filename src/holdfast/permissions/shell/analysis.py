@@ -3,6 +3,7 @@
 import os
 import time
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell import parse as g
@@ -13,6 +14,8 @@ from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from tree_sitter import TreeCursor
 
 _CACHED: Final = 256
@@ -20,6 +23,7 @@ _BUDGET_S: Final = 0.050
 _TIMED_CHARS: Final = 1_000  # reading the clock costs as much as a short command
 _MAX_SCRIPTS: Final = 64
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_NO_VALUES: Final["Mapping[str, Sequence[str]]"] = MappingProxyType[str, "Sequence[str]"]({})
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
 _NEUTRAL_KINDS: Final = frozenset({"text", None})
 _NEUTRAL_NAMES: Final = frozenset({"echo", "printf", "true", "false", ":", "cd", "test", "[", "pwd"})
@@ -41,6 +45,7 @@ class Analysis(NamedTuple):
         assigned: variables it sets for later commands.
         cd_targets: directories it moves to, "" for one the text does not tell.
         inverted: a `!` turns the exit status around.
+        values: what the text itself puts into variables, as written, by name.
     """
 
     command: str
@@ -54,6 +59,7 @@ class Analysis(NamedTuple):
     assigned: tuple[str, ...]
     cd_targets: tuple[str, ...]
     inverted: bool
+    values: "Mapping[str, Sequence[str]]"
 
     @property
     def certain(self) -> bool:
@@ -220,6 +226,7 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
         walker.parts, walker.doubts, walker.refusals = outer.parts, outer.doubts, outer.refusals
         walker.redirections, walker.assigned, walker.variables = outer.redirections, outer.assigned, outer.variables
         walker.cwds, walker.nested, walker.parent = outer.cwds, outer.nested + 1, outer.parent
+        walker.values = outer.values
         walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
     if root.has_error:
         walker.parsed = False
@@ -312,9 +319,9 @@ def _finish(walker: _Found, command: str) -> Analysis:
     return Analysis(
         command, not reason, reason, tuple(walker.parts), walker.parsed, doubts[0] if doubts else "",
         g.rough_pieces(command) if doubts else (), tuple(walker.redirections), tuple(walker.assigned),
-        tuple(walker.cd_targets), walker.inverted,
+        tuple(walker.cd_targets), walker.inverted, walker.told() if walker.values or walker.stdin_texts else _NO_VALUES,
     )  # fmt: skip
 
 
 def _unparsed(command: str, reason: str) -> Analysis:
-    return Analysis(command, False, reason, (), False, reason, g.rough_pieces(command), (), (), (), False)  # noqa: FBT003 - fields by position
+    return Analysis(command, False, reason, (), False, reason, g.rough_pieces(command), (), (), (), False, _NO_VALUES)  # noqa: FBT003 - fields by position

@@ -65,6 +65,7 @@ class Script(Walker):
             elif 0 < kind < g.LAST_WORD:
                 word = self.word(child, kind)
                 values.add(word, text)
+                self.note_value(name, word.text if word.static else utf8(text))
                 if word.text.startswith(("/", "~", "..")):
                     self.no_special_file(word)
             elif kind == g.DO_GROUP:
@@ -168,7 +169,9 @@ class Script(Walker):
             kind = self.kinds[child.kind_id]
             if kind == g.FILE_REDIRECT:
                 self.lone_redirect(child)
-            elif kind not in (g.TOKEN, g.WORD, g.COMMENT):
+            elif kind == g.WORD:
+                self.defined.add(self.view[child.start_byte : child.end_byte])
+            elif kind not in (g.TOKEN, g.COMMENT):
                 self.visit(child)
             if not cursor.goto_next_sibling():
                 break

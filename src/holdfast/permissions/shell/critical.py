@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.parts import SHELL_CWD
+from holdfast.permissions.shell.values import FROM_STDIN, NARROWING, Spelling, Target, Values, printed_by
+from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,11 +18,14 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 _REMOVERS: Final = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "rimraf", "trash", "trash-put", "del"})
-_EXPANSION: Final = re.compile(r"\$\{([A-Za-z_]\w*)[^}]*\}|\$([A-Za-z_]\w*)|\$\([^()]*\)|`[^`]*`|\$[@*0-9#?!$-]")
-_DEFAULT: Final = re.compile(r"\$\{\w+:?[-=+]([^}]*)\}")
-_QUOTES: Final = str.maketrans("", "", "'\"\\")
+_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _WHOLE: Final = frozenset({"*", ".*", "**", "{*,.*}", "{.*,*}", ".[!.]*", "..?*"})
 _HOMES: Final = re.compile(r"/(?:home|Users)/[^/]+\Z|/root\Z")
+_SYSTEM: Final = names(
+    "bin boot dev etc home lib lib32 lib64 media mnt opt proc root sbin srv sys usr var Users Library System"
+    " Applications Volumes"
+)
+"""What lies at the top of file systems; an expansion that may be empty counts only in front of one of these."""
 
 
 def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | None:
@@ -30,76 +35,72 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
         analysis: the command.
         cwd: the directory it starts in; without it, only `.` and `..` and absolute paths are judged.
     """
-    for part in analysis.parts:
-        for form, word in _targets(part):
-            forms = alternatives(form) if word.glob and "${" not in form else [form]
-            for one in forms:
-                reason = _critical(one, word, part, cwd)
-                if reason is not None:
-                    return f"{part.name} would remove {reason}"
+    home = os.path.expanduser("~")
+    for number, part in enumerate(analysis.parts):
+        if part.name not in _REMOVERS and part.name != "find":
+            continue
+        values = Values(analysis.values, home, cwd)
+        for target in _targets(analysis, number):
+            for spelling in values.spellings(target.form, static=target.static):
+                reason = _critical(spelling, part, cwd, home)
+                if reason is not None and (not target.narrowed or reason in _EVEN_IN_PART):
+                    return f"{part.name} would remove {reason} ({target.form})"
+            if values.exhausted:
+                return f"{part.name} would remove one of too many places to follow ({target.form})"
     return None
 
 
-def _targets(part: "Part") -> "Iterator[tuple[str, Word]]":
-    forms, words = part.texts, part.argv
-    if part.name in _REMOVERS:
-        ended = False
-        for form, word in zip(forms[1:], words[1:], strict=True):
-            if word.static and word.text == "--" and not ended:
-                ended = True
-            elif ended or not word.text.startswith("-"):
-                yield form, word
-    elif part.name == "find" and any(
-        word.text == "-delete" or (word.text in ("-exec", "-execdir", "-ok", "-okdir") and _runs_rm(words, number))
-        for number, word in enumerate(words)
-    ):
-        narrowed = any(
-            word.text in ("-name", "-iname", "-path", "-regex", "-type", "-mtime", "-size") for word in words
-        )
-        for form, word in zip(forms[1:], words[1:], strict=True):
-            if word.text.startswith("-") or word.text in ("(", "!"):
-                break
-            if not narrowed or word.text.rstrip("/") in ("", "~") or posixpath.normpath(word.text) == "/":
-                yield form, word
-    elif (
-        part.name == "git"
-        and "clean" in (word.text for word in words[1:3])
-        and any("x" in w.text[:4] for w in words[2:])
+def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
+    part = analysis.parts[number]
+    if part.name == "find":
+        yield from _found(part)
+        return
+    ended = False
+    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
+        if word.static and word.text == "--" and not ended:
+            ended = True
+        elif ended or not word.text.startswith("-"):
+            forms = alternatives(form) if word.glob and "${" not in form else [form]
+            yield from (Target(word.text if word.static else one, word.static) for one in forms)
+    if part.more:
+        yield Target(FROM_STDIN, static=False)
+        yield from _fed(analysis.parts, part.parent)
+
+
+def _found(part: "Part") -> "Iterator[Target]":
+    """Where `find` removes, when it does."""
+    words = part.argv
+    if not any(
+        word.text == "-delete" or (word.text in _RUNS and _runs_rm(words, number)) for number, word in enumerate(words)
     ):
         return
+    narrowed, some = not NARROWING.isdisjoint(part.texts), False
+    for form, word in zip(part.texts[1:], words[1:], strict=True):
+        if word.text.startswith("-") or word.text in ("(", "!"):
+            break
+        some = True
+        yield Target(word.text if word.static else form, word.static, narrowed)
+    if not some:
+        yield Target(".", static=True, narrowed=narrowed)
+
+
+def _fed(parts: "tuple[Part, ...]", wrapper: int) -> "Iterator[Target]":
+    """What `xargs` gets from the command in front of it, as far as that is told."""
+    return printed_by(parts[wrapper - 1]) if wrapper > 0 and parts[wrapper].piped else iter(())
 
 
 def _runs_rm(words: "tuple[Word, ...]", number: int) -> bool:
     return number + 1 < len(words) and posixpath.basename(words[number + 1].text) in _REMOVERS
 
 
-def _expand(form: str, home: str, cwd: str | None) -> str:
-    def value(found: "re.Match[str]") -> str:
-        name = found.group(1) or found.group(2) or ""
-        if name == "HOME":
-            return home
-        if name in ("PWD", "OLDPWD") or found.group() in ("$(pwd)", "`pwd`"):
-            return cwd or "."
-        default = _DEFAULT.fullmatch(found.group())
-        return default.group(1) if default else ""
-
-    text = _EXPANSION.sub(value, form).translate(_QUOTES)
-    if text == "~" or text.startswith("~/"):
-        text = home + text[1:]
-    elif text.startswith("~"):
-        text = "/"
-    return text
-
-
-def _critical(form: str, word: "Word", part: "Part", cwd: str | None) -> str | None:
-    home = os.path.expanduser("~")
-    raw = word.text if word.static else form
-    dynamic = not word.static and _EXPANSION.search(form) is not None
-    text = raw if word.static else _expand(form, home, cwd)
+def _critical(spelling: "Spelling", part: "Part", cwd: str | None, home: str) -> str | None:
+    text = spelling.text
     if not text:
         return None
-    if dynamic and not text.startswith(("/", ".")) and text.strip("*/.") == "":
-        return f"everything under an expansion that may be empty ({form})"
+    if spelling.guessed and not text.startswith(("/", ".")) and text.strip("*/.") == "":
+        return "everything under an expansion that may be empty"
+    if spelling.guessed and _TOP.fullmatch(text) and text.strip("/*") not in _SYSTEM:
+        return None
     directories = part.cwds if part.cwds is not None else (None,)
     for directory in directories:
         base = cwd if directory == SHELL_CWD else directory
@@ -107,8 +108,12 @@ def _critical(form: str, word: "Word", part: "Part", cwd: str | None) -> str | N
             base = posixpath.join(cwd, base)
         reason = _judge(text, base, cwd, home)
         if reason is not None:
-            return f"{reason} ({form})"
+            return reason
     return None
+
+
+_TOP: Final = re.compile(r"/+[^/*?\[]+/*\Z")
+_EVEN_IN_PART: Final = frozenset({"the whole file system", "a home directory"})
 
 
 def _judge(text: str, base: str | None, cwd: str | None, home: str) -> str | None:

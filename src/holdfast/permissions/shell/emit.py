@@ -4,9 +4,10 @@ import posixpath
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, plain_builtins, splitting
-from holdfast.permissions.shell.expand import UNSURE, Reader
-from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part, Redirect
+from holdfast.permissions.shell.expand import UNSURE
+from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
+from holdfast.permissions.shell.surroundings import CHANGING, START, Surroundings
 from holdfast.permissions.shell.wrappers import (
     MAX_WRAPPERS,
     MORE,
@@ -28,12 +29,7 @@ if TYPE_CHECKING:
 
 SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LANGUAGE"})
 _TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
-_DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
-_MAX_DIRECTORIES: Final = 8
-_DEEP: Final = "/a/b/c/d"  # an unknown start is taken to be this deep: climbing further may reach the root
-_ROOTS: Final = frozenset({"/", "/proc", "/dev", "/sys"})
 _KERNEL: Final = ("/dev", "/proc")
-_SPECIAL_PLACES: Final = ("/proc/", "/dev/", "/sys/")
 
 _inspect: "Callable[..., CommandFacts] | None" = None
 _path_refusal: "Callable[..., str | None] | None" = None
@@ -78,63 +74,31 @@ class NoFacts:
 
 _NO_FACTS: Final = NoFacts()
 _new_part: "Callable[[type[Part], tuple[object, ...]], Part]" = cast("Any", tuple).__new__  # half a call's time
-START: Final[Cwds] = (SHELL_CWD,)
 _SPECIAL: Final = (frozenset(WRAPPERS) - frozenset(STARTERS)) | RESERVED | {""}
 
 
-class Emitter(Reader):
+class Emitter(Surroundings):
     """Holds what was found so far."""
 
     __slots__ = (
         "assigned",
-        "cd_targets",
-        "cwds",
-        "fail",
         "functions",
         "inside",
         "inverted",
         "nested",
-        "ok",
-        "parent",
         "parsed",
-        "parts",
-        "piped",
         "redirections",
-        "start_cwd",
-        "stdin_texts",
     )
 
     def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
-        super().__init__(view, cursor)
-        self.parts: list[Part] = []
+        super().__init__(view, cursor, start_cwd)
         self.redirections: list[Redirect] = []
         self.assigned: list[str] = []
-        self.cd_targets: list[str] = []
-        self.stdin_texts: list[str] = []
-        self.start_cwd = start_cwd
-        self.cwds: Cwds = START
-        self.ok: Cwds = self.cwds
-        self.fail: Cwds = self.cwds
         self.parsed = True
-        self.piped = False
         self.functions = False
-        self.parent = -1
         self.nested = 0
         self.inside: int = 0
         self.inverted = False
-
-    def settle(self) -> None:
-        """Note that a statement ended without moving to another directory."""
-        self.ok = self.fail = self.cwds
-
-    def merge(self, one: Cwds, two: Cwds) -> Cwds:
-        """Join two sets of possible directories."""
-        if one is two or one == two:
-            return one
-        if one is None or two is None:
-            return None
-        both = tuple(dict.fromkeys(one + two))
-        return both if len(both) <= _MAX_DIRECTORIES else None
 
     def command_with(
         self, node: "Node", words: "list[Word]", texts: list[str], assigns: list[str], redirects: list[Redirect]
@@ -243,11 +207,8 @@ class Emitter(Reader):
         self.parts.append(_new_part(Part, fields))
         if inner is not None:
             self.start_inner(_fed(inner, base) if more else inner, index, texts, source, argv)
-        elif base in _DIRECTORY_COMMANDS:
-            self.change_directory(base, argv)
-        elif base == "read":
-            for word in argv[1:]:
-                self.variables[word.text] = UNSURE
+        elif base in CHANGING or base in self.defined:
+            self.change(base, argv, texts)
 
     def start_plain(self, texts: list[str], source: str, redirects: tuple[Redirect, ...] = ()) -> None:
         """Judge one command whose every word is certain; nothing stands in front of it."""
@@ -302,10 +263,13 @@ class Emitter(Reader):
         self.inside += 1
         if inner.doubt:
             self.doubt(inner.doubt)
+            self.guess_scripts(texts)
         for command in (inner.argv, *inner.others):
             if command:
                 forms = self.forms(command, argv, texts)
                 self.start(command, forms, source, more=inner.more)
+        if inner.scripts:
+            self.give_arguments(texts[2:])
         for script in inner.scripts:
             self.reparse(script)
         if inner.reads_stdin and self.stdin_texts:
@@ -316,6 +280,12 @@ class Emitter(Reader):
         self.parent = parent
         if inner.hull != "strip":
             self.ok = self.fail = self.merge(self.cwds, self.ok)
+
+    def guess_scripts(self, texts: "Sequence[str]") -> None:
+        """Read quoted text that may be a script with expansions in it; deny rules and guards look at what it holds."""
+        for form in texts[1:]:
+            if form[:1] == form[-1:] == '"' and "$" in form and " " in form:
+                self.reparse(form[1:-1])
 
     def forms(self, command: "tuple[Word, ...]", argv: "tuple[Word, ...]", texts: "Sequence[str]") -> "Sequence[str]":
         """Give the texts of a wrapped command's words."""
@@ -358,47 +328,6 @@ class Emitter(Reader):
         if base == "git":
             return "it runs git in another directory, whose configuration may run programs"
         return self.special_place(facts) or next(filter(None, map(self.read_refusal, facts.reads)), None)
-
-    def special_place(self, facts: "CommandFacts | NoFacts") -> str | None:
-        """Why reading in the root or among devices and processes is refused, or None."""
-        for directory in self.cwds or ():
-            place = posixpath.normpath(posixpath.join(self.start_cwd or _DEEP, directory))
-            if not place.startswith(_SPECIAL_PLACES) and place not in _ROOTS:
-                continue
-            wide = facts.reads_unknown or (facts.kind == "search" and not facts.reads)
-            for path in facts.reads:
-                wide = wide or posixpath.normpath(posixpath.join(place, path)) in _ROOTS
-            if wide and facts.kind != "list":
-                return f"it reads whatever is in {place}, where devices and processes are"
-        return None
-
-    def at_start(self) -> bool:
-        """Whether every possible directory is the one the text started in."""
-        start = self.start_cwd
-        return self.cwds is not None and all(cwd in (SHELL_CWD, start) for cwd in self.cwds)
-
-    def change_directory(self, base: str, argv: "tuple[Word, ...]") -> None:
-        """Follow cd and pushd; what the text does not tell makes the directory unknown."""
-        operands = [word for word in argv[1:] if not (word.static and word.text in ("-L", "-P", "--"))]
-        target = operands[0] if len(operands) == 1 else None
-        new: Cwds = None
-        if target is not None and target.static and target.text not in ("-", ""):
-            self.cd_targets.append(target.text)
-            plain = base == "cd" or not target.text.startswith(("+", "-"))
-            if plain and self.cwds is not None:
-                new = tuple(dict.fromkeys(_join(directory, target.text) for directory in self.cwds))
-        elif target is not None or operands:
-            self.cd_targets.append("")
-        else:
-            self.cd_targets.append("~" if base == "cd" else "")
-        self.ok = new
-        if self.parent >= 0:
-            self.ok = self.fail = self.merge(new, self.cwds)
-
-
-def _join(directory: str, target: str) -> str:
-    path = posixpath.normpath(posixpath.join(directory, target))
-    return SHELL_CWD if path == "." else path
 
 
 def _fed(inner: Inner, name: str) -> Inner:

@@ -39,6 +39,9 @@ _VARIABLE: Final = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*!_-])\Z")
 _COUNTS: Final = frozenset("#?$")
 _QUOTING: Final = str.maketrans("", "", "'\"\\")
 _KERNEL_NAMES: Final = re.compile(r"dev|proc|[*?\[$`]")
+_MAX_VALUES: Final = 1_024
+TOO_MANY: Final = "/"
+"""Stands for all values beyond those that are followed: the gravest there is."""
 _LONE: Final = frozenset({"[", "]", "{", "}", "!"})
 
 
@@ -97,7 +100,7 @@ class Building:
 class Reader:
     """Reads words at the cursor; the statement walker builds on it."""
 
-    __slots__ = ("cursor", "depth", "doubts", "kinds", "names", "refusals", "secrets", "variables", "view")
+    __slots__ = ("cursor", "depth", "doubts", "kinds", "names", "refusals", "secrets", "values", "variables", "view")
 
     def __init__(self, view: str, cursor: "TreeCursor") -> None:
         grammar = g.grammar()
@@ -106,6 +109,7 @@ class Reader:
         self.kinds = grammar.kinds
         self.names = grammar.names
         self.variables: dict[str, Variable] = {}
+        self.values: dict[str, list[str]] = {}
         self.doubts: list[str] = []
         self.refusals: list[str] = []
         self.depth = 0
@@ -125,6 +129,12 @@ class Reader:
     def refuse(self, reason: str) -> None:
         """Note why the whole command is not read-only although its programs may be."""
         self.refusals.append(reason)
+
+    def note_value(self, name: str, form: str) -> None:
+        """Note one value that the text gives to a variable, as written."""
+        known = self.values.setdefault(name, [])
+        if len(known) <= _MAX_VALUES:
+            known.append(form if len(known) < _MAX_VALUES else TOO_MANY)
 
     def word(self, node: "Node", kind: int) -> Word:
         """Read the word the cursor stands on."""

@@ -4,10 +4,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell import parse as g
-from holdfast.permissions.shell.emit import START, Emitter
+from holdfast.permissions.shell.emit import Emitter
 from holdfast.permissions.shell.expand import SAFE_EXPANSION, is_secret
 from holdfast.permissions.shell.parts import Redirect
 from holdfast.permissions.shell.quoting import literal, utf8
+from holdfast.permissions.shell.surroundings import START
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from holdfast.permissions.shell import parse as g
-from holdfast.permissions.shell.expand import UNSURE
-from holdfast.permissions.shell.heredocs import RedirectReader
+from holdfast.permissions.shell.assignments import AssignmentReader
 from holdfast.permissions.shell.quoting import certain_texts, known_literal, literal, plain_words, utf8
 from holdfast.permissions.shell.words import Word
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 _BLANK: Final = " \t\n"
 
 
-class Walker(RedirectReader):
+class Walker(AssignmentReader):
     """Visits statements and hands every simple command to the emitter."""
 
     __slots__ = ()
@@ -391,41 +390,3 @@ class Walker(RedirectReader):
                 self.visit_or_descend(child, kind)
             if not cursor.goto_next_sibling():
                 break
-
-    def assignment(self, node: "Node") -> str:
-        """Read `name=value`; what the value expands is seen, the name is returned."""
-        cursor, position = self.cursor, node.start_byte
-        name = ""
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            if child.start_byte != position:
-                self.doubt("an assignment with a gap")
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
-            label = self.names[child.kind_id]
-            if label == "variable_name":
-                name = self.view[child.start_byte : child.end_byte]
-            elif 0 < kind < g.LAST_WORD:
-                self.word(child, kind)
-            elif kind in (g.ARRAY, g.SUBSCRIPT):
-                name = name or utf8(self.view[child.start_byte : child.end_byte])
-                if kind == g.SUBSCRIPT:
-                    self.doubt("an array index that bash evaluates as code")
-                self._descend(child)
-            elif label not in ("=", "+="):
-                self.doubt("an assignment this analysis does not know")
-                self._descend(child)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
-        return name
-
-    def bare_assignment(self, node: "Node") -> None:
-        """Read an assignment that stands alone: it changes the shell for what follows."""
-        name = self.assignment(node)
-        self.variables[name] = UNSURE
-        self.assigned.append(name)
-        self.refuse(f"it sets the variable {name}")
-        self.settle()

@@ -1,0 +1,130 @@
+"""What surrounds a command: the directories it may run in, the arguments and variables it may see."""
+
+import posixpath
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.expand import UNSURE, Reader
+from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part
+from holdfast.permissions.shell.values import FROM_STDIN, POSITIONS, STDIN, printed_by
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import TreeCursor
+
+    from holdfast.permissions.shell.commands import CommandFacts
+    from holdfast.permissions.shell.emit import NoFacts
+    from holdfast.permissions.shell.words import Word
+
+START: Final[Cwds] = (SHELL_CWD,)
+CHANGING: Final = frozenset({"cd", "pushd", "popd", "read", "set"})
+"""Commands that change the shell itself."""
+_DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
+_MAX_DIRECTORIES: Final = 8
+_DEEP: Final = "/a/b/c/d"  # an unknown start is taken to be this deep: climbing further may reach the root
+_ROOTS: Final = frozenset({"/", "/proc", "/dev", "/sys"})
+_SPECIAL_PLACES: Final = ("/proc/", "/dev/", "/sys/")
+
+
+class Surroundings(Reader):
+    """Follows directories and values through the text."""
+
+    __slots__ = (
+        "cd_targets", "cwds", "defined", "fail", "ok", "parent", "parts", "piped", "start_cwd", "stdin_texts",
+    )  # fmt: skip
+
+    def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
+        super().__init__(view, cursor)
+        self.parts: list[Part] = []
+        self.cd_targets: list[str] = []
+        self.stdin_texts: list[str] = []
+        self.defined: set[str] = set()
+        self.start_cwd = start_cwd
+        self.cwds: Cwds = START
+        self.ok: Cwds = START
+        self.fail: Cwds = START
+        self.piped = False
+        self.parent = -1
+
+    def settle(self) -> None:
+        """Note that a statement ended without moving to another directory."""
+        self.ok = self.fail = self.cwds
+
+    def merge(self, one: Cwds, two: Cwds) -> Cwds:
+        """Join two sets of possible directories."""
+        if one is two or one == two:
+            return one
+        if one is None or two is None:
+            return None
+        both = tuple(dict.fromkeys(one + two))
+        return both if len(both) <= _MAX_DIRECTORIES else None
+
+    def change(self, base: str, argv: "tuple[Word, ...]", texts: "Sequence[str]") -> None:
+        """Follow a command that changes the shell itself: its directory, its variables, its arguments."""
+        if base in _DIRECTORY_COMMANDS:
+            self.change_directory(base, argv)
+        elif base == "read":
+            for word in argv[1:]:
+                self.variables[word.text] = UNSURE
+                self.note_value(word.text, FROM_STDIN)
+            if self.piped and len(self.parts) > 1:
+                for target in printed_by(self.parts[-2]):
+                    if not target.narrowed:
+                        self.note_value(STDIN, target.form)
+        else:
+            self.give_arguments(texts[1:])
+
+    def give_arguments(self, forms: "Sequence[str]") -> None:
+        """Note what `$1`, `$@` and their kin may stand for."""
+        for form in forms:
+            if not form.startswith("-"):
+                for name in POSITIONS:
+                    self.note_value(name, form)
+
+    def told(self) -> "dict[str, list[str]]":
+        """Every value that the text gives to a variable, with what it writes to its own input."""
+        for text in self.stdin_texts:
+            for word in text.split():
+                self.note_value(STDIN, word)
+        return self.values
+
+    def special_place(self, facts: "CommandFacts | NoFacts") -> str | None:
+        """Why reading in the root or among devices and processes is refused, or None."""
+        for directory in self.cwds or ():
+            place = posixpath.normpath(posixpath.join(self.start_cwd or _DEEP, directory))
+            if not place.startswith(_SPECIAL_PLACES) and place not in _ROOTS:
+                continue
+            wide = facts.reads_unknown or (facts.kind == "search" and not facts.reads)
+            for path in facts.reads:
+                wide = wide or posixpath.normpath(posixpath.join(place, path)) in _ROOTS
+            if wide and facts.kind != "list":
+                return f"it reads whatever is in {place}, where devices and processes are"
+        return None
+
+    def at_start(self) -> bool:
+        """Whether every possible directory is the one the text started in."""
+        start = self.start_cwd
+        return self.cwds is not None and all(cwd in (SHELL_CWD, start) for cwd in self.cwds)
+
+    def change_directory(self, base: str, argv: "tuple[Word, ...]") -> None:
+        """Follow cd and pushd; what the text does not tell makes the directory unknown."""
+        operands = [word for word in argv[1:] if not (word.static and word.text in ("-L", "-P", "--"))]
+        target = operands[0] if len(operands) == 1 else None
+        new: Cwds = None
+        if target is not None and target.static and target.text not in ("-", ""):
+            self.cd_targets.append(target.text)
+            plain = base == "cd" or not target.text.startswith(("+", "-"))
+            if plain and self.cwds is not None:
+                new = tuple(dict.fromkeys(_join(directory, target.text) for directory in self.cwds))
+        elif target is not None or operands:
+            self.cd_targets.append("")
+        else:
+            self.cd_targets.append("~" if base == "cd" else "")
+        self.ok = new
+        if self.parent >= 0:
+            self.ok = self.fail = self.merge(new, self.cwds)
+
+
+def _join(directory: str, target: str) -> str:
+    path = posixpath.normpath(posixpath.join(directory, target))
+    return SHELL_CWD if path == "." else path
