@@ -25,7 +25,7 @@ from holdfast.tools.tasks.task_output import TaskOutput
 from holdfast.tools.tasks.task_stop import TaskStop
 
 JOBS = 64
-MARK = "soak-94261"
+MARK = f"soak-{os.getpid()}"  # of this run: another may go on beside it
 COMMANDS = (
     "seq 1 5000",
     "echo failing >&2; exit 3",

@@ -18,6 +18,7 @@ from holdfast.contract import (
     Opinion,
     PromptFacts,
     Question,
+    RuleSubject,
     SessionFacts,
     internal,
 )
@@ -116,6 +117,68 @@ def test_one_decision_serves_equal_calls_and_a_changed_context_is_noticed():
     timeline = play(script, tools=[Write()], permission_mode="default", asker=asker)
     assert set(timeline.outcomes.values()) == {"completed"}
     assert [question.tool_use_id for question in asker.questions] == ["1", "2"]
+
+
+class WordArgs(Args):
+    command: str = ""
+    colour: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Speak(Tool[WordArgs, str]):
+    """Judged by its words, as a shell is; counts how often its effects are worked out."""
+
+    name, args_type, output_type = "Speak", WordArgs, str
+    max_result_chars = None
+
+    def __init__(self, *, reads: bool = False) -> None:
+        self.reads = reads
+        self.looked = 0
+
+    def prompt(self, facts: PromptFacts | None = None) -> str:
+        return "Speak."
+
+    def is_read_only(self, args: WordArgs) -> bool:
+        return True
+
+    def effects(self, args: WordArgs, ctx: ToolContext) -> Effects:
+        self.looked += 1
+        return Effects(reads=["a"] if self.reads else [], known=True)
+
+    def permission_matcher(self, args: WordArgs, ctx: ToolContext) -> RuleSubject:
+        return RuleSubject("command", args.command)
+
+    async def call(self, args: WordArgs, ctx: ToolContext) -> ToolResult[str]:
+        return ToolResult("done")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "looked"),
+    [
+        (Speak(), {"command": "true"}, 2),
+        (Speak(), {"command": "true", "notes": ["x"]}, 4),
+        (Speak(), {"command": "echo ~"}, 4),
+        (Speak(reads=True), {"command": "true"}, 4),
+    ],
+    ids=["words alone", "what cannot be looked up", "the home has a say", "a file has a say"],
+)
+def test_a_command_that_touches_no_file_is_decided_once(tool: Speak, given: dict[str, Any], looked: int):
+    script = Script()
+    for number in range(4):
+        script = script.call_with(str(number), "Speak", given).end_turn()
+    timeline = play(script, tools=[tool], permission_mode="default")
+    assert set(timeline.outcomes.values()) == {"completed"}
+    assert tool.looked == looked
+
+
+def test_a_remembered_command_is_known_by_all_of_its_input():
+    script = Script()
+    for number in range(3):
+        script = script.call_with(str(number), "Speak", {"command": "true"}).end_turn()
+    script = script.call_with("other", "Speak", {"command": "true", "colour": "never"})
+    permissions = PermissionContext("default", [Rule.parse("deny", "Speak(colour:never)")])
+    timeline = play(script, tools=[Speak()], permissions=permissions)
+    assert timeline.outcomes == {"0": "completed", "1": "completed", "2": "completed", "other": "denied"}
 
 
 def test_rules_about_the_input_are_asked_for_each_call():

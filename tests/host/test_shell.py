@@ -54,6 +54,11 @@ def test_nothing_is_reported_when_the_shell_cannot_say(tmp_path: Path, script: s
     assert place is None or not os.path.isdir(place)
 
 
+def test_the_report_adds_nothing_to_what_the_script_says(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    assert ended_in("cd sub; rmdir ../sub; echo mine >&2; exit 5", tmp_path)[1:] == (5, "mine\n")
+
+
 def test_the_script_sees_neither_arguments_nor_start_up_files(tmp_path: Path) -> None:
     text = ended_in('echo "$# $- ${BASH_ENV:-none}"; alias', tmp_path)[2]
     assert text.split()[0] == "0"

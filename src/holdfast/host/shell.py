@@ -28,7 +28,8 @@ class CwdReport:
         A trap reports on every way out: the end, `exit` in the middle, `set -e`. `exec` and a trap of the script's own
         win, and then nothing is reported.
         """
-        return f"trap 'builtin pwd -P >&{self.fd}' EXIT 2>/dev/null\n{text}"
+        # What the report itself has to complain about (the directory is gone) is not the script's.
+        return f"trap 'builtin pwd -P >&{self.fd} 2>&-' EXIT 2>/dev/null\n{text}"
 
     def read(self) -> str | None:
         """The directory, or None when the shell said nothing."""

@@ -4,6 +4,7 @@ Every file a command names goes through the path rules like any other read or wr
 never taken for harmless where a deny rule could be meant.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -11,8 +12,9 @@ from holdfast.permissions.classifier import Risk
 from holdfast.permissions.facts import CallFacts, Sight
 from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
-from holdfast.permissions.paths import PathFacts, is_inside
+from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
+from holdfast.permissions.shell_reach import links_behind, reaches, rule_below
 from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
@@ -77,6 +79,7 @@ class _Seen:
         self._analysis = analysis
         self._allow: RuleIndex = context.book.shell_index("allow", "Bash", narrow=context.effective_mode == "auto")
         self._known: dict[str, PathFacts] = {}
+        self._live = isinstance(context.disk, LiveDisk)
         self.touches = bool(analysis.redirects) or any(
             part.reads or part.writes or part.reads_unknown for part in analysis.parts
         )
@@ -112,6 +115,18 @@ class _Seen:
         yield from self._placed(part.reads, part.cwds)
         if part.reads_unknown:
             yield from self._placed((place for told in dynamic_words(part) for place in told.directories), part.cwds)
+            if self._live:
+                yield from self._linked(part)
+
+    def _linked(self, part: "Part") -> Iterator[str]:
+        """Links among what the patterns of a command match; a directory too large to say counts as the root."""
+        for pattern in patterns_of(part):
+            for directory in part.cwds or ("",):
+                found = links_behind(pattern, os.path.join(self._call.cwd, directory))
+                if found is None:
+                    yield "/"
+                else:
+                    yield from found
 
     def _samples(self) -> Iterator[str]:
         held = self._context.book.read_names
@@ -141,7 +156,24 @@ class _Seen:
             doubt = doubt or f"{possible.text!r} may become what the rule Bash({possible.rule.content}) is about"
         if self._analysis.reads_unknown and book.denies_reads and self._unknown_words():
             doubt = doubt or "it reads files the text does not tell, and deny rules forbid some"
+        if not doubt and book.read_names:
+            doubt = self._reaches_held()
         return _rule(denied), _rule(asked), doubt
+
+    def _reaches_held(self) -> str:
+        """Why a Read rule may be meant by a command that opens files it does not name; empty when none is."""
+        for part in self._analysis.parts:
+            reach = reaches(self._analysis, part)
+            if reach is None:
+                continue
+            places = self._looked(self._placed(reach.directories, part.cwds))
+            opened = [path.target for path in places if path.is_dir is not False]
+            found = rule_below(reach, opened, self._context, self._call.cwd)
+            if found is not None:
+                rule, seen = found
+                why = "is about one of them" if seen else "may be about one of them"
+                return f"{part.name} opens every file below a directory, and the rule {rule.text} {why}"
+        return ""
 
     def _unknown_words(self) -> bool:
         """Whether some file name is wholly unknown, not only a pattern below a known directory."""

@@ -448,3 +448,22 @@ def test_words_of_other_scripts_stay_what_they_are() -> None:
     )
     assert analysis.effects_reads == ("docs/\u00e9t\u00e9.md", "\u0444\u0430\u0439\u043b")
     assert analysis.parts[-1].argv[1].text == "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    ("command", "moves"),
+    [
+        ("true 1", False),
+        ("git status | head > out", False),
+        ("cd src", False),
+        ("cd src && cat x", True),
+        ("bash -c 'cd ..; cat x'", True),
+        ("(cd src; ls) && pwd", True),
+        ("pushd src; echo x > y", True),
+        ("c'd' src && cat x", True),
+    ],
+)
+def test_the_start_counts_only_where_something_runs_after_a_move(command: str, moves: bool) -> None:
+    alone, here = analyse(command), analyse(command, cwd="/somewhere/else")
+    assert alone.moves is moves
+    assert moves or alone is here

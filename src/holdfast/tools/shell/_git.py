@@ -10,6 +10,7 @@ from holdfast.permissions.shell.parts import Part
 __all__ = ["git_operations", "operations_in", "summary"]
 
 _SCANNED_LINES: Final = 200
+_TELLING: Final = frozenset({"git", "gh", "glab", "curl"})
 # Each pattern looks at one short line and has no nested repetition, so its time is linear.
 _COMMITTED: Final = re.compile(r"\[(?P<branch>\S{1,200}(?: \([^)]{1,80}\))?) (?P<sha>[0-9a-f]{7,64})\]")
 _PUSHED: Final = re.compile(r"(?:->|→) (?P<branch>\S{1,250})")
@@ -26,7 +27,7 @@ _PR_ACTIONS: Final = {
 
 def git_operations(analysis: Analysis, output: Output) -> dict[str, Any]:
     """The operations of a command that ended well; git tells some of them on standard error."""
-    if not analysis.git_operations and not any(part.name == "curl" for part in analysis.parts):
+    if _TELLING.isdisjoint([part.name for part in analysis.parts]):
         return {}
     ends = (stream.last_lines(_SCANNED_LINES) for stream in (output.stdout, output.stderr))
     return operations_in(analysis, "\n".join(ends))

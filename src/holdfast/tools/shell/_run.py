@@ -116,13 +116,13 @@ class Run:
     @property
     def _is_plain(self) -> bool:
         """Only programs that start nothing, whatever the environment says; fifty variables cost each shell time."""
-        return all(part.name in _STARTS_NOTHING for part in self._analysis.parts)
+        return _STARTS_NOTHING.issuperset([part.name for part in self._analysis.parts])
 
     # The ways to end.
 
     def _finished(self, process: Process, ended: Exit, shown_file: ShownFile | None) -> ToolResult[BashOutput]:
         analysis, ctx = self._analysis, self._ctx
-        meaning = None if ended.signal is not None else analysis.exit_meaning(ended.shell_code)
+        meaning = analysis.exit_meaning(ended.code) if ended.code else None
         opening, is_error = ending(ended, meaning, limit_s=self._limit_s)
         modifiers = self._moved()
         if not process.output.total_bytes and not opening and not self._notices:
@@ -139,7 +139,7 @@ class Run:
             data["interrupted"] = True
         if operations:
             data["structuredContent"] = {"gitOperation": operations}
-        if analysis.parts and all(part.name in _SILENT for part in analysis.parts):
+        if analysis.parts and _SILENT.issuperset([part.name for part in analysis.parts]):
             data["noOutputExpected"] = True
         display = (summary(operations) or None) if operations else None
         return ToolResult(data, shown.content, is_error=is_error, modifiers=modifiers, display=display)

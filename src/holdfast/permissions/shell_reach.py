@@ -1,0 +1,278 @@
+"""What a shell command reaches that it does not name: files below a directory, and links behind a pattern.
+
+`grep -r x .` prints every file below the directory, so a Read rule about one of them is meant although its name
+stands nowhere in the command. With a disk at hand a bounded look says whether there is such a file at all.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.path_rules import climb, compile_path_rule
+from holdfast.permissions.paths import LiveDisk, is_inside
+
+if TYPE_CHECKING:
+    from holdfast.permissions.context import PermissionContext
+    from holdfast.permissions.rules import Rule
+    from holdfast.permissions.shell.analysis import Analysis
+    from holdfast.permissions.shell.parts import Part
+
+__all__ = ["MAX_ENTRIES", "MAX_LISTED", "Reach", "links_behind", "reaches", "rule_below"]
+
+MAX_ENTRIES: Final = 2_000
+"""So many files are looked at below a directory; beyond that the command is asked about."""
+MAX_LISTED: Final = 1_000
+"""So many names are compared with a pattern."""
+_GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
+_SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
+_COPIERS: Final = frozenset({"cp", "rsync", "scp", "zip", "diff", "mv"})
+_SHOWN_HIDDEN: Final = frozenset({"--hidden", "-.", "-uu", "-uuu", "--unrestricted", "-u", "-a"})
+_NAMES_ONLY: Final = frozenset(
+    {"echo", "ls", "stat", "basename", "dirname", "printf", "test", "[", "rm", "chmod", "touch"}
+)
+_LOOSE: Final = frozenset({"-o", "-or", "!", "-not", ",", "(", "\\("})
+_WILD: Final = frozenset("*?[")
+
+
+class Reach(NamedTuple):
+    """The directories whose files a command opens."""
+
+    directories: tuple[str, ...]
+    includes: tuple[str, ...] = ()
+    """Only files with such names; none: every file."""
+    hidden: bool = True
+    """Also names that start with a dot."""
+
+
+def reaches(analysis: "Analysis", part: "Part") -> Reach | None:
+    """What a command opens without naming it, or None when it names all it opens."""
+    name, texts = part.name, part.texts
+    owner = analysis.parts[part.parent] if part.parent >= 0 else None
+    if owner is not None and owner.name == "find" and name not in _NAMES_ONLY:
+        return Reach(owner.reads or (".",), _find_names(owner.texts))
+    if name in _GREPS and _recursive(texts):
+        return Reach(_places(part), _glued(texts, "--include="))
+    if name in _SEARCHERS and "--files" not in texts and not (part.piped and not part.reads):
+        hidden = not _SHOWN_HIDDEN.isdisjoint(texts) or "RIPGREP_CONFIG_PATH" in os.environ or name != "rg"
+        return Reach(_places(part), _after(texts, ("-g", "--glob")), hidden)
+    if name == "git" and "grep" in texts[1:3]:
+        return Reach(_places(part))
+    if name in _COPIERS and _recursive(texts):
+        return Reach(_operands(part))
+    if name == "tar" and len(texts) > 1 and ("c" in texts[1].lstrip("-").partition("=")[0] or "--create" in texts):
+        return Reach(_operands(part))
+    return None
+
+
+def _recursive(texts: Sequence[str]) -> bool:
+    for text in texts[1:]:
+        if text.startswith("--"):
+            if text.startswith(("--rec", "--archive", "--deref", "--directories")):
+                return True
+        elif text.startswith("-") and not {"r", "R", "a", "d"}.isdisjoint(text):
+            return True
+    return False
+
+
+def _places(part: "Part") -> tuple[str, ...]:
+    """The directories named, with those in which a pattern or an unknown name starts."""
+    return (*part.reads, ".") if part.reads_unknown else part.reads or (".",)
+
+
+def _operands(part: "Part") -> tuple[str, ...]:
+    words = part.argv[1:]
+    static = tuple(word.text for word in words if word.static and word.text[:1] not in ("-", ""))
+    return static if all(word.static for word in words) else (*static, ".")
+
+
+def _glued(texts: Sequence[str], option: str) -> tuple[str, ...]:
+    return tuple(text[len(option) :] for text in texts if text.startswith(option))
+
+
+def _after(texts: Sequence[str], options: tuple[str, ...]) -> tuple[str, ...]:
+    """The values of options in both spellings; patterns with directories say nothing about names."""
+    found = [texts[at + 1] for at, text in enumerate(texts[:-1]) if text in options]
+    found += [text.partition("=")[2] for text in texts if text.startswith(tuple(f"{name}=" for name in options))]
+    return tuple(found) if all("/" not in text and text[:1] != "!" and "{" not in text for text in found) else ()
+
+
+def _find_names(texts: Sequence[str]) -> tuple[str, ...]:
+    if not _LOOSE.isdisjoint(texts):
+        return ()
+    return tuple(texts[at + 1] for at, text in enumerate(texts[:-1]) if text == "-name")[:1]
+
+
+class _Held(NamedTuple):
+    """A Read rule that asks or denies: the directory in which it starts, and how its last name looks."""
+
+    rule: "Rule"
+    start: str
+    exact: bool
+    """The start is the very file."""
+    last: str
+
+
+def rule_below(
+    reach: Reach, places: Iterable[str], context: "PermissionContext", cwd: str
+) -> "tuple[Rule, bool] | None":
+    """A Read rule for some file below these resolved directories, and whether such a file was seen."""
+    live = isinstance(context.disk, LiveDisk)
+    for place in dict.fromkeys(places):
+        held = [one for one in _held(context, cwd) if is_inside(one.start, (place,)) or is_inside(place, (one.start,))]
+        if not held:
+            continue
+        if not live:
+            found = next((one for one in held if _may_meet(one, reach, place)), None)
+            if found is not None:
+                return found.rule, False
+            continue
+        answer = _seen(held, reach, place, context, cwd)
+        if answer is not None:
+            return answer
+    return None
+
+
+def _held(context: "PermissionContext", cwd: str) -> Iterator[_Held]:
+    for rule in context.rules_for("Read"):
+        compiled = None if rule.behavior == "allow" else compile_path_rule(rule.content or "", widened=True)
+        if compiled is None or isinstance(compiled, str):
+            continue
+        anchor, pattern, up = compiled
+        if anchor == "cwd":
+            bases = tuple(climb(base, up) for base in (*context.forms_of(cwd), *context.start_directories))
+        elif anchor == "source":
+            root = rule.source.root or context.project_root
+            bases = tuple(climb(base, up) for base in context.forms_of(root)) if root else ()
+        else:
+            bases = ("/",) if anchor == "root" else context.forms_of(context.home)
+        for base in dict.fromkeys(bases):
+            yield _placed(rule, base, pattern)
+
+
+def _placed(rule: "Rule", base: str, pattern: str) -> _Held:
+    parts = [part for part in pattern.split("/") if part]
+    last = parts[-1] if parts else "*"
+    if "/" not in pattern.rstrip("/"):
+        return _Held(rule, base, exact=False, last=last)
+    literal: list[str] = []
+    for part in parts:
+        if not _WILD.isdisjoint(part) or "\\" in part:
+            break
+        literal.append(part)
+    start = "/".join([base.rstrip("/"), *literal]) or "/"
+    return _Held(rule, start, exact=len(literal) == len(parts), last=last)
+
+
+def _may_meet(held: _Held, reach: Reach, place: str) -> bool:
+    """Whether a file that the rule is about can be one that the command opens, judged by patterns alone."""
+    if not reach.hidden and is_inside(held.start, (place,)):
+        below = held.start[len(place) :].split("/")
+        if any(name.startswith(".") for name in below) or held.last.startswith("."):
+            return False
+    if not reach.includes or "." not in held.last:
+        return True
+    return any(_patterns_meet(held.last, include) for include in reach.includes)
+
+
+def _patterns_meet(one: str, two: str) -> bool:
+    if _WILD.isdisjoint(one):
+        return fnmatchcase(one, two)
+    if _WILD.isdisjoint(two):
+        return fnmatchcase(two, one)
+    (head, tail), (other_head, other_tail) = _ends(one), _ends(two)
+    heads = head.startswith(other_head) or other_head.startswith(head)
+    return heads and (tail.endswith(other_tail) or other_tail.endswith(tail))
+
+
+def _ends(pattern: str) -> tuple[str, str]:
+    """The literal text at both ends of a pattern."""
+    at = min(position for position, char in enumerate(pattern) if char in _WILD)
+    end = max(position for position, char in enumerate(pattern) if char in "*?]")
+    return pattern[:at], pattern[end + 1 :]
+
+
+def _seen(
+    held: Sequence[_Held], reach: Reach, place: str, context: "PermissionContext", cwd: str
+) -> "tuple[Rule, bool] | None":
+    """Look for a file that one of the rules is about; too many files are as good as one."""
+    walked: dict[str, _Held] = {}
+    for one in held:
+        if one.exact and is_inside(one.start, (place,)):
+            if os.path.lexists(one.start) and (os.path.isdir(one.start) or _is_read(one.start, reach, place)):
+                return one.rule, True
+        else:
+            walked.setdefault(one.start if is_inside(one.start, (place,)) else place, one)
+    left = MAX_ENTRIES
+    cwds = tuple(dict.fromkeys((*context.forms_of(cwd), *context.start_directories)))
+    for start, one in walked.items():
+        for path in _files(start):
+            left -= 1
+            if left < 0:
+                return one.rule, False
+            if not _is_read(path, reach, place):
+                continue
+            for rule in context.book.paths.find(path, cwds=cwds, grant_cwds=(), is_dir=False):
+                if rule.behavior != "allow" and rule.tool == "Read":
+                    return rule, True
+    return None
+
+
+def _is_read(path: str, reach: Reach, place: str) -> bool:
+    name = path.rpartition("/")[2]
+    if not reach.hidden and "/." in path[len(place.rstrip("/")) :]:
+        return False
+    return not reach.includes or any(fnmatchcase(name, include) for include in reach.includes)
+
+
+def _files(directory: str) -> Iterator[str]:
+    """Every file below, links not followed; directories count too, so that the bound holds for them."""
+    pending = [directory]
+    while pending:
+        here = pending.pop()
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    yield entry.path
+        except OSError:
+            continue
+
+
+def links_behind(pattern: str, directory: str) -> list[str] | None:
+    """The links among what a pattern matches, or None when there is too much to look through.
+
+    Args:
+        pattern: a file pattern as the shell expands it, relative or absolute.
+        directory: where a relative pattern starts.
+    """
+    places, found, left = ["/" if pattern.startswith("/") else directory], list[str](), MAX_LISTED
+    segments = [segment for segment in pattern.split("/") if segment]
+    for number, segment in enumerate(segments):
+        if _WILD.isdisjoint(segment):
+            places = [f"{place.rstrip('/')}/{segment}" for place in places]
+            continue
+        names = segment.replace("[^", "[!")
+        reached: list[str] = []
+        for place in places:
+            for entry in _entries(place):
+                left -= 1
+                if left < 0:
+                    return None
+                if not fnmatchcase(entry.name, names) or (entry.name[0] == "." and segment[0] != "."):
+                    continue
+                if entry.is_symlink():
+                    found.append("/".join([entry.path, *segments[number + 1 :]]))
+                elif number + 1 < len(segments):
+                    reached.append(entry.path)
+        places = reached
+    return found
+
+
+def _entries(directory: str) -> "Iterator[os.DirEntry[str]]":
+    try:
+        with os.scandir(directory) as entries:
+            yield from entries
+    except OSError:
+        return
