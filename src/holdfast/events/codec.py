@@ -51,9 +51,12 @@ def decode_event(line: bytes | str) -> Event:
     """The event in one line of JSON; raises `msgspec.DecodeError` or `msgspec.ValidationError`."""
     global _decoder  # noqa: PLW0603 - the union decoder is built once, on first use
     if _decoder is None:
-        kinds = [kind for kind in vars(records).values() if isinstance(kind, type) and issubclass(kind, Event)]
-        union: Any = kinds[1]
-        for kind in kinds[2:]:
+        from holdfast.events import loop  # noqa: PLC0415 - needed with the first line that is read
+
+        named = {**vars(records), **vars(loop)}.values()
+        kinds = [kind for kind in named if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event]
+        union: Any = kinds[0]
+        for kind in kinds[1:]:
             union = union | kind
         _decoder = msgspec.json.Decoder(union)
     return cast("Event", _decoder.decode(line))
