@@ -79,6 +79,7 @@ class _Seen:
         self._analysis = analysis
         self._allow: RuleIndex = context.book.shell_index("allow", "Bash", narrow=context.effective_mode == "auto")
         self._known: dict[str, PathFacts] = {}
+        self._links: dict[tuple[str, str], list[str]] = {}
         self._live = isinstance(context.disk, LiveDisk)
         self.touches = bool(analysis.redirects) or any(
             part.reads or part.writes or part.reads_unknown for part in analysis.parts
@@ -122,11 +123,12 @@ class _Seen:
         """Links among what the patterns of a command match; a directory too large to say counts as the root."""
         for pattern in patterns_of(part):
             for directory in part.cwds or ("",):
-                found = links_behind(pattern, os.path.join(self._call.cwd, directory))
+                start = os.path.join(self._call.cwd, directory)
+                found = self._links.get((pattern, start))
                 if found is None:
-                    yield "/"
-                else:
-                    yield from found
+                    listed = links_behind(pattern, start)
+                    found = self._links[(pattern, start)] = ["/"] if listed is None else listed
+                yield from found
 
     def _samples(self) -> Iterator[str]:
         held = self._context.book.read_names

@@ -7,6 +7,7 @@ stands nowhere in the command. With a disk at hand a bounded look says whether t
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.path_rules import climb, compile_path_rule
@@ -24,6 +25,7 @@ MAX_ENTRIES: Final = 2_000
 """So many files are looked at below a directory; beyond that the command is asked about."""
 MAX_LISTED: Final = 1_000
 """So many names are compared with a pattern."""
+_CONTEXTS_KEPT: Final = 8
 _GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
 _SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
 _COPIERS: Final = frozenset({"cp", "rsync", "scp", "zip", "diff", "mv"})
@@ -133,7 +135,13 @@ def rule_below(
     return None
 
 
-def _held(context: "PermissionContext", cwd: str) -> Iterator[_Held]:
+@lru_cache(maxsize=_CONTEXTS_KEPT)
+def _held(context: "PermissionContext", cwd: str) -> tuple[_Held, ...]:
+    """The rules of a context; contexts never change, so that they are read once."""
+    return tuple(_read_rules(context, cwd))
+
+
+def _read_rules(context: "PermissionContext", cwd: str) -> Iterator[_Held]:
     for rule in context.rules_for("Read"):
         compiled = None if rule.behavior == "allow" else compile_path_rule(rule.content or "", widened=True)
         if compiled is None or isinstance(compiled, str):

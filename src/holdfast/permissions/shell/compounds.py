@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.builtins import COUNT
 from holdfast.permissions.shell.expand import UNSURE, Variable
+from holdfast.permissions.shell.loops import LoopValues
 from holdfast.permissions.shell.quoting import literal, utf8
 from holdfast.permissions.shell.walk import Walker
 from holdfast.permissions.shell.words import Word, names
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _SAFE_NAMES: Final = names(
     "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE FILES DIR DIRS LINE NAME ITEM HASH COMMIT BRANCH"
 )
-_SEQ: Final = re.compile(r"\$\(seq(?: -?[0-9]+){1,3}\)|\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}")
-_SPLITTING: Final = re.compile(r"[\s*?\[\\]")
 _COUNTER_START: Final = re.compile(r"(?:\A|,)\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*-?[0-9]+\s*(?=,|\Z)")
 _MOVES: Final = re.compile(r"\b(?:cd|pushd|popd)\b")
 _SHELL_OPERATORS: Final = frozenset({"<", ">", "&&", "||", "(", ")", "|", ";", "&"})
@@ -346,41 +345,6 @@ class Script(Walker):
                 count = COUNT.match(text.strip('"')) or name in ("#", "?") or self.counts_only(f"${name}")
                 if not (count or (word.static and _DIGITS.match(word.text))):
                     self.doubt("[[ compares as numbers: bash evaluates the text as code")
-
-
-class LoopValues:
-    """What the words behind `in` say about the loop variable."""
-
-    __slots__ = ("flag", "numeric", "ordinary", "plain", "some")
-
-    def __init__(self) -> None:
-        self.some = False
-        self.flag = False
-        self.numeric = self.plain = self.ordinary = True
-
-    def add(self, word: Word, source: str) -> None:
-        """Take one word into account."""
-        self.some = True
-        if _SEQ.fullmatch(source):
-            self.flag = self.flag or "-" in source
-            return
-        self.flag = self.flag or word.may_be_flag or (word.static and not word.text)
-        self.numeric = self.numeric and word.static and word.text.isdecimal()
-        self.plain = self.plain and word.static and bool(word.text) and not _SPLITTING.search(word.text)
-        self.ordinary = self.ordinary and _ordinary(word, source)
-
-    def known(self) -> Variable:
-        """Finish."""
-        if not self.some:
-            return UNSURE
-        return Variable(self.flag, self.plain, self.numeric, self.ordinary)
-
-
-def _ordinary(word: Word, source: str) -> bool:
-    if not word.static and (not word.glob or "$" in source or "`" in source):
-        return False
-    text = word.text
-    return not text.startswith("/") or not ("/dev".startswith(text[:4]) or text.startswith("//"))
 
 
 _HANDLERS: Final["dict[int, Callable[[Any, Node], None]]"] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.parts import SHELL_CWD
-from holdfast.permissions.shell.values import FROM_STDIN, NARROWING, Spelling, Target, Values, printed_by
+from holdfast.permissions.shell.values import FROM_STDIN, NARROWING, Spelling, Target, Values, printed_by, teller_of
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
             yield from (Target(word.text if word.static else one, word.static) for one in forms)
     if part.more:
         yield Target(FROM_STDIN, static=False)
-        yield from _fed(analysis.parts, part.parent)
+        teller = teller_of(analysis.parts, part.parent)
+        if teller is not None:
+            yield from printed_by(teller)
 
 
 def _found(part: "Part") -> "Iterator[Target]":
@@ -84,11 +86,6 @@ def _found(part: "Part") -> "Iterator[Target]":
         yield Target(".", static=True, narrowed=narrowed)
 
 
-def _fed(parts: "tuple[Part, ...]", wrapper: int) -> "Iterator[Target]":
-    """What `xargs` gets from the command in front of it, as far as that is told."""
-    return printed_by(parts[wrapper - 1]) if wrapper > 0 and parts[wrapper].piped else iter(())
-
-
 def _runs_rm(words: "tuple[Word, ...]", number: int) -> bool:
     return number + 1 < len(words) and posixpath.basename(words[number + 1].text) in _REMOVERS
 
@@ -99,7 +96,8 @@ def _critical(spelling: "Spelling", part: "Part", cwd: str | None, home: str) ->
         return None
     if spelling.guessed and not text.startswith(("/", ".")) and text.strip("*/.") == "":
         return "everything under an expansion that may be empty"
-    if spelling.guessed and _TOP.fullmatch(text) and text.strip("/*") not in _SYSTEM:
+    top = _TOP.match(text) if spelling.guessed else None
+    if top is not None and top[1].strip(".") and top[1] not in _SYSTEM:
         return None
     directories = part.cwds if part.cwds is not None else (None,)
     for directory in directories:
@@ -112,7 +110,7 @@ def _critical(spelling: "Spelling", part: "Part", cwd: str | None, home: str) ->
     return None
 
 
-_TOP: Final = re.compile(r"/+[^/*?\[]+/*\Z")
+_TOP: Final = re.compile(r"/++([^/*?\[]++)/*+\**+\Z")
 _EVEN_IN_PART: Final = frozenset({"the whole file system", "a home directory"})
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.expand import UNSURE, Reader
 from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part
-from holdfast.permissions.shell.values import FROM_STDIN, POSITIONS, STDIN, printed_by
+from holdfast.permissions.shell.values import FROM_STDIN, POSITIONS, STDIN, printed_by, teller_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 START: Final[Cwds] = (SHELL_CWD,)
-CHANGING: Final = frozenset({"cd", "pushd", "popd", "read", "set"})
+CHANGING: Final = frozenset({"cd", "pushd", "popd", "read", "mapfile", "readarray", "set"})
 """Commands that change the shell itself."""
 _DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
+_READING: Final = frozenset({"read", "mapfile", "readarray"})
 _MAX_DIRECTORIES: Final = 8
 _DEEP: Final = "/a/b/c/d"  # an unknown start is taken to be this deep: climbing further may reach the root
 _ROOTS: Final = frozenset({"/", "/proc", "/dev", "/sys"})
@@ -63,14 +64,14 @@ class Surroundings(Reader):
         """Follow a command that changes the shell itself: its directory, its variables, its arguments."""
         if base in _DIRECTORY_COMMANDS:
             self.change_directory(base, argv)
-        elif base == "read":
+        elif base in _READING:
             for word in argv[1:]:
                 self.variables[word.text] = UNSURE
                 self.note_value(word.text, FROM_STDIN)
-            if self.piped and len(self.parts) > 1:
-                for target in printed_by(self.parts[-2]):
-                    if not target.narrowed:
-                        self.note_value(STDIN, target.form)
+            teller = teller_of(self.parts, len(self.parts) - 1)
+            for target in printed_by(teller) if teller is not None else ():
+                if not target.narrowed:
+                    self.note_value(STDIN, target.form)
         else:
             self.give_arguments(texts[1:])
 

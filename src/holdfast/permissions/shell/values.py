@@ -4,6 +4,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -30,6 +31,18 @@ FROM_STDIN: Final = "${<}"
 POSITIONS: Final = ("@", "*", *"123456789")
 NARROWING: Final = names("-name -iname -path -ipath -regex -iregex -type -mtime -mmin -size -newer -empty -user -perm")
 """Tests with which `find` gives only some of what it finds."""
+
+
+_PASSING: Final = names("tr sort uniq cat tee")
+
+
+def teller_of(parts: "Sequence[Part]", number: int) -> "Part | None":
+    """The command whose names reach the input of this one, by way of commands that hand them on."""
+    while number > 0 and parts[number].piped:
+        number -= 1
+        if parts[number].name not in _PASSING:
+            return parts[number]
+    return None
 
 
 class Target(NamedTuple):
@@ -124,10 +137,13 @@ class Values:
             return [Spelling(self._home, guessed=False)]
         if name in ("PWD", "OLDPWD"):
             return [Spelling(self._cwd or ".", guessed=False)]
-        found = [spelling for form in self._known.get(name or "", ()) for spelling in self._expand(form, depth + 1)]
+        forms = [one for form in self._known.get(name or "", ()) for one in _alternatives(form)]
+        found = [spelling for form in forms for spelling in self._expand(form, depth + 1)]
         default = _DEFAULT.match(rest)
         if default is not None:
             found += self._expand(default[1], depth + 1)
+        elif rest.startswith((":?", "?")):
+            found = found or [Spelling("_", guessed=False)]  # the shell stops where it would be empty
         elif rest and not rest.startswith("["):  # an operator changes the value
             found = [*found, *[Spelling(posixpath.dirname(text), guessed) for text, guessed in found]]
             found.append(Spelling("", guessed=True))
@@ -141,3 +157,7 @@ class Values:
         if told is None:
             return [Spelling("", guessed=True)]
         return [spelling for word in told[1].split() for spelling in self._expand(word, depth + 1)]
+
+
+def _alternatives(form: str) -> list[str]:
+    return alternatives(form) if "{" in form and "${" not in form else [form]

@@ -21,7 +21,7 @@ from holdfast.permissions.shell.wrappers import RUNNERS, STARTERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from holdfast.permissions.shell.commands.options import Compiled, Option
+    from holdfast.permissions.shell.commands.options import Option
 
 _new_facts: "Callable[[type[CommandFacts], tuple[object, ...]], CommandFacts]" = cast("Any", tuple).__new__
 _MAX_LEARNT: Final = 256
@@ -45,13 +45,11 @@ Sorted = tuple[list[str], int]
 class Sorter:
     """Sorts the certain words of one tool's calls into options and operands; what it meets, it learns."""
 
-    __slots__ = ("_dashed", "_ends", "_glued", "_known", "_permute", "_table", "_tool")
+    __slots__ = ("_dashed", "_ends", "_known", "_permute", "_tool")
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
-        self._table: Compiled = compiled(tool)
         self._known: dict[str, int] = {}
-        self._glued: dict[str, int] = {}
         self._permute = tool.permute
         self._dashed = tool.dashed_values or tool.plain
         self._ends = tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner"
@@ -99,7 +97,8 @@ class Sorter:
 
     def _read(self, text: str) -> tuple[int, bool]:
         """The marks of a word, and whether it is worth remembering."""
-        single = self._table.valued.get(text)
+        table = compiled(self._tool)  # not before a call needs it: most tools are never met
+        single = table.valued.get(text)
         if single is not None:
             marks = self._marks(single)
             return (marks if marks & _OUTSIDE else marks | _TAKES | self._counts(single)), True
@@ -108,7 +107,7 @@ class Sorter:
         if text[:2] != "--":
             return self._short(text)
         name, glued, _ = text[2:].partition("=")
-        option = self._table.long.get(name)
+        option = table.long.get(name)
         if option is None or (glued and option.takes == "none") or name == "end-of-options":
             return _OUTSIDE, False
         if glued and self._counts(option) and not is_count(text[len(name) + 3 :]):
@@ -116,7 +115,7 @@ class Sorter:
         return self._marks(option), not glued
 
     def _short(self, text: str) -> tuple[int, bool]:
-        tool, short = self._tool, self._table.short
+        tool, short = self._tool, compiled(self._tool).short
         if tool.numeric and text[1:].isdigit():
             return 0, False
         option = short.get(text[1])
@@ -140,7 +139,7 @@ class Sorter:
         if not option.allowed or option.kind in PATH_KINDS or name in FORMATS or name == "--no-index":
             return _OUTSIDE
         marks = _PATTERN if name in _PATTERN_OPTIONS else 0
-        return marks | _RECURSIVE if name in self._table.recursive else marks
+        return marks | _RECURSIVE if name in compiled(self._tool).recursive else marks
 
 
 def _ordinary(paths: "Sequence[str]") -> bool:
