@@ -66,11 +66,8 @@ class Approver:
         asker: Asker | None,
         emit: Callable[[Event], None],
         keep_rules: KeepRules | None = None,
-        classify: Classify | None = None,
-        classify_timeout_s: float = DEFAULT_CLASSIFY_TIMEOUT_S,
     ) -> None:
-        self._classify = classify
-        self._classify_timeout_s = classify_timeout_s
+        self.classify_with(None, DEFAULT_CLASSIFY_TIMEOUT_S)
         self._keep_rules = keep_rules
         self._state = state
         self._hooks = hooks
@@ -80,6 +77,11 @@ class Approver:
         self._known_for = state.permissions
         self._remembered: set[Tool] = set()
         """Tools of which some decision depends on nothing but the input."""
+
+    def classify_with(self, classify: Classify | None, timeout_s: float) -> None:
+        """Hear a second classifier about calls whose risk our own analysis does not know."""
+        self._classify = classify
+        self._classify_timeout_s = timeout_s
 
     def first_look(self, call: Call, tool: Tool, ctx: ToolContext) -> Decision:
         """What rules and mode say, before anything about the call's target is revealed."""

@@ -97,15 +97,8 @@ class Executor:
         self._gate = Gate(max_concurrency)
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
         hook_set = parts.Hooks(hooks)
-        approver = parts.Approver(
-            self.state,
-            hook_set,
-            asker=asker,
-            emit=self._emit,
-            keep_rules=keep_rules,
-            classify=classify,
-            classify_timeout_s=classify_timeout_s,
-        )
+        approver = parts.Approver(self.state, hook_set, asker=asker, emit=self._emit, keep_rules=keep_rules)
+        approver.classify_with(classify, classify_timeout_s)
         self._pipeline = parts.Pipeline(
             self.pool,
             self.state,
