@@ -264,3 +264,22 @@ def test_whatever_is_shortened_stays_valid(shape: list[tuple[int, int]], limit: 
         [{"role": "user", "content": "summary"}, *messages[recent:]],
     ):
         assert message_problems(shorter) == []
+
+
+def test_results_of_several_blocks_are_squeezed_and_pictures_go_before_words() -> None:
+    content: list[Block] = [{"type": "text", "text": "t" * 50_000}, {"type": "image", "source": {}}]
+    messages: list[Message] = [*talk(0, 0), *turn("a")]
+    messages[-1] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": content}]}
+    slightly = squeeze(messages, 7_000)[-1]["content"][0]["content"]
+    assert len(slightly[0]["text"]) < 21_000
+    assert slightly[1] == {"type": "image", "source": {}}
+    hard = squeeze(messages, 1_000)[-1]["content"][0]["content"]
+    assert len(hard[0]["text"]) < 3_000
+    assert hard[1]["type"] == "text"
+    assert message_problems(squeeze(messages, 0)) == []
+
+
+def test_a_long_result_that_is_on_disk_is_named_by_its_file() -> None:
+    trimmed = trim_results(talk(2, 4_000), 5, {"c1": "/session/tool-results/c1.txt"})
+    assert "/session/tool-results/c1.txt" in trimmed[4]["content"][0]["content"]
+    assert trim_results(trimmed, 5, {}) == trimmed

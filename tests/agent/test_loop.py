@@ -256,6 +256,7 @@ def test_a_bug_in_a_model_reaches_the_caller_and_the_history_stays_valid() -> No
 
     loop = run_virtual(body())
     assert message_problems(loop.history) == []
+    assert "error in the program" in loop.history[-1]["content"][-1]["text"]
     assert tool.record.running == []
     assert not loop.is_running
 

@@ -11,6 +11,9 @@ from holdfast.events import ContextChanged, Event, InstructionsLoaded, PromptSub
 
 __all__ = ["Between", "InstructionText"]
 
+_NOT_PEOPLE = frozenset({"task", "mailbox", "tick"})
+"""What these say must not pass for the user's words."""
+
 
 class InstructionText(Protocol):
     """A file of instructions that counts from now on."""
@@ -78,7 +81,7 @@ class Between:
         blocks: list[Block] = []
         for prompt in self.queue.take_all():
             self._emit(PromptSubmitted(prompt.content, prompt.source))
-            if prompt.source == "task" and isinstance(prompt.content, str):
+            if prompt.source in _NOT_PEOPLE and isinstance(prompt.content, str):
                 blocks += prompt_blocks(as_reminder(prompt.content))
             else:
                 blocks += prompt.blocks

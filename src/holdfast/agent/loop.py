@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Literal
 
+from holdfast.agent import notes
 from holdfast.agent.between import Between, InstructionText
 from holdfast.agent.choices import LoopChoices
 from holdfast.agent.compact import Compactor
@@ -229,10 +230,10 @@ class Loop:
         try:
             ended = await run.go()
         except asyncio.CancelledError:
-            await run.settle()
+            await run.settle(notes.INTERRUPTED)
             ended = run.ended("interrupted")
         except BaseException:
-            await run.settle()
+            await run.settle(notes.FAILED)
             raise
         self._emit(ended)
         feed.close()

@@ -4,6 +4,7 @@ __all__ = [
     "CONTINUE",
     "DROPPED",
     "EMPTY",
+    "FAILED",
     "INTERRUPTED",
     "NO_RESULT",
     "OWN_WORDS",
@@ -15,10 +16,11 @@ __all__ = [
 ]
 
 INTERRUPTED = "[The user interrupted here. Wait for what they say next; do not go on by yourself.]"
+FAILED = "[The run ended here because of an error in the program, not in your work.]"
 SUMMARY = "[The conversation so far was replaced by this summary, because it no longer fitted.]"
 DROPPED = "[The earlier part of this conversation was left out because it no longer fits.]"
 _REMINDER = "<system-reminder>"
-OWN_WORDS = (_REMINDER, INTERRUPTED, SUMMARY, DROPPED)
+OWN_WORDS = (_REMINDER, INTERRUPTED, FAILED, SUMMARY, DROPPED)
 """Nothing that a person said begins like this."""
 NO_RESULT = (
     "<tool_use_error>The call was stopped before its result was known; it may have taken effect in part or whole. "
@@ -33,7 +35,8 @@ STREAM_CUT = (
 
 
 def as_reminder(text: str) -> str:
-    """A text that the model should not take for the user's words."""
+    """A text that the model should not take for the user's words, whatever stands in it."""
+    text = text.replace("</system-reminder", "<\\/system-reminder")
     return f"{_REMINDER}\n{text}\n</system-reminder>"
 
 

@@ -80,8 +80,8 @@ class Run:
                 return self.ended(*end)
             self._deliver()
 
-    async def settle(self) -> None:
-        """The run was stopped from outside: stop every call, answer it, and close the turn."""
+    async def settle(self, note: str) -> None:
+        """The run was stopped from outside: stop every call, answer it, close the turn, and tell the model why."""
         answer = self._asking.answer
         try:
             await self._state.executor.interrupt()
@@ -92,7 +92,7 @@ class Run:
                 if not answer.is_told:
                     self._tell(answer)
                 self._close(answer)
-            self._deliver_blocks(prompt_blocks(notes.INTERRUPTED))
+            self._deliver_blocks(prompt_blocks(note))
 
     def ended(self, outcome: RunOutcome, error: str = "") -> RunEnded:
         """The last event."""
