@@ -75,22 +75,62 @@ def test_the_sample_has_one_failing_test(tmp_path: Path) -> None:
     assert "FAILED (failures=1)" in ran.stderr
 
 
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A copy of the sample, and beside it the example without its pauses."""
+    shutil.copytree(SAMPLE, tmp_path / "shop")
+    script = EXAMPLE.read_text("utf-8").replace('"timed": true', '"timed": false')
+    (tmp_path / "script.jsonl").write_text(script, encoding="utf-8")
+    return tmp_path / "shop"
+
+
+def asked(project: Path, model: str) -> list[str]:
+    prompt = ["-p", "The tests fail. Find out why and fix it.", "--cwd", str(project), "--model", model]
+    return [*prompt, "--permission-mode", "acceptEdits", "--allowed-tools", "Bash(python3 -m unittest)"]
+
+
+def is_green(project: Path) -> bool:
+    tests = [sys.executable, "-m", "unittest"]
+    return subprocess.run(tests, cwd=project, capture_output=True, timeout=60, check=False).returncode == 0
+
+
 def test_the_example_is_the_demos_script_and_works_with_the_headless_face(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    shop: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert EXAMPLE.read_text("utf-8") == SCRIPT.read_text("utf-8")
-    project = tmp_path / "shop"
-    shutil.copytree(SAMPLE, project)
-    untimed = tmp_path / "script.jsonl"
-    untimed.write_text(EXAMPLE.read_text("utf-8").replace('"timed": true', '"timed": false'), encoding="utf-8")
-    asked = ["-p", "The tests fail. Find out why and fix it.", "--cwd", str(project), "--model", f"scripted:{untimed}"]
-    rights = ["--permission-mode", "acceptEdits", "--allowed-tools", "Bash(python3 -m unittest)"]
-    assert run([*asked, *rights]) == 0
+    assert not is_green(shop)
+    assert run(asked(shop, f"scripted:{shop.parent / 'script.jsonl'}")) == 0
     assert "all three tests pass" in capfd.readouterr().out
+    assert is_green(shop)
+
+
+def test_the_recorded_session_fixes_another_copy_when_it_is_replayed(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(shop, other)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert run(asked(shop, f"scripted:{tmp_path / 'script.jsonl'}")) == 0
+    (journal,) = (tmp_path / "state").rglob("journal.jsonl")
+    assert not is_green(other)
+    assert run(asked(other, f"replay:{journal.parent}")) == 0
+    assert "all three tests pass" in capfd.readouterr().out
+    assert is_green(other)
+
+
+def test_spans_of_a_run_go_where_the_environment_says_and_not_into_the_answer(shop: Path) -> None:
     ran = subprocess.run(
-        [sys.executable, "-m", "unittest"], cwd=project, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "holdfast", *asked(shop, f"scripted:{shop.parent / 'script.jsonl'}")],
+        env={**os.environ, "OTEL_TRACES_EXPORTER": "console"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
     )
-    assert ran.returncode == 0
+    assert ran.stdout.startswith("The bug is fixed")
+    assert "gen_ai" not in ran.stdout
+    for name in ("invoke_agent holdfast", "execute_tool Edit", "holdfast.permission.rule", "Bash(git push *)"):
+        assert name in ran.stderr
 
 
 @pytest.mark.parametrize("step", [1, 3, 100])
