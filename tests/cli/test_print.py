@@ -259,3 +259,16 @@ def test_instructions_of_the_user_reach_the_model_and_a_broken_one_is_named(answ
     done = answer("hi", turns=["hello"])
     assert (done.code, done.out) == (0, "hello\n")
     assert "missing.md" in done.err
+
+
+def test_no_tools_and_the_default_tools_can_be_asked_for(answer: Print) -> None:
+    def offered(*words: str) -> list[str]:
+        return answer("hi", "--output-format", "stream-json", *words, turns=["hello"]).lines[0]["tools"]
+
+    assert (offered("--tools", ""), offered("--tools", "Read,Bash")) == ([], ["Bash", "Read"])
+    assert offered("--tools", "default") == offered()
+
+
+@pytest.mark.parametrize("words", [("--thinking",), ("--thinking", "disabled"), ("--max-thinking-tokens", "100")])
+def test_thinking_is_chosen_as_users_write_it(answer: Print, words: tuple[str, ...]) -> None:
+    assert answer("hi", *words, turns=["hello"])[:2] == (0, "hello\n")

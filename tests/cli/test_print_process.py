@@ -127,6 +127,22 @@ def test_a_host_that_goes_away_leaves_its_question_answered_with_no(start: Start
     assert (code, lines[-1]["result"], (tmp_path / "made.txt").exists()) == (0, "I could not ask.", False)
 
 
+def test_an_interrupt_takes_an_open_question_back_and_a_late_answer_is_no_mistake(start: Start) -> None:
+    turns = [[call("Write", file_path="made.txt", content="x")], "next"]
+    run = start(*STREAM, "--permission-prompts", "host", turns=turns)
+    run.send(prompt("write"))
+    asked = run.read_until("control_request")["request_id"]
+    run.send({"type": "control_request", "request_id": "i", "request": {"subtype": "interrupt"}})
+    assert run.read_until("control_cancel_request")["request_id"] == asked
+    late = {"subtype": "success", "request_id": asked, "response": {"behavior": "allow"}}
+    never = {"subtype": "success", "request_id": "never", "response": {"behavior": "allow"}}
+    run.send({"type": "control_response", "response": late}, {"type": "control_response", "response": never})
+    run.send(prompt("go on"))
+    code, lines, _ = run.finish()
+    assert (code, lines[-1]["result"]) == (0, "next")
+    assert ["never" in line["message"] for line in lines if line["type"] == "error"] == [True]
+
+
 def test_a_hosts_wishes_are_granted_and_answered(start: Start, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text('["I am another."]', encoding="utf-8")

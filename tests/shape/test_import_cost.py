@@ -41,3 +41,11 @@ def test_a_first_executor_loads_no_shell_analysis_and_no_policy_tools() -> None:
 
 def test_settings_are_read_without_the_validation_library_or_an_event_loop() -> None:
     assert not {"pydantic", "asyncio", *HEAVY} & loaded_by("import holdfast.settings")
+
+
+def test_an_agent_loads_a_provider_only_when_it_asks_one() -> None:
+    later = {"httpx2", "opentelemetry", "tree_sitter", "holdfast.agent.loop", "holdfast.models.open", "click"}
+    assert not {*HEAVY, *later} & loaded_by("from holdfast import Agent")
+    script = "from holdfast import Agent\nfrom holdfast.models.scripted import ScriptedModel\n"
+    modules = loaded_by(f"{script}Agent(ScriptedModel(['ok']), persist=False).run_sync('hi')")
+    assert not {"httpx2", "opentelemetry", "jsonschema_rs", "holdfast.models.open", "holdfast.app.telemetry"} & modules

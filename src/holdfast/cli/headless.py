@@ -115,7 +115,7 @@ class Headless:
             raise UsageError(
                 "with --input-format stream-json the prompts come as lines on standard input, not as PROMPT"
             )
-        asker = self._host.questions if self._host is not None and plan.asks_host else None
+        asker = self._host if plan.asks_host else None
         agent = await start_agent(plan.options, plan.agent, choice=plan.choice, asker=asker)
         self._agent = agent
         warn(agent.rights)

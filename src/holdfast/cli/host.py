@@ -15,7 +15,7 @@ from holdfast.cli.stream_input import (
     permission_request,
     read_message,
 )
-from holdfast.contract import Answer, HoldfastError, UsageError
+from holdfast.contract import Answer, HoldfastError, Question, UsageError
 from holdfast.engine import OpenQuestions
 from holdfast.permissions import MODES
 
@@ -34,7 +34,8 @@ class Host:
 
     def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
         self._write = write
-        self.questions = OpenQuestions(lambda question: write(permission_request(question)))
+        self._questions = OpenQuestions(lambda question: write(permission_request(question)))
+        self._asked: set[str] = set()
         self._prompts: asyncio.Queue[Content | None] = asyncio.Queue()
         self._is_running = False
         self._reader: asyncio.Task[None] | None = None
@@ -42,6 +43,15 @@ class Host:
     def listen(self, agent: "RunningAgent") -> None:
         """Begin to read; wishes are for this agent."""
         self._reader = asyncio.create_task(self._read(LineReader(asyncio.get_running_loop()), agent))
+
+    async def ask(self, question: Question) -> Answer:
+        """Put a question to the host and wait; a question that nobody needs answered any more is taken back."""
+        self._asked.add(question.id)
+        try:
+            return await self._questions.ask(question)
+        except asyncio.CancelledError:
+            self._write({"type": "control_cancel_request", "request_id": question.id})
+            raise
 
     async def next_prompt(self) -> Content | None:
         """Wait for the next prompt; None when there will be none."""
@@ -54,7 +64,7 @@ class Host:
         """Take nothing more: no prompt follows, and open questions are answered with no."""
         if self._reader is not None:
             self._reader.cancel()
-        self.questions.answer_all(_STOPPED)
+        self._questions.answer_all(_STOPPED)
         self._prompts.put_nowait(None)
 
     async def _read(self, lines: LineReader, agent: "RunningAgent") -> None:
@@ -65,7 +75,7 @@ class Host:
                 await self._take(read_message(line), agent)
             except UsageError as error:
                 self._write({"type": "error", "line": number, "message": str(error)})
-        self.questions.answer_all(_GONE)
+        self._questions.answer_all(_GONE)
         self._prompts.put_nowait(None)
 
     async def _take(self, message: Message, agent: "RunningAgent") -> None:
@@ -77,7 +87,8 @@ class Host:
         elif isinstance(message, ControlRequest):
             await self._control(message, agent)
         elif isinstance(message, PermissionAnswer):
-            if not self.questions.answer(message.request_id, message.answer):
+            is_open = self._questions.answer(message.request_id, message.answer)
+            if not is_open and message.request_id not in self._asked:  # a late answer is no mistake
                 raise UsageError(f"no open question has the request_id {message.request_id!r}")
             if message.interrupts:
                 await agent.loop.interrupt()

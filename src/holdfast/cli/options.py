@@ -51,7 +51,7 @@ def to_options(given: dict[str, Any]) -> Options:
         permission_mode=given["permission_mode"],
         allowed_tools=given["allowed_tools"],
         disallowed_tools=given["disallowed_tools"],
-        tools=tools or None,
+        tools=None if not given["tools"] or tools == ("default",) else tools,
         add_dirs=given["add_dirs"],
         settings=given["settings"],
         setting_sources=given["setting_sources"],

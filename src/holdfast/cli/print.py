@@ -69,7 +69,16 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--model", metavar="PROVIDER:NAME", help="Which model; also scripted:FILE and replay:FILE."),
         click.option("--fallback-model", "--fallbackModel", metavar="MODEL", help="Asked when that is overloaded."),
         click.option("--effort", type=click.Choice(_EFFORTS), help="How hard the model should try."),
-        click.option("--thinking", is_flag=True, help="Let the model think before it answers."),
+        click.option(
+            "--thinking",
+            type=click.Choice(("adaptive", "enabled", "disabled")),
+            is_flag=False,
+            flag_value="adaptive",
+            help="Let the model think before it answers.",
+        ),
+        click.option(
+            "--max-thinking-tokens", type=int, hidden=True, help="Above 0 the same; the model sets the amount."
+        ),
         click.option("--max-turns", "--maxTurns", type=click.IntRange(min=1), help="So many turns with tools at most."),
         click.option("--max-budget-usd", type=click.FloatRange(min=0), help="Stop once so much is spent."),
         click.option("--system-prompt", "--systemPrompt", metavar="TEXT", help="Instead of our own words."),
@@ -136,7 +145,8 @@ def command(prompt: str | None, **given: Any) -> int:
     Exit code: 0 done, 1 the model failed or the run was stopped by a limit, 2 wrong use, 130 interrupted, 141 nobody
     reads the output any more.
     """
-    if not given["is_print"]:
+    speaks_json = "stream-json" in (given["input_format"], given["output_format"])  # what hosts start us with
+    if not given["is_print"] and not speaks_json:
         raise UsageError(_NOT_INTERACTIVE.format(prompt=_quoted(prompt)))
     if given["dangerously_skip_permissions"]:
         if given["permission_mode"] not in (None, "bypassPermissions"):
@@ -176,7 +186,7 @@ def _agent_options(given: dict[str, Any]) -> AgentOptions:
         append_system_prompt=given["append_system_prompt"],
         max_turns=given["max_turns"],
         max_budget_usd=given["max_budget_usd"],
-        thinking=given["thinking"],
+        thinking=given["thinking"] in ("adaptive", "enabled") or (given["max_thinking_tokens"] or 0) > 0,
         effort=given["effort"],
         output_schema=None if schema is None else _schema(schema),
     )
