@@ -213,7 +213,9 @@ class PathIndex(Generic[_T]):
                 if cwd == "/" or relative_to(cwd, directory) is not None
             ]
         ways = [way for way in ways if way.entries or way.below]
-        named = [entry for name in names for entry in self._entries_of(name)]
+        # Each entry once, however often its name stands in the path: a path may repeat one half a million times.
+        once = {id(entry): entry for name in dict.fromkeys(names) for entry in self._entries_of(name)}
+        named = list(once.values())
         place = _Place(names, tuple(ways), named)
         _remember(self._known_places, (directory, cwds, grant_cwds), place, size=len(directory))
         return place
