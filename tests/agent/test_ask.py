@@ -70,6 +70,18 @@ def test_attempts_are_bounded_and_the_last_error_is_told() -> None:
     assert len(run.model.requests) == 3
 
 
+def test_a_provider_that_was_never_reached_is_given_up_after_fifteen_seconds() -> None:
+    run = run_loop(choices=choices(), model_options={"then": failing("connection")})
+    assert (run.ended.outcome, run.ended.error) == ("error_during_execution", "it is connection")
+    assert [event.delay_s for event in run.of(RequestRetried)] == [1, 2, 4, 8]
+
+
+def test_a_connection_that_is_lost_later_gets_every_attempt() -> None:
+    first = answer(call("a", "Scripted", READ))
+    run = run_loop(first, choices=choices(), model_options={"then": failing("connection")})
+    assert len(run.model.requests) == 1 + RetryPolicy().attempts
+
+
 def test_waits_are_bounded_together() -> None:
     run = run_loop(choices=choices(attempts=100, total_s=20, cap_s=8), model_options={"then": failing("rate_limit")})
     assert [event.delay_s for event in run.of(RequestRetried)] == [1, 2, 4, 8]

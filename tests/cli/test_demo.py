@@ -1,5 +1,6 @@
 """The demo: a whole session without a key that really fixes a bug, and its script for everybody."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "src/holdfast/cli/demo_project"
 SCRIPT = ROOT / "src/holdfast/cli/demo_script.jsonl"
 EXAMPLE = ROOT / "examples/fix-the-failing-test.jsonl"
+RECORDING = ROOT / "examples/recorded-fix.jsonl"
 
 
 def test_the_demo_fixes_the_bug_and_tells_what_happened_and_why(capfd: pytest.CaptureFixture[str]) -> None:
@@ -116,6 +118,16 @@ def test_the_recorded_session_fixes_another_copy_when_it_is_replayed(
     assert run(asked(other, f"replay:{journal.parent}")) == 0
     assert "all three tests pass" in capfd.readouterr().out
     assert is_green(other)
+
+
+def test_the_recording_in_the_examples_replays_on_the_sample(shop: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    recorded = [json.loads(line) for line in RECORDING.read_text("utf-8").splitlines()]
+    assert not is_green(shop)
+    assert run([*asked(shop, f"replay:{RECORDING}"), "--output-format", "stream-json"]) == 0
+    printed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [line["type"] for line in printed] == [line["type"] for line in recorded]
+    assert printed[-1]["result"] == recorded[-1]["result"]
+    assert is_green(shop)
 
 
 def test_spans_of_a_run_go_where_the_environment_says_and_not_into_the_answer(shop: Path) -> None:

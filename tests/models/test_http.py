@@ -1,11 +1,12 @@
 import asyncio
+import socket
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import cast
 
 import pytest
 
-from holdfast.models import Model, ModelRequest, StreamEnded, StreamEvent, open_model
+from holdfast.models import Model, ModelError, ModelOptions, ModelRequest, StreamEnded, StreamEvent, open_model
 from holdfast.models.anthropic import AnthropicModel
 from holdfast.models.http import header_lines
 from holdfast.models.openai import OpenAIModel
@@ -30,6 +31,28 @@ def test_a_reader_that_leaves_at_the_last_event_keeps_the_connection(spec: str) 
             return [request.connection for request in provider.requests]
 
     assert asyncio.run(asyncio.wait_for(whole(), 20)) == [1, 1, 1]
+
+
+def test_a_server_that_takes_no_connection_counts_as_not_reached() -> None:
+    async def whole() -> ModelError:
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as waiting:
+            address = listener.getsockname()
+            for _ in range(3):  # nobody accepts them, and then there is no room for another one
+                client = waiting.enter_context(socket.socket())
+                client.setblocking(False)
+                client.connect_ex(address)
+            options = ModelOptions(base_url=f"http://127.0.0.1:{address[1]}/v1", connect_timeout_s=0.2)
+            model = open_model("openai:local", environ={}, settings=options)
+            try:
+                with pytest.raises(ModelError) as caught:
+                    _ = [event async for event in model.stream(HELLO)]
+            finally:
+                await model.close()
+            return caught.value
+
+    error = asyncio.run(asyncio.wait_for(whole(), 20))
+    assert error.kind == "connection"
+    assert "could not be reached in 0.2 s" in str(error)
 
 
 def test_headers_are_read_from_lines() -> None:

@@ -32,7 +32,7 @@ class Asking:
             ModelError: No attempt worked.
         """
         state = self._state
-        retries = Retries(state.choices.retry)
+        retries = Retries(state.choices.retry, was_reached=state.was_reached)
         made_room = False
         self.turn += 1
         while True:
@@ -60,6 +60,7 @@ class Asking:
         stream = model.stream(request)
         try:
             async for event in stream:
+                state.was_reached = True
                 if not answer.is_complete:
                     answer.take(event)
         finally:

@@ -167,7 +167,7 @@ class Compactor:
 
     async def _ask(self, messages: list[Message]) -> str:
         state = self._state
-        retries = Retries(state.choices.retry)
+        retries = Retries(state.choices.retry, was_reached=state.was_reached)
         request = ModelRequest(
             messages=messages,
             system=await state.system(),

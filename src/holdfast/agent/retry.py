@@ -15,6 +15,8 @@ class RetryPolicy(NamedTuple):
 
     attempts: int = 8
     """So many times one request is sent in all."""
+    unreached_attempts: int = 5
+    """So many when nothing was reached yet: then the address or the network is wrong, and waiting seldom helps."""
     base_s: float = 1.0
     cap_s: float = 32.0
     retry_after_cap_s: float = 120.0
@@ -34,10 +36,12 @@ class RetryPolicy(NamedTuple):
 class Retries:
     """The attempts at one request."""
 
-    __slots__ = ("_policy", "_waited_s", "attempt", "overloads")
+    __slots__ = ("_policy", "_waited_s", "_was_reached", "attempt", "overloads")
 
-    def __init__(self, policy: RetryPolicy) -> None:
+    def __init__(self, policy: RetryPolicy, *, was_reached: bool = True) -> None:
+        """`was_reached` says that the provider has answered something before."""
         self._policy = policy
+        self._was_reached = was_reached
         self._waited_s = 0.0
         self.attempt = 1
         """Which one is under way, from 1."""
@@ -47,8 +51,10 @@ class Retries:
     def failed(self, error: ModelError) -> float | None:
         """The attempt failed: how long to wait before the next, or None when there is none."""
         self.overloads = self.overloads + 1 if error.kind == "overloaded" else 0
+        self._was_reached = self._was_reached or error.kind != "connection"
+        attempts = self._policy.attempts if self._was_reached else self._policy.unreached_attempts
         delay_s = self._delay_s(error.retry_after_s)
-        if not error.is_retryable or self.attempt >= self._policy.attempts:
+        if not error.is_retryable or self.attempt >= min(attempts, self._policy.attempts):
             return None
         if self._waited_s + delay_s > self._policy.total_s:
             return None

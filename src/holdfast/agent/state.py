@@ -45,6 +45,8 @@ class LoopState:
         self.cost_usd: float | None = None
         self.spilled: dict[str, str] = {}
         """Where the full text of a call's long result is."""
+        self.was_reached = False
+        """The provider has begun an answer."""
         self.broken_streams = 0
         """How many streams in a row broke."""
         self._system_source = system

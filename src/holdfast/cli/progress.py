@@ -60,7 +60,9 @@ class ProgressLines:
         elif isinstance(event, CallProgressed):
             self._move(event)
         elif isinstance(event, RequestRetried):
-            self._say("…", f"retry {event.attempt} in {event.delay_s:.1f} s: {event.reason}", "yellow")
+            self._say(
+                "…", f"attempt {event.attempt} failed, the next in {event.delay_s:.1f} s: {event.reason}", "yellow"
+            )
         elif isinstance(event, ContextCompacting):
             self._say("…", f"the conversation has {event.tokens:,} tokens and is shortened", "yellow")
         elif isinstance(event, TaskChanged):

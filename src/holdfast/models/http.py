@@ -127,6 +127,9 @@ class Channel:
         import httpx2  # noqa: PLC0415 - loaded already, or there would be no error
 
         reason = self.clean(str(error)) or type(error).__name__
+        if isinstance(error, httpx2.ConnectTimeout):
+            limit_s = self.options.connect_timeout_s
+            return ModelError(f"{self._where} could not be reached in {limit_s:g} s.", "connection")
         if isinstance(error, httpx2.TimeoutException):
             return ModelError(f"{self._where} did not answer in time ({type(error).__name__}).", "timeout")
         if has_begun:
