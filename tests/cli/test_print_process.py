@@ -295,3 +295,43 @@ def test_both_wires_carry_prompt_tools_and_results(wire: str, tmp_path: Path) ->
     assert "Speak plainly." in sent
     assert "what do I need?" in sent
     assert "remember the milk" in json.dumps(requests[1])
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "said"), [("<&-", 0, "done\n"), ("<&- 2>&-", 0, "done\n"), ("</dev/null >&-", 141, "")]
+)
+def test_standard_streams_that_came_closed_are_taken_by_nothing_else(
+    tmp_path: Path, closed: str, code: int, said: str
+) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"text": "done"}]), encoding="utf-8")
+    line = f'exec "$0" -m holdfast -p hello --model scripted:"$1" {closed}'
+    ran = subprocess.run(
+        ["/bin/sh", "-c", line, sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (code, said)
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_terminal_does_not_obey_what_a_model_writes(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"text": "one\x1b]52;c;eA==\x07\ntwo"}]), encoding="utf-8")
+    ours, theirs = os.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", "-p", "hello", "--model", f"scripted:{script}"],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+        timeout=60,
+        check=True,
+    )
+    shown = os.read(ours, 4096)
+    os.close(ours)
+    os.close(theirs)
+    assert shown == rb"one\x1b]52;c;eA==\x07" + b"\r\ntwo\r\n"
