@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from holdfast.agent.choices import LoopChoices
 from holdfast.agent.history import Block, History
+from holdfast.agent.thoughts import Thoughts
 from holdfast.contract import PromptFacts
 from holdfast.engine import Executor
 from holdfast.events import Event
@@ -47,6 +48,7 @@ class LoopState:
         """Where the full text of a call's long result is."""
         self.broken_streams = 0
         """How many streams in a row broke."""
+        self.thoughts = Thoughts()
         self._system_source = system
         self._system: tuple[SystemBlock, ...] = ()
         self._is_system_made = False
@@ -70,7 +72,7 @@ class LoopState:
         """Ask for the next answer."""
         choices = self.choices
         return ModelRequest(
-            messages=list(self.history.messages),
+            messages=self.thoughts.only_of(self.asked.name, self.history.messages),
             system=self._system if self._is_system_made else await self.system(),
             tools=self.tools(),
             tool_choice=tool_choice,
