@@ -1,10 +1,12 @@
 """The command line's front door: answers `--version` before anything is loaded."""
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line."""
+    _hold_standard_streams()
     if sys.argv[1:] in (["--version"], ["-V"]):
         from holdfast import __version__  # noqa: PLC0415 - nothing else is needed for this answer
 
@@ -13,6 +15,25 @@ def main() -> None:
     from holdfast.host.guard import run_guarded  # noqa: PLC0415 - the fast path above must not pay for it
 
     sys.exit(run_guarded(_run))
+
+
+def _hold_standard_streams() -> None:
+    """Keep 0, 1 and 2 for what they are, also when they came closed: a journal or a connection must not take them.
+
+    Nothing comes in, what is said to people is lost, and output still fails as it does without a reader.
+    """
+    for number, stream, flags in (
+        (0, sys.stdin, os.O_RDONLY),
+        (1, sys.stdout, os.O_RDONLY),
+        (2, sys.stderr, os.O_RDWR),
+    ):
+        if stream is None:  # the interpreter found it closed
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open as long as we do
 
 
 def _run() -> int:

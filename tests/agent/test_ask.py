@@ -16,7 +16,7 @@ from holdfast.events import (
     RequestRetried,
     RunEnded,
 )
-from holdfast.models import ModelError, ModelRequest
+from holdfast.models import BlockEnded, ModelError, ModelRequest
 from holdfast.models.errors import ModelErrorKind
 from holdfast.testing import ScriptedTool, run_virtual
 from holdfast.testing.loops import LoopRun, read_run, run_loop
@@ -101,6 +101,25 @@ def test_repeated_overload_moves_to_the_fallback_for_this_run_only() -> None:
     assert run.ended.text == "spare"
     assert [event.model for event in run.of(ModelRequested)] == ["planned:model"] * 3 + ["planned:spare"] * 2
     assert run.loop.model is run.model
+
+
+def thought(signature: str) -> list[Step]:
+    return [BlockEnded(0, {"type": "thinking", "thinking": "hmm", "signature": signature})]
+
+
+def signatures(request: ModelRequest) -> list[str]:
+    return [block["signature"] for message in request.messages for block in message["content"] if "signature" in block]
+
+
+def test_each_model_gets_only_its_own_thoughts_back() -> None:
+    spare = PlannedModel(answer(thought("s"), call("b", "Scripted", {})), answer(words("spare")), name="planned:spare")
+    overloaded = failing("overloaded")
+    first = answer(thought("m"), call("a", "Scripted", {}))
+    run = run_loop(first, overloaded, overloaded, overloaded, choices=choices()._replace(fallback_model=spare))
+    assert run.ended.text == "spare"
+    assert [signatures(request) for request in run.model.requests] == [[], ["m"], ["m"], ["m"]]
+    assert [signatures(request) for request in spare.requests] == [[], ["s"]]
+    assert signatures(ModelRequest(messages=run.loop.history)) == ["m", "s"]
 
 
 def test_a_fallback_that_is_overloaded_too_ends_the_run() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dirty_equals import IsPartialDict
+from dirty_equals import IsPartialDict, IsStr
 
 from holdfast.testing import FakeProvider, FakeTurn
 
@@ -295,3 +295,64 @@ def test_both_wires_carry_prompt_tools_and_results(wire: str, tmp_path: Path) ->
     assert "Speak plainly." in sent
     assert "what do I need?" in sent
     assert "remember the milk" in json.dumps(requests[1])
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "said"), [("<&-", 0, "done\n"), ("<&- 2>&-", 0, "done\n"), ("</dev/null >&-", 141, "")]
+)
+def test_standard_streams_that_came_closed_are_taken_by_nothing_else(
+    tmp_path: Path, closed: str, code: int, said: str
+) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"text": "done"}]), encoding="utf-8")
+    line = f'exec "$0" -m holdfast -p hello --model scripted:"$1" {closed}'
+    ran = subprocess.run(
+        ["/bin/sh", "-c", line, sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (code, said)
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_terminal_does_not_obey_what_a_model_writes(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"text": "one\x1b]52;c;eA==\x07\ntwo"}]), encoding="utf-8")
+    ours, theirs = os.openpty()
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", "-p", "hello", "--model", f"scripted:{script}"],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+        timeout=60,
+        check=True,
+    )
+    shown = os.read(ours, 4096)
+    os.close(ours)
+    os.close(theirs)
+    assert shown == rb"one\x1b]52;c;eA==\x07" + b"\r\ntwo\r\n"
+
+
+def test_a_prompt_that_no_model_takes_is_told_and_the_session_goes_on(start: Start) -> None:
+    process = start("--input-format", "stream-json", "--output-format", "stream-json", turns=[{"text": "one"}])
+    bad: list[Any] = [[{"type": "tool_result", "tool_use_id": "x"}], [{"type": ["text"]}], [{"type": "text"}]]
+    for content in bad:
+        process.send({"type": "user", "message": {"role": "user", "content": content}})
+    process.send(prompt("go"))
+    code, lines, err = process.finish()
+    assert (code, err) == (0, "")
+    assert [line["line"] for line in lines if line["type"] == "error"] == [1, 2, 3]
+    assert lines[-1] == IsPartialDict(type="result", result="one")
+
+
+def test_a_host_cannot_choose_a_mode_that_the_settings_forbid(start: Start) -> None:
+    forbidden = json.dumps({"permissions": {"disableBypassPermissionsMode": "disable"}})
+    run = start(*STREAM, "--settings", forbidden, turns=["unused"])
+    wish = {"subtype": "set_permission_mode", "mode": "bypassPermissions"}
+    run.send({"type": "control_request", "request_id": "1", "request": wish})
+    _, lines, _ = run.finish()
+    assert lines[-1]["response"] == IsPartialDict(subtype="error", error=IsStr(regex=".*forbid.*"))

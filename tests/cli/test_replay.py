@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,20 @@ def test_a_session_without_a_prompt_or_without_its_directory_cannot_be_replayed(
     os.chdir(project.parent)
     assert run(["sessions", "replay", "first"]) == 2
     assert "--cwd" in capfd.readouterr().err
+
+
+def test_nothing_in_the_copy_leads_back_to_the_original(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(project / "pipe")
+    (project / "inside").mkdir()
+    (project / "link").symlink_to(project / "inside")
+    (project / "away").symlink_to("/nowhere")
+    (project / ".git").write_text("gitdir: /somewhere/.git/worktrees/x\n", encoding="utf-8")
+    code = run(["sessions", "replay", "first", "--keep", "--permission-mode", "acceptEdits"])
+    kept = Path(capfd.readouterr().err.rpartition("the copy is ")[2].splitlines()[0])
+    try:
+        assert code == 0
+        assert sorted(os.listdir(kept)) == ["away", "inside", "link", "made.txt", "notes.txt"]
+        assert os.readlink(kept / "link") == str(kept / "inside")
+        assert os.readlink(kept / "away") == "/nowhere"
+    finally:
+        shutil.rmtree(kept.parent)

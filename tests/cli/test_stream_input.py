@@ -114,3 +114,9 @@ def test_a_question_offers_the_rules_that_always_would_save() -> None:
             ],
         ),
     }
+
+
+def test_a_rule_that_is_none_does_not_count_and_the_yes_does() -> None:
+    rules: list[Any] = [{"toolName": "Nope)("}, {"toolName": "Bash", "ruleContent": ""}, {"toolName": "Read"}]
+    update = {"type": "addRules", "rules": rules, "behavior": "allow"}
+    assert answer(behavior="allow", updatedPermissions=[update]).answer == Answer("allow", None, "", ("Read",))

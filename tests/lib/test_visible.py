@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.lib.visible import visible
+from holdfast.lib.visible import visible, without_controls
 
 
 def test_plain_text_stays_as_it_is() -> None:
@@ -26,3 +26,9 @@ def test_a_cut_says_how_long_the_whole_is() -> None:
 def test_nothing_hidden_survives(text: str) -> None:
     shown = visible(text)
     assert all(unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"} for char in shown)
+
+
+def test_prose_keeps_its_lines_and_scripts_and_loses_what_a_terminal_obeys() -> None:
+    prose = "one\n\ttwo ⚠️ 👩\u200d💻 größe"
+    assert without_controls(prose) == prose
+    assert without_controls("a\x1b]52;c;x\x07\rb\x9b\u202e") == r"a\x1b]52;c;x\x07\x0db\x9b" + "<U+202E>"

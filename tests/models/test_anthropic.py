@@ -21,7 +21,7 @@ from holdfast.models import (
     Usage,
     open_model,
 )
-from holdfast.models.anthropic_stream import AnthropicReader, ErrorEvent
+from holdfast.models.anthropic_stream import AnthropicReader, ErrorEvent, events_of_message
 from holdfast.testing import FakeProvider, FakeTurn, Gate, Pause, error_turn
 
 KEY = "sk-test-0123456789"
@@ -313,3 +313,41 @@ def test_tokens_are_counted_by_the_provider_or_estimated(counted: int | None, ex
     found, asked = asyncio.run(asyncio.wait_for(whole(), 20))
     assert found == expected
     assert asked == (2 if counted else 1), "a server that cannot count is asked once"
+
+
+@pytest.mark.parametrize(
+    ("block", "ended"),
+    [
+        ({"type": "text", "text": {"a": 1}}, {"type": "text", "text": ""}),
+        (
+            {"type": "thinking", "thinking": [1], "signature": 5},
+            {"type": "thinking", "thinking": "", "signature": ""},
+        ),
+        ({"type": "redacted_thinking", "data": {}}, {"type": "redacted_thinking", "data": ""}),
+    ],
+)
+def test_a_block_with_something_else_for_text_says_nothing(block: dict[str, Any], ended: dict[str, Any]) -> None:
+    reader = AnthropicReader()
+    start = {"type": "content_block_start", "index": 0, "content_block": block}
+    assert reader.feed(json.dumps(start).encode()) == []
+    assert reader.finish()[0] == BlockEnded(0, ended)
+
+
+@pytest.mark.parametrize("index", [-1, 10**25])
+def test_a_block_with_an_impossible_number_makes_no_sense(index: int) -> None:
+    start = {"type": "content_block_start", "index": index, "content_block": {"type": "text"}}
+    with pytest.raises(ValueError, match="number"):
+        AnthropicReader().feed(json.dumps(start).encode())
+
+
+def test_counts_that_cannot_be_true_neither_pay_a_budget_back_nor_break_the_journal() -> None:
+    reader = AnthropicReader()
+    usage = {"input_tokens": -5, "output_tokens": 10**30}
+    reader.feed(json.dumps({"type": "message_start", "message": {"usage": usage}}).encode())
+    assert reader.usage == Usage(0, 10**12)
+
+
+def test_a_whole_answer_that_is_nested_without_end_makes_no_sense() -> None:
+    deep = b'{"content":[{"type":"tool_use","input":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_000 + b"}]}"
+    with pytest.raises(ValueError, match="deeply"):
+        events_of_message(deep)

@@ -1,8 +1,9 @@
 import asyncio
+import json
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, aclosing
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -65,3 +66,17 @@ def test_both_clients_are_models() -> None:
         OpenAIModel("local", environ={"OPENAI_BASE_URL": "http://127.0.0.1/v1"}),
     ]
     assert [model.wire for model in models] == ["anthropic", "openai"]
+
+
+@pytest.mark.parametrize("spec", ["anthropic:claude-x", "openai:local"])
+def test_a_stream_that_never_ends_is_left(ask: Callable[..., Any], spec: str) -> None:
+    pings = [b'event: ping\ndata: {"type":"ping"}\n\n' * 100] * 100
+    asked = ask([FakeTurn(raw=pings, keeps_open=True)], spec=spec, options=ModelOptions(max_stream_bytes=100_000))
+    assert asked.error.kind == "broken_stream"
+    assert "100000 bytes" in str(asked.error)
+
+
+def test_what_a_server_says_cannot_steer_a_terminal(ask: Callable[..., Any]) -> None:
+    said = {"type": "error", "error": {"type": "invalid_request_error", "message": "no\x1b]52;c;eA==\x07\u202e"}}
+    error = ask([FakeTurn(raw=json.dumps(said).encode(), status=400, content_type="application/json")]).error
+    assert r"no\x1b]52;c;eA==\x07<U+202E>" in str(error)

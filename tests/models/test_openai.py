@@ -310,3 +310,10 @@ def test_a_call_is_told_while_the_server_stands_still() -> None:
             return names
 
     assert asyncio.run(asyncio.wait_for(whole(), 20)) == ["Read", "Now"]
+
+
+def test_counts_that_cannot_be_true_do_not_count() -> None:
+    reader = ChatReader()
+    told = {"prompt_tokens": 5, "completion_tokens": -7, "prompt_tokens_details": {"cached_tokens": 9}}
+    reader.feed(json.dumps({"usage": told}).encode())
+    assert reader.usage == Usage(0, 0, 5)

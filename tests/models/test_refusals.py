@@ -84,6 +84,7 @@ def test_a_refusal_never_tells_the_key_and_is_short() -> None:
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-3"}, None),
         ({"retry-after": "nan"}, None),
+        ({"retry-after": "Mon, 01 Jan 999999999999 00:00:00 GMT"}, None),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
     ],
 )
@@ -112,3 +113,8 @@ def test_a_wait_until_a_date_is_the_time_until_then() -> None:
 )
 def test_an_error_in_a_stream_is_sorted_too(data: object, kind: ModelErrorKind) -> None:
     assert error_from_event(json.dumps(data).encode(), clean=str).kind == kind
+
+
+def test_a_body_that_is_nested_without_end_is_still_a_refusal() -> None:
+    assert refused(400, b"[" * 16_000).kind == "invalid_request"
+    assert error_from_event(b'{"error":' + b"[" * 16_000, clean=str).kind == "server"

@@ -56,6 +56,7 @@ class Asking:
         is_streaming = state.broken_streams < state.choices.retry.broken_streams
         request = await state.request(is_streaming=is_streaming, tool_choice=tool_choice)
         state.emit(ModelRequested(self.turn, model.name, attempt, is_streaming))
+        answer.asked = model.name
         began_s = perf_counter()
         stream = model.stream(request)
         try:

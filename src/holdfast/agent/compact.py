@@ -169,7 +169,7 @@ class Compactor:
         state = self._state
         retries = Retries(state.choices.retry, was_reached=state.was_reached)
         request = ModelRequest(
-            messages=messages,
+            messages=state.thoughts.only_of(state.asked.name, messages),
             system=await state.system(),
             tools=state.tools(),
             tool_choice="none",

@@ -32,6 +32,7 @@ _IMAGE_TOKENS = 1_600
 _DOCUMENT_CHARS_PER_TOKEN = 20
 """Of base64: a page of text is some 500 tokens and some 10 KB of PDF."""
 _THINKING = frozenset({"thinking", "redacted_thinking"})
+_NOT_SAID = _THINKING | {"tool_use", "tool_result"}
 
 
 class History:
@@ -108,7 +109,7 @@ def prompt_blocks(content: str | Sequence[Block]) -> list[Block]:
     blocks: list[Block] = []
     for block in given:
         kind: object = cast("Block", block).get("type") if isinstance(block, dict) else None
-        if kind in {None, "tool_use", "tool_result"} or kind in _THINKING:
+        if not isinstance(kind, str) or kind in _NOT_SAID:
             raise UsageError(f"a prompt cannot have a block of type {kind!r}; use text, image or document blocks")
         cleaned = clean_block(cast("Block", block))
         if cleaned is not None:

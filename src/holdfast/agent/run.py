@@ -159,6 +159,7 @@ class Run:
         state = self._state
         answer.is_closed = True
         state.history.add_assistant(answer.blocks)
+        state.thoughts.note(answer.blocks, answer.asked)
         state.counted(answer.usage)
         if answer.calls:
             results = [self._result(id_, use, answer.replies.get(id_)) for id_, use in answer.calls.items()]

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from holdfast.agent.choices import LoopChoices
 from holdfast.agent.history import Block, History
+from holdfast.agent.thoughts import Thoughts
 from holdfast.contract import PromptFacts
 from holdfast.engine import Executor
 from holdfast.events import Event
@@ -49,6 +50,7 @@ class LoopState:
         """The provider has begun an answer."""
         self.broken_streams = 0
         """How many streams in a row broke."""
+        self.thoughts = Thoughts()
         self._system_source = system
         self._system: tuple[SystemBlock, ...] = ()
         self._is_system_made = False
@@ -72,7 +74,7 @@ class LoopState:
         """Ask for the next answer."""
         choices = self.choices
         return ModelRequest(
-            messages=list(self.history.messages),
+            messages=self.thoughts.only_of(self.asked.name, self.history.messages),
             system=self._system if self._is_system_made else await self.system(),
             tools=self.tools(),
             tool_choice=tool_choice,

@@ -27,6 +27,8 @@ class Answer:
 
     message_id: str = ""
     model: str = ""
+    asked: str = ""
+    """Our name for the model that was asked."""
     stop_reason: str = ""
     usage: Usage = Usage()
     is_complete: bool = False

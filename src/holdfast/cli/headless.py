@@ -19,6 +19,7 @@ from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.cli.stream_json import SessionFacts, StreamJson
 from holdfast.contract import UsageError
 from holdfast.events import Event, RunEnded, encode_json
+from holdfast.lib.visible import without_controls
 from holdfast.models.errors import ModelError
 
 __all__ = ["Headless", "Plan"]
@@ -70,7 +71,7 @@ class Headless:
             if not self._stop_code:
                 raise
         except ModelError as error:
-            click.echo(f"holdfast: {error}", err=True)
+            click.echo(f"holdfast: {without_controls(str(error))}", err=True)
             self._failed = True
         finally:
             if self._agent is not None:
@@ -120,7 +121,7 @@ class Headless:
         self._agent = agent
         warn(agent.rights)
         for warning in agent.warnings:
-            click.echo(f"holdfast: {warning}", err=True)
+            click.echo(f"holdfast: {without_controls(warning)}", err=True)
         executor = agent.opened.executor
         facts = SessionFacts(
             session_id=agent.session_id,
@@ -163,10 +164,12 @@ class Headless:
         if ended.structured_output is not None:
             self._writer.write(encode_json(ended.structured_output))
         elif ended.text:
-            self._writer.write(ended.text.encode("utf-8", "backslashreplace"))
+            # A program gets the very bytes; a person's terminal must not obey what a model wrote.
+            text = without_controls(ended.text) if os.isatty(1) else ended.text
+            self._writer.write(text.encode("utf-8", "backslashreplace"))
         if ended.outcome != "success":
             reason = ended.error or ended.outcome.removeprefix("error_").replace("_", " ")
-            click.echo(f"holdfast: {reason}", err=True)
+            click.echo(f"holdfast: {without_controls(reason)}", err=True)
 
     def _write(self, line: dict[str, Any]) -> None:
         self._writer.write(encode_json(line))

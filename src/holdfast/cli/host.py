@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from holdfast.agent.history import prompt_blocks
 from holdfast.cli.lines import LineReader
 from holdfast.cli.stream_input import (
     ControlRequest,
@@ -80,6 +81,7 @@ class Host:
 
     async def _take(self, message: Message, agent: "RunningAgent") -> None:
         if isinstance(message, UserPrompt):
+            prompt_blocks(message.content)  # what cannot be sent is told now, and does not end the session later
             if message.is_urgent and self._is_running:
                 agent.loop.submit(message.content)
             else:
@@ -113,7 +115,10 @@ class Host:
             if mode not in MODES:
                 raise UsageError(f"there is no permission mode {mode!r}; use one of {', '.join(MODES)}")
             state = agent.opened.executor.state
-            state.permissions = state.permissions.with_mode(mode)
+            changed = state.permissions.with_mode(mode)
+            if changed.effective_mode != mode:
+                raise UsageError(f"the settings forbid the permission mode {mode!r}")
+            state.permissions = changed
             return {"mode": state.permissions.mode}
         if wish == "set_model":
             agent.change_model(str(fields.get("model") or ""))

@@ -98,7 +98,9 @@ def run(arguments: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except HoldfastError as error:
-        click.echo(f"holdfast: {error}", err=True)
+        from holdfast.lib.visible import without_controls  # noqa: PLC0415 - only for an error
+
+        click.echo(f"holdfast: {without_controls(str(error))}", err=True)
         return 2
     except KeyboardInterrupt:
         return 130

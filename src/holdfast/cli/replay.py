@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -20,13 +21,14 @@ from holdfast.contract import UsageError
 from holdfast.events import CallFinished, RunEnded, encode_json
 from holdfast.lib.visible import visible
 from holdfast.models.replay import ReplayModel
+from holdfast.permissions.paths import is_inside
 from holdfast.session import Transcript, user_store
 
 __all__ = ["command"]
 
 _MAX_FILES = 50_000
 _MAX_BYTES = 1 << 30
-_LEFT_OUT = shutil.ignore_patterns(".venv", "node_modules", "__pycache__")
+_LEFT_OUT = frozenset({".venv", "node_modules", "__pycache__"})
 _LOOPS_OWN = (*notes.OWN_WORDS, notes.CONTINUE, notes.EMPTY, notes.STREAM_CUT)
 
 Content = str | list[dict[str, Any]]
@@ -123,13 +125,44 @@ def _place(given: str | None, transcript: Transcript, *, keep: bool) -> Generato
     parent = tempfile.mkdtemp(prefix="holdfast-replay-")
     place = os.path.join(os.path.realpath(parent), os.path.basename(source) or "root")
     try:
-        shutil.copytree(source, place, symlinks=True, ignore=_LEFT_OUT)
+        _copy(source, place)
         yield place
     finally:
         if keep:
             click.echo(f"holdfast: the copy is {visible(place)}", err=True)
         else:
             shutil.rmtree(parent, ignore_errors=True)
+
+
+def _copy(source: str, place: str) -> None:
+    """Copy what a replay can work with; what does not come along is said."""
+    try:
+        shutil.copytree(source, place, symlinks=True, ignore=_left_out)
+    except shutil.Error as error:
+        failed: list[tuple[str, str, str]] = error.args[0]
+        click.echo(f"holdfast: {len(failed)} files are not in the copy: {visible(str(failed[0][2]))}", err=True)
+    except OSError as error:
+        raise UsageError(
+            f"{source!r} cannot be copied: {error}; make a copy yourself and give it with --cwd"
+        ) from error
+    for path in _files(place):
+        target = os.readlink(path) if os.path.islink(path) else ""
+        if os.path.isabs(target) and is_inside(target, (source,)):  # it would lead back to the original
+            os.unlink(path)
+            os.symlink(os.path.join(place, os.path.relpath(target, source)), path)
+
+
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """What is made anew, pipes and sockets, and a `.git` that only points at the original's repository."""
+    return {name for name in names if name in _LEFT_OUT or not _is_copied(os.path.join(folder, name), name)}
+
+
+def _is_copied(path: str, name: str) -> bool:
+    try:
+        kind = os.lstat(path).st_mode
+    except OSError:  # gone meanwhile
+        return False
+    return stat.S_ISDIR(kind) or (name != ".git" and (stat.S_ISREG(kind) or stat.S_ISLNK(kind)))
 
 
 def _check_size(source: str) -> None:
@@ -143,6 +176,6 @@ def _check_size(source: str) -> None:
 
 def _files(source: str) -> Iterator[str]:
     for folder, folders, names in os.walk(source):
-        left_out = _LEFT_OUT(folder, folders)
-        folders[:] = [name for name in folders if name not in left_out]
-        yield from (os.path.join(folder, name) for name in names)
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        folders[:] = [name for name in folders if name not in _LEFT_OUT]
+        yield from (os.path.join(folder, name) for name in (*names, *links))

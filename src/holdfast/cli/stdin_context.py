@@ -78,4 +78,9 @@ def join_prompt(prompt: str | None, piped: Piped) -> str:
         text += f"\n[standard input was cut here, after {LIMIT_BYTES:,} bytes]"
     if prompt is None or not prompt.strip():
         return text
-    return f"<stdin>\n{text.rstrip(chr(10))}\n</stdin>\n\n{prompt}" if text.strip() else prompt
+    if not text.strip():
+        return prompt
+    tag = "stdin"
+    while f"</{tag}" in text:  # what is piped in cannot close its own mark and go on as the user
+        tag = f"stdin-{os.urandom(4).hex()}"
+    return f"<{tag}>\n{text.rstrip(chr(10))}\n</{tag}>\n\n{prompt}"

@@ -1,11 +1,13 @@
 """The lines of `--input-format stream-json`: prompts, control requests and answers of the program that started us."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from holdfast.contract import Answer, Question, UsageError
+from holdfast.permissions import Rule
 
 __all__ = [
     "ControlRequest",
@@ -19,6 +21,7 @@ __all__ = [
     "read_message",
 ]
 
+_log = logging.getLogger(__name__)
 Line = dict[str, Any]
 _ADDED = frozenset({"addRules", "replaceRules"})
 _URGENT = frozenset({"now", "next"})
@@ -117,7 +120,7 @@ def _answer(response: Line) -> Message:
 
 
 def _rules(updates: Any) -> tuple[tuple[str, ...], str]:
-    """The allow rules among permission updates, and where they are kept; other updates do not count."""
+    """The allow rules among permission updates, and where they are kept; what is no such rule does not count."""
     rules: list[str] = []
     destination = "session"
     for update in map(_object, cast("list[Any]", updates) if isinstance(updates, list) else []):
@@ -127,9 +130,19 @@ def _rules(updates: Any) -> tuple[tuple[str, ...], str]:
         given: Any = update.get("rules")
         for rule in map(_object, cast("list[Any]", given) if isinstance(given, list) else []):
             name, content = str(rule.get("toolName") or ""), rule.get("ruleContent")
-            if name:
-                rules.append(name if content is None else f"{name}({content})")
+            text = name if content is None else f"{name}({content})"
+            if name and _is_rule(text):
+                rules.append(text)
     return tuple(rules), destination
+
+
+def _is_rule(text: str) -> bool:
+    try:
+        Rule.parse("allow", text)
+    except UsageError as error:
+        _log.warning("a rule of the host does not count: %s", error)
+        return False
+    return True
 
 
 def permission_request(question: Question) -> Line:

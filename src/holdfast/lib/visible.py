@@ -4,6 +4,10 @@ import unicodedata
 
 # Letters that draw nothing in every common font, though Unicode calls them letters or marks.
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\u2800")
+_DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_OBEYED = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (0x09, 0x0A)} | {
+    ord(char): f"<U+{ord(char):04X}>" for char in _DIRECTIONS
+}
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -13,6 +17,14 @@ def visible(text: str, *, limit_chars: int | None = None) -> str:
     if limit_chars is None or len(shown) <= limit_chars:
         return shown
     return f"{shown[:limit_chars]}… ({len(text)} characters)"
+
+
+def without_controls(text: str) -> str:
+    """The text for a terminal: lines, tabs and every script as they are, what a terminal would obey as escapes.
+
+    For prose that people read, where `visible` would take emoji and joined letters apart.
+    """
+    return text if text.isascii() and text.isprintable() else text.translate(_OBEYED)
 
 
 def _shown(char: str) -> str:

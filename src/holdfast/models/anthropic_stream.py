@@ -18,7 +18,7 @@ from holdfast.models.interface import (
 )
 from holdfast.models.json_text import decode_loosely
 
-__all__ = ["AnthropicReader", "ErrorEvent", "events_of_message", "parsed_input"]
+__all__ = ["AnthropicReader", "ErrorEvent", "events_of_message", "parsed_input", "token_count"]
 
 _KNOWN = frozenset({
     "message_start",
@@ -28,6 +28,9 @@ _KNOWN = frozenset({
     "message_delta",
     "message_stop",
 })  # fmt: skip
+
+_MAX_BLOCKS = 1_000_000
+_MAX_TOKENS = 1_000_000_000_000
 
 
 class ErrorEvent(Exception):
@@ -163,19 +166,20 @@ class AnthropicReader:
         return [StreamStarted(message.id, message.model, self.usage)]
 
     def _start_block(self, index: int, block: dict[str, Any]) -> list[StreamEvent]:
+        if not 0 <= index < _MAX_BLOCKS:
+            raise ValueError(f"a block has the number {index}")
         opened = self._open[index] = _OpenBlock(block)
         if opened.kind == "tool_use":
             self._has_calls = True
             id_ = block["id"] = self._ids.take(block.get("id"))
             name = block["name"] = str(block.get("name", ""))
             return [ToolUseStarted(index, id_, name)]
-        if opened.kind == "text" and (text := block.get("text")):
+        if opened.kind == "text" and (text := _words(block, "text")):
             opened.parts.append(text)
             return [TextDelta(index, text)]
         if opened.kind == "thinking":
-            if signature := block.get("signature"):
-                opened.signature.append(signature)
-            if text := block.get("thinking"):
+            opened.signature.append(_words(block, "signature"))
+            if text := _words(block, "thinking"):
                 opened.parts.append(text)
                 return [ThinkingDelta(index, text)]
         return []
@@ -213,7 +217,7 @@ class AnthropicReader:
             signature = "".join(opened.signature)
             return [BlockEnded(index, {"type": "thinking", "thinking": joined, "signature": signature})]
         if opened.kind == "redacted_thinking":
-            return [BlockEnded(index, {"type": "redacted_thinking", "data": block.get("data", "")})]
+            return [BlockEnded(index, {"type": "redacted_thinking", "data": _words(block, "data")})]
         return []  # a kind of block that we do not know
 
     def _count(self, usage: _Usage | None) -> None:
@@ -221,10 +225,10 @@ class AnthropicReader:
             return
         old = self.usage
         self.usage = Usage(
-            old.input_tokens if usage.input_tokens is None else usage.input_tokens,
-            old.output_tokens if usage.output_tokens is None else usage.output_tokens,
-            old.cache_read_tokens if usage.cache_read_input_tokens is None else usage.cache_read_input_tokens,
-            old.cache_write_tokens if usage.cache_creation_input_tokens is None else usage.cache_creation_input_tokens,
+            token_count(usage.input_tokens, old.input_tokens),
+            token_count(usage.output_tokens, old.output_tokens),
+            token_count(usage.cache_read_input_tokens, old.cache_read_tokens),
+            token_count(usage.cache_creation_input_tokens, old.cache_write_tokens),
         )
 
 
@@ -234,7 +238,10 @@ def events_of_message(body: bytes, ids: CallIds | None = None) -> list[StreamEve
     Raises:
         ValueError: It is no message.
     """
-    whole = _decode_whole(body)
+    try:
+        whole = _decode_whole(body)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
     reader = AnthropicReader(ids)
     events = reader._start(_Message(whole.id, whole.model, whole.usage))  # noqa: SLF001 - the same machine
     for index, block in enumerate(whole.content):
@@ -244,6 +251,17 @@ def events_of_message(body: bytes, ids: CallIds | None = None) -> list[StreamEve
         events += reader._end_block(index)  # noqa: SLF001 - the same
     reader.stop_reason = whole.stop_reason
     return events + reader.finish()
+
+
+def token_count(told: int | None, otherwise: int = 0) -> int:
+    """A count as a server tells it: never below nothing, or a budget would grow, and never more than can be true."""
+    return otherwise if told is None else min(max(told, 0), _MAX_TOKENS)
+
+
+def _words(block: dict[str, Any], name: str) -> str:
+    """A field that should hold text; whatever else a server puts there says nothing."""
+    value = block.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def parsed_input(text: str) -> dict[str, Any] | str:

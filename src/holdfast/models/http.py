@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from holdfast.contract.errors import UsageError
+from holdfast.lib.visible import visible
 from holdfast.models.errors import ModelError
 from holdfast.models.options import ModelOptions
 from holdfast.models.proxies import proxy_for, tls_context
@@ -39,10 +40,10 @@ class Channel:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def clean(self, text: str) -> str:
-        """The text without the secrets that our headers carry."""
+        """A server's text without the secrets that our headers carry, and without what a terminal would obey."""
         for secret in self._secrets:
             text = text.replace(secret, "[redacted]")
-        return text
+        return visible(text)
 
     @asynccontextmanager
     async def post(self, path: str, body: bytes, *, is_streaming: bool = True) -> "AsyncGenerator[Exchange]":
@@ -155,6 +156,7 @@ class Exchange:
         self._wait_s = channel.options.first_byte_timeout_s
         self._patience_s = channel.options.silence_timeout_s
         self._has_ended = False
+        self._read_bytes = 0
 
     @property
     def request_id(self) -> str | None:
@@ -181,6 +183,9 @@ class Exchange:
         """The next events, at least one; None at the end."""
         while not self._has_ended:
             chunk = await self._next_chunk()
+            self._read_bytes += len(chunk or b"")
+            if self._read_bytes > self._channel.options.max_stream_bytes:
+                raise self.broken(f"it has more than {self._channel.options.max_stream_bytes} bytes")
             try:
                 events = self._splitter.finish() if chunk is None else self._splitter.feed(chunk)
             except EventTooLarge as error:

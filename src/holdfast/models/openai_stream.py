@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import msgspec
 
-from holdfast.models.anthropic_stream import ErrorEvent, parsed_input
+from holdfast.models.anthropic_stream import ErrorEvent, parsed_input, token_count
 from holdfast.models.call_ids import CallIds
 from holdfast.models.interface import (
     BlockEnded,
@@ -241,10 +241,12 @@ class ChatReader:
         return same[-1] if same else max(self._calls) + 1
 
     def _end_complete(self, events: list[StreamEvent]) -> None:
-        """A new call begins: those before it have ended, unless their input is still open."""
-        for key, call in self._calls.items():
+        """A new call begins: the one before it has ended, unless its input is still open. Older ones were looked at."""
+        for key in reversed(self._calls):
+            call = self._calls[key]
             if key not in self._ended and call.name and _is_complete(call):
                 self._end_call(key, call, events)
+            return
 
     def _end_call(self, key: int, call: _Call, events: list[StreamEvent]) -> None:
         self._ended.add(key)
@@ -275,9 +277,10 @@ class ChatReader:
         return self._next_index - 1
 
     def _count(self, usage: _Usage) -> None:
-        cached = (usage.prompt_tokens_details and usage.prompt_tokens_details.cached_tokens) or 0
-        sent = usage.prompt_tokens or 0
-        self.usage = Usage(max(sent - cached, 0), usage.completion_tokens or 0, cached)
+        sent = token_count(usage.prompt_tokens)
+        details = usage.prompt_tokens_details
+        cached = min(token_count(details.cached_tokens), sent) if details is not None else 0
+        self.usage = Usage(sent - cached, token_count(usage.completion_tokens), cached)
 
 
 def _decoded(data: bytes) -> _Chunk:

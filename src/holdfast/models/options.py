@@ -27,6 +27,9 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Between two events of a stream that has begun."""
     max_event_bytes: int = 16 * 1024 * 1024
     max_answer_bytes: int = 64 * 1024 * 1024
+    """Of an answer that comes as a whole."""
+    max_stream_bytes: int = 256 * 1024 * 1024
+    """Of a streamed answer, most of which is packing: a server that never ends is left."""
     max_output_tokens: int | None = None
     """Asked for when a request does not say."""
     context_window: int | None = None

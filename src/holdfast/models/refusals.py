@@ -115,7 +115,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
     try:
         when = parsedate_to_datetime(given)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year that no calendar has
         return None
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)
@@ -154,7 +154,7 @@ def _told(body: bytes) -> tuple[tuple[str, ...], str, str | None]:
     """The names, the sentence and the request id in an error body, whatever form the server gives it."""
     try:
         whole: Any = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return (), body.decode("utf-8", "replace").strip(), None
     if not isinstance(whole, dict):
         return (), str(whole), None
