@@ -178,6 +178,7 @@ class ChatReader:
     def _add(self, kind: str, text: str, events: list[StreamEvent]) -> None:
         if self._kind != kind:
             self._end_words(events)
+            self._end_complete(events)
             self._kind, self._index = kind, self._take_index()
         self._parts.append(text)
         self.written_chars += len(text)
@@ -241,7 +242,7 @@ class ChatReader:
         return same[-1] if same else max(self._calls) + 1
 
     def _end_complete(self, events: list[StreamEvent]) -> None:
-        """A new call begins: those before it have ended, unless their input is still open."""
+        """Something new begins: the calls before it have ended, unless their input is still open."""
         for key, call in self._calls.items():
             if key not in self._ended and call.name and _is_complete(call):
                 self._end_call(key, call, events)
