@@ -56,6 +56,7 @@ torture: setup system ## Long: kill sessions, crash writers, race editors, chaot
 	@TORTURE_KILLS=$(or $(KILLS),200) $(BIN)/python scripts/torture_processes.py --rounds $(or $(KILLS),200)
 	@$(BIN)/python scripts/torture_files.py
 	@$(BIN)/python scripts/torture_loop.py --kills $(or $(KILLS),200)
+	@$(BIN)/python scripts/torture_cli.py --kills $(or $(KILLS),200)
 	@HOLDFAST_CHAOS_TURNS=10000 $(BIN)/python -m pytest -q -n $(WORKERS) --timeout 900 tests/agent/test_chaos.py
 	@$(BIN)/python scripts/chaos_loop.py --answers $(or $(ANSWERS),10000)
 

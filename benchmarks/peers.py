@@ -1,8 +1,9 @@
-"""Peers from PyPI, each in its own environment: what one further call costs there, against ours in the same run."""
+"""Peers from PyPI, each in its own environment: what a call and a turn cost there, against ours in the same run."""
 
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,12 +13,13 @@ from measure import Row, row
 
 HERE = Path(__file__).parent
 ENVIRONMENTS = HERE / ".peers"
-PEERS = {
+CALLS = {
     "pydantic-ai-slim": "pydantic_ai",
     "smolagents": "smolagents",
     "langgraph": "langgraph",
     "openai-agents": "openai_agents",
 }
+TURNS = {"pydantic-ai-slim": "pydantic_ai", "openai-agents": "openai_agents"}
 
 
 def _python_with(package: str) -> Path:
@@ -32,24 +34,29 @@ def _python_with(package: str) -> Path:
     return python
 
 
-TURNS = {"pydantic-ai-slim": "pydantic_ai", "openai-agents": "openai_agents"}
-
-
 def _cost_us(package: str, script: str) -> float:
     argv = [str(_python_with(package)), str(HERE / "peer_scripts" / f"{script}.py")]
     return float(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)
 
 
-def rows() -> list[Row]:
-    """Ours against each peer; a ratio under 1 means that ours is cheaper."""
+def _calls() -> list[Row]:
     found: list[Row] = []
-    for package, script in PEERS.items():
+    for package, script in CALLS.items():
         theirs = _cost_us(package, f"run_{script}")
         ours = asyncio.run(engine.marginal_cost())["ours"]
         found.append(row(f"one more call, {package}", ours, theirs, unit="µs", limit=1.0, against=package))
+    return found
+
+
+def _turns() -> list[Row]:
+    found: list[Row] = []
     with TemporaryDirectory() as place:
         for package, script in TURNS.items():
             theirs = _cost_us(package, f"turn_{script}")
             ours = asyncio.run(loop.turn_overhead(place)) * 1e6
-            found.append(row(f"a turn without tools, {package}", ours, theirs, unit="µs", limit=1.0, against=package))
+            found.append(row(f"a text turn, {package}", ours, theirs, unit="µs", limit=1.0, against=package))
     return found
+
+
+ROWS: dict[str, Callable[[], list[Row]]] = {"engine": _calls, "loop": _turns}
+"""Ours against each peer, by the benchmark it belongs to; a ratio under 1 means that ours is cheaper."""

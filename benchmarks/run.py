@@ -6,6 +6,7 @@ import json
 import platform
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -24,13 +25,11 @@ def modules() -> list[str]:
     return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NOT_BENCHMARKS)
 
 
-def measure(name: str) -> list[Row]:
-    """The rows of one module; a row over its limit is measured again, because a shared machine has bad moments."""
-    module = importlib.import_module(name)
+def measure(take: Callable[[], list[Row]]) -> list[Row]:
+    """The rows; with one over its limit they are measured again, because a shared machine has bad moments."""
     best: dict[str, Row] = {}
     for _ in range(TRIES):
-        found: list[Row] = module.rows()
-        for row in found:
+        for row in take():
             known = best.get(row["name"])
             if known is None or row["ratio"] < known["ratio"]:
                 best[row["name"]] = row
@@ -57,11 +56,15 @@ def main() -> int:
         "--peers", action="store_true", help="also measure peers from PyPI, each in its own environment"
     )
     options = parser.parse_args()
-    names: list[str] = options.only or [*modules(), *(["peers"] if options.peers else [])]
+    names: list[str] = options.only or modules()
+    takes = [(name, importlib.import_module(name).rows) for name in names]
+    if options.peers:
+        peers: dict[str, Callable[[], list[Row]]] = importlib.import_module("peers").ROWS
+        takes += [(f"peers of {name}", take) for name, take in peers.items() if name in names]
     found: dict[str, list[Row]] = {}
     print(HEADER)
-    for name in names:
-        found[name] = measure(name)
+    for name, take in takes:
+        found[name] = measure(take)
         for row in found[name]:
             print(show(name, row), flush=True)
     results = HERE / "results"

@@ -17,7 +17,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from holdfast.agent import Loop, LoopChoices
@@ -88,12 +88,10 @@ class Counter:
                 await asyncio.sleep(self._random.choice((0, 0, 0.001)))
 
     def _plan(self, request: ModelRequest) -> list[Step]:
-        done, unknown, seen = read_history(request.messages)
+        todo, must_look = next_steps(request.messages)
         id_ = f"c{os.getpid()}-{len(request.messages)}-{time.monotonic_ns() % 10**6}"
-        if unknown - seen.keys():
+        if must_look:
             return answer(words("I look first."), call(f"{id_}-r", "Read", {"file_path": LOG}))
-        done |= {number for number, is_there in seen.items() if is_there and number in unknown}
-        todo = [number for number in range(1, STEPS + 1) if number not in done]
         if not todo:
             return answer(words("Done."))
         note = {"file_path": f"note-{todo[0]}.txt", "content": f"before {todo[0]}"}
@@ -113,7 +111,21 @@ class Counter:
         """Nothing to give back."""
 
 
-def read_history(messages: Any) -> tuple[set[int], set[int], dict[int, bool]]:
+def appended(use: dict[str, Any]) -> int | None:
+    """The line that a call adds, if it adds one."""
+    return use["input"]["number"] if use["name"] == "Append" else None
+
+
+def next_steps(messages: Any, line_of: Callable[[dict[str, Any]], int | None] = appended) -> tuple[list[int], bool]:
+    """The lines that are still to be written, and whether a look at the file must come first."""
+    done, unknown, seen = read_history(messages, line_of)
+    done |= {number for number, is_there in seen.items() if is_there and number in unknown}
+    return [number for number in range(1, STEPS + 1) if number not in done], bool(unknown - seen.keys())
+
+
+def read_history(
+    messages: Any, line_of: Callable[[dict[str, Any]], int | None]
+) -> tuple[set[int], set[int], dict[int, bool]]:
     """What is done, what is not known, and for what is not known: whether a later look showed it."""
     calls: dict[str, dict[str, Any]] = {}
     done: set[int] = set()
@@ -125,8 +137,8 @@ def read_history(messages: Any) -> tuple[set[int], set[int], dict[int, bool]]:
                 calls[block["id"]] = block
             elif block["type"] == "tool_result":
                 use, text = calls[block["tool_use_id"]], str(block["content"])
-                if use["name"] == "Append":
-                    number = use["input"]["number"]
+                number = line_of(use)
+                if number is not None:
                     if not block.get("is_error"):
                         done.add(number)
                     elif _UNKNOWN in text:

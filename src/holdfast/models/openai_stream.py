@@ -178,6 +178,7 @@ class ChatReader:
     def _add(self, kind: str, text: str, events: list[StreamEvent]) -> None:
         if self._kind != kind:
             self._end_words(events)
+            self._end_complete(events)
             self._kind, self._index = kind, self._take_index()
         self._parts.append(text)
         self.written_chars += len(text)
@@ -241,7 +242,7 @@ class ChatReader:
         return same[-1] if same else max(self._calls) + 1
 
     def _end_complete(self, events: list[StreamEvent]) -> None:
-        """A new call begins: the one before it has ended, unless its input is still open. Older ones were looked at."""
+        """Something new begins: the call before it has ended, unless its input is open. Older ones were looked at."""
         for key in reversed(self._calls):
             call = self._calls[key]
             if key not in self._ended and call.name and _is_complete(call):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -47,8 +47,20 @@ class FakeProvider:
     at `provider.url` (`provider.openai_url` ends in `/v1`).
     """
 
-    def __init__(self, turns: Iterable[FakeTurn] = (), *, counted_tokens: int | None = 42) -> None:
-        """Keep the script. `counted_tokens` answers `count_tokens`; None: that address does not exist."""
+    def __init__(
+        self,
+        turns: Iterable[FakeTurn] = (),
+        *,
+        then: Callable[[RecordedRequest], FakeTurn] | None = None,
+        counted_tokens: int | None = 42,
+    ) -> None:
+        """Keep the script.
+
+        Args:
+            turns: One for each request, in order.
+            then: Answers what comes behind the script; None: such a request is refused.
+            counted_tokens: Answers `count_tokens`; None: that address does not exist.
+        """
         self.turns: list[FakeTurn] = list(turns)
         self.requests: list[RecordedRequest] = []
         """Every request that came, but those that only count."""
@@ -56,6 +68,7 @@ class FakeProvider:
         self.connections = 0
         self.disconnects = 0
         """How often a client went away before the end of an answer."""
+        self._then = then
         self._counted_tokens = counted_tokens
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,7 +134,7 @@ class FakeProvider:
         else:
             self.requests.append(request)
             number = len(self.requests)
-            turn = self.turns[number - 1] if number <= len(self.turns) else _no_more(number)
+            turn = self._turn(number, request)
             is_stream = turn.status < 300 and bool(request.json.get("stream"))
             pieces = _pieces_of(turn, request, number, is_stream=is_stream)
         sending = asyncio.create_task(_send(turn, pieces, writer, is_stream=is_stream))
@@ -136,6 +149,11 @@ class FakeProvider:
             for task in (sending, leaving):
                 task.cancel()
             await asyncio.gather(sending, leaving, return_exceptions=True)
+
+    def _turn(self, number: int, request: RecordedRequest) -> FakeTurn:
+        if number <= len(self.turns):
+            return self.turns[number - 1]
+        return _no_more(number) if self._then is None else self._then(request)
 
     def _count_turn(self) -> FakeTurn:
         if self._counted_tokens is None:
