@@ -1,6 +1,7 @@
 """permissions, trust, undo and doctor, in process."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.main import run
+from holdfast.session import user_store
 
 SETTINGS = '{\n "permissions": {\n  "allow": ["Bash(make *)"],\n  "deny": ["Bash(rm *)"]\n }\n}\n'
 COMMAND = '{"command":"git log --oneline -5 | head && rm -rf build"}'
@@ -77,7 +79,9 @@ def test_trust_shows_what_the_folder_brings_and_can_be_taken_back(capfd: pytest.
     assert verdict() == "ask"
 
 
-def test_undo_takes_back_a_change_and_never_anothers(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_undo_takes_back_a_change_and_never_anothers(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     file = project / "a.txt"
     assert run(["undo"]) == 1
     lines = [
@@ -102,6 +106,10 @@ def test_undo_takes_back_a_change_and_never_anothers(project: Path, capfd: pytes
     assert [json.loads(line)["call"] for line in capfd.readouterr().out.splitlines()] == ["w", "e"]
     assert run(["undo"]) == 0
     assert file.read_text("utf-8") == "one\n"
+    session = os.path.basename(user_store().find("latest", project=str(project)))
+    monkeypatch.chdir(project.parent)
+    assert run(["undo", "--list", "--session", session]) == 0
+    monkeypatch.chdir(project)
     file.write_text("mine\n", encoding="utf-8")
     assert run(["undo"]) == 1
     assert file.read_text("utf-8") == "mine\n"
