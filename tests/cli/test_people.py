@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,26 @@ def test_undo_takes_back_a_change_and_never_anothers(
     file.write_text("mine\n", encoding="utf-8")
     assert run(["undo"]) == 1
     assert file.read_text("utf-8") == "mine\n"
+
+
+@pytest.mark.parametrize(("asked", "has_colour"), [("", True), ("1", False)])
+def test_no_color_counts_on_a_terminal(asked: str, *, has_colour: bool) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "holdfast", "permissions", "explain", "Bash", COMMAND],
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": asked},
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            timeout=60,
+            check=True,
+        )
+        shown = os.read(ours, 10_000)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert b"denied: the rule Bash(rm *) denies it" in shown
+    assert (b"\x1b[" in shown) is has_colour
 
 
 def test_doctor_says_what_holds_here(capfd: pytest.CaptureFixture[str]) -> None:
