@@ -1,6 +1,7 @@
 """What a run does, one line each, for the person who watches standard error."""
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -9,6 +10,7 @@ import click
 
 from holdfast.events import (
     CallFinished,
+    CallProgressed,
     CallQueued,
     CallStarted,
     ContextCompacting,
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["ProgressLines", "wants_progress"]
 
 _LINE_CHARS = 140
+_CLEAR = "\r\x1b[K"
+_COUNT_CHARS = 24
+"""What `visible` adds to a text that it cuts."""
 
 
 def wants_progress(*, verbose: bool) -> bool:
@@ -37,7 +42,9 @@ class ProgressLines:
     def __init__(self, pool: "Pool") -> None:
         self._pool = pool
         self._inputs: dict[str, Any] = {}
-        self._has_colour = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        self._is_terminal = sys.stderr.isatty()
+        self._has_colour = self._is_terminal and not os.environ.get("NO_COLOR")
+        self._has_moving_line = False
 
     def take(self, event: Event) -> None:
         """Show what is worth a line."""
@@ -47,8 +54,11 @@ class ProgressLines:
             self._say("●", self._use(event.name, self._inputs.get(event.tool_use_id)), "green")
         elif isinstance(event, CallFinished):
             self._inputs.pop(event.tool_use_id, None)
+            self._clear()
             if event.is_error:
                 self._say("  ⎿", f"{event.name}: {_first_line(event.content)}", "red")
+        elif isinstance(event, CallProgressed):
+            self._move(event)
         elif isinstance(event, RequestRetried):
             self._say(
                 "…", f"attempt {event.attempt} failed, the next in {event.delay_s:.1f} s: {event.reason}", "yellow"
@@ -58,6 +68,20 @@ class ProgressLines:
         elif isinstance(event, TaskChanged):
             self._say("…", f"background task {event.task_id} {event.status}: {event.description}", "yellow")
 
+    def _move(self, event: CallProgressed) -> None:
+        """How a long call goes on, in one line that the next one takes the place of; only a terminal can do that."""
+        told = _last_line(event.data)
+        if self._is_terminal and told:
+            columns = shutil.get_terminal_size().columns
+            line = visible(f"  ⎿ {event.elapsed_s:.0f} s  {told}", limit_chars=max(20, columns - _COUNT_CHARS))
+            click.echo(f"{_CLEAR}{line}", err=True, nl=False, color=True)
+            self._has_moving_line = True
+
+    def _clear(self) -> None:
+        if self._has_moving_line:
+            self._has_moving_line = False
+            click.echo(_CLEAR, err=True, nl=False, color=True)
+
     def _use(self, name: str, raw: Any) -> str:
         found = self._pool.find(name)
         if found is None or not isinstance(raw, Mapping):
@@ -65,6 +89,7 @@ class ProgressLines:
         return found.tool.render_use(cast("Mapping[str, Any]", raw))
 
     def _say(self, mark: str, text: str, colour: str) -> None:
+        self._clear()
         shown = click.style(mark, fg=colour) if self._has_colour else mark
         click.echo(f"{shown} {visible(text, limit_chars=_LINE_CHARS)}", err=True, color=self._has_colour)
 
@@ -73,3 +98,16 @@ def _first_line(content: str | list[dict[str, Any]]) -> str:
     text = content if isinstance(content, str) else " ".join(str(block.get("text", "")) for block in content)
     plain = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
     return plain.split("\n", 1)[0]
+
+
+def _last_line(data: Any) -> str:
+    """What a tool's report says last: a word of its own, or the last line that its command wrote."""
+    if isinstance(data, str):
+        return data
+    if not isinstance(data, Mapping):
+        return ""
+    report = cast("Mapping[str, Any]", data)
+    lines = str(report.get("fullOutput") or report.get("message") or "").rstrip().splitlines()
+    count = report.get("totalLines")
+    text = lines[-1] if lines else "no output so far"
+    return f"{count:,} lines: {text}" if isinstance(count, int) and count else text

@@ -1,0 +1,50 @@
+import io
+from typing import Any
+
+import pytest
+
+from holdfast.cli.progress import ProgressLines
+from holdfast.events import CallFinished, CallProgressed, CallStarted, Event
+from holdfast.registry import assemble
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *events: Event) -> str:
+    monkeypatch.setattr("sys.stderr", stream)
+    lines = ProgressLines(assemble(()))
+    for event in events:
+        lines.take(event)
+    return stream.getvalue()
+
+
+def report(**data: Any) -> CallProgressed:
+    return CallProgressed("1", "Bash", {"type": "bash_progress", **data}, elapsed_s=3.2)
+
+
+def test_a_long_command_has_one_moving_line_that_its_end_takes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown(
+        monkeypatch,
+        Terminal(),
+        CallStarted("1", "Bash", read_only=False),
+        report(fullOutput="step 1\nstep \x1b]0;2", totalLines=2),
+        CallFinished("1", "Bash", "done"),
+    )
+    assert text.endswith("\r\x1b[K  ⎿ 3 s  2 lines: step \\x1b]0;2\r\x1b[K")
+
+
+def test_a_command_that_writes_nothing_is_seen_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "3 s  no output so far" in shown(monkeypatch, Terminal(), report(fullOutput="", totalLines=0))
+
+
+def test_a_file_gets_no_moving_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, io.StringIO(), report(fullOutput="step 1", totalLines=1)) == ""
+
+
+def test_a_long_line_stays_within_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    text = shown(monkeypatch, Terminal(), report(fullOutput="x" * 500, totalLines=1))
+    assert len(text.removeprefix("\r\x1b[K")) < 60
