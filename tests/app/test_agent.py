@@ -290,6 +290,8 @@ def test_an_agent_that_nobody_closed_ends_with_the_program(tmp_path: Path) -> No
         timeout=60,
         check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "hello\n", "")
+    # On a busy machine asyncio's debug mode also tells which steps took long.
+    told = [line for line in done.stderr.splitlines() if not line.startswith("Executing <")]
+    assert (done.returncode, done.stdout, told) == (0, "hello\n", [])
     (path,) = user_store().paths()
     assert user_store().load(Path(path).name).closed

@@ -82,3 +82,8 @@ def test_simple_mode_offers_only_the_three_simple_tools(
     monkeypatch.setenv("CLAUDE_CODE_SIMPLE", "1")
     assert run(["tools", "list", "--json"]) == 0
     assert {tool["name"] for tool in json.loads(capfd.readouterr().out)} <= {"Bash", "Read", "Edit"}
+
+
+def test_an_explanation_wants_the_input_as_json_and_shows_how(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["permissions", "explain", "Bash", "git push"]) == 2
+    assert """such as '{"command": "git status"}'""" in capfd.readouterr().err

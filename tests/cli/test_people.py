@@ -1,6 +1,8 @@
 """permissions, trust, undo and doctor, in process."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.main import run
+from holdfast.session import user_store
 
 SETTINGS = '{\n "permissions": {\n  "allow": ["Bash(make *)"],\n  "deny": ["Bash(rm *)"]\n }\n}\n'
 COMMAND = '{"command":"git log --oneline -5 | head && rm -rf build"}'
@@ -77,7 +80,9 @@ def test_trust_shows_what_the_folder_brings_and_can_be_taken_back(capfd: pytest.
     assert verdict() == "ask"
 
 
-def test_undo_takes_back_a_change_and_never_anothers(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_undo_takes_back_a_change_and_never_anothers(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     file = project / "a.txt"
     assert run(["undo"]) == 1
     lines = [
@@ -102,9 +107,33 @@ def test_undo_takes_back_a_change_and_never_anothers(project: Path, capfd: pytes
     assert [json.loads(line)["call"] for line in capfd.readouterr().out.splitlines()] == ["w", "e"]
     assert run(["undo"]) == 0
     assert file.read_text("utf-8") == "one\n"
+    session = os.path.basename(user_store().find("latest", project=str(project)))
+    monkeypatch.chdir(project.parent)
+    assert run(["undo", "--list", "--session", session]) == 0
+    monkeypatch.chdir(project)
     file.write_text("mine\n", encoding="utf-8")
     assert run(["undo"]) == 1
     assert file.read_text("utf-8") == "mine\n"
+
+
+@pytest.mark.parametrize(("asked", "has_colour"), [("", True), ("1", False)])
+def test_no_color_counts_on_a_terminal(asked: str, *, has_colour: bool) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "holdfast", "permissions", "explain", "Bash", COMMAND],
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": asked},
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            timeout=60,
+            check=True,
+        )
+        shown = os.read(ours, 10_000)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert b"denied: the rule Bash(rm *) denies it" in shown
+    assert (b"\x1b[" in shown) is has_colour
 
 
 def test_doctor_says_what_holds_here(capfd: pytest.CaptureFixture[str]) -> None:

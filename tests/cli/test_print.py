@@ -200,7 +200,7 @@ def test_a_model_that_fails_is_exit_1_with_the_reason_on_standard_error(answer: 
         (("hi", "--json-schema", "[1"), "json-schema"),
         (("hi", "--json-schema", '{"type":"banana"}', "--model", "scripted:s.json"), "banana"),
         (("hi", "--resume", "nobody", "--model", "scripted:s.json"), "nobody"),
-        (("hi", "--continue", "--model", "scripted:s.json"), "latest"),
+        (("hi", "--continue", "--model", "scripted:s.json"), "no session yet"),
         (("hi", "--fork-session", "--model", "scripted:s.json"), "fork"),
         (("hi", "-c", "-r", "x"), "contradict"),
         (("hi", "--permission-prompts", "stdio"), "stream-json"),
@@ -272,3 +272,23 @@ def test_no_tools_and_the_default_tools_can_be_asked_for(answer: Print) -> None:
 @pytest.mark.parametrize("words", [("--thinking",), ("--thinking", "disabled"), ("--max-thinking-tokens", "100")])
 def test_thinking_is_chosen_as_users_write_it(answer: Print, words: tuple[str, ...]) -> None:
     assert answer("hi", *words, turns=["hello"])[:2] == (0, "hello\n")
+
+
+def test_without_a_place_for_sessions_the_answer_still_comes(answer: Print, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
+    done = answer("what do I need?", turns=READ)
+    assert (done.code, done.out) == (0, "You wanted milk.\n")
+    assert "this session is not written to disk" in done.err
+
+
+def test_going_on_where_nothing_was_says_so(answer: Print, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    done = answer("more", "--continue", turns=["ok"])
+    assert (done.code, done.out) == (2, "")
+    assert "there is no session yet for " in done.err
+
+
+def test_a_further_directory_that_is_not_there_is_told(answer: Print) -> None:
+    done = answer("hi", "--add-dir", "nowhere", turns=["ok"])
+    assert (done.code, done.out) == (0, "ok\n")
+    assert "--add-dir 'nowhere' is no directory" in done.err

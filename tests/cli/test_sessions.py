@@ -146,3 +146,20 @@ def test_times_and_sizes_read_well() -> None:
         "12.0 MB",
         "3.0 GB",
     ]
+
+
+def test_latest_is_this_directorys_own_session_where_it_has_one(
+    recorded: str, store: SessionStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.create(str(tmp_path / "elsewhere"), session_id="later-2") as session:
+        session.journal.record_message("user", "Something else")
+    os.utime(Path(store.find("later-2")) / "journal.jsonl", (2e9, 2e9))
+    assert f"session  {recorded}\n" in run("show", "latest").stdout
+    monkeypatch.chdir(tmp_path)
+    assert "session  later-2\n" in run("show", "latest").stdout
+
+
+def test_a_title_is_what_was_asked_not_what_was_piped_in(store: SessionStore) -> None:
+    with store.create(os.getcwd()) as session:
+        session.journal.record_message("user", "<stdin>\nall of it\n</stdin>\n\nReview this")
+    assert json.loads(run("list", "--json").stdout)["title"] == "Review this"

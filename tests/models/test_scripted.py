@@ -131,7 +131,7 @@ def test_a_script_that_runs_out_says_so_and_what_was_asked() -> None:
     assert model.turns_left == 0
     _, error = heard_until_error(model)
     assert error.kind == "invalid_request"
-    assert "1 turns" in str(error)
+    assert "ends with turn 1" in str(error)
     assert "fix it" in str(error)
 
 

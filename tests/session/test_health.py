@@ -6,7 +6,7 @@ from holdfast.session.health import check_sessions
 
 
 def test_before_the_first_session_all_is_well(store: SessionStore) -> None:
-    assert [(check.name, check.ok) for check in check_sessions(store)] == [("sessions: directory", True)]
+    assert [(check.name, check.ok) for check in check_sessions(store)] == [("directory", True)]
 
 
 def test_healthy_sessions_are_counted_and_live_ones_named(store: SessionStore, project: str) -> None:
@@ -14,8 +14,8 @@ def test_healthy_sessions_are_counted_and_live_ones_named(store: SessionStore, p
     with store.create(project, session_id="live"):
         checks = {check.name: check for check in check_sessions(store)}
     assert all(check.ok for check in checks.values())
-    assert "2 sessions" in checks["sessions: directory"].detail
-    assert checks["sessions: locks"].detail == f"live (process {os.getpid()})"
+    assert "2 sessions" in checks["directory"].detail
+    assert checks["locks"].detail == f"live (process {os.getpid()})"
 
 
 def test_each_kind_of_damage_is_named(store: SessionStore, project: str, tmp_path: Path) -> None:
@@ -31,18 +31,18 @@ def test_each_kind_of_damage_is_named(store: SessionStore, project: str, tmp_pat
     os.symlink(tmp_path, os.path.join(store.find("linked"), "odd"))
     checks = {check.name: check for check in check_sessions(store)}
     assert {name for name, check in checks.items() if not check.ok} == {
-        "sessions: permissions",
-        "sessions: journals",
-        "sessions: versions",
+        "permissions",
+        "journals",
+        "versions",
     }
-    assert checks["sessions: journals"].detail == "damaged: 1 damaged, 0 lost lines"
-    assert "newer has format 7" in checks["sessions: versions"].detail
-    assert "open" in checks["sessions: permissions"].detail
-    assert "odd" in checks["sessions: permissions"].detail
+    assert checks["journals"].detail == "damaged: 1 damaged, 0 lost lines"
+    assert "newer has format 7" in checks["versions"].detail
+    assert "open" in checks["permissions"].detail
+    assert "odd" in checks["permissions"].detail
 
 
 def test_an_unsafe_root_is_the_only_news(store: SessionStore, project: str) -> None:
     store.create(project).close()
     os.chmod(store.root, 0o777)
     checks = check_sessions(store)
-    assert [(check.name, check.ok) for check in checks] == [("sessions: directory", False)]
+    assert [(check.name, check.ok) for check in checks] == [("directory", False)]

@@ -85,5 +85,5 @@ def _new_session(project: str, choice: SessionChoice) -> Session | None:
     except SessionError as error:
         if choice.session_id is not None:
             raise
-        _log.warning("this session is not written to disk: %s", error)
+        _log.error("this session is not written to disk: %s", error)
         return None

@@ -32,7 +32,10 @@ class Rights:
 
     def warnings(self) -> list[str]:
         """Everything that does not count, one line each, with its place."""
-        rules = [f"{_place(problem.source)}: the rule {problem.text!r} {problem.reason}" for problem in self.problems]
+        rules = [
+            f"{_place(problem.source)}: the rule {problem.text!r} does not count: {problem.reason}"
+            for problem in self.problems
+        ]
         return [*map(str, self.settings.problems), *map(str, self._reloader.errors), *rules]
 
     def follow(self, current: PermissionContext) -> PermissionContext:

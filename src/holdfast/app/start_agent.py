@@ -108,7 +108,6 @@ async def start_agent(
     try:
         await asyncio.sleep(0)  # git starts now, and answers while the client is loaded
         models += _open_models(agent, name, rights)
-        choice = choice._replace(session_id=choice.session_id or (None if choice.resume else new_session_id()))
         options = options._replace(own_tools=(*options.own_tools, *_output_tools(agent)))
         opened = open_session(options, asker=asker, on_event=listener.of_session, choice=choice, rights=rights)
         loop = _make_loop(agent, opened, models, place=await looking, listener=listener)

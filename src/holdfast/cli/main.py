@@ -1,5 +1,6 @@
 """`holdfast`: one group of commands, each imported only when it is called."""
 
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -90,8 +91,9 @@ def cli(*, debug: bool) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code: 0 ok, 1 failed, 2 wrong use, 130 interrupted."""
+    colour = False if os.environ.get("NO_COLOR") else None  # None: as the terminal wants it
     try:
-        result: Any = cli.main(arguments, prog_name="holdfast", standalone_mode=False)
+        result: Any = cli.main(arguments, prog_name="holdfast", standalone_mode=False, color=colour)
     except click.exceptions.Abort:
         return 130
     except click.ClickException as error:

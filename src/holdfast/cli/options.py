@@ -1,5 +1,6 @@
 """The options that every command which runs tools shares."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,9 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def to_options(given: dict[str, Any]) -> Options:
     """The shared options as the composition root wants them."""
+    for directory in given["add_dirs"]:
+        if not os.path.isdir(os.path.join(given["cwd"] or "", os.path.expanduser(directory))):
+            click.echo(f"holdfast: --add-dir {directory!r} is no directory, so it adds nothing", err=True)
     tools = tuple(name for text in given["tools"] for name in split_tool_list(text))
     return Options(
         cwd=given["cwd"],

@@ -46,7 +46,10 @@ def command() -> None:
 @session_options
 def explain_command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
     """Say what would happen to a call of TOOL with these arguments, and why. Nothing is run."""
-    raw = _object(sys.stdin.read() if arguments == "-" else arguments)
+    try:
+        raw = _object(sys.stdin.read() if arguments == "-" else arguments)
+    except UsageError as error:
+        raise UsageError(f'{error}. Write the call\'s input, such as \'{{"command": "git status"}}\'') from error
     rights = load_rights(to_options(given))
     facts = facts_from_input(tool, raw, rights.settings.cwd)
     decision = decide(facts, rights.permissions)
@@ -96,7 +99,7 @@ def lint_command(*, as_json: bool, **given: Any) -> int:
             click.echo(f"{found.place}: {click.style(found.kind, bold=True)}: {found.behavior} {found.rule}")
             click.echo(f"    {found.advice}")
     if not as_json:
-        click.echo(f"{len(rights.permissions.rules)} rules, {len(findings)} findings", err=True)
+        click.echo(f"rules: {len(rights.permissions.rules)}, findings: {len(findings)}", err=True)
     return 1 if findings else 0
 
 
@@ -143,7 +146,7 @@ def backtest_command(session: str, *, as_json: bool, everything: bool, fail_on_c
     from holdfast.session import user_store  # noqa: PLC0415 - loaded only where it is used
 
     store = user_store()
-    place = store.find(session)
+    place = store.nearest(session, os.getcwd())
     transcript = store.load(os.path.basename(place))
     context = _as_in(transcript, to_options(given), place)
     found = [compare(call, context) for call in _recorded(transcript, follow_mode=given["permission_mode"] is None)]

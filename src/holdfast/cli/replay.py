@@ -56,7 +56,8 @@ def command(session: str, *, keep: bool, as_json: bool, **given: Any) -> int:
     rules of now; nobody is asked. Exit 1 when something went differently than recorded.
     """
     store = user_store()
-    path, transcript = store.find(session), store.load(session)
+    path = store.nearest(session, os.getcwd())
+    transcript = store.load(os.path.basename(path))
     prompts = _prompts(transcript)
     if not prompts:
         raise UsageError(f"the session {session!r} holds no prompt, so there is nothing to replay")

@@ -204,15 +204,19 @@ def size(count: int) -> str:
 def _load(name: str) -> tuple[SessionStore, Transcript | None]:
     store = user_store()
     try:
-        return store, store.load(name)
+        return store, store.load(_id_of(name, store))
     except SessionError as error:
         click.echo(f"holdfast: {error}", err=True)
     return store, None
 
 
+def _id_of(name: str, store: SessionStore) -> str:
+    return os.path.basename(store.nearest(name, os.getcwd()))
+
+
 def _show_head(store: SessionStore, name: str, transcript: Transcript) -> None:
     header = transcript.header
-    path = store.find(name)
+    path = store.find(_id_of(name, store))
     began = "?"
     if header is not None:
         local = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(header.created_at))

@@ -25,7 +25,8 @@ def command(*, list_only: bool, to: str | None, name: str, as_json: bool) -> int
     Nothing is touched unless every file is exactly as the tool left it.
     """
     try:
-        store = checkpoints_of(user_store().find(name, project=os.getcwd()))
+        within = os.getcwd() if name == "latest" else None
+        store = checkpoints_of(user_store().find(name, project=within))
     except SessionError as error:
         click.echo(f"holdfast: {error}", err=True)
         return 1
@@ -48,7 +49,7 @@ def command(*, list_only: bool, to: str | None, name: str, as_json: bool) -> int
 
 def _show(changes: list[Change], *, as_json: bool) -> None:
     if not changes and not as_json:
-        click.echo("There is nothing to take back.", err=True)
+        click.echo("This session changed no files; `--session ID` looks at another one.", err=True)
     for change in changes:
         deed = "created" if change.before is None else "changed"
         if as_json:

@@ -162,7 +162,7 @@ class SchemaArguments:
         try:
             self._check = jsonschema_rs.validator_for(self._schema, retriever=_refuse_to_fetch)
         except ValueError as error:
-            raise UsageError(f"this JSON Schema does not compile: {error}") from error
+            raise UsageError(f"this JSON Schema does not compile: {str(error).splitlines()[0]}") from error
         return self._check
 
 

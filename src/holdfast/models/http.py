@@ -137,7 +137,8 @@ class Channel:
             return ModelError(f"The answer of {self._where} was cut: {reason}", "broken_stream")
         if isinstance(error, (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
             return ModelError(f"The request to {self._where} cannot be sent: {reason}", "invalid_request")
-        return ModelError(f"The connection to {self._where} failed: {reason}", "connection")
+        advice = "Check the address and the network, and that the server runs."
+        return ModelError(f"The connection to {self._where} failed: {reason.rstrip('.')}. {advice}", "connection")
 
     @property
     def _where(self) -> str:

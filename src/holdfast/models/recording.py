@@ -48,7 +48,7 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
         with open(file, "rb") as opened:
             data = opened.read()
     except OSError as error:
-        raise UsageError(f"the recording {file!r} cannot be read: {error}") from error
+        raise UsageError(f"the recording {file!r} cannot be read: {error.strerror}") from error
     reader = _Reader()
     for line in _lines(data):
         reader.take(line)

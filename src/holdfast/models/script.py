@@ -116,7 +116,8 @@ def read_script(path: str | os.PathLike[str]) -> Script:
         with open(path, encoding="utf-8") as file:
             text = file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the script {os.fspath(path)!r} cannot be read: {error}") from error
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise UsageError(f"the script {os.fspath(path)!r} cannot be read: {reason}") from error
     name = os.fspath(path)
     items = _items(text, name)
     header: dict[str, Any] = {}

@@ -115,8 +115,8 @@ class ScriptedModel:
     def _turn(self, number: int, request: ModelRequest) -> Turn:
         if number > len(self._turns):
             raise ModelError(
-                f"{self.name} has {len(self._turns)} turns and was asked for turn {number}. The newest message says: "
-                f"{_shown(request)!r}. Add a turn, or let the last one call no tool.",
+                f"{self.name} ends with turn {len(self._turns)} and was asked for turn {number}. "
+                f"The newest message says: {_shown(request)!r}. Add a turn, or let the last one call no tool.",
                 "invalid_request",
             )
         turn = self._turns[number - 1]

@@ -183,7 +183,14 @@ class SessionStore:
             return ids[fitting[0]]
         if fitting:
             raise SessionNotFound(f"{name!r} fits {len(fitting)} sessions", advice="Give more of the id.")
-        raise SessionNotFound(f"there is no session {name!r}", advice="`holdfast sessions list --all` shows them.")
+        missing = f"there is no session {name!r}" if name != "latest" else "there is no session yet"
+        here = f" for {project!r}" if project is not None else ""
+        raise SessionNotFound(missing + here, advice="`holdfast sessions list --all` shows them.")
+
+    def nearest(self, name: str, project: str) -> str:
+        """The same among all sessions, but `latest` is the project's own where it has one."""
+        has_own = name == "latest" and any(True for _ in self.paths(project))
+        return self.find(name, project=project if has_own else None)
 
     def load(self, name: str, *, project: str | None = None) -> Transcript:
         """What a session remembers; it may be live, and nothing is changed."""
@@ -283,9 +290,9 @@ def _explained(path: str, deed: str) -> Generator[None]:
     """Whatever the system refuses is told with the path and what was wanted."""
     try:
         yield
-    except FileNotFoundError as error:
-        raise SessionNotFound("there is no session here any more", path=path) from error
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and deed != "begun":
+            raise SessionNotFound("there is no session here any more", path=path) from error
         raise SessionError(
             f"the session cannot be {deed}: {error.strerror or error}",
             path=path,

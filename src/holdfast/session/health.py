@@ -37,24 +37,22 @@ class _Findings:
 def check_sessions(store: SessionStore) -> list[Check]:
     """Look at the session store; nothing is changed but rights that are too wide are narrowed."""
     if not os.path.lexists(store.root):
-        return [Check("sessions: directory", ok=True, detail=f"{visible(store.root)} (made with the first session)")]
+        return [Check("directory", ok=True, detail=f"{visible(store.root)} (made with the first session)")]
     try:
         os.close(open_private_directory(store.root))
         paths = sorted(store.paths(), key=os.path.basename, reverse=True)
     except (OSError, SessionError) as error:
-        return [Check("sessions: directory", ok=False, detail=str(error))]
+        return [Check("directory", ok=False, detail=str(error))]
     findings = _Findings()
     for path in paths[:_MANY]:
         _look(store, path, findings)
     read = f"{len(paths[:_MANY])} of {len(paths)} looked at"
     return [
-        Check(
-            "sessions: directory", ok=True, detail=f"{visible(store.root)}, {len(paths)} sessions, {_free(store.root)}"
-        ),
-        _check("sessions: permissions", findings.unsafe, f"private and ours, {read}"),
-        Check("sessions: locks", ok=True, detail=", ".join(findings.live) or "none is in use"),
-        _check("sessions: journals", findings.damaged, f"whole, {read}"),
-        _check("sessions: versions", findings.newer, f"format {JOURNAL_VERSION}, {read}"),
+        Check("directory", ok=True, detail=f"{visible(store.root)}, {len(paths)} sessions, {_free(store.root)}"),
+        _check("permissions", findings.unsafe, f"private and ours, {read}"),
+        Check("locks", ok=True, detail=", ".join(findings.live) or "none is in use"),
+        _check("journals", findings.damaged, f"whole, {read}"),
+        _check("versions", findings.newer, f"format {JOURNAL_VERSION}, {read}"),
     ]
 
 

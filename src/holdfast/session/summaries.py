@@ -89,7 +89,10 @@ def title_of(transcript: Transcript) -> str:
         if message.role == "user":
             content = message.content
             texts = [content] if isinstance(content, str) else [str(block.get("text", "")) for block in content]
-            text = " ".join(" ".join(texts).split())
+            words = " ".join(texts)
+            if words.startswith("<stdin>"):  # what was piped in comes before what was asked
+                words = words.partition("</stdin>")[2].strip() or words
+            text = " ".join(words.split())
             if text:
                 return visible(text if len(text) <= _TITLE_CHARS else f"{text[: _TITLE_CHARS - 1]}…")
     return ""
