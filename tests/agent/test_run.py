@@ -58,6 +58,11 @@ def test_no_request_goes_out_once_the_budget_is_spent() -> None:
     assert len(run.of(CallFinished)) == 3
 
 
+def test_a_budget_of_nothing_asks_nobody() -> None:
+    run = run_loop(OK, choices=STEADY._replace(max_budget_usd=0.0))
+    assert (run.ended.outcome, run.model.requests) == ("error_max_budget_usd", [])
+
+
 def test_a_model_without_prices_has_no_budget() -> None:
     run = run_loop(calling(), OK, choices=STEADY._replace(max_budget_usd=0.001))
     assert (run.ended.outcome, run.ended.cost_usd) == ("success", None)

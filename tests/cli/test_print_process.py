@@ -356,3 +356,22 @@ def test_a_host_cannot_choose_a_mode_that_the_settings_forbid(start: Start) -> N
     run.send({"type": "control_request", "request_id": "1", "request": wish})
     _, lines, _ = run.finish()
     assert lines[-1]["response"] == IsPartialDict(subtype="error", error=IsStr(regex=".*forbid.*"))
+
+
+def test_a_budget_that_cannot_hold_is_said(tmp_path: Path) -> None:
+    async def scene() -> tuple[int | None, bytes, bytes]:
+        async with FakeProvider([FakeTurn(blocks=[{"type": "text", "text": "hi"}])]) as provider:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "holdfast", "-p", "x", "--model", "openai:own", "--max-budget-usd", "1"),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=tmp_path,
+                env={**os.environ, "OPENAI_API_KEY": "key-b", "OPENAI_BASE_URL": provider.openai_url},
+            )
+            out, err = await process.communicate()
+            return process.returncode, out, err
+
+    code, out, err = asyncio.run(asyncio.wait_for(scene(), 60))
+    assert (code, out) == (0, b"hi\n")
+    assert b"--max-budget-usd cannot hold" in err

@@ -256,8 +256,8 @@ class Run:
     # Between turns.
 
     def _is_spent(self) -> bool:
-        limit_usd, spent_usd = self._state.choices.max_budget_usd, self._state.cost_usd
-        return limit_usd is not None and spent_usd is not None and spent_usd >= limit_usd
+        limit_usd = self._state.choices.max_budget_usd
+        return limit_usd is not None and (self._state.cost_usd or 0.0) >= limit_usd
 
     def _deliver(self) -> None:
         self._deliver_blocks(self._between.take())

@@ -19,7 +19,8 @@ from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.cli.stream_json import SessionFacts, StreamJson
 from holdfast.contract import UsageError
 from holdfast.events import Event, RunEnded, encode_json
-from holdfast.lib.visible import without_controls
+from holdfast.lib.visible import visible, without_controls
+from holdfast.models import Usage
 from holdfast.models.errors import ModelError
 
 __all__ = ["Headless", "Plan"]
@@ -122,6 +123,9 @@ class Headless:
         warn(agent.rights)
         for warning in agent.warnings:
             click.echo(f"holdfast: {without_controls(warning)}", err=True)
+        if plan.agent.max_budget_usd is not None and agent.loop.model.cost_usd(Usage(1, 1)) is None:
+            name = visible(agent.loop.model.name)
+            click.echo(f"holdfast: the prices of {name} are not known, so --max-budget-usd cannot hold", err=True)
         executor = agent.opened.executor
         facts = SessionFacts(
             session_id=agent.session_id,

@@ -65,6 +65,18 @@ def test_what_is_no_schema_is_refused_at_once(schema: dict[str, Any]) -> None:
         StructuredOutput(schema)
 
 
+def test_a_list_of_itself_still_means_itself() -> None:
+    tool = StructuredOutput(
+        {
+            "type": "array",
+            "items": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/n"}]},
+            "$defs": {"n": {"type": "integer"}},
+        }
+    )
+    assert hand_over(tool, {"result": [[1], []]}).data == [[1], []]
+    assert hand_over(tool, {"result": [{"result": []}]}).is_error
+
+
 def test_it_needs_no_permission_in_any_mode_but_a_deny_counts() -> None:
     for mode in ("default", "plan", "dontAsk", "acceptEdits"):
         reply = Executor([StructuredOutput(CITY)], permission_mode=mode).call("StructuredOutput", {"name": "Ulm"})

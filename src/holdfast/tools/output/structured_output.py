@@ -10,6 +10,7 @@ __all__ = ["StructuredOutput"]
 
 _WRAPPED = "result"
 _SHARED = ("$schema", "$defs", "definitions")
+_STAYING = tuple(f"#/{key}/" for key in _SHARED)
 _MAX_REASON_CHARS = 2_000
 
 
@@ -70,8 +71,12 @@ def _wants_object(schema: Mapping[str, Any]) -> bool:
 
 
 def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
-    shared = {key: schema[key] for key in _SHARED if key in schema}  # where references look for them
-    inner = {key: value for key, value in schema.items() if key not in shared}
+    try:
+        moved = cast("dict[str, Any]", _pointing_into(schema))
+    except RecursionError as error:
+        raise UsageError("the JSON Schema for the output is nested too deeply") from error
+    shared = {key: moved[key] for key in _SHARED if key in moved}  # where references look for them
+    inner = {key: value for key, value in moved.items() if key not in shared}
     return cast(
         "dict[str, Any]",
         {
@@ -82,3 +87,16 @@ def _wrapped(schema: Mapping[str, Any]) -> dict[str, Any]:
             "additionalProperties": False,
         },
     )
+
+
+def _pointing_into(value: Any) -> Any:
+    """The same with references to the schema's own root and its parts pointing to where it stands in the wrapper."""
+    if isinstance(value, list):
+        return [_pointing_into(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, Mapping):
+        return value
+    moved = {key: _pointing_into(item) for key, item in cast("Mapping[str, Any]", value).items()}
+    target = moved.get("$ref")
+    if isinstance(target, str) and (target == "#" or target.startswith("#/")) and not target.startswith(_STAYING):
+        moved["$ref"] = f"#/properties/{_WRAPPED}{target[1:]}"
+    return moved
