@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from pydantic import BaseModel, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ErrorDetails, SchemaValidator
 
 from holdfast.contract.errors import ArgumentsInvalid, UsageError
@@ -23,6 +24,14 @@ INTERNAL_MARK = "x-holdfast-internal"
 CONDITIONAL_MARK = "x-holdfast-when"
 _MAX_PROBLEMS = 8
 _MAX_VALUE_CHARS = 80
+_PLAIN = {type(None), bool, int, str}
+
+
+class _SchemaGenerator(GenerateJsonSchema):
+    """Writes a plain default as it is; pydantic would build a serializer for each, a third of the time of a schema."""
+
+    def encode_default(self, dft: Any) -> Any:
+        return dft if type(dft) in _PLAIN else super().encode_default(dft)
 
 
 class Arguments(Protocol):
@@ -76,7 +85,7 @@ class ModelArguments:
 
     def schema(self, facts: PromptFacts = NO_FACTS) -> dict[str, Any]:
         """The JSON Schema offered to models, without internal fields and those that are off."""
-        whole = self._model.model_json_schema()
+        whole = self._model.model_json_schema(schema_generator=_SchemaGenerator)
         properties: dict[str, Any] = {}
         for name, described in whole.get("properties", {}).items():
             if not self._is_hidden(name, facts):

@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 
 from holdfast.contract import ContextModifier, CwdChanged, ToolContext, ToolResult
+from holdfast.permissions import shell
 from holdfast.permissions.paths import is_inside
-from holdfast.permissions.shell.analysis import Analysis
 from holdfast.tools.shell._output import BashOutput
 
 __all__ = ["Inside", "InsideProject", "leave", "lost_directory", "may_move"]
@@ -29,7 +29,7 @@ class InsideProject:
         return is_inside(path, (self._root,))
 
 
-def may_move(analysis: Analysis) -> bool:
+def may_move(analysis: "shell.Analysis") -> bool:
     """Whether the shell may end in another directory; only a text that is understood whole can say no."""
     if analysis.doubt or not analysis.parsed or analysis.cd_targets or analysis.dynamic:
         return True

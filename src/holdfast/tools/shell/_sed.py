@@ -13,8 +13,7 @@ from holdfast.lib.diff import git_diff, hunks_of, span_between
 from holdfast.lib.handles import regular_file
 from holdfast.lib.resolve import resolve_path
 from holdfast.lib.stamp import Stamp, hash_bytes
-from holdfast.permissions.shell.analysis import analyse
-from holdfast.permissions.shell.commands.sed import script_refusal
+from holdfast.permissions import shell
 from holdfast.tools.shell._output import BashOutput
 
 __all__ = ["SedEdit", "SedPreview", "apply_sed_edit", "preview_sed_edit", "write_shown_edit"]
@@ -123,7 +122,7 @@ def write_shown_edit(edit: SedEdit, ctx: ToolContext) -> ToolResult[BashOutput]:
 
 
 def _parse(command: str) -> _Parsed | None:
-    analysis = analyse(command)
+    analysis = shell.analyse(command)
     if analysis.doubt or analysis.redirects or len(analysis.parts) != 1:
         return None
     part = analysis.parts[0]
@@ -155,6 +154,8 @@ def _split(words: list[str]) -> _Parsed | None:
             operands.append(word)
     if not scripts:
         scripts, operands = operands[:1], operands[1:]
+    from holdfast.permissions.shell.commands.sed import script_refusal  # noqa: PLC0415 - loaded by the analysis
+
     if len(operands) != 1 or not scripts or script_refusal("\n".join(scripts)) is not None:
         return None
     return _Parsed(options, scripts, operands[0])

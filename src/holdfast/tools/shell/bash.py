@@ -22,13 +22,12 @@ from holdfast.contract import (
     internal,
 )
 from holdfast.contract.permission import NO_OBJECTION
-from holdfast.permissions.shell.analysis import Analysis, analyse
+from holdfast.permissions import shell
 from holdfast.tasks import TaskBoard
 from holdfast.tools.shell._directory import Inside, InsideProject, may_move
 from holdfast.tools.shell._environment import ShellEnvironment
 from holdfast.tools.shell._follow import Followed
 from holdfast.tools.shell._output import BashOutput
-from holdfast.tools.shell._run import Run
 from holdfast.tools.shell._sed import SedEdit, preview_sed_edit, write_shown_edit
 
 __all__ = ["Bash", "BashArgs", "BashLimits"]
@@ -108,7 +107,7 @@ class Bash(Tool[BashArgs, BashOutput]):
 
     def is_read_only(self, args: BashArgs) -> bool:
         """Proven by the text, and no name in it is a function of the user."""
-        analysis = analyse(args.command)
+        analysis = shell.analyse(args.command)
         return analysis.read_only and not self.is_shadowed(analysis)
 
     def is_destructive(self, args: BashArgs) -> bool:
@@ -117,7 +116,7 @@ class Bash(Tool[BashArgs, BashOutput]):
 
     def is_concurrency_safe(self, args: BashArgs) -> bool:
         """Read-only commands run side by side, unless they move the session to another directory."""
-        analysis = analyse(args.command)
+        analysis = shell.analyse(args.command)
         return analysis.read_only and not may_move(analysis) and not self.is_shadowed(analysis)
 
     def on_user_message(self, args: BashArgs) -> Literal["cancel", "block"]:
@@ -126,7 +125,7 @@ class Bash(Tool[BashArgs, BashOutput]):
 
     def effects(self, args: BashArgs, ctx: ToolContext) -> Effects:
         """The files that the text tells; known only where the whole command is proven."""
-        analysis = analyse(args.command, cwd=ctx.cwd)
+        analysis = shell.analyse(args.command, cwd=ctx.cwd)
         return Effects(
             reads=[os.path.join(ctx.cwd, path) for path in analysis.effects_reads],
             writes=[os.path.join(ctx.cwd, path) for path in analysis.effects_writes],
@@ -145,7 +144,7 @@ class Bash(Tool[BashArgs, BashOutput]):
 
     def search_or_read(self, args: BashArgs) -> Literal["search", "read"] | None:
         """Whether every part only searches or reads."""
-        kind = analyse(args.command).kind
+        kind = shell.analyse(args.command).kind
         return None if kind is None else "search" if kind == "search" else "read"
 
     def render_use(self, raw: Mapping[str, Any]) -> str:
@@ -154,7 +153,7 @@ class Bash(Tool[BashArgs, BashOutput]):
 
     def may_object(self, args: BashArgs) -> bool:
         """Only a git command that would run unasked is looked at again: its repository may start programs."""
-        analysis = analyse(args.command)
+        analysis = shell.analyse(args.command)
         return analysis.read_only and any(part.name == "git" for part in analysis.parts)
 
     async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
@@ -174,7 +173,7 @@ class Bash(Tool[BashArgs, BashOutput]):
             raise ArgumentsInvalid("`command` is empty; say what to run")
         if "\0" in args.command:
             raise ArgumentsInvalid("`command` holds a NUL character, which no shell can take; leave it out")
-        sleep_s = None if args.run_in_background else _waits_first_s(analyse(args.command))
+        sleep_s = None if args.run_in_background else _waits_first_s(shell.analyse(args.command))
         if sleep_s is not None and sleep_s >= _LONGEST_FIRST_SLEEP_S:
             raise ToolFailed(
                 f"the command only sleeps for {sleep_s:g} s first and blocks everything meanwhile. To wait for a "
@@ -193,9 +192,11 @@ class Bash(Tool[BashArgs, BashOutput]):
         """Run it, or write the edit that was shown instead of it."""
         if args.simulated_sed_edit is not None:
             return write_shown_edit(args.simulated_sed_edit, ctx)
-        return await Run(self, args, ctx, analyse(args.command, cwd=ctx.cwd)).result()
+        from holdfast.tools.shell._run import Run  # noqa: PLC0415 - a session that runs no command does not need it
 
-    def is_shadowed(self, analysis: Analysis) -> bool:
+        return await Run(self, args, ctx, shell.analyse(args.command, cwd=ctx.cwd)).result()
+
+    def is_shadowed(self, analysis: "shell.Analysis") -> bool:
         """Whether a name in the command is a function or alias of the user."""
         if not self.environment.has_functions:
             return False
@@ -203,7 +204,7 @@ class Bash(Tool[BashArgs, BashOutput]):
         return any(part.name in shadowed for part in analysis.parts)
 
 
-def _waits_first_s(analysis: Analysis) -> float | None:
+def _waits_first_s(analysis: "shell.Analysis") -> float | None:
     """How long the shell itself waits before anything else; a `sleep` that it leaves behind with `&` is no wait."""
     sleep_s = analysis.first_sleep_s
     if sleep_s is None:
