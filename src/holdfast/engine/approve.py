@@ -86,7 +86,7 @@ class Approver:
     def first_look(self, call: Call, tool: Tool, ctx: ToolContext) -> Decision:
         """What rules and mode say, before anything about the call's target is revealed."""
         permissions = self._state.permissions
-        if self._known_for is not permissions or len(self._known) > _REMEMBERED:
+        if self._known_for is not permissions:
             self._known.clear()
             self._known_for = permissions
         if not tool.judged_by_name:
@@ -96,7 +96,7 @@ class Approver:
         if decision is None:
             decision = decide(self._facts(call, tool, ctx), permissions)
             if not permissions.judges_input(tool.names):
-                self._known[tool, read_only] = decision
+                self._known[tool, read_only] = decision  # as many as there are tools
         return decision
 
     def _look_at_input(self, call: Call, tool: Tool, ctx: ToolContext) -> Decision:
@@ -116,6 +116,8 @@ class Approver:
         if _depends_on_words(facts):
             self._remembered.add(tool)
             if key is not None:
+                if len(self._known) > _REMEMBERED:
+                    self._known.clear()
                 self._known[key] = decision
         return decision
 
@@ -126,15 +128,14 @@ class Approver:
         if self._hooks.before(tool.names):
             if behavior != "deny" or self._yields_to_hook(decision):
                 return None
-        elif behavior != "deny" and (_may_object(call, tool) or self._may_be_classified(decision)):
+        elif behavior != "deny" and (
+            (tool.has_opinion and tool.may_object(call.args)) or (self._classify is not None and decision.classified)
+        ):
             return None
         if behavior == "allow":
             self.emit(PermissionDecided(call.id, tool.name, behavior, decision))
             return _YES
         return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
-
-    def _may_be_classified(self, decision: Decision) -> bool:
-        return self._classify is not None and decision.classified
 
     def _yields_to_hook(self, decision: Decision) -> bool:
         """The deny only stands for a question that `dontAsk` puts to nobody, and a hook's yes would answer it."""
