@@ -117,7 +117,10 @@ def test_the_program_cleans_up_when_its_stopped_guard_is_killed(
 
 
 def test_continuing_only_the_program_continues_its_guard(eventually: Eventually) -> None:
-    body = "print(os.getpid(), flush=True)\nsys.stdin.readline()\nreturn 9"
+    # Python runs a handler between its steps: stopped just before a blocking call, it would run only after that.
+    body = (
+        "import select\nprint(os.getpid(), flush=True)\nwhile not select.select([0], [], [], 0.05)[0]: pass\nreturn 9"
+    )
     with subprocess.Popen(guarded(body), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
