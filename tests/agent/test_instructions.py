@@ -22,7 +22,7 @@ class Place:
 
     def __init__(self, base: Path) -> None:
         self.base = base
-        self.home, self.policy, self.project = base / "home", base / "etc", base / "home" / "work" / "app"
+        self.home, self.policy, self.project = base / "home", base / "etc", base / "home" / "code" / "app"
         self.cwd = self.project / "src" / "web"
         self.cwd.mkdir(parents=True)
         (self.project / ".git").mkdir()
@@ -64,7 +64,7 @@ def texts(found: Instructions) -> list[str]:
 def test_policy_user_and_every_directory_down_to_the_working_directory_are_read_in_that_order(place: Place) -> None:
     place.write(place.policy / "claude-code" / "CLAUDE.md", "policy")
     place.write(place.home / ".claude" / "CLAUDE.md", "user")
-    place.write(place.home / "work" / "CLAUDE.md", "above the project")
+    place.write(place.home / "code" / "CLAUDE.md", "above the project")
     place.write("CLAUDE.md", "root")
     place.write("src/CLAUDE.md", "middle")
     place.write("src/web/CLAUDE.md", "here")
@@ -110,7 +110,7 @@ def test_native_and_existing_files_are_both_read_and_the_native_one_has_the_last
 
 
 def test_agents_files_are_read_from_the_repository_root_down_and_not_above_it(place: Place) -> None:
-    place.write(place.home / "work" / "AGENTS.md", "above")
+    place.write(place.home / "code" / "AGENTS.md", "above")
     place.write("AGENTS.md", "root")
     place.write("src/web/AGENTS.md", "here")
     assert texts(place.load()) == ["root", "here"]
@@ -143,7 +143,7 @@ def test_a_copy_under_the_other_name_is_told_once(place: Place) -> None:
 
 
 def test_above_the_project_only_files_count_that_nobody_else_can_write(place: Place) -> None:
-    planted = place.write(place.home / "work" / "CLAUDE.md", "planted")
+    planted = place.write(place.home / "code" / "CLAUDE.md", "planted")
     planted.chmod(0o666)
     found = place.load()
     assert texts(found) == []
@@ -152,11 +152,11 @@ def test_above_the_project_only_files_count_that_nobody_else_can_write(place: Pl
 
 def test_a_repository_around_the_project_counts_only_when_it_is_trusted_itself(place: Place) -> None:
     place.write(place.home / "CLAUDE.md", "home")
-    place.write(place.home / "work" / "CLAUDE.md", "outer")
-    (place.home / "work" / ".git").mkdir()
+    place.write(place.home / "code" / "CLAUDE.md", "outer")
+    (place.home / "code" / ".git").mkdir()
     (place.home / ".git").mkdir()
     assert texts(place.load()) == ["home"]
-    trusted = InstructionOptions(trusts=lambda root: root == str(place.home / "work"))
+    trusted = InstructionOptions(trusts=lambda root: root == str(place.home / "code"))
     assert texts(place.load(options=trusted)) == ["home", "outer"]
 
 
@@ -549,11 +549,11 @@ def test_a_directory_that_cannot_be_listed_is_named(place: Place) -> None:
 
 def test_excluded_files_are_not_read_unless_they_are_the_policys(place: Place) -> None:
     place.write(place.policy / "claude-code" / "CLAUDE.md", "policy")
-    place.write(place.home / "work" / "CLAUDE.md", "team")
+    place.write(place.home / "code" / "CLAUDE.md", "team")
     place.write("CLAUDE.md", "root")
     place.write("src/CLAUDE.md", "middle")
     place.write(".claude/rules/x.md", "rule")
-    excludes = (str(place.policy) + "/**", "~/work/CLAUDE.md", "**/{app,lib}/CLAUDE.md", "**/rules/**")
+    excludes = (str(place.policy) + "/**", "~/code/CLAUDE.md", "**/{app,lib}/CLAUDE.md", "**/rules/**")
     assert texts(place.load(options=InstructionOptions(excludes=excludes))) == ["policy", "middle"]
 
 

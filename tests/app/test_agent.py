@@ -283,7 +283,7 @@ def test_an_agent_that_nobody_closed_ends_with_the_program(tmp_path: Path) -> No
         "print(Agent(ScriptedModel(['hello'])).run_sync('hi'))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],  # not -X dev: asyncio would tell of a slow machine
+        [sys.executable, "-X", "dev", "-W", "error", "-c", program],
         cwd=tmp_path,
         capture_output=True,
         text=True,
