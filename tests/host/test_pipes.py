@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from holdfast.host import pipes
-from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, open_pipe
+from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, SparePipes, open_pipe
 from holdfast.host.poller import Poller
 
 
@@ -151,3 +151,33 @@ def test_writes_wait_their_turn_and_a_closed_reader_is_told() -> None:
             await writer.write(b"x")
 
     go(work)
+
+
+def test_spare_pipes_are_at_hand_as_new_ones_and_leave_nothing_open() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    spare = SparePipes()
+    spare.refill()
+    for _ in range(3):  # the third one was not at hand
+        ours, theirs = spare.take()
+        assert not os.get_blocking(ours)
+        assert os.get_blocking(theirs)
+        assert not os.get_inheritable(ours)
+        assert not os.get_inheritable(theirs)
+        os.write(theirs, b"x")
+        assert os.read(ours, 2) == b"x"
+        os.close(ours)
+        os.close(theirs)
+    spare.refill()
+    spare.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_who_has_no_handles_left_does_without_spare_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> tuple[int, int]:
+        raise OSError(24, "Too many open files")
+
+    spare = SparePipes()
+    monkeypatch.setattr(os, "pipe", refuse)
+    spare.refill()
+    with pytest.raises(OSError, match="Too many open files"):
+        spare.take()

@@ -50,6 +50,7 @@ class Approver:
         "_classify",
         "_classify_timeout_s",
         "_hooks",
+        "_judges_commands",
         "_keep_rules",
         "_known",
         "_known_for",
@@ -75,6 +76,7 @@ class Approver:
         self.emit = emit
         self._known: dict[tuple[object, ...], Decision] = {}
         self._known_for = state.permissions
+        self._judges_commands = state.permissions.judges_commands()
         self._remembered: set[Tool] = set()
         """Tools of which some decision depends on nothing but the input."""
 
@@ -89,6 +91,7 @@ class Approver:
         if self._known_for is not permissions:
             self._known.clear()
             self._known_for = permissions
+            self._judges_commands = permissions.judges_commands()
         if not tool.judged_by_name:
             return self._look_at_input(call, tool, ctx)
         call.read_only = read_only = tool.is_read_only(call.args)
@@ -112,13 +115,19 @@ class Approver:
             if decision is not None:
                 return decision
         facts = self._facts(call, tool, ctx)
-        decision = decide(facts, self._state.permissions)
-        if _depends_on_words(facts):
-            self._remembered.add(tool)
-            if key is not None:
-                if len(self._known) > _REMEMBERED:
-                    self._known.clear()
-                self._known[key] = decision
+        if facts.subject.kind != "command" or not _is_judged_by_words(facts):
+            return decide(facts, self._state.permissions)
+        self._remembered.add(tool)
+        # Where no rule speaks of commands, all that only read and touch no file are judged alike.
+        shared = None if self._judges_commands else (tool, facts.read_only)
+        decision = None if shared is None else self._known.get(shared)
+        if decision is None:
+            decision = decide(facts, self._state.permissions)
+        if len(self._known) > _REMEMBERED:
+            self._known.clear()
+        for known in (key, shared):
+            if known is not None:
+                self._known[known] = decision
         return decision
 
     def at_once(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval | None:
@@ -282,11 +291,10 @@ class Approver:
             await tool.validate(call.args, ctx)
 
 
-def _depends_on_words(facts: CallFacts) -> bool:
-    """Whether neither a file nor the user's home has a say in the decision."""
-    effects, subject = facts.effects, facts.subject
-    touches = effects.reads or effects.writes or effects.network or not effects.known
-    return subject.kind == "command" and not touches and "~" not in subject.value
+def _is_judged_by_words(facts: CallFacts) -> bool:
+    from holdfast.permissions.bash_rules import is_judged_by_words  # noqa: PLC0415 - with the first command
+
+    return is_judged_by_words(facts)
 
 
 def _may_object(call: Call, tool: Tool) -> bool:

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Container, Iterator
+from collections.abc import Callable, Container, Coroutine, Iterator
+from typing import Any
 
 from holdfast.contract import UsageError
 from holdfast.engine.call import Call
@@ -78,17 +79,22 @@ class Outbox:
                 self._progress -= 1
             yield event
 
-    async def read(self, at_end: Callable[[], None]) -> AsyncIterator[CallFinished | CallProgressed]:
+    def read(self, at_end: Callable[[], None]) -> "Reading":
         """Everything until no call is unanswered; `at_end` may raise what stopped the run."""
-        while True:
-            while self._events:
-                event = self._events.popleft()
-                if type(event) is CallProgressed:
-                    self._progress -= 1
-                yield event
+        return Reading(self, at_end)
+
+    async def take(self, at_end: Callable[[], None]) -> CallFinished | CallProgressed:
+        """The next event.
+
+        Raises:
+            StopAsyncIteration: No call is unanswered.
+            UsageError: Somebody else waits for the next event.
+        """
+        events = self._events
+        while not events:
             if not self._order:
                 at_end()
-                return
+                raise StopAsyncIteration
             if self._waiter is not None:
                 raise UsageError("results() has a reader already; read the events of one executor in one place")
             self._waiter = asyncio.get_running_loop().create_future()
@@ -96,10 +102,31 @@ class Outbox:
                 await self._waiter
             finally:
                 self._waiter = None
+            events = self._events
+        event = events.popleft()
+        if type(event) is CallProgressed:
+            self._progress -= 1
+        return event
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+class Reading:
+    """What `async for` reads an outbox by. An asynchronous generator would cost each turn more than its events do."""
+
+    __slots__ = ("_at_end", "_outbox")
+
+    def __init__(self, outbox: Outbox, at_end: Callable[[], None]) -> None:
+        self._outbox = outbox
+        self._at_end = at_end
+
+    def __aiter__(self) -> "Reading":
+        return self
+
+    def __anext__(self) -> Coroutine[Any, Any, CallFinished | CallProgressed]:
+        return self._outbox.take(self._at_end)
 
 
 def ignore(event: Event) -> None:

@@ -1,6 +1,6 @@
 """What to start, and how it ended: the plain records that go in and out of the process room."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -51,8 +51,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     streams_stdout: bool = False
     """Read stdout by `Process.read` or `Process.lines` as it comes instead of capturing it."""
     pass_fds: Sequence[int] = ()
-    spill_path: str | None = None
-    """Where the full text goes once it is more than what is kept in memory."""
+    spill_path: str | Callable[[], str | None] | None = None
+    """Where the full text goes once it is more than what is kept in memory; who names the place is asked once."""
     cap_bytes: int = SPILL_CAP_BYTES
     """How much of the full text goes to `spill_path`; the rest is drained and counted."""
     kept_bytes: int = KEPT_BYTES

@@ -32,6 +32,31 @@ def open_pipe() -> tuple[int, int]:
     return ours, theirs
 
 
+class SparePipes:
+    """A few pipes made while nothing waits for them, so that the next start has them at hand."""
+
+    _KEPT = 2
+
+    def __init__(self) -> None:
+        self._pipes: list[tuple[int, int]] = []
+
+    def take(self) -> tuple[int, int]:
+        """A pipe as `open_pipe` makes it."""
+        return self._pipes.pop() if self._pipes else open_pipe()
+
+    def refill(self) -> None:
+        """Make those that were taken; whoever has no handles left does without."""
+        with contextlib.suppress(OSError):
+            while len(self._pipes) < self._KEPT:
+                self._pipes.append(open_pipe())
+
+    def close(self) -> None:
+        """Let go of them."""
+        while self._pipes:
+            for fd in self._pipes.pop():
+                os.close(fd)
+
+
 def _widen(fd: int) -> None:
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with contextlib.suppress(OSError):  # over the user's pipe budget: the usual size works too

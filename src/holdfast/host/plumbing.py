@@ -5,7 +5,7 @@ from functools import partial
 
 from holdfast.host.capture import Output
 from holdfast.host.command import Command, Stdin
-from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, open_pipe
+from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, SparePipes
 from holdfast.host.poller import Poller
 from holdfast.host.process import Process
 from holdfast.host.spawn import Environment, spawn
@@ -14,12 +14,13 @@ from holdfast.host.spawn import Environment, spawn
 class Plumbing:
     """Our ends of the pipes of one process."""
 
-    __slots__ = ("_command", "_nothing", "_stderr", "_stdin", "_stdout", "_theirs")
+    __slots__ = ("_command", "_nothing", "_spare", "_stderr", "_stdin", "_stdout", "_theirs")
 
-    def __init__(self, command: Command, nothing: int) -> None:
-        """Take what is to be started, and a handle that reads as empty."""
+    def __init__(self, command: Command, nothing: int, spare: SparePipes) -> None:
+        """Take what is to be started, a handle that reads as empty, and where pipes come from."""
         self._command = command
         self._nothing = nothing
+        self._spare = spare
         self._stdin = self._stdout = self._stderr = -1
         self._theirs: list[int] = []
 
@@ -33,11 +34,11 @@ class Plumbing:
         command, theirs = self._command, self._theirs
         try:
             stdin = self._nothing if command.stdin is Stdin.NOTHING else self._make_stdin()
-            self._stdout, stdout = open_pipe()
+            self._stdout, stdout = self._spare.take()
             theirs.append(stdout)
             stderr = stdout
             if not command.merge_stderr:
-                self._stderr, stderr = open_pipe()
+                self._stderr, stderr = self._spare.take()
                 theirs.append(stderr)
             return spawn(
                 command.argv,

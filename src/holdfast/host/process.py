@@ -251,11 +251,12 @@ class Process:
         if self._stream is not None:
             self._stream.end_when_empty()
         for reader in self._readers:
-            reader.drain()
-        if not self._has_open_pipe():
-            self._finish()
-        else:
+            if reader.is_open:
+                reader.drain()
+        if self._has_open_pipe():
             self._wait_for_pipes(self.output.total_bytes, 0.0)
+        else:
+            self._finish()
 
     def _has_open_pipe(self) -> bool:
         return any(reader.is_open for reader in self._readers)

@@ -1,6 +1,7 @@
 """Start processes and own them: nothing that was started here outlives its owner."""
 
 import asyncio
+import contextlib
 import itertools
 import os
 import secrets
@@ -15,6 +16,7 @@ from holdfast.host.census import Census
 from holdfast.host.cgroup import TASKS_PER_DESCENDANT, TaskLimit, limit_tasks
 from holdfast.host.child_env import ChildEnvironments, child_environment
 from holdfast.host.command import KILL_GRACE_S, Command, Finished, StartError, Stopped
+from holdfast.host.pipes import SparePipes
 from holdfast.host.plumbing import Plumbing
 from holdfast.host.poller import Poller
 from holdfast.host.process import Process, uninterrupted
@@ -64,6 +66,7 @@ class Processes:
         self._tasks: set[asyncio.Task[object]] = set()
         self._limiting: asyncio.Future[TaskLimit | None] | None = None
         self._is_closed = False
+        self._spare = SparePipes()
         self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._uses_pidfd = uses_pidfd and hasattr(os, "pidfd_open")
         self._is_guarded = guard.is_guarded()
@@ -96,16 +99,18 @@ class Processes:
             raise StartError(f"{_name(command)} was not started: this session is ending.")
         poller = self._get_poller()
         job = next(self._jobs)
-        plumbing = Plumbing(command, self._nothing)
+        plumbing = Plumbing(command, self._nothing, self._spare)
         try:
-            if self._sidecar is not None:
+            if self._sidecar is not None and not self._sidecar.has_begun:
                 self._sidecar.ensure()
             environment = self._environments.of(command.env, inherits=command.inherits_env)
             pid = plumbing.spawn(environment, self._environments.job_entry(job))
         except (OSError, ValueError, subprocess.SubprocessError) as problem:
             plumbing.close()
+            self._spare.refill()
             raise StartError(_explain(command, problem)) from problem
-        spill = None if command.spill_path is None else SpillFile(command.spill_path, command.cap_bytes)
+        path = command.spill_path() if callable(command.spill_path) else command.spill_path
+        spill = None if path is None else SpillFile(path, command.cap_bytes)
         output = Output(kept_bytes=command.kept_bytes, spill=spill, is_merged=command.merge_stderr)
         process = Process(
             command,
@@ -122,6 +127,11 @@ class Processes:
         plumbing.connect(process, output, poller)
         self._registry.started(pid)
         self._watch()
+        # What follows costs nobody time: the process still loads.
+        self._spare.refill()
+        if self._sidecar is not None:
+            with contextlib.suppress(OSError):  # somebody has ended it, and now it cannot start: the next start tries
+                self._sidecar.ensure()
         return process
 
     def _get_poller(self) -> Poller:
@@ -247,6 +257,7 @@ class Processes:
             sidecar.close()
             await _poll(lambda: not sidecar.has_ended(), _SIDECAR_END_S)
         self._registry.close()
+        self._spare.close()
         if self._nothing >= 0:
             os.close(self._nothing)
             self._nothing = -1

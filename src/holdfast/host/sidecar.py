@@ -34,6 +34,11 @@ class Sidecar:
             self.close()
             self._start()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it was ever started."""
+        return self._watcher is not None
+
     def has_ended(self) -> bool:
         """Whether its process is gone, or was never needed."""
         return self._watcher is None or self._watcher.poll() is not None

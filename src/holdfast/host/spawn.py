@@ -33,7 +33,7 @@ _USES_VFORK: bool = getattr(subprocess, "_USE_VFORK", True)
 class Environment:
     """What a process sees, ready for the kernel."""
 
-    __slots__ = ("_places", "entries")
+    __slots__ = ("_found", "_places", "entries")
 
     def __init__(self, variables: dict[bytes, bytes]) -> None:
         """Encode the variables.
@@ -47,11 +47,16 @@ class Environment:
         self.entries = [b"%b=%b" % entry for entry in variables.items()]
         path = variables.get(b"PATH", os.fsencode(os.defpath))
         self._places = path.split(os.fsencode(os.pathsep))
+        self._found: tuple[str | bytes, tuple[bytes, ...]] = (b"", ())
 
     def find(self, program: str | bytes) -> tuple[bytes, ...]:
-        """Where the program may be, first place first."""
-        name = os.fsencode(program)
-        return (name,) if b"/" in name else tuple([os.path.join(place, name) for place in self._places])
+        """Where the program may be, first place first; the last answer is kept, most starts are of one program."""
+        known, places = self._found
+        if known is not program:
+            name = os.fsencode(program)
+            places = (name,) if b"/" in name else tuple([os.path.join(place, name) for place in self._places])
+            self._found = (program, places)
+        return places
 
 
 def spawn(

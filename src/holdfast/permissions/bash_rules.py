@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.match import RuleIndex
     from holdfast.permissions.shell.parts import Cwds, Part, Redirect
 
-__all__ = ["ShellPart", "ShellVerdict", "judge_shell", "only_reads"]
+__all__ = ["ShellPart", "ShellVerdict", "is_judged_by_words", "judge_shell", "only_reads"]
 
 _UNHELD: Final = (None, None, "")
 _NOTHING: Final = Sight()
@@ -70,6 +70,20 @@ def only_reads(call: CallFacts) -> bool:
     return analyse(call.subject.value, cwd=call.cwd).read_only
 
 
+def is_judged_by_words(call: CallFacts) -> bool:
+    """Whether neither a file nor the user's home has a say: the command only reads, and nothing that has a name."""
+    effects, subject = call.effects, call.subject
+    if subject.kind != "command" or effects.reads or effects.writes or effects.network or not effects.known:
+        return False
+    if call.tool == "PowerShell" or "~" in subject.value:
+        return False
+    # What the tool says of itself is not enough: the decision goes by the text.
+    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - loaded only where it is used
+
+    analysis = analyse(subject.value, cwd=call.cwd)
+    return analysis.read_only and not analysis.touches
+
+
 class _Seen:
     """One command under one context."""
 
@@ -81,10 +95,7 @@ class _Seen:
         self._known: dict[str, PathFacts] = {}
         self._links: dict[tuple[str, str], list[str]] = {}
         self._live = isinstance(context.disk, LiveDisk)
-        self.touches = bool(analysis.redirects) or any(
-            part.reads or part.writes or part.reads_unknown for part in analysis.parts
-        )
-        self.sight = self._look() if self.touches else _NOTHING
+        self.sight = self._look() if analysis.touches else _NOTHING
 
     def _look(self) -> Sight:
         parts = self._analysis.parts
@@ -233,7 +244,7 @@ class _Seen:
 
     def unlisted_reads(self) -> tuple[PathFacts, ...]:
         """Reads outside by parts that no allow rule names: the path layer's question."""
-        if not self.touches:
+        if not self._analysis.touches:
             return ()
         found: dict[str, None] = {}
         for part in self._analysis.parts:

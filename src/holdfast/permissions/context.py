@@ -163,6 +163,10 @@ class PermissionContext:
         """Some rule for these names looks at the call's input, not only at its name."""
         return any(context.book.judges_input(names) for context in (self, *self.ancestors()))
 
+    def judges_commands(self) -> bool:
+        """Some rule here or above may speak of a shell command by its words."""
+        return any(context.book.judges_commands() for context in (self, *self.ancestors()))
+
     def denies_whole(self, names: Iterable[str]) -> Rule | None:
         """A rule that denies a tool as a whole, by any of its names: the model never sees that tool."""
         return self.book.whole("deny", tuple(names))

@@ -228,6 +228,10 @@ class RuleBook:
                 return rule
         return None
 
+    def judges_commands(self) -> bool:
+        """Some rule may speak of a shell command: any deny or ask, and whatever allows commands."""
+        return self.holds_back or bool(self._commands or self._globs) or self.whole("allow", ("Bash",)) is not None
+
     def judges_input(self, names: Iterable[str]) -> bool:
         """Some rule for these names looks at the call's input, not only at its name."""
         return any(rule.content not in (None, "*") for name in names for rule in self._by_tool.get(name, ()))

@@ -51,7 +51,7 @@ def text(reply: Any) -> str:
         ("for i in $(seq 300); do export V$i=$(head -c 2000 /dev/zero | tr '\\0' x); done; echo big; true", "big"),
         ('echo "$(yes | head -c 200000)" | wc -c', "200000"),
         ("ulimit -n 8; echo few", "few"),
-        ("cd /nonexistent", "No such file"),
+        ("cd ./no-such-directory", "No such file"),
         ("BASH_ENV=/dev/null bash -c 'echo inner'", "inner"),
     ],
 )

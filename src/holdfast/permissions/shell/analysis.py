@@ -46,6 +46,10 @@ class Analysis(NamedTuple):
         cd_targets: directories it moves to, "" for one the text does not tell.
         inverted: a `!` turns the exit status around.
         values: what the text itself puts into variables, as written, by name.
+        names: the name of every part, as far as the text tells.
+        dynamic: some command's name is only known when it runs.
+        moves: some command or redirect may be in another directory than the text started in.
+        touches: some command names or may open a file, or there is a redirect.
     """
 
     command: str
@@ -60,21 +64,15 @@ class Analysis(NamedTuple):
     cd_targets: tuple[str, ...]
     inverted: bool
     values: "Mapping[str, Sequence[str]]"
+    names: tuple[str, ...] = ()
+    dynamic: bool = False
+    moves: bool = False
+    touches: bool = False
 
     @property
     def certain(self) -> bool:
         """Whether rules can be trusted to have seen everything that would run."""
         return not self.doubt
-
-    @property
-    def moves(self) -> bool:
-        """Whether some command or redirect may be in another directory than the text started in."""
-        return any(part.cwds != START for part in self.parts) or any(item.cwds != START for item in self.redirects)
-
-    @property
-    def dynamic(self) -> bool:
-        """Whether some command's name is only known when it runs."""
-        return any(part.dynamic_name for part in self.parts)
 
     @property
     def redirect_writes(self) -> tuple[Redirect, ...]:
@@ -134,7 +132,7 @@ class Analysis(NamedTuple):
     @property
     def uses_git(self) -> bool:
         """Whether git runs: before it runs unasked, its repository's configuration must be looked at."""
-        return any(part.name == "git" for part in self.parts)
+        return "git" in self.names
 
     @property
     def git_operations(self) -> tuple[str, ...]:
@@ -316,10 +314,19 @@ def _finish(walker: _Found, command: str) -> Analysis:
             if part.refusal is not None:
                 reason = f"{part.name or part.source[:40]}: {part.refusal}"
                 break
+    parts, redirects = tuple(walker.parts), tuple(walker.redirections)
+    dynamic, moves, touches = False, False, bool(redirects)
+    for part in parts:
+        dynamic = dynamic or part.dynamic_name
+        moves = moves or part.cwds != START
+        touches = touches or bool(part.reads or part.writes or part.reads_unknown)
+    for redirect in redirects:
+        moves = moves or redirect.cwds != START
     return Analysis(
-        command, not reason, reason, tuple(walker.parts), walker.parsed, doubts[0] if doubts else "",
-        g.rough_pieces(command) if doubts else (), tuple(walker.redirections), tuple(walker.assigned),
-        tuple(walker.cd_targets), walker.inverted, walker.told() if walker.values or walker.stdin_texts else _NO_VALUES,
+        command, not reason, reason, parts, walker.parsed, doubts[0] if doubts else "",
+        g.rough_pieces(command) if doubts else (), redirects, tuple(walker.assigned), tuple(walker.cd_targets),
+        walker.inverted, walker.told() if walker.values or walker.stdin_texts else _NO_VALUES,
+        tuple([part.name for part in parts]), dynamic, moves, touches,
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def may_move(analysis: "shell.Analysis") -> bool:
     """Whether the shell may end in another directory; only a text that is understood whole can say no."""
     if analysis.doubt or not analysis.parsed or analysis.cd_targets or analysis.dynamic:
         return True
-    return not _MAY_MOVE.isdisjoint([part.name for part in analysis.parts])
+    return not _MAY_MOVE.isdisjoint(analysis.names)
 
 
 def leave(reported: str | None, ctx: ToolContext, inside: Inside) -> tuple[tuple[ContextModifier, ...], str]:

@@ -83,7 +83,8 @@ class ShellEnvironment:
         self.base = child_environment(scrub=scrub)
         self._scrub = scrub
         self._asks_login = login
-        self._wants_functions = functions and definitions_file is not None
+        self.has_functions = functions and definitions_file is not None
+        """Whether functions and aliases of the user are in use."""
         self._definitions_file = definitions_file
         self._is_trusted = is_trusted or _always
         self._login: LoginShell | None = None
@@ -94,12 +95,7 @@ class ShellEnvironment:
     @property
     def shadowed(self) -> frozenset[str]:
         """Names that are functions or aliases, so that the text does not tell what they run."""
-        return frozenset() if self._login is None or not self._wants_functions else self._login.names
-
-    @property
-    def has_functions(self) -> bool:
-        """Whether functions and aliases of the user are in use."""
-        return self._wants_functions
+        return frozenset() if self._login is None or not self.has_functions else self._login.names
 
     async def variables(self, processes: Processes, *, unasked: bool) -> Mapping[str, str | None]:
         """What to add to the environment of a command, and (None) what to take away.
@@ -117,7 +113,7 @@ class ShellEnvironment:
         if self._login is not None or not self._asks_login or not self._is_trusted():
             return
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.ensure_future(_ask_login_shell(processes, functions=self._wants_functions))
+            self._asking = asyncio.ensure_future(_ask_login_shell(processes, functions=self.has_functions))
         # Commands that start together share one question; one that is cancelled does not take it from the others.
         login = await asyncio.shield(self._asking)
         if self._login is None:
@@ -150,7 +146,7 @@ class ShellEnvironment:
         absolute = os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
         if absolute != path:
             made["PATH"] = absolute or os.defpath.removeprefix(f".{os.pathsep}")
-        if self._wants_functions and login.definitions and self._definitions_file is not None:
+        if self.has_functions and login.definitions and self._definitions_file is not None:
             made["BASH_ENV"] = _write_definitions(self._definitions_file(), login.definitions)
         return made
 

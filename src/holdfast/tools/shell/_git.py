@@ -27,7 +27,7 @@ _PR_ACTIONS: Final = {
 
 def git_operations(analysis: Analysis, output: Output) -> dict[str, Any]:
     """The operations of a command that ended well; git tells some of them on standard error."""
-    if _TELLING.isdisjoint([part.name for part in analysis.parts]):
+    if _TELLING.isdisjoint(analysis.names):
         return {}
     ends = (stream.last_lines(_SCANNED_LINES) for stream in (output.stdout, output.stderr))
     return operations_in(analysis, "\n".join(ends))

@@ -79,7 +79,7 @@ class Run:
             cwd=self._ctx.cwd,
             env=env,
             pass_fds=() if report is None else (report.fd,),
-            spill_path=self._new_result_file(),
+            spill_path=self._new_result_file,
             label=self._description,
         )
 
@@ -116,7 +116,7 @@ class Run:
     @property
     def _is_plain(self) -> bool:
         """Only programs that start nothing, whatever the environment says; fifty variables cost each shell time."""
-        return _STARTS_NOTHING.issuperset([part.name for part in self._analysis.parts])
+        return _STARTS_NOTHING.issuperset(self._analysis.names)
 
     # The ways to end.
 
@@ -139,7 +139,7 @@ class Run:
             data["interrupted"] = True
         if operations:
             data["structuredContent"] = {"gitOperation": operations}
-        if analysis.parts and _SILENT.issuperset([part.name for part in analysis.parts]):
+        if analysis.names and _SILENT.issuperset(analysis.names):
             data["noOutputExpected"] = True
         display = (summary(operations) or None) if operations else None
         return ToolResult(data, shown.content, is_error=is_error, modifiers=modifiers, display=display)

@@ -33,6 +33,7 @@ from holdfast.tools.shell._sed import SedEdit, preview_sed_edit, write_shown_edi
 __all__ = ["Bash", "BashArgs", "BashLimits"]
 
 _LONGEST_FIRST_SLEEP_S = 2.0
+_NO_EFFECTS = Effects()
 
 
 class BashLimits(NamedTuple):
@@ -126,6 +127,8 @@ class Bash(Tool[BashArgs, BashOutput]):
     def effects(self, args: BashArgs, ctx: ToolContext) -> Effects:
         """The files that the text tells; known only where the whole command is proven."""
         analysis = shell.analyse(args.command, cwd=ctx.cwd)
+        if analysis.read_only and not analysis.touches:
+            return _NO_EFFECTS
         return Effects(
             reads=[os.path.join(ctx.cwd, path) for path in analysis.effects_reads],
             writes=[os.path.join(ctx.cwd, path) for path in analysis.effects_writes],
@@ -154,7 +157,7 @@ class Bash(Tool[BashArgs, BashOutput]):
     def may_object(self, args: BashArgs) -> bool:
         """Only a git command that would run unasked is looked at again: its repository may start programs."""
         analysis = shell.analyse(args.command)
-        return analysis.read_only and any(part.name == "git" for part in analysis.parts)
+        return analysis.read_only and "git" in analysis.names
 
     async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
         """Ask about a git command that only reads by its words, where the repository's own settings start programs."""
@@ -173,7 +176,9 @@ class Bash(Tool[BashArgs, BashOutput]):
             raise ArgumentsInvalid("`command` is empty; say what to run")
         if "\0" in args.command:
             raise ArgumentsInvalid("`command` holds a NUL character, which no shell can take; leave it out")
-        sleep_s = None if args.run_in_background else _waits_first_s(shell.analyse(args.command))
+        if args.run_in_background or "sleep" not in args.command:
+            return
+        sleep_s = _waits_first_s(shell.analyse(args.command))
         if sleep_s is not None and sleep_s >= _LONGEST_FIRST_SLEEP_S:
             raise ToolFailed(
                 f"the command only sleeps for {sleep_s:g} s first and blocks everything meanwhile. To wait for a "
@@ -198,10 +203,7 @@ class Bash(Tool[BashArgs, BashOutput]):
 
     def is_shadowed(self, analysis: "shell.Analysis") -> bool:
         """Whether a name in the command is a function or alias of the user."""
-        if not self.environment.has_functions:
-            return False
-        shadowed = self.environment.shadowed
-        return any(part.name in shadowed for part in analysis.parts)
+        return self.environment.has_functions and not self.environment.shadowed.isdisjoint(analysis.names)
 
 
 def _waits_first_s(analysis: "shell.Analysis") -> float | None:
