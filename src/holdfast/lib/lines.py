@@ -208,19 +208,18 @@ class Numbered:
 
 def number_lines(window: Window, *, encoding: Encoding = UTF8, max_tokens: int) -> Numbered:
     """Format lines as `cat -n` does, each cut at 2,000 characters, as many as the token budget allows."""
-    show = UTF8.show if encoding.is_wide else encoding.show
     out: list[str] = []
     spent = cut = 0
-    for index, line in enumerate(window.lines):
-        number, length = window.first + index, window.overlong.get(index, len(line))
-        data = line[:-1] if length == len(line) and line.endswith(b"\r") else line
-        if number == 1 and encoding.mark and data.startswith(encoding.mark):
-            data = data[len(encoding.mark) :]
-        text = show(data).replace("\0", "\u2400")
-        shortened = len(text) > MAX_LINE_CHARS or length > len(line)
-        if shortened:
-            text = f"{text[:MAX_LINE_CHARS]}… [line is {length:,} bytes long]"
+    is_utf8 = encoding.codec == "utf-8"
+    for number, line in enumerate(window.lines, window.first):
+        if is_utf8 and number > 1 and len(line) < MAX_LINE_CHARS and line.isascii():
+            text = line.decode("ascii").removesuffix("\r")
+            shortened = False
+        else:
+            text, shortened = _shown(window, number - window.first, encoding)
         entry = f"{number:>6}\t{text}"
+        if "\0" in entry:
+            entry = entry.replace("\0", "\u2400")
         cost = estimate_tokens(entry) + 1
         if spent + cost > max_tokens and out:
             return Numbered("\n".join(out), len(out), cut, over_budget=True)
@@ -228,3 +227,16 @@ def number_lines(window: Window, *, encoding: Encoding = UTF8, max_tokens: int) 
         spent += cost
         cut += shortened
     return Numbered("\n".join(out), len(out), cut, over_budget=False)
+
+
+def _shown(window: Window, index: int, encoding: Encoding) -> tuple[str, bool]:
+    """One line as text, whatever is in it, and whether it had to be cut."""
+    line = window.lines[index]
+    length = window.overlong.get(index, len(line))
+    data = line[:-1] if length == len(line) and line.endswith(b"\r") else line
+    if window.first + index == 1 and encoding.mark:
+        data = data.removeprefix(encoding.mark)
+    text = (UTF8 if encoding.is_wide else encoding).show(data)
+    if len(text) <= MAX_LINE_CHARS and length <= len(line):
+        return text, False
+    return f"{text[:MAX_LINE_CHARS]}… [line is {length:,} bytes long]", True
