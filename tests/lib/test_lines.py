@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.lib.lines import CHUNK_BYTES, LineReader, Scan, ScanStoppedError, number_lines
+from holdfast.lib.line_index import BLOCK_BYTES
+from holdfast.lib.lines import CHUNK_BYTES, LineReader, Scan, ScanStoppedError, Window, number_lines
 from holdfast.lib.text import Encoding
 
 if TYPE_CHECKING:
@@ -135,3 +136,31 @@ def test_a_changed_file_is_not_read_through_its_old_index(tmp_path: Path, opened
     assert reader.window(opened[0], first=250_000, limit=1).lines[0] == b"a"
     path.write_bytes(b"bb\n" * 300_000)
     assert reader.window(opened[0], first=250_000, limit=1).start_byte == 249_999 * 3
+
+
+def test_a_later_window_reads_one_block_and_its_own_lines(tmp_path: Path, opened: list[int]) -> None:
+    handle = store(tmp_path, opened, b"a line of twenty-one.\n" * 400_000)
+    reader = LineReader()
+    reader.window(handle, first=300_000, limit=1)
+    window = reader.window(handle, first=200_000, limit=2_000, scan=Scan(limit_bytes=BLOCK_BYTES + 60_000))
+    assert window.start_byte == 199_999 * 22
+    assert window.lines == [b"a line of twenty-one."] * 2_000
+
+
+def test_lines_longer_than_those_before_are_read_whole(tmp_path: Path, opened: list[int]) -> None:
+    data = b"short\n" * 100_000 + (b"z" * 1_500 + b"\n") * 500
+    handle = store(tmp_path, opened, data)
+    window = LineReader().window(handle, first=99_999, limit=400)
+    assert window.lines == [b"short"] * 2 + [b"z" * 1_500] * 398
+    assert data[window.start_byte : window.end_byte].count(b"\n") == 400
+
+
+@pytest.mark.parametrize("line", [b"", b"\r", b"plain\r", b"a\0b", b"e" * 1_999 + b"\r", b"e" * 2_000, b"e" * 2_001])
+def test_plain_lines_are_shown_alike_in_every_encoding(line: bytes) -> None:
+    window = Window(7, [b"first", line], {}, 0, 0, None, ended=True)
+    quick = number_lines(window, max_tokens=25_000)
+    assert quick == number_lines(window, encoding=Encoding("iso8859-1"), max_tokens=25_000)
+    text = line.removesuffix(b"\r").decode().replace("\0", "\u2400")
+    shown = text if len(text) <= 2_000 else f"{text[:2000]}… [line is 2,001 bytes long]"
+    assert quick.text == f"     7\tfirst\n     8\t{shown}"
+    assert quick.cut == (len(text) > 2_000)

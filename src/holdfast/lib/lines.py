@@ -1,53 +1,33 @@
 """Windows of lines out of files of any size, without loading them.
 
-Scanning counts line ends in fixed chunks and remembers the count at every chunk's start. A later window in the same
-file, wherever it is, then costs one seek and a fraction of a chunk.
+Scanning counts line ends in fixed blocks and remembers the count at every block's start. A later window in the same
+file, wherever it is, then costs one block and its own lines.
 """
 
 from __future__ import annotations
 
 import codecs
 import os
-from array import array
-from bisect import bisect_right
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from holdfast.lib.line_index import LineIndex, Scan, ScanStoppedError, after_nth
 from holdfast.lib.text import UTF8, Encoding
 from holdfast.lib.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
+
+__all__ = ["CHUNK_BYTES", "LineReader", "Numbered", "Scan", "ScanStoppedError", "Window", "number_lines"]
 
 CHUNK_BYTES = 256 * 1024
+_SAMPLE_BYTES = 64 * 1024
 MAX_LINE_CHARS = 2_000
 _MAX_LINE_BYTES = MAX_LINE_CHARS * 4 + 4
 _KEPT_INDEXES = 16
 _MAX_COUNTED_REST_BYTES = 16 * 1024 * 1024
-
-
-class ScanStoppedError(Exception):
-    """Finding the lines would read more than the caller allows, or the caller gave up."""
-
-
-class Scan:
-    """What one request may read: a number of bytes, and as long as nobody asks it to stop."""
-
-    __slots__ = ("_left", "_stopped")
-
-    def __init__(self, limit_bytes: int = 8 * 1024**3, stopped: Callable[[], bool] = lambda: False) -> None:
-        self._left = limit_bytes
-        self._stopped = stopped
-
-    def spend(self, size: int) -> None:
-        """Count bytes that were read."""
-        self._left -= size
-        if self._left < 0:
-            raise ScanStoppedError("the wanted lines are too far into the file")
-        if self._stopped():
-            raise ScanStoppedError("the request was cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +49,11 @@ class Window:
     """Whether the window reaches the end of the file."""
 
 
-@dataclass(slots=True)
-class _Index:
-    """Line ends before the start of each chunk; `starts[i]` belongs to byte `i * CHUNK_BYTES`."""
-
-    before: array[int] = field(default_factory=lambda: array("Q", [0]))
-    total: int | None = None
-    lock: Lock = field(default_factory=Lock)
-    """Two threads may look into one file at once; the counts must be added in order."""
-
-
 class LineReader:
     """Reads windows of lines and keeps the sparse indexes of the files it scanned last."""
 
     def __init__(self) -> None:
-        self._indexes: OrderedDict[tuple[object, ...], _Index] = OrderedDict()
+        self._indexes: OrderedDict[tuple[object, ...], LineIndex] = OrderedDict()
         self._lock = Lock()
 
     def window(
@@ -113,86 +83,43 @@ class LineReader:
         if encoding.is_wide:
             return _window_of_stream(_as_utf8(fd, encoding, scan), first, limit, end)
         index = self._index(fd, end)
-        position, skipped = self._seek(fd, index, first, end=end, scan=scan)
+        position, skipped = index.seek(fd, first - 1, scan)
         if skipped < first - 1:
             return Window(first, [], {}, position, position, index.total, ended=True)
-        lines, overlong, stop, ended = _collect(_chunks(fd, position, scan), limit, end, position)
-        total = self._count_rest(fd, index, end) if not ended else first - 1 + len(lines)
+        chunks = _chunks(fd, position, scan, size=_size_of(index, limit))
+        lines, overlong, stop, ended = _collect(chunks, limit, end, position)
+        total = _count_rest(fd, index) if not ended else first - 1 + len(lines)
         if ended and index.total is None and lines:
             index.total = total
         return Window(first, lines, overlong, position, stop, total, ended=ended)
 
-    def _index(self, fd: int, end: bytes) -> _Index:
+    def _index(self, fd: int, end: bytes) -> LineIndex:
         stat = os.fstat(fd)
         key = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, end)
         with self._lock:
             index = self._indexes.get(key)
             if index is None:
-                index = self._indexes[key] = _Index()
+                index = self._indexes[key] = LineIndex(end)
             self._indexes.move_to_end(key)
             while len(self._indexes) > _KEPT_INDEXES:
                 self._indexes.popitem(last=False)
         return index
 
-    def _seek(self, fd: int, index: _Index, first: int, *, end: bytes, scan: Scan) -> tuple[int, int]:
-        """Find the byte where line `first` starts; returns it and the number of line ends before it."""
-        wanted = first - 1
-        if wanted <= 0:
-            return 0, 0
-        with index.lock:
-            return self._scan(fd, index, wanted, end=end, scan=scan)
 
-    @staticmethod
-    def _scan(fd: int, index: _Index, wanted: int, *, end: bytes, scan: Scan) -> tuple[int, int]:
-        chunk = bisect_right(index.before, wanted - 1) - 1
-        buffer = bytearray(CHUNK_BYTES)
-        while True:
-            size = os.preadv(fd, [buffer], chunk * CHUNK_BYTES)
-            scan.spend(size)
-            passed = index.before[chunk]
-            here = buffer.count(end, 0, size)
-            if passed + here >= wanted:
-                return chunk * CHUNK_BYTES + _after_nth(buffer, end, wanted - passed, size), wanted
-            if size < CHUNK_BYTES:
-                index.total = passed + here + (not _ends_line(fd, chunk * CHUNK_BYTES + size, end))
-                return chunk * CHUNK_BYTES + size, passed + here
-            chunk += 1
-            if chunk == len(index.before):
-                index.before.append(passed + here)
-
-    def _count_rest(self, fd: int, index: _Index, end: bytes) -> int | None:
-        """Count all lines, unless that means reading much more than was asked for."""
-        if index.total is not None:
-            return index.total
-        size = os.fstat(fd).st_size
-        if size - (len(index.before) - 1) * CHUNK_BYTES > _MAX_COUNTED_REST_BYTES:
-            return None
-        self._seek(fd, index, 2**62, end=end, scan=Scan())
-        return index.total
+def _count_rest(fd: int, index: LineIndex) -> int | None:
+    """Count all lines, unless that means reading much more than was asked for."""
+    if index.total is None and os.fstat(fd).st_size - index.scanned_bytes <= _MAX_COUNTED_REST_BYTES:
+        index.seek(fd, 2**62, Scan())
+    return index.total
 
 
-def _ends_line(fd: int, size: int, end: bytes) -> bool:
-    return size == 0 or os.pread(fd, 1, size - 1) == end
+def _size_of(index: LineIndex, lines: int) -> int:
+    """How much to read at first for so many lines: with luck all of them, and little more."""
+    guess = index.bytes_of(lines)
+    return _SAMPLE_BYTES if guess is None else min(guess + guess // 16 + _MAX_LINE_BYTES, CHUNK_BYTES)
 
 
-def _after_nth(buffer: bytearray, end: bytes, nth: int, size: int) -> int:
-    """Position after the nth line end; narrows by counting halves before stepping."""
-    low, high = 0, size
-    while nth > 32:
-        middle = (low + high) // 2
-        here = buffer.count(end, low, middle)
-        if here >= nth:
-            high = middle
-        else:
-            low, nth = middle, nth - here
-    position = low
-    for _ in range(nth):
-        position = buffer.index(end, position) + 1
-    return position
-
-
-def _chunks(fd: int, position: int, scan: Scan) -> Generator[bytes]:
-    size = 64 * 1024
+def _chunks(fd: int, position: int, scan: Scan, *, size: int = _SAMPLE_BYTES) -> Generator[bytes]:
     while chunk := os.pread(fd, size, position):
         scan.spend(len(chunk))
         yield chunk
@@ -249,7 +176,7 @@ def _window_of_stream(chunks: Generator[bytes], first: int, limit: int, end: byt
     for chunk in chunks:
         here = chunk.count(end)
         if skipped + here >= first - 1:
-            rest = chunk[_after_nth(bytearray(chunk), end, first - 1 - skipped, len(chunk)) :]
+            rest = chunk[after_nth(chunk, end, first - 1 - skipped) :]
             skipped = first - 1
             break
         skipped += here
@@ -281,19 +208,18 @@ class Numbered:
 
 def number_lines(window: Window, *, encoding: Encoding = UTF8, max_tokens: int) -> Numbered:
     """Format lines as `cat -n` does, each cut at 2,000 characters, as many as the token budget allows."""
-    show = UTF8.show if encoding.is_wide else encoding.show
     out: list[str] = []
     spent = cut = 0
-    for index, line in enumerate(window.lines):
-        number, length = window.first + index, window.overlong.get(index, len(line))
-        data = line[:-1] if length == len(line) and line.endswith(b"\r") else line
-        if number == 1 and encoding.mark and data.startswith(encoding.mark):
-            data = data[len(encoding.mark) :]
-        text = show(data).replace("\0", "\u2400")
-        shortened = len(text) > MAX_LINE_CHARS or length > len(line)
-        if shortened:
-            text = f"{text[:MAX_LINE_CHARS]}… [line is {length:,} bytes long]"
+    is_utf8 = encoding.codec == "utf-8"
+    for number, line in enumerate(window.lines, window.first):
+        if is_utf8 and number > 1 and len(line) < MAX_LINE_CHARS and line.isascii():
+            text = line.decode("ascii").removesuffix("\r")
+            shortened = False
+        else:
+            text, shortened = _shown(window, number - window.first, encoding)
         entry = f"{number:>6}\t{text}"
+        if "\0" in entry:
+            entry = entry.replace("\0", "\u2400")
         cost = estimate_tokens(entry) + 1
         if spent + cost > max_tokens and out:
             return Numbered("\n".join(out), len(out), cut, over_budget=True)
@@ -301,3 +227,16 @@ def number_lines(window: Window, *, encoding: Encoding = UTF8, max_tokens: int) 
         spent += cost
         cut += shortened
     return Numbered("\n".join(out), len(out), cut, over_budget=False)
+
+
+def _shown(window: Window, index: int, encoding: Encoding) -> tuple[str, bool]:
+    """One line as text, whatever is in it, and whether it had to be cut."""
+    line = window.lines[index]
+    length = window.overlong.get(index, len(line))
+    data = line[:-1] if length == len(line) and line.endswith(b"\r") else line
+    if window.first + index == 1 and encoding.mark:
+        data = data.removeprefix(encoding.mark)
+    text = (UTF8 if encoding.is_wide else encoding).show(data)
+    if len(text) <= MAX_LINE_CHARS and length <= len(line):
+        return text, False
+    return f"{text[:MAX_LINE_CHARS]}… [line is {length:,} bytes long]", True

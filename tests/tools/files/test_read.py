@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
 import os
 import socket
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from PIL import Image as Pillow
 
-from holdfast.contract import ArgumentsInvalid, Image, Text, ToolFailed
+from holdfast.contract import ArgumentsInvalid, Image, Text, ToolContext, ToolFailed
 from holdfast.host.file_state import note_read
 from holdfast.tools.files.read import Read
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -41,6 +44,51 @@ def test_a_window_says_how_to_read_on(session: Any, read: Read, tmp_path: Path) 
     text = session.text(read, file_path="a.txt", offset=4999, limit=10)
     assert text == "  4999\tline 4999\n  5000\tline 5000"
     assert "5,000 lines" in session.text(read, file_path="a.txt", offset=6000)
+
+
+class WatchedContext(ToolContext):
+    """A context that tells each time a reading thread asks whether to go on."""
+
+    __slots__ = ("asked_by_thread",)
+    asked_by_thread: Callable[[], bool]
+
+    @property
+    def cancelled(self) -> bool:
+        return self.asked_by_thread()
+
+    @cancelled.setter
+    def cancelled(self, value: bool) -> None: ...
+
+
+def read_far(read: Read, path: Path, *, line: int, asked: Callable[[], bool]) -> str:
+    context = WatchedContext(path.parent)
+    context.asked_by_thread = asked
+    arguments = read.arguments.parse({"file_path": str(path), "offset": line})
+    text = asyncio.run(read.call(arguments, context)).text
+    assert isinstance(text, str)
+    return text
+
+
+def test_a_read_cancelled_far_into_a_file_stops_and_can_be_repeated(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"some entry of a log\n" * 200_000)
+    answers = iter([False, False])
+    threads = threading.active_count()
+    with pytest.raises(ToolFailed, match=r"line 190,000 .* cancelled"):
+        read_far(read, path, line=190_000, asked=lambda: next(answers, True))
+    assert threading.active_count() == threads
+    assert read_far(read, path, line=190_000, asked=lambda: False).startswith("190000\tsome entry of a log\n")
+
+
+def test_a_file_cut_off_while_it_is_read_has_the_lines_that_are_left(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"some entry of a log\n" * 200_000)
+
+    def cut_off() -> bool:
+        os.truncate(path, 600_000)
+        return False
+
+    assert "the file has 30,000 lines" in read_far(read, path, line=190_000, asked=cut_off)
 
 
 def test_parts_read_one_after_the_other_are_the_whole(session: Any, read: Read, tmp_path: Path) -> None:
