@@ -44,7 +44,7 @@ class _Replayed(NamedTuple):
     """Why it ended early."""
 
 
-@click.command("replay")
+@click.command("replay", short_help="Let a session happen again, tools run for real.")
 @click.argument("session")
 @click.option("--keep", is_flag=True, help="Do not remove the copy at the end, and say where it is.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON object.")

@@ -4,7 +4,8 @@ from typing import Any
 
 import click
 
-from holdfast.app import assemble, build_executor
+from holdfast.app import build_executor
+from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.options import session_options, to_options
 from holdfast.contract import Tool
 from holdfast.events import encode_json
@@ -13,20 +14,17 @@ from holdfast.registry import project
 __all__ = ["command"]
 
 
-@click.group("tools", invoke_without_command=True)
-@click.pass_context
-def command(ctx: click.Context) -> None:
-    """List the tools, or show one with its schema."""
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(list_tools)
+@click.group("tools", cls=ListsByDefault)
+def command() -> None:
+    """List the tools, or show one with its schema. Without a command it lists them."""
 
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print the provider-ready list as JSON.")
 @session_options
-def list_tools(*, as_json: bool = False, **given: Any) -> int:
+def list_tools(*, as_json: bool, **given: Any) -> int:
     """List every tool with what it does."""
-    pool = build_executor(to_options(given)).pool if given else assemble()
+    pool = build_executor(to_options(given)).pool
     if as_json:
         click.echo(pool.to_bytes())
         return 0
