@@ -7,7 +7,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -25,8 +25,9 @@ LONG = (
 
 def holdfast(*arguments: str, **choices: Any) -> "subprocess.CompletedProcess[bytes]":
     command = [sys.executable, "-m", "holdfast", *arguments]
-    ended: subprocess.CompletedProcess[bytes] = subprocess.run(command, check=False, timeout=TIMEOUT_S, **choices)
-    return ended
+    return cast(
+        "subprocess.CompletedProcess[bytes]", subprocess.run(command, check=False, timeout=TIMEOUT_S, **choices)
+    )
 
 
 @pytest.mark.parametrize("arguments", LONG, ids=" ".join)
