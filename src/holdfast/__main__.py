@@ -6,6 +6,13 @@ import sys
 
 def main() -> None:
     """Run the command line."""
+    try:
+        _start()
+    except KeyboardInterrupt:  # so early that nobody else could take it
+        sys.exit(130)
+
+
+def _start() -> None:
     _hold_standard_streams()
     if sys.argv[1:] in (["--version"], ["-V"]):
         from holdfast import __version__  # noqa: PLC0415 - nothing else is needed for this answer

@@ -1,9 +1,12 @@
 """The other commands, in process."""
 
+import fcntl
 import json
 import os
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -154,3 +157,28 @@ def test_a_terminal_does_not_obey_what_rules_and_results_hold(tmp_path: Path) ->
         assert shown
         assert b"\x1b" not in shown
         assert b"\x07" not in shown
+
+
+def test_an_interrupt_while_it_still_starts_is_quiet() -> None:
+    code = "import holdfast.__main__ as start\ndef stop(): raise KeyboardInterrupt\nstart._run = stop\nstart.main()"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
+
+
+def test_a_terminal_gets_descriptions_that_fit_and_a_pipe_one_line_each(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    clean = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", "tools"],
+        stdout=theirs,
+        cwd=tmp_path,
+        check=True,
+        timeout=60,
+        env={**clean, "NO_COLOR": "1"},
+    )
+    shown = os.read(ours, 1 << 16).decode().splitlines()
+    os.close(ours)
+    os.close(theirs)
+    assert len(shown) > 10
+    assert max(map(len, shown)) <= 60

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from holdfast.app import Options, load_rights
+from holdfast.cli.counted import counted
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.standard_streams import read_argument
 from holdfast.contract import UsageError
@@ -166,7 +167,7 @@ def backtest_command(session: str, *, as_json: bool, everything: bool, fail_on_c
         click.echo(encode_json({"type": "summary", "calls": len(found), "changed": changed.total(), "by": changed}))
     else:
         kinds = "".join(f", {count} {kind}" for kind, count in sorted(changed.items()))
-        click.echo(f"{len(found)} calls, {changed.total()} would change{kinds}")
+        click.echo(f"{counted(len(found), 'call')}, {changed.total()} would change{kinds}")
     return 1 if fail_on_change and changed else 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.counted import counted
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.events import encode_json, to_builtins
 from holdfast.lib.visible import visible
@@ -177,7 +178,7 @@ def prune_command(
             click.echo(f"{summary.id}  {size(summary.size_bytes)}  {summary.title or '-'}")
         total = size(sum(summary.size_bytes for summary in done.removed))
         deed = "would be removed" if dry_run else "removed"
-        click.echo(f"{len(done.removed)} sessions {deed}, {total}.", err=True)
+        click.echo(f"{counted(len(done.removed), 'session')} {deed}, {total}.", err=True)
     for summary, reason in done.failed:
         click.echo(f"holdfast: {summary.id} stays: {visible(reason)}", err=True)
     return 1 if done.failed else 0

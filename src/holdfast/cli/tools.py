@@ -1,5 +1,8 @@
 """`holdfast tools`: what a model can call."""
 
+import shutil
+import sys
+import textwrap
 from typing import Any
 
 import click
@@ -30,8 +33,17 @@ def list_tools(*, as_json: bool, **given: Any) -> int:
         return 0
     width = max((len(tool.name) for tool in pool), default=0)
     for tool in pool:
-        click.echo(f"{click.style(tool.name.ljust(width), bold=True)}  {tool.description()}")
+        name = click.style(tool.name.ljust(width), bold=True)
+        click.echo(f"{name}  {_fitted(tool.description(), indent=width + 2)}")
     return 0
+
+
+def _fitted(text: str, *, indent: int) -> str:
+    """The text as a terminal shows it best; whoever reads it from a pipe gets one line."""
+    if not sys.stdout.isatty():
+        return text
+    columns = max(20, shutil.get_terminal_size().columns - indent)
+    return f"\n{' ' * indent}".join(textwrap.wrap(text, columns))
 
 
 @command.command("show")

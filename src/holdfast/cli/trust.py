@@ -51,7 +51,8 @@ def _agrees() -> bool:
     try:
         return click.confirm("Trust this folder, so that these count?", default=False, err=True)
     except click.Abort as error:
+        click.echo(err=True)  # the line with the question
         if isinstance(error.__context__, KeyboardInterrupt):
             raise
-        click.echo("\nholdfast: nobody could answer; ask in a terminal, or agree with --yes", err=True)
+        click.echo("holdfast: nobody could answer; ask in a terminal, or agree with --yes", err=True)
         return False
