@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -313,19 +311,15 @@ def test_one_text_is_one_rule_and_not_its_letters(tmp_path: Path, rule: str) -> 
     assert (tmp_path / "made").exists()
 
 
-def test_an_end_leaves_no_open_file_and_no_note_about_files(tmp_path: Path, isolated_home: Path) -> None:
+def test_an_end_leaves_no_open_file_and_no_note_about_files(
+    tmp_path: Path, isolated_home: Path, open_files: Callable[[], set[tuple[str, str]]]
+) -> None:
+    def of_state() -> list[str]:
+        return [path for _, path in open_files() if path.startswith(f"{isolated_home}/")]
+
     words = [call("Write", file_path=str(tmp_path / "made"), content="x")]
     with agent(words, "done", folder=tmp_path, permission_mode="acceptEdits") as one:
         assert one.run_sync("go").text == "done"
-        assert any(open_files_below(isolated_home))
-    assert open_files_below(isolated_home) == []
+        assert of_state()
+    assert of_state() == []
     assert [path for path in isolated_home.rglob("writing-*") if path.is_file()] == []
-
-
-def open_files_below(place: Path) -> list[str]:
-    """What of this directory this process holds open."""
-    found: list[str] = []
-    for fd in os.listdir("/proc/self/fd"):
-        with suppress(FileNotFoundError):  # the one that lists them
-            found.append(os.readlink(f"/proc/self/fd/{fd}"))
-    return [path for path in found if path.startswith(f"{place}/")]

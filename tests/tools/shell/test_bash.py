@@ -267,9 +267,13 @@ def test_background_is_offered_only_where_it_is_available(desk: Any) -> None:
 
 
 def test_at_its_limit_a_command_goes_on_in_the_background(desk: Any) -> None:
+    go = Path(desk.cwd, "go")
+    os.mkfifo(go)  # the command waits until we say so, however slow the machine is
+
     async def work() -> tuple[CallFinished, CallFinished]:
-        moved = await desk.sh("echo early; read -t 0.6 < <(sleep 5); echo late", timeout=200)
-        return moved, await desk.call("TaskOutput", task_id=moved.data["backgroundTaskId"], timeout=10_000)
+        moved = await desk.sh("echo early; read < go; echo late", timeout=200)
+        await asyncio.to_thread(go.write_bytes, b"\n")
+        return moved, await desk.call("TaskOutput", task_id=moved.data["backgroundTaskId"], timeout=60_000)
 
     moved, output = desk.run(work)
     assert not moved.is_error
