@@ -9,6 +9,7 @@ import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -182,3 +183,19 @@ def test_a_terminal_gets_descriptions_that_fit_and_a_pipe_one_line_each(tmp_path
     os.close(theirs)
     assert len(shown) > 10
     assert max(map(len, shown)) <= 60
+
+
+def test_tools_are_listed_as_this_session_would_offer_them(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def bash() -> dict[str, Any]:
+        assert run(["tools", "show", "Bash", "--json"]) == 0
+        shown = json.loads(capfd.readouterr().out)
+        assert run(["tools", "--json"]) == 0
+        listed = next(tool for tool in json.loads(capfd.readouterr().out) if tool["name"] == "Bash")
+        assert shown["description"] == listed["description"]
+        return listed["input_schema"]["properties"]
+
+    assert "run_in_background" in bash()
+    monkeypatch.setenv("HOLDFAST_DISABLE_BACKGROUND_TASKS", "1")
+    assert "run_in_background" not in bash()

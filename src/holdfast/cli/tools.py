@@ -27,9 +27,10 @@ def command() -> None:
 @session_options
 def list_tools(*, as_json: bool, **given: Any) -> int:
     """List every tool with what it does."""
-    pool = build_executor(to_options(given)).pool
+    executor = build_executor(to_options(given))
+    pool = executor.pool
     if as_json:
-        click.echo(pool.to_bytes())
+        click.echo(pool.to_bytes(facts=executor.state.session.prompt))
         return 0
     width = max((len(tool.name) for tool in pool), default=0)
     for tool in pool:
@@ -52,18 +53,19 @@ def _fitted(text: str, *, indent: int) -> str:
 @session_options
 def show_tool(name: str, *, as_json: bool, **given: Any) -> int:
     """Show one tool: text, arguments, behaviour."""
-    pool = build_executor(to_options(given)).pool
+    executor = build_executor(to_options(given))
+    pool, facts = executor.pool, executor.state.session.prompt
     found = pool.find(name)
     if found is None:
         click.echo(f"holdfast: {pool.missing(name)}", err=True)
         return 1
     tool = found.tool
     if as_json:
-        click.echo(encode_json({**project(tool), "names": tool.names, **_behaviour(tool)}))
+        click.echo(encode_json({**project(tool, facts=facts), "names": tool.names, **_behaviour(tool)}))
         return 0
     click.echo(click.style(" / ".join(tool.names), bold=True))
-    click.echo(f"\n{tool.prompt()}\n")
-    schema = tool.arguments.schema()
+    click.echo(f"\n{tool.prompt(facts)}\n")
+    schema = tool.arguments.schema(facts)
     required = set(schema.get("required", ()))
     for argument, about in schema["properties"].items():
         mark = "required" if argument in required else f"default {about.get('default')!r}"

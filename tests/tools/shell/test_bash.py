@@ -263,6 +263,16 @@ def test_background_is_offered_only_where_it_is_available(desk: Any) -> None:
     assert "run_in_background" not in schema(PromptFacts(background=False))["properties"]
 
 
+def test_the_text_tells_the_limits_and_the_background_that_there_are(make_desk: Callable[..., Any]) -> None:
+    usual = make_desk().bash.prompt()
+    assert "120000 (2 minutes) if omitted, at most 600000" in usual
+    assert "run_in_background" in usual
+    text = make_desk(limits=BashLimits(default_s=5, max_s=10)).bash.prompt(PromptFacts(background=False))
+    assert "`timeout` is in milliseconds: 5000 if omitted, at most 10000. A command that runs into it is ended." in text
+    assert "background" not in text
+    assert "TaskOutput" not in text
+
+
 # Time.
 
 
