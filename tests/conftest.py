@@ -1,6 +1,8 @@
 """For every test: nobody's home directory is touched, and Hypothesis runs the same examples each time."""
 
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,20 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
         monkeypatch.setenv(variable, str(home / place))
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     return home
+
+
+@pytest.fixture
+def open_files() -> Callable[[], set[tuple[str, str]]]:
+    """What this process holds open: each handle with what it leads to.
+
+    Compare with `-`: what an earlier test left for the garbage collector may be closed meanwhile.
+    """
+
+    def look() -> set[tuple[str, str]]:
+        found: set[tuple[str, str]] = set()
+        for number in os.listdir("/proc/self/fd"):
+            with suppress(FileNotFoundError):  # the one that lists them
+                found.add((number, os.readlink(f"/proc/self/fd/{number}")))
+        return found
+
+    return look

@@ -6,11 +6,21 @@ import sys
 
 def main() -> None:
     """Run the command line."""
+    try:
+        _start()
+    except KeyboardInterrupt:  # so early that nobody else could take it
+        sys.exit(130)
+
+
+def _start() -> None:
     _hold_standard_streams()
     if sys.argv[1:] in (["--version"], ["-V"]):
         from holdfast import __version__  # noqa: PLC0415 - nothing else is needed for this answer
 
-        print(f"holdfast {__version__}")  # noqa: T201 - the answer
+        try:
+            os.write(1, f"holdfast {__version__}\n".encode())
+        except OSError:  # nobody reads it
+            sys.exit(141)
         return
     from holdfast.host.guard import run_guarded  # noqa: PLC0415 - the fast path above must not pay for it
 
@@ -32,8 +42,10 @@ def _hold_standard_streams() -> None:
             if opened != number:
                 os.dup2(opened, number)
                 os.close(opened)
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open as long as we do
     if sys.stderr is None:
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open as long as we do
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as above
 
 
 def _run() -> int:

@@ -1,4 +1,4 @@
-"""Instruction files: found, ordered, imported, limited; one test per sentence of the conventions users already have."""
+"""Instruction files: found, ordered, trusted, excluded; one test per sentence of the conventions users already have."""
 
 import os
 import subprocess
@@ -7,56 +7,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from holdfast.agent.instructions import InstructionOptions, Instructions, load_instructions
-from holdfast.agent.prompt.markdown import expand_braces, read_markdown, split_front_matter, without_code_spans
-from holdfast.agent.prompt.reading import MAX_FILE_BYTES
+from holdfast.agent.instructions import InstructionOptions, load_instructions
 from holdfast.permissions import LiveDisk, PermissionContext, Rule, denies_read
-from holdfast.settings import SettingsRoots, SourceKind, load_settings
+from holdfast.settings import SourceKind, load_settings
 
-
-class Place:
-    """A home, a policy directory and a project with two levels below it."""
-
-    def __init__(self, base: Path) -> None:
-        self.base = base
-        self.home, self.policy, self.project = base / "home", base / "etc", base / "home" / "code" / "app"
-        self.cwd = self.project / "src" / "web"
-        self.cwd.mkdir(parents=True)
-        (self.project / ".git").mkdir()
-        self.roots = SettingsRoots(
-            home=str(self.home),
-            user_native=str(self.home / ".config" / "holdfast"),
-            user_existing=str(self.home / ".claude"),
-            managed_existing=(str(self.policy / "claude-code"),),
-            managed_native=(str(self.policy / "holdfast"),),
-            state=str(base / "state"),
-        )
-
-    def write(self, path: Path | str, text: str | bytes) -> Path:
-        target = self.project / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(text.encode() if isinstance(text, str) else text)
-        return target
-
-    def load(
-        self, *, cwd: Path | None = None, trusted: bool = True, options: InstructionOptions | None = None
-    ) -> Instructions:
-        return load_instructions(
-            str(cwd or self.cwd), root=str(self.project), roots=self.roots, trusted=trusted, options=options
-        )
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
-
-
-def texts(found: Instructions) -> list[str]:
-    return [file.text for file in found.files]
-
+from .conftest import Place, texts
 
 # -- places and order
 
@@ -338,133 +294,6 @@ def test_after_the_conversation_was_shortened_nested_instructions_are_told_again
     assert found.for_file(used) == []
 
 
-# -- files that are imported
-
-
-def test_an_imported_file_comes_before_the_one_that_imports_it(place: Place) -> None:
-    place.write("CLAUDE.md", "See @docs/style.md, then go on.")
-    style = place.write("docs/style.md", "style @more.md")
-    place.write("docs/more.md", "more")
-    found = place.load()
-    assert texts(found) == ["more", "style @more.md", "See @docs/style.md, then go on."]
-    assert [file.imported_by for file in found.files] == [str(style), str(place.project / "CLAUDE.md"), None]
-    assert [file.reason for file in found.files] == ["include", "include", "session_start"]
-
-
-def test_imports_go_four_hops_and_no_further(place: Place) -> None:
-    place.write("CLAUDE.md", "0 @1.md")
-    for number in range(1, 7):
-        place.write(f"{number}.md", f"{number} @{number + 1}.md")
-    found = place.load()
-    assert [text[0] for text in texts(found)] == ["4", "3", "2", "1", "0"]
-    assert "more than 4 imports away" in found.warnings[0]
-
-
-def test_a_circle_of_imports_ends(place: Place) -> None:
-    place.write("CLAUDE.md", "a @b.md")
-    place.write("b.md", "b @CLAUDE.md @b.md")
-    assert texts(place.load()) == ["b @CLAUDE.md @b.md", "a @b.md"]
-
-
-def test_imports_in_code_and_comments_are_words_and_nothing_else(place: Place) -> None:
-    place.write("no.md", "must not be read")
-    place.write("yes.md", "read")
-    text = (
-        "`@no.md` and ``a ` @no.md`` and <!-- @no.md --> mail a@no.md\n\n```\n@no.md\n```\n\n    @no.md\n\n"
-        "~~~py\n``` @no.md\n~~~\n\n- item\n\n      ```\n      @no.md\n      ```\n\n- @yes.md"
-    )
-    place.write("CLAUDE.md", text)
-    assert texts(place.load())[0] == "read"
-    assert len(place.load().files) == 2
-
-
-def test_an_import_deep_inside_a_list_is_no_code(place: Place) -> None:
-    place.write("yes.md", "read")
-    place.write("CLAUDE.md", "- one\n\n    - @yes.md\n\nend")
-    assert texts(place.load())[0] == "read"
-
-
-def test_a_mention_of_a_person_or_package_is_no_import(place: Place) -> None:
-    place.write("CLAUDE.md", "Ask @maria about @types/node and @media rules. See @missing.md.")
-    found = place.load()
-    assert len(found.files) == 1
-    assert [warning.split(" (")[0] for warning in found.warnings] == ["missing.md."]
-
-
-def test_spaces_fragments_and_punctuation_around_an_import_are_understood(place: Place) -> None:
-    place.write("my notes.md", "notes")
-    place.write("guide.md", "guide")
-    place.write("CLAUDE.md", "(see\n@my\\ notes.md, @guide.md#section).")
-    assert texts(place.load())[:2] == ["notes", "guide"]
-
-
-# -- text
-
-
-def test_block_comments_are_left_out_but_not_those_in_code(place: Place) -> None:
-    place.write("CLAUDE.md", "a\n<!-- note\nfor people -->\nb <!-- inline -->\n```\n<!-- shown -->\n```\n<!-- x --> c")
-    assert texts(place.load()) == ["a\nb <!-- inline -->\n```\n<!-- shown -->\n```\nc"]
-
-
-def test_a_comment_that_never_ends_hides_nothing(place: Place) -> None:
-    place.write("CLAUDE.md", "a\n<!-- open\nb")
-    assert texts(place.load()) == ["a\n<!-- open\nb"]
-
-
-def test_a_file_over_four_mebibytes_is_skipped_with_a_word(place: Place) -> None:
-    place.write("CLAUDE.md", b"x" * (MAX_FILE_BYTES + 1))
-    place.write("src/CLAUDE.md", "kept")
-    found = place.load()
-    assert texts(found) == ["kept"]
-    assert "more than the limit" in found.warnings[0]
-
-
-def test_a_file_of_exactly_the_limit_is_read_and_called_large(place: Place) -> None:
-    place.write("CLAUDE.md", b"x" * MAX_FILE_BYTES)
-    found = place.load()
-    assert len(texts(found)[0]) == MAX_FILE_BYTES
-    assert "every request pays" in found.warnings[0]
-
-
-def test_a_byte_order_mark_other_encodings_and_line_ends_are_read_as_text(place: Place) -> None:
-    place.write("CLAUDE.md", b"\xef\xbb\xbf---\r\npaths: x\r\n---\r\nmarked\r\nline")
-    place.write("src/CLAUDE.md", "Grüße aus Köln, schöne Straße".encode("latin-1"))
-    assert texts(place.load()) == ["marked\nline", "Grüße aus Köln, schöne Straße"]
-
-
-def test_binary_content_is_not_told(place: Place) -> None:
-    place.write("CLAUDE.md", b"\0\1\2\3" * 10)
-    found = place.load()
-    assert texts(found) == []
-    assert "not text" in found.warnings[0]
-
-
-def test_hidden_characters_are_spelled_out(place: Place) -> None:
-    place.write("CLAUDE.md", "be nice\u202e\U000e0041 👩\u200d💻")
-    found = place.load()
-    assert texts(found) == ["be nice<U+202E><U+E0041> 👩\u200d💻"]
-    assert "2 hidden characters" in found.warnings[0]
-
-
-def test_pipes_devices_and_directories_under_these_names_neither_hang_nor_count(place: Place) -> None:
-    os.mkfifo(place.project / "CLAUDE.md")
-    (place.project / "AGENTS.md").mkdir()
-    (place.project / "src" / "CLAUDE.md").symlink_to("/dev/zero")
-    (place.cwd / "CLAUDE.md").symlink_to("CLAUDE.md")
-    (place.cwd / "AGENTS.md").symlink_to("nowhere.md")
-    found = place.load()
-    assert texts(found) == []
-    assert len(found.warnings) == 5
-
-
-def test_names_in_warnings_are_safe_to_show(place: Place) -> None:
-    odd = place.project / "a\x1b[31m\nb"
-    place.write(odd / "CLAUDE.md", b"\0" * 10)
-    found = place.load(cwd=odd)
-    assert "\\x1b" in found.warnings[0]
-    assert found.warnings[0].isprintable()
-
-
 # -- rules
 
 
@@ -566,31 +395,3 @@ def test_exclusions_and_names_come_from_the_settings(place: Place) -> None:
     place.write("TEAM.md", "team")
     settings = load_settings(str(place.cwd), place.roots)
     assert texts(place.load(options=InstructionOptions.from_settings(settings))) == ["team"]
-
-
-# -- the Markdown reader
-
-
-def test_front_matter_needs_both_of_its_lines() -> None:
-    assert split_front_matter("---\npaths: a\nno end") == ({}, "---\npaths: a\nno end")
-    assert split_front_matter("----\na\n---\n") == ({}, "----\na\n---\n")
-    assert split_front_matter("---\n# c\npaths: ['a, b', c]\n---\nx") == ({"paths": ["a, b", "c"]}, "x")
-    assert split_front_matter('---\npaths: "a", "b"\n---\n') == ({"paths": ["a", "b"]}, "")
-
-
-def test_braces_give_their_alternatives_and_stay_bounded() -> None:
-    assert expand_braces("a{b,c}/{d,e}") == ["ab/d", "ab/e", "ac/d", "ac/e"]
-    assert expand_braces("a{b") == ["a{b"]
-    assert len(expand_braces("{a,b}" * 40)) <= 128
-
-
-def test_code_spans_end_at_a_run_of_the_same_length() -> None:
-    assert without_code_spans("a `b` c ``d ` e`` f `g") == "a ` c ` f `g"
-
-
-@given(st.text(alphabet="`~<!->@a. \n\t-", max_size=200))
-def test_any_text_is_read_without_losing_words_outside_of_comments(text: str) -> None:
-    found = read_markdown(text)
-    if "<!--" not in text and not text.startswith("---"):
-        assert found.text == text.strip("\n")
-    assert all(name in text for name in found.imports)

@@ -73,6 +73,9 @@ BEHAVIOURS: dict[str, tuple[str, tuple[str, ...]]] = {
     "no-emoji": ("prompt", ("No emoji in files unless asked", "No emoji unless asked")),
     # tools
     "parallel-calls": ("prompt", ("they run at the same time", "Look at several files or start several searches")),
+    "changes-run-alone": ("prompt", ("what changes something runs alone, in your order",)),
+    "background-ends-with-the-run": ("headless", ("everything that still runs in the background is ended with it",)),
+    "failed-command-tool": ("shell/bash", ("calls behind it that change something are not run",)),
     "no-made-up-values": ("prompt", ("never make up a value",)),
     "parallel-reads-tool": ("files/read", ("Several files in one turn",)),
     "parallel-searches-tool": ("search/glob", ("they run at the same time",)),

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -295,3 +295,31 @@ def test_an_agent_that_nobody_closed_ends_with_the_program(tmp_path: Path) -> No
     assert (done.returncode, done.stdout, told) == (0, "hello\n", [])
     (path,) = user_store().paths()
     assert user_store().load(Path(path).name).closed
+
+
+@pytest.mark.parametrize("rule", ["Bash", "Read, Bash"])
+def test_one_text_is_one_rule_and_not_its_letters(tmp_path: Path, rule: str) -> None:
+    touch = [call("Bash", command="touch made")]
+    with agent(touch, "done", folder=tmp_path, permission_mode="bypassPermissions", disallowed_tools=rule) as one:
+        assert one.run_sync("go").text == "done"
+    assert not (tmp_path / "made").exists()
+    with agent(touch, "done", folder=tmp_path, builtin_tools="Read", permission_mode="bypassPermissions") as one:
+        one.run_sync("go")
+    assert not (tmp_path / "made").exists()
+    with agent(touch, "done", folder=tmp_path, allowed_tools=rule) as one:
+        one.run_sync("go")
+    assert (tmp_path / "made").exists()
+
+
+def test_an_end_leaves_no_open_file_and_no_note_about_files(
+    tmp_path: Path, isolated_home: Path, open_files: Callable[[], set[tuple[str, str]]]
+) -> None:
+    def of_state() -> list[str]:
+        return [path for _, path in open_files() if path.startswith(f"{isolated_home}/")]
+
+    words = [call("Write", file_path=str(tmp_path / "made"), content="x")]
+    with agent(words, "done", folder=tmp_path, permission_mode="acceptEdits") as one:
+        assert one.run_sync("go").text == "done"
+        assert of_state()
+    assert of_state() == []
+    assert [path for path in isolated_home.rglob("writing-*") if path.is_file()] == []

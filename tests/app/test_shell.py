@@ -116,3 +116,12 @@ def test_tools_are_listed_with_their_schemas(capfd: pytest.CaptureFixture[str]) 
     assert schemas["Bash"]["required"] == ["command"]
     assert set(schemas["TaskOutput"]["properties"]) == {"task_id", "block", "timeout", "filter"}
     assert list(schemas["Sleep"]["properties"]) == ["duration_seconds", "reason"]
+
+
+def test_bash_speaks_in_the_same_words_with_the_functions_of_the_login_shell(tmp_path: Path) -> None:
+    def words(**choices: Any) -> str:
+        found = build_executor(Options(cwd=str(tmp_path), **choices)).pool.find("Bash")
+        assert found is not None
+        return found.tool.prompt()
+
+    assert words(settings=('{"shell": {"functions": true}}',)) == words()

@@ -35,7 +35,7 @@ class ExecProcess:
 
     def finish(self) -> tuple[int, list[dict[str, Any]], str]:
         """Close standard input; the exit code, the remaining lines, and what went to standard error."""
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=60)
         return self.process.returncode, [json.loads(line) for line in out.splitlines()], err.decode()
 
 

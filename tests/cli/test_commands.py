@@ -1,12 +1,21 @@
 """The other commands, in process."""
 
+import fcntl
 import json
+import os
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
 from holdfast import __version__
-from holdfast.cli.main import run
+from holdfast.cli.main import cli, run
 
 
 def test_version_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
@@ -87,3 +96,106 @@ def test_simple_mode_offers_only_the_three_simple_tools(
 def test_an_explanation_wants_the_input_as_json_and_shows_how(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["permissions", "explain", "Bash", "git push"]) == 2
     assert """such as '{"command": "git status"}'""" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("group", ["tools", "sessions", "tasks"])
+def test_a_group_without_a_command_lists_with_the_same_options(group: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run([group, "list", "--json"]) == 0
+    listed = capfd.readouterr()
+    assert run([group, "--json"]) == 0
+    assert capfd.readouterr() == listed
+    assert run([group, "--help"]) == 0
+    assert "Commands:" in capfd.readouterr().out
+
+
+def every_command(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield words
+    if isinstance(command, click.Group):
+        ctx = click.Context(command)
+        for name in command.list_commands(ctx):
+            found = command.get_command(ctx, name)
+            assert found is not None
+            yield from every_command(found, (*words, name))
+
+
+@pytest.mark.parametrize("words", [*every_command(cli), ("-p",)], ids=" ".join)
+def test_every_help_is_whole(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run([*words, "--help"]) == 0
+    out = capfd.readouterr().out
+    assert "\\b" not in out
+    assert "..." not in out.replace("[ARGS]...", ""), "a line about a command was cut; give it a short_help"
+    for line in out.partition("Options:")[2].splitlines():
+        assert len(line) <= 80 or "[default|plan" in line
+
+
+def test_a_terminal_does_not_obey_what_rules_and_results_hold(tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_text("one\x1b]52;c;eA==\x07\n", encoding="utf-8")
+    rules = ["Bash(make \x1b]0;x\x07*)", "Bash(make *)", "B\x1b[31m(", "Write(\x1b[31m)"]
+    settings = ["--settings", json.dumps({"permissions": {"deny": rules}})]
+    for words in (
+        ["call", "Read", '{"file_path": "bad.txt"}'],
+        ["permissions", "list", *settings],
+        ["permissions", "lint", *settings],
+        ["permissions", "explain", "Bash", '{"command": "make x"}', *settings],
+    ):
+        ours, theirs = os.openpty()
+        subprocess.run(
+            [sys.executable, "-m", "holdfast", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=tmp_path,
+            timeout=60,
+            check=False,
+            env={**os.environ, "NO_COLOR": "1"},
+        )
+        shown = os.read(ours, 1 << 16)
+        os.close(ours)
+        os.close(theirs)
+        assert shown
+        assert b"\x1b" not in shown
+        assert b"\x07" not in shown
+
+
+def test_an_interrupt_while_it_still_starts_is_quiet() -> None:
+    code = "import holdfast.__main__ as start\ndef stop(): raise KeyboardInterrupt\nstart._run = stop\nstart.main()"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
+
+
+def test_a_terminal_gets_descriptions_that_fit_and_a_pipe_one_line_each(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    clean = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", "tools"],
+        stdout=theirs,
+        cwd=tmp_path,
+        check=True,
+        timeout=60,
+        env={**clean, "NO_COLOR": "1"},
+    )
+    shown = os.read(ours, 1 << 16).decode().splitlines()
+    os.close(ours)
+    os.close(theirs)
+    assert len(shown) > 10
+    assert max(map(len, shown)) <= 60
+
+
+def test_tools_are_listed_as_this_session_would_offer_them(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def bash() -> dict[str, Any]:
+        assert run(["tools", "show", "Bash", "--json"]) == 0
+        shown = json.loads(capfd.readouterr().out)
+        assert run(["tools", "--json"]) == 0
+        listed = next(tool for tool in json.loads(capfd.readouterr().out) if tool["name"] == "Bash")
+        assert shown["description"] == listed["description"]
+        return listed["input_schema"]["properties"]
+
+    assert "run_in_background" in bash()
+    monkeypatch.setenv("HOLDFAST_DISABLE_BACKGROUND_TASKS", "1")
+    assert "run_in_background" not in bash()

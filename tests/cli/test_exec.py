@@ -167,3 +167,15 @@ def test_a_signal_answers_what_is_open_and_says_so_in_the_exit_code(start_exec: 
     assert run.read()["tool_use_id"] == "1"
     run.process.send_signal(number)
     assert run.process.wait(timeout=30) == 128 + number
+
+
+def test_an_answer_that_makes_no_sense_leaves_its_question_open(start_exec: StartExec) -> None:
+    run = start_exec("--ask", "stdio")
+    run.send({"type": "tool_use", "id": "1", "name": "Bash", "input": {"command": "touch made"}})
+    question = run.read()["request_id"]
+    said: dict[str, Any] = {"type": "permission_response", "request_id": question, "behavior": "allow"}
+    run.send({**said, "rules": 5}, {**said, "rules": ["Bash("]}, {**said, "rules": [7]}, {**said, "updated_input": 1})
+    assert [run.read() for _ in range(4)] == [IsPartialDict(type="error", line=number) for number in (2, 3, 4, 5)]
+    run.send({**said, "rules": ["Bash(touch *)"]})
+    assert run.read() == IsPartialDict(type="tool_result", is_error=False)
+    assert run.finish()[0] == 0

@@ -209,6 +209,8 @@ def test_a_model_that_fails_is_exit_1_with_the_reason_on_standard_error(answer: 
         (("hi", "--dangerously-skip-permissions", "--permission-mode", "plan"), "contradict"),
         (("hi", "--output-format", "xml"), "xml"),
         (("hi", "--setting-sources", "moon"), "moon"),
+        (("hi", "--max-budget-usd", "nan"), "no amount"),
+        (("hi", "--max-budget-usd", "inf"), "no amount"),
     ],
 )
 def test_wrong_use_is_exit_2_and_says_what_to_do(answer: Print, words: tuple[str, ...], named: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from holdfast.cli.progress import ProgressLines
-from holdfast.events import CallFinished, CallProgressed, CallStarted, Event
+from holdfast.events import CallFinished, CallProgressed, CallQueued, CallStarted, Event
 from holdfast.registry import assemble
 
 
@@ -48,3 +48,16 @@ def test_a_long_line_stays_within_the_terminal(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("COLUMNS", "60")
     text = shown(monkeypatch, Terminal(), report(fullOutput="x" * 500, totalLines=1))
     assert len(text.removeprefix("\r\x1b[K")) < 60
+
+
+def test_a_call_that_never_started_is_named_before_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown(
+        monkeypatch,
+        io.StringIO(),
+        CallQueued("1", "Read", {}),
+        CallStarted("1", "Read", read_only=True),
+        CallQueued("2", "Bash", {}),
+        CallFinished("1", "Read", "fine"),
+        CallFinished("2", "Bash", "<tool_use_error>Bash was not run: no</tool_use_error>", is_error=True),
+    )
+    assert text == "● Read\n● Bash\n  ⎿ Bash was not run: no\n"

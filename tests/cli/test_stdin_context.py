@@ -67,3 +67,13 @@ def test_what_is_piped_in_cannot_close_its_mark_and_speak_as_the_user() -> None:
     opening, _, rest = join_prompt("Summarise.", Piped(evil)).partition("\n")
     assert opening.startswith("<stdin-")
     assert rest == f"{evil}\n</{opening[1:]}\n\nSummarise."
+
+
+def test_a_cut_leaves_no_half_character_and_a_broken_end_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "long").write_bytes(b"x" + "é".encode() * LIMIT_BYTES)
+    with (tmp_path / "long").open("rb") as file:
+        piped = read_piped(file.fileno(), has_prompt=True)
+    assert piped == Piped("x" + "é" * ((LIMIT_BYTES - 1) // 2), is_cut=True)
+    (tmp_path / "short").write_bytes(b"x\xc3")
+    with (tmp_path / "short").open("rb") as file:
+        assert read_piped(file.fileno(), has_prompt=True) == Piped("x\ufffd")

@@ -120,3 +120,17 @@ def test_a_rule_that_is_none_does_not_count_and_the_yes_does() -> None:
     rules: list[Any] = [{"toolName": "Nope)("}, {"toolName": "Bash", "ruleContent": ""}, {"toolName": "Read"}]
     update = {"type": "addRules", "rules": rules, "behavior": "allow"}
     assert answer(behavior="allow", updatedPermissions=[update]).answer == Answer("allow", None, "", ("Read",))
+
+
+def test_rules_that_belong_in_several_places_are_kept_in_none_beyond_the_session() -> None:
+    def update(tool: str, destination: str) -> dict[str, Any]:
+        return {
+            "type": "addRules",
+            "rules": [{"toolName": tool}],
+            "behavior": "allow",
+            "destination": destination,
+        }
+
+    updates = [update("Read", "session"), update("Glob", "userSettings")]
+    said = answer(behavior="allow", updatedPermissions=updates).answer
+    assert said == Answer("allow", None, "", ("Read", "Glob"), "session")

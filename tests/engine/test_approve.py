@@ -1,7 +1,5 @@
-"""Hooks, rules, modes and people between a parsed call and its work."""
+"""Hooks, rules and modes between a parsed call and its work."""
 
-import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,66 +15,14 @@ from holdfast.contract import (
     McpInfo,
     Opinion,
     PromptFacts,
-    Question,
     RuleSubject,
-    SessionFacts,
-    internal,
 )
-from holdfast.events import CallFinished, CallStarted, PermissionAsked, PermissionDecided, encode_event
+from holdfast.events import CallStarted, PermissionDecided, encode_event
 from holdfast.hooks import Hook, HookAnswer, HookCall
 from holdfast.permissions import PermissionContext, Rule
-from holdfast.testing import Script, ScriptedAsker, ToolRun, play, run_tool
+from holdfast.testing import Script, ScriptedAsker, play, run_tool
 
-
-class WriteArgs(Args):
-    path: str = "a"
-    approved_by: str | None = internal()
-
-
-class Write(Tool[WriteArgs, str]):
-    """Changes something, and tells which arguments it got."""
-
-    name = "Write"
-    aliases = ("OldWrite",)
-    args_type = WriteArgs
-    max_result_chars = 1_000
-
-    def prompt(self, facts: PromptFacts | None = None) -> str:
-        return "Write."
-
-    async def call(self, args: WriteArgs, ctx: ToolContext) -> ToolResult[str]:
-        return ToolResult(args.path)
-
-
-class Reader(Write):
-    name = "Reader"
-    aliases = ()
-    read_only = True
-
-
-def rules(**texts: str) -> PermissionContext:
-    """A context with one rule per behaviour."""
-    found = [Rule.parse(behavior, text) for behavior, text in texts.items()]  # pyright: ignore[reportArgumentType]
-    return PermissionContext("default", found)
-
-
-def saying(answer: HookAnswer | None, matcher: str = "*") -> Hook:
-    async def run(call: HookCall) -> HookAnswer | None:
-        return answer
-
-    return Hook("PreToolUse", run, matcher)
-
-
-def decided(run: ToolRun) -> list[str]:
-    return [event.behavior for event in run.events if isinstance(event, PermissionDecided)]
-
-
-def refused(run: ToolRun) -> bool:
-    """Denied, answered once, and the tool never began."""
-    replies = [event for event in run.events if isinstance(event, CallFinished)]
-    started = [event for event in run.events if isinstance(event, CallStarted)]
-    return run.outcome == "denied" and run.is_error and len(replies) == 1 and started == []
-
+from .conftest import Reader, Write, WriteArgs, decided, refused, rules, saying
 
 # Rules and modes.
 
@@ -387,123 +333,3 @@ def test_an_input_replaced_by_a_hook_is_judged():
     hooks = [saying(HookAnswer(updated_input={"path": "forced"}))]
     assert run_tool(ReadOnlyUnlessForced(), permission_mode="plan").outcome == "completed"
     assert refused(run_tool(ReadOnlyUnlessForced(), permission_mode="plan", hooks=hooks))
-
-
-# People.
-
-
-def test_a_yes_runs_the_call_and_the_question_is_an_event():
-    asker = ScriptedAsker(["allow"])
-    run = run_tool(Write(), {"path": "x"}, permission_mode="default", asker=asker)
-    assert run.data == "x"
-    (asked,) = [event for event in run.events if isinstance(event, PermissionAsked)]
-    assert (asked.tool_use_id, asked.name, asked.input) == ("call-1", "Write", {"path": "x"})
-    assert asked.request_id == asker.questions[0].id
-    assert decided(run) == ["allow"]
-
-
-def test_a_no_without_a_word_ends_the_turn_and_one_with_feedback_does_not():
-    script = Script().call_with("1", "Write", {}).call_with("2", "Reader", {})
-    tools = [Write(), Reader()]
-    silent = play(script, tools=tools, permission_mode="default", asker=ScriptedAsker(["deny"]))
-    assert silent.outcomes == {"1": "denied", "2": "cancelled"}
-    spoken = play(
-        script, tools=tools, permission_mode="default", asker=ScriptedAsker([Answer(message="use the other file")])
-    )
-    assert spoken.outcomes == {"1": "denied", "2": "completed"}
-    assert "use the other file" in str(spoken.reply("1").content)
-
-
-def test_in_a_subagent_a_no_concerns_only_that_call():
-    script = Script().call_with("1", "Write", {}).call_with("2", "Reader", {})
-    timeline = play(
-        script,
-        tools=[Write(), Reader()],
-        permission_mode="default",
-        asker=ScriptedAsker(["deny"]),
-        session=SessionFacts(agent_id="child"),
-    )
-    assert timeline.outcomes == {"1": "denied", "2": "completed"}
-
-
-def test_an_answer_may_change_the_input_which_is_parsed_and_judged_again():
-    change = ScriptedAsker([Answer("allow", updated_input={"path": "b"})])
-    assert run_tool(Write(), permission_mode="default", asker=change).data == "b"
-    bad = ScriptedAsker([Answer("allow", updated_input={"path": 5})])
-    assert run_tool(Write(), permission_mode="default", asker=bad).outcome == "invalid"
-
-
-def test_a_yes_to_a_changed_input_that_is_denied_stays_denied():
-    class Guarded(Write):
-        def is_read_only(self, args: WriteArgs) -> bool:
-            return args.path != "forced"
-
-        async def check_permission(self, args: WriteArgs, ctx: ToolContext) -> Opinion:
-            return Opinion.ask("sure?")
-
-    asker = ScriptedAsker([Answer("allow", updated_input={"path": "forced"})])
-    assert refused(run_tool(Guarded(), permission_mode="plan", asker=asker))
-    assert len(asker.questions) == 1
-
-
-def test_always_is_remembered_in_the_session_for_yes_and_for_no():
-    script = Script().call_with("1", "Write", {}).end_turn().call_with("2", "Write", {})
-    yes = ScriptedAsker([Answer("allow", rules=("Write",))])
-    timeline = play(script, tools=[Write()], permission_mode="default", asker=yes)
-    assert set(timeline.outcomes.values()) == {"completed"}
-    no = ScriptedAsker([Answer("deny", message="never", rules=("Write",))])
-    timeline = play(script, tools=[Write()], permission_mode="default", asker=no)
-    assert set(timeline.outcomes.values()) == {"denied"}
-    assert (len(yes.questions), len(no.questions)) == (1, 1)
-
-
-def test_a_face_that_fails_to_ask_is_a_no_and_not_the_tools_fault(caplog: pytest.LogCaptureFixture):
-    class Broken:
-        async def ask(self, question: Question) -> Answer:
-            raise ConnectionError("the window is gone")
-
-    run = run_tool(Write(), permission_mode="default", asker=Broken())
-    assert refused(run)
-    assert decided(run) == ["deny"]
-    assert "could not be asked" in caplog.text
-
-
-def test_a_question_does_not_count_against_the_time_limit():
-    class Slow:
-        async def ask(self, question: Question) -> Answer:
-            await asyncio.sleep(1_000)
-            return Answer("allow")
-
-    timeline = play(
-        Script().call("a", read_only=False, seconds=1), permission_mode="default", asker=Slow(), timeout_s=2
-    )
-    assert timeline.outcomes == {"a": "completed"}
-
-
-def test_a_relative_directory_means_the_processs_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-    class Outside(Reader):
-        def effects(self, args: WriteArgs, ctx: ToolContext) -> Effects:
-            assert ctx.cwd == str(tmp_path)
-            return Effects(reads=["/etc/hostname"])
-
-    assert refused(run_tool(Outside(), cwd=".", permission_mode="default"))
-
-
-def test_a_deny_that_comes_while_the_question_is_open_holds() -> None:
-    """Two questions are open at once; the first is answered "deny always", the second with a yes."""
-
-    class Safe(Write):
-        concurrency_safe = True
-
-    class SlowPerson:
-        async def ask(self, question: Question) -> Answer:
-            first = question.tool_use_id == "1"
-            await asyncio.sleep(1 if first else 2)  # virtual time
-            return Answer("deny", message="never", rules=("Write",)) if first else Answer("allow")
-
-    script = Script().call_with("1", "Write", {}).call_with("2", "Write", {})
-    timeline = play(script, tools=[Safe()], permission_mode="default", asker=SlowPerson())
-    assert len([event for _, event in timeline.events if isinstance(event, PermissionAsked)]) == 2
-    assert timeline.outcomes == {"1": "denied", "2": "denied"}

@@ -1,184 +1,31 @@
-"""What stops calls: failed siblings, the user, a repeated stream, the end of the run. Everything is answered."""
+"""What stops calls: the user, a refusal, the end of the run. Everything is answered."""
 
 import asyncio
 import contextlib
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from holdfast import Executor, Tool, ToolContext, ToolResult
+from holdfast import Executor, ToolContext, ToolResult
 from holdfast.contract import (
     Answer,
-    Args,
-    CwdChanged,
-    PromptFacts,
     Question,
     UsageError,
 )
 from holdfast.contract.tool import InterruptBehavior
-from holdfast.engine import SiblingErrors
 from holdfast.events import (
-    CallDiscarded,
     CallFinished,
-    ContextChanged,
     Event,
 )
-from holdfast.testing import Gate, Script, ScriptedAsker, ScriptedTool, Timeline, play, run_virtual
+from holdfast.testing import Script, ScriptedAsker, ScriptedTool, play, run_virtual
 
-
-class NoArgs(Args):
-    pass
-
-
-class Plain(Tool[NoArgs]):
-    name = "Plain"
-    args_type = NoArgs
-    max_result_chars = 1_000
-    read_only = True
-    concurrency_safe = True
-
-    def prompt(self, facts: PromptFacts | None = None) -> str:
-        return "Do as told."
-
-
-def block(id_: str, name: str = "Plain", **arguments: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "id": id_, "name": name, "input": arguments}
-
-
-async def drain(executor: Executor) -> list[CallFinished]:
-    return [event async for event in executor.results() if isinstance(event, CallFinished)]
-
-
-def everything_answered_once(timeline: Timeline, *ids: str) -> bool:
-    return timeline.order == list(ids) and timeline.record.running == []
-
-
-class Changing(Tool[Any]):
-    """Asks for the changes it is told, after a while."""
-
-    name = "Changing"
-    max_result_chars = 1_000
-    read_only = True
-    json_schema = MappingProxyType({"type": "object"})
-
-    def prompt(self, facts: PromptFacts | None = None) -> str:
-        return "Change."
-
-    def is_concurrency_safe(self, args: Any) -> bool:
-        return args["safe"]
-
-    async def call(self, args: Any, ctx: ToolContext) -> ToolResult[str]:
-        await asyncio.sleep(args.get("seconds", 0))
-        return ToolResult(ctx.cwd, modifiers=args["changes"])
-
-
-# Siblings.
-
-
-def siblings(setting: SiblingErrors) -> Timeline:
-    """A failed command before a read, a write and a safe read that was already running."""
-    shell = ScriptedTool("Shell", shell_like=True)
-    other = ScriptedTool("Other", record=shell.record, gates=shell.gates)
-    script = (
-        Script()
-        .call("shell", "Shell", seconds=1, end="error", read_only=False)
-        .call("beside", "Other", seconds=5)
-        .call("read", "Other")
-        .call("write", "Other", read_only=False, safe=False)
-        .wait(2)
-        .call("late read", "Other")
-        .call("late write", "Other", read_only=False)
-        .end_turn()
-        .call("next turn", "Other", read_only=False)
-    )
-    return play(script, tools=[shell, other], sibling_errors=setting, max_concurrency=2)
-
-
-def test_a_failed_command_cancels_the_state_changing_calls_behind_it_in_its_turn():
-    timeline = siblings("cancel-dependents")
-    assert timeline.outcomes == {
-        "shell": "completed",
-        "beside": "completed",
-        "read": "completed",
-        "write": "cancelled",
-        "late read": "completed",
-        "late write": "cancelled",
-        "next turn": "completed",
-    }
-    assert "Shell (call shell)" in str(timeline.reply("write").content)
-    assert "Shell (call shell)" in str(timeline.reply("late write").content)
-
-
-def test_cancel_all_also_stops_reads_and_what_runs_beside():
-    assert siblings("cancel-all").outcomes == {
-        "shell": "completed",
-        "beside": "cancelled",
-        "read": "cancelled",
-        "write": "cancelled",
-        "late read": "cancelled",
-        "late write": "cancelled",
-        "next turn": "completed",
-    }
-
-
-def test_independent_calls_are_left_alone():
-    assert set(siblings("independent").outcomes.values()) == {"completed"}
-
-
-@pytest.mark.parametrize(
-    ("tool_name", "arguments"),
-    [
-        ("Other", {"end": "error", "read_only": False}),  # not a shell
-        ("Shell", {"end": "error", "read_only": True}),  # a read-only command
-        ("Shell", {"end": "ok", "read_only": False}),
-        ("Shell", {"end": "fail", "read_only": False}),  # it could not run
-        ("Shell", {"end": "crash", "read_only": False}),
-        ("Shell", {"seconds": "soon"}),  # invalid
-        ("Nope", {}),
-    ],
+from .conftest import (
+    NoArgs,
+    SafePlain,
+    block,
+    drain,
+    everything_answered_once,
 )
-def test_other_endings_cancel_nothing(tool_name: str, arguments: dict[str, Any]):
-    tools = [ScriptedTool("Shell", shell_like=True), ScriptedTool("Other")]
-    script = Script().call("first", tool_name, **arguments).call("write", "Other", read_only=False, safe=False)
-    assert play(script, tools=tools).outcomes["write"] == "completed"
-
-
-def test_a_denied_or_backgrounded_command_cancels_nothing():
-    class Background(Plain):
-        name = "Background"
-        read_only = False
-        failure_cancels_dependents = True
-
-        async def call(self, args: NoArgs, ctx: ToolContext) -> ToolResult[str]:
-            return ToolResult("started", is_error=True, backgrounded=True)
-
-    shell = ScriptedTool("Shell", shell_like=True)
-    script = Script().call_with("background", "Background", {}).call("write", "Shell", read_only=False, safe=False)
-    assert play(script, tools=[shell, Background()]).outcomes["write"] == "completed"
-    denied = Script().call("denied", "Shell", read_only=False).call("read", "Shell")
-    assert play(denied, tools=[shell], permission_mode="default").outcomes == {"denied": "denied", "read": "completed"}
-
-
-def test_an_interrupted_command_is_answered_once_and_names_no_culprit():
-    shell = ScriptedTool("Shell", shell_like=True)
-    script = Script().call("a", "Shell", seconds=9, read_only=False, safe=False).call("b", "Shell").wait(1).interrupt()
-    timeline = play(script, tools=[shell])
-    assert timeline.outcomes == {"a": "cancelled", "b": "cancelled"}
-    assert "Shell" not in str(timeline.reply("b").content)
-
-
-def test_a_call_that_cannot_tell_whether_it_changes_something_counts_as_changing():
-    class Unsure(Plain):
-        name = "Unsure"
-
-        def is_read_only(self, args: NoArgs) -> bool:
-            raise RuntimeError("bug")
-
-    shell = ScriptedTool("Shell", shell_like=True)
-    script = Script().call("shell", "Shell", end="error", read_only=False, safe=False).call_with("b", "Unsure", {})
-    assert play(script, tools=[shell, Unsure()]).outcomes == {"shell": "completed", "b": "cancelled"}
-
 
 # Stopping.
 
@@ -204,7 +51,7 @@ def test_interrupt_cancels_and_answers_everything_and_waits_for_it():
 
 
 def test_a_call_that_finishes_in_spite_of_the_interrupt_keeps_its_result():
-    class Stubborn(Plain):
+    class Stubborn(SafePlain):
         async def call(self, args: NoArgs, ctx: ToolContext) -> ToolResult[str]:
             try:
                 await asyncio.sleep(9)
@@ -251,7 +98,7 @@ def test_tasks_killed_from_outside_start_nothing_more():
 
 
 def test_a_tool_that_swallows_the_first_cancellation_is_told_again_after_half_the_grace():
-    class Deaf(Plain):
+    class Deaf(SafePlain):
         async def call(self, args: NoArgs, ctx: ToolContext) -> ToolResult[str]:
             try:
                 await asyncio.sleep(100)
@@ -313,7 +160,7 @@ def test_a_user_message_stops_calls_that_may_be_cut_short_and_lets_others_finish
 
 @pytest.mark.parametrize("error", [RuntimeError("bug"), SystemExit()])
 def test_a_tool_that_cannot_say_what_a_message_does_to_it_finishes(error: BaseException):
-    class Unsure(Plain):
+    class Unsure(SafePlain):
         def on_user_message(self, args: NoArgs) -> InterruptBehavior:
             raise error
 
@@ -342,7 +189,7 @@ def test_a_stopped_call_never_starts_to_act_even_if_its_question_is_answered_yes
 def test_interrupt_from_inside_a_tool_spares_that_tool():
     held: list[Executor] = []
 
-    class Stopper(Plain):
+    class Stopper(SafePlain):
         async def call(self, args: NoArgs, ctx: ToolContext) -> ToolResult[str]:
             await held[0].interrupt()
             return ToolResult("stopped the others")
@@ -355,107 +202,6 @@ def test_interrupt_from_inside_a_tool_spares_that_tool():
             return [reply.outcome for reply in await drain(executor)]
 
     assert run_virtual(main()) == ["cancelled", "completed"]
-
-
-# Discarding.
-
-
-def test_discard_forgets_read_only_calls_and_their_replies():
-    script = (
-        Script()
-        .call("done", progress=["p"])
-        .call("running", seconds=9, progress=["p"])
-        .call("queued", safe=False, read_only=False)
-        .call_with("broken", "Scripted", "{")
-    )
-    timeline = play(script.wait(1).discard().call("done", text="again").call("new"))
-    assert timeline.discards == [True]
-    assert timeline.discarded == ["done", "running", "queued", "broken"]
-    assert timeline.record.running == []
-    assert [(reply.tool_use_id, reply.content) for reply in timeline.replies[-2:]] == [
-        ("done", "again"),
-        ("new", "done"),
-    ]
-    assert "running" not in timeline.order
-    assert "queued" not in timeline.order
-
-
-def test_discard_refuses_once_a_call_that_may_change_something_has_started():
-    script = Script().call("read", seconds=2).call("write", seconds=1, read_only=False).wait(0.5).discard()
-    timeline = play(script)
-    assert timeline.discards == [False]
-    assert timeline.outcomes == {"read": "completed", "write": "completed"}
-    finished = play(Script().call("write", read_only=False).wait(5).discard())
-    assert finished.discards == [False]
-
-
-def test_discard_withdraws_a_question_about_a_call_that_has_not_acted():
-    gate = Gate()
-    asker = ScriptedAsker(["allow"], gate=gate)
-    script = Script().call("write", read_only=False).wait(1).discard().call("read")
-    timeline = play(script, permission_mode="default", asker=asker)
-    assert timeline.discards == [True]
-    assert timeline.order == ["read"]
-    assert [question.tool_use_id for question in asker.withdrawn] == ["write"]
-
-
-def test_discard_concerns_only_the_turn_whose_stream_is_repeated():
-    script = (
-        Script()
-        .call("old", seconds=5, read_only=False, progress=["p"])
-        .call("old queued", safe=False)
-        .end_turn()
-        .call("new")
-        .wait(1)
-        .discard()
-        .call("new")
-    )
-    timeline = play(script)
-    assert timeline.discards == [True]
-    assert timeline.discarded == ["new"]
-    assert timeline.outcomes == {"old": "completed", "old queued": "completed", "new": "completed"}
-
-
-def test_a_discarded_call_says_nothing_more_and_changes_nothing():
-    class Late(Plain):
-        async def call(self, args: NoArgs, ctx: ToolContext) -> ToolResult[str]:
-            try:
-                await asyncio.sleep(9)
-            except asyncio.CancelledError:
-                ctx.progress("going down")
-            return ToolResult("x", modifiers=(CwdChanged("/changed"),))
-
-    timeline = play(Script().call_with("a", "Plain", {}).wait(1).discard(), tools=[Late()])
-    assert timeline.read == []
-    assert not [event for _, event in timeline.events if isinstance(event, ContextChanged)]
-
-
-def test_changes_of_a_batch_that_is_discarded_are_not_made():
-    async def main() -> tuple[str, int]:
-        events: list[Event] = []
-        async with Executor([Changing()], cwd="/start", on_event=events.append) as executor:
-            executor.add(block("a", "Changing", safe=True, changes=[CwdChanged("/a")]))
-            executor.add(block("b", "Changing", safe=True, seconds=9, changes=()))
-            await asyncio.sleep(1)
-            assert await executor.discard()
-            executor.add(block("c", "Changing", safe=True, changes=()))
-            await drain(executor)
-            return executor.state.cwd, len([event for event in events if isinstance(event, CallDiscarded)])
-
-    assert run_virtual(main()) == ("/start", 2)
-
-
-def test_discard_after_a_message_still_forgets_the_call():
-    script = Script().call("a", seconds=9, on_message="cancel", resist_s=2).wait(1).user_message().wait(1).discard()
-    timeline = play(script)
-    assert timeline.order == []
-    assert timeline.discarded == ["a"]
-
-
-def test_a_read_only_call_that_ignores_cancellation_is_given_up_by_discard():
-    timeline = play(Script().call("a", seconds=9, resist_s=100).wait(1).discard().call("b"), cancel_grace_s=2)
-    assert timeline.order == ["b"]
-    assert timeline.answered["b"] == pytest.approx(3.0)
 
 
 # Closing.

@@ -37,13 +37,13 @@ def token(torture: ModuleType) -> Iterator[str]:
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], object]], object]:
-    """Wait until something is true, at most ten seconds."""
+    """Wait until something is true, at most a minute: a busy machine is slow, not wrong."""
 
     def wait(condition: Callable[[], object]) -> object:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not (answer := condition()):
             if time.monotonic() > deadline:
-                pytest.fail("it did not become true in ten seconds")
+                pytest.fail("it did not become true in a minute")
             time.sleep(0.005)
         return answer
 

@@ -34,7 +34,7 @@ def test_members_are_known_by_root_session_parents_and_mark(
         assert other.pid not in members
         # The parent of the one with a clean environment goes away: it was seen, so it stays known.
         mine.kill()
-        mine.wait(10)
+        mine.wait(60)
         after = {entry.pid for entry in census.take({7: mine.pid})[7] if entry.is_running}
         assert {lines[pid].rstrip(b"\0")[-1:] for pid in after if pid in lines} == {b"1", b"2", b"3", b"4"}
         for pid in after:

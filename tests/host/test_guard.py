@@ -51,12 +51,12 @@ return 5"""
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
         assert process.stdout.readline() == "1\n"
-        assert process.wait(10) == 5
+        assert process.wait(60) == 5
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 77, 255])
 def test_the_exit_code_passes_through(code: int) -> None:
-    assert subprocess.run(guarded(f"return {code}"), check=False, timeout=20).returncode == code
+    assert subprocess.run(guarded(f"return {code}"), check=False, timeout=60).returncode == code
 
 
 def test_standard_streams_are_the_programs_alone() -> None:
@@ -68,19 +68,19 @@ def test_standard_streams_are_the_programs_alone() -> None:
         assert process.stdout.read() == b"x"
         assert process.poll() is None
         process.stdin.close()
-        assert process.wait(10) == 3
+        assert process.wait(60) == 3
 
 
 def test_nohup_still_protects_from_hang_up() -> None:
     body = "os.kill(os.getpid(), signal.SIGHUP); return 4"
-    assert subprocess.run(["nohup", *guarded(body)], check=False, capture_output=True, timeout=20).returncode == 4
+    assert subprocess.run(["nohup", *guarded(body)], check=False, capture_output=True, timeout=60).returncode == 4
 
 
 def test_a_launcher_that_ignores_child_signals_does_not_cost_the_status() -> None:
     def ignore() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
-    result = subprocess.run(guarded("return 6"), check=False, timeout=20, preexec_fn=ignore)
+    result = subprocess.run(guarded("return 6"), check=False, timeout=60, preexec_fn=ignore)
     assert result.returncode == 6
 
 
@@ -136,7 +136,7 @@ def test_continuing_only_the_program_continues_its_guard(eventually: Eventually)
         eventually(lambda: not is_stopped())
         process.stdin.write(b"\n")
         process.stdin.flush()
-        assert process.wait(10) == 9
+        assert process.wait(60) == 9
 
 
 def test_the_guards_environment_cannot_be_read_by_this_user() -> None:
@@ -191,7 +191,7 @@ heavy = {"asyncio", "pydantic", "msgspec", "typing", "dataclasses", "subprocess"
 print(sorted(heavy & (set(sys.modules) - before)))
 """
     lean = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"]
-    result = subprocess.run(lean, check=True, capture_output=True, text=True, timeout=20)
+    result = subprocess.run(lean, check=True, capture_output=True, text=True, timeout=60)
     assert result.stdout == "[]\n"
 
 
@@ -206,7 +206,7 @@ def test_without_a_subreaper_the_program_runs_directly(monkeypatch: pytest.Monke
 def test_guarantees_hold_under_the_guard() -> None:
     check = "[g for g in guarantees() if not g.holds and 'tasks' not in g.name]"
     body = f"from holdfast.host.guard import guarantees\nprint({check})\nreturn 0"
-    result = subprocess.run(guarded(body), check=True, capture_output=True, text=True, timeout=20)
+    result = subprocess.run(guarded(body), check=True, capture_output=True, text=True, timeout=60)
     assert result.stdout == "[]\n"
 
 
@@ -238,24 +238,24 @@ class Terminal:
         environment = {**os.environ, "TMUX": "", "PS1": "", "TERM": "screen"}
         shell = "env PS1='prompt> ' bash --norc --noprofile -i"
         start = [*self.base, "new-session", "-d", "-s", "t", "-x", "80", "-y", "50", shell]
-        subprocess.run(start, check=True, env=environment, timeout=20)
+        subprocess.run(start, check=True, env=environment, timeout=60)
         self.see("prompt>")
 
     def keys(self, *keys: str) -> None:
-        subprocess.run([*self.base, "send-keys", "-t", "t", *keys], check=True, timeout=20)
+        subprocess.run([*self.base, "send-keys", "-t", "t", *keys], check=True, timeout=60)
 
     def resize(self, columns: int) -> None:
-        subprocess.run([*self.base, "resize-window", "-t", "t", "-x", str(columns)], check=True, timeout=20)
+        subprocess.run([*self.base, "resize-window", "-t", "t", "-x", str(columns)], check=True, timeout=60)
 
     def screen(self) -> str:
         command = [*self.base, "capture-pane", "-p", "-t", "t"]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=20).stdout
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
 
     def see(self, pattern: str) -> None:
         self.wait(lambda: re.search(pattern, self.screen()))
 
     def close(self) -> None:
-        subprocess.run([*self.base, "kill-server"], check=False, timeout=20)
+        subprocess.run([*self.base, "kill-server"], check=False, timeout=60)
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")

@@ -14,7 +14,7 @@ def go(work: Callable[[Poller], Awaitable[None]]) -> None:
     async def main() -> None:
         poller = Poller(asyncio.get_running_loop())
         try:
-            await asyncio.wait_for(work(poller), 30)
+            await asyncio.wait_for(work(poller), 60)
         finally:
             poller.close()
 

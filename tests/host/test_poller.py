@@ -23,7 +23,7 @@ def test_processes_work_with_and_without_epoll(has_epoll: bool, monkeypatch: pyt
             late = await processes.run(Command(argv=["/bin/sleep", "100"], timeout_s=0.05))
             assert late.exit.timed_out
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 60))
 
 
 def test_a_callback_may_remove_another_of_the_same_round() -> None:

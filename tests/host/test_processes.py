@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +16,7 @@ from holdfast.host.process import Process
 from holdfast.host.processes import Processes
 
 T = TypeVar("T")
-LIMIT_S = 30
+LIMIT_S = 60
 
 
 def bash(script: str, **options: Any) -> Command:
@@ -105,11 +104,10 @@ git rebase -i --root && git commit --amend && git log && git clone https://user@
 
 
 def test_the_end_is_the_exit_and_not_the_end_of_the_pipe(token: str, uses_pidfd: bool) -> None:
-    begun = time.monotonic()
+    # The sleeper holds the pipe for much longer than `go` waits.
     done = go(lambda p: p.run(bash(f"sleep {token} & echo started")), uses_pidfd=uses_pidfd)
     assert done.output.stdout.text() == "started\n"
     assert done.exit.code == 0
-    assert time.monotonic() - begun < 10  # not for as long as the sleeper holds the pipe
 
 
 def test_output_after_the_exit_is_taken_within_the_grace() -> None:
@@ -139,8 +137,17 @@ def test_the_deadline_ends_the_whole_tree(torture: ModuleType, token: str, scrip
 
 
 def test_a_polite_end_is_waited_for() -> None:
-    done = run("trap 'echo bye; exit 9' TERM; while :; do sleep 0.01; done", timeout_s=0.3, kill_grace_s=10)
-    assert (done.exit.code, done.output.stdout.text()) == (9, "bye\n")
+    script = "trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done"
+
+    async def work(processes: Processes) -> Finished:
+        process = await processes.start(bash(script, kill_grace_s=LIMIT_S))
+        while not process.progress().total_bytes:  # noqa: ASYNC110 - its first word says that the trap is set
+            await asyncio.sleep(0.01)
+        await process.kill_tree()
+        return await process.finished()
+
+    done = go(work)
+    assert (done.exit.code, done.output.stdout.text()) == (9, "ready\nbye\n")
 
 
 def test_cancelling_the_caller_ends_and_reaps_before_it_returns(
@@ -326,27 +333,29 @@ def test_both_streams_heavy_at_once(tmp_path: Path) -> None:
         (Command(argv=[]), "empty"),
     ],
 )
-def test_what_cannot_start_says_why_and_leaks_nothing(command: Command, said: str) -> None:
+def test_what_cannot_start_says_why_and_leaks_nothing(
+    command: Command, said: str, open_files: Callable[[], set[tuple[str, str]]]
+) -> None:
     async def work(processes: Processes) -> None:
         await processes.run(bash("true"))
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_files()
         with pytest.raises(StartError, match=said):
             await processes.start(command)
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert open_files() - before == set()
         assert processes.running == ()
 
     go(work)
 
 
-def test_many_at_once_leave_no_handles_and_no_zombies() -> None:
+def test_many_at_once_leave_no_handles_and_no_zombies(open_files: Callable[[], set[tuple[str, str]]]) -> None:
     async def work(processes: Processes) -> None:
         await processes.run(bash("true"))
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_files()
         for _ in range(3):
             done = await asyncio.gather(*(processes.run(bash(f"echo {i}; exit {i}")) for i in range(40)))
             assert [one.exit.code for one in done] == list(range(40))
             assert [one.output.stdout.text() for one in done] == [f"{i}\n" for i in range(40)]
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert open_files() - before == set()
 
     go(work)
     mine = [entry for entry in tree.scan().values() if entry.parent == os.getpid() and not entry.is_running]
@@ -453,7 +462,7 @@ def program():
             while zombies() != [foreign.pid] or processes._lingering:
                 await asyncio.sleep(0.01)
             assert foreign.wait() == 0
-    asyncio.run(asyncio.wait_for(main(), 20))
+    asyncio.run(asyncio.wait_for(main(), 60))
     return 0
 sys.exit(run_guarded(program))
 """

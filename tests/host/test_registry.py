@@ -99,7 +99,7 @@ def leave_behind(directory: Path, torture: ModuleType, token: str, wait: Eventua
         wait(lambda: len(torture.holders(token, program=b"sleep")) == 5)
         assert reap_leftovers(str(directory)) == []  # its owner is alive: hands off
         owner.kill()
-        owner.wait(10)
+        owner.wait(60)
 
 
 def test_leftovers_of_a_dead_owner_are_ended_at_the_next_start(
@@ -136,7 +136,7 @@ def test_a_stranger_is_never_touched(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert not path.exists()
     finally:
         stranger.kill()
-        stranger.wait(10)
+        stranger.wait(60)
         book.close()
 
 
@@ -149,7 +149,7 @@ def test_the_session_of_a_reused_number_is_not_ours(token: str) -> None:
             assert found == []
     finally:
         os.killpg(stranger.pid, signal.SIGKILL)
-        stranger.wait(10)
+        stranger.wait(60)
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"holdfast-processes 1", b"other 9 x\n", b"\xff" * 9000])

@@ -59,7 +59,7 @@ def test_the_watcher_starts_with_the_first_process_comes_back_when_killed_and_en
             assert _watchers() == [second]
         assert _watchers() == []
 
-    asyncio.run(asyncio.wait_for(main(), 30))
+    asyncio.run(asyncio.wait_for(main(), 60))
 
 
 def test_under_the_guard_there_is_no_watcher() -> None:

@@ -282,17 +282,19 @@ def outcome(act: Callable[[], None]) -> int | None:
 
 @pytest.mark.parametrize("onward", [False, True])
 @pytest.mark.parametrize("number", ERRORS, ids=lambda number: errno.errorcode[number])
-def test_an_error_at_every_call_leaves_old_or_new_and_is_reported(tmp_path: Path, number: int, onward: bool) -> None:
+def test_an_error_at_every_call_leaves_old_or_new_and_is_reported(
+    tmp_path: Path, number: int, onward: bool, open_files: Callable[[], set[tuple[str, str]]]
+) -> None:
     prepare(tmp_path / "count")
     total = count_calls(replace_and_create(tmp_path / "count"))
     for nth in range(1, total + 1):
         directory = tmp_path / f"fail{nth}"
         prepare(directory)
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_files()
         with failing_at(nth, number, onward=onward):
             caught = outcome(replace_and_create(directory))
         assert caught in {None, number, errno.ESTALE}
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert open_files() - before == set()
         assert_old_or_new(directory)
 
 

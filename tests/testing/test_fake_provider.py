@@ -34,7 +34,7 @@ def served(turn: FakeTurn, path: str, body: object) -> bytes:
             ]
             return answer
 
-    return asyncio.run(asyncio.wait_for(whole(), 20))
+    return asyncio.run(asyncio.wait_for(whole(), 60))
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,6 @@ def test_a_script_that_has_ended_says_so() -> None:
         async with FakeProvider() as provider:
             return await post(provider.url, "/v1/messages", {"stream": True})
 
-    answer = asyncio.run(asyncio.wait_for(whole(), 20))
+    answer = asyncio.run(asyncio.wait_for(whole(), 60))
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"no turn 1" in answer

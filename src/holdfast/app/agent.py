@@ -39,12 +39,12 @@ class Agent:
         model: "str | Model | None" = None,
         tools: Iterable[Tool | Callable[..., Any]] = (),
         *,
-        builtin_tools: bool | Sequence[str] = True,
+        builtin_tools: bool | str | Sequence[str] = True,
         cwd: "str | os.PathLike[str] | None" = None,
         permission_mode: str | None = None,
-        allowed_tools: Sequence[str] = (),
-        disallowed_tools: Sequence[str] = (),
-        add_dirs: Sequence[str] = (),
+        allowed_tools: str | Sequence[str] = (),
+        disallowed_tools: str | Sequence[str] = (),
+        add_dirs: str | Sequence[str] = (),
         settings: str | Sequence[str] = (),
         setting_sources: str | None = None,
         approver: Approver | Asker | None = None,
@@ -97,11 +97,11 @@ class Agent:
         self._options = Options(
             cwd=None if cwd is None else str(cwd),
             permission_mode=permission_mode,
-            allowed_tools=tuple(allowed_tools),
-            disallowed_tools=tuple(disallowed_tools),
-            tools=None if builtin_tools is True else tuple(builtin_tools or ()),
-            add_dirs=tuple(add_dirs),
-            settings=(settings,) if isinstance(settings, str) else tuple(settings),
+            allowed_tools=_listed(allowed_tools),
+            disallowed_tools=_listed(disallowed_tools),
+            tools=None if builtin_tools is True else _listed(builtin_tools or ()),
+            add_dirs=_listed(add_dirs),
+            settings=_listed(settings),
             setting_sources=setting_sources,
             own_tools=tuple(map(_as_tool, tools)),
         )
@@ -328,6 +328,11 @@ class _FunctionAsker:
         if isinstance(said, Answer):
             return said
         return Answer("allow") if said is True else Answer(message="the program that runs this agent said no")
+
+
+def _listed(given: str | Sequence[str]) -> tuple[str, ...]:
+    """One text is one entry and not its letters: a rule that denies must never be lost that way."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _as_tool(given: Tool | Callable[..., Any]) -> Tool:

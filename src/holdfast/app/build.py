@@ -34,22 +34,26 @@ _log = logging.getLogger(__name__)
 class OpenSession:
     """An executor with its rights and, unless the state directory cannot be used, its journal on disk."""
 
-    def __init__(self, executor: Executor, rights: Rights, beginning: Beginning, *, shell: ShellKit) -> None:
+    def __init__(
+        self, executor: Executor, rights: Rights, beginning: Beginning, *, shell: ShellKit, files: FileKit
+    ) -> None:
         self.executor = executor
         self.rights = rights
         self.session = beginning.session
         self.beginning = beginning
         self.shell = shell
+        self._files = files
 
     def background(self, tool_use_id: str) -> bool:
         """Let a running call go on in the background, as the user wishes; false if there is none that can."""
         return any(tool.background(tool_use_id) for tool in self.executor.pool)
 
     async def close(self) -> None:
-        """End every call, then the journal."""
+        """End every call, then the notes about files and the journal."""
         try:
             await self.executor.close()
         finally:
+            self._files.close()
             if self.session is not None:
                 self.session.close()
 
@@ -76,7 +80,7 @@ def open_session(
     session = beginning.session
     followers: list[Callable[[Event], None]] = []
     listener = _fan_out(session, on_event, followers)
-    executor, shell = _executor(options, rights, asker=asker, on_event=listener, session=session)
+    executor, shell, files = _executor(options, rights, asker=asker, on_event=listener, session=session)
     if beginning.transcript is not None:
         restore_state(executor, beginning.transcript)
 
@@ -85,7 +89,7 @@ def open_session(
             executor.state.permissions = rights.follow(executor.state.permissions)
 
     followers.append(follow_settings)
-    return OpenSession(executor, rights, beginning, shell=shell)
+    return OpenSession(executor, rights, beginning, shell=shell, files=files)
 
 
 def build_executor(
@@ -102,7 +106,7 @@ def _executor(
     asker: Asker | None,
     on_event: Callable[[Event], None] | None,
     session: Session | None,
-) -> tuple[Executor, ShellKit]:
+) -> tuple[Executor, ShellKit, FileKit]:
     environment = Environment(os.environ)
     shell, files = _kits(rights, session, interactive=asker is not None, on_event=on_event)
     facts = SessionFacts(
@@ -129,7 +133,7 @@ def _executor(
         classify=classifier_of(rights.settings),
     )
     shell.permissions = files.permissions = lambda: executor.state.permissions
-    return executor, shell
+    return executor, shell, files
 
 
 def _kits(

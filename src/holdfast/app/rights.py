@@ -64,7 +64,10 @@ def load_rights(options: Options) -> Rights:
     Raises:
         UsageError: The directory does not exist, or a settings file is broken (it never means "no rules").
     """
-    cwd = os.path.realpath(options.cwd or os.getcwd())
+    try:
+        cwd = os.path.realpath(options.cwd or os.getcwd())
+    except FileNotFoundError as error:
+        raise UsageError("the current directory is gone; go to one that exists, or give one with --cwd") from error
     if not os.path.isdir(cwd):
         raise UsageError(f"{options.cwd!r} is no directory; give an existing one with --cwd")
     roots = SettingsRoots.from_environment()

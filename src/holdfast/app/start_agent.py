@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -67,13 +68,12 @@ class RunningAgent:
 
     async def close(self) -> None:
         """End every call and task, then the journal and the connections."""
-        try:
-            await self.loop.close()
-            await self.opened.close()
-        finally:
+        async with AsyncExitStack() as parts:  # from the last to the first, whatever one of them raises
+            parts.callback(self._listener.close)
             for model in self._models:
-                await model.close()
-            self._listener.close()
+                parts.push_async_callback(model.close)
+            parts.push_async_callback(self.opened.close)
+            parts.push_async_callback(self.loop.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -117,6 +117,7 @@ async def start_agent(
         for part in (opened, *models):
             if part is not None:
                 await part.close()
+        listener.close()
         raise
     if opened.session is not None:
         session_id = opened.session.id

@@ -11,13 +11,13 @@ __all__ = ["command"]
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
-    r"""Print the completion script for SHELL. Load it where your shell starts.
+    """Print the completion script for SHELL. Load it where your shell starts.
 
     \b
     bash:  eval "$(holdfast completion bash)"
     zsh:   eval "$(holdfast completion zsh)"
     fish:  holdfast completion fish | source
-    """
+    """  # noqa: D301 - click wants the character itself
     from holdfast.cli.main import cli  # noqa: PLC0415 - that module imports this one
 
     kind = get_completion_class(shell)

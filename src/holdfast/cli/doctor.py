@@ -66,7 +66,11 @@ def _settings(given: dict[str, Any]) -> list[_Row]:
         return [_Row("settings", "files", ok=False, detail=str(error))]
     problems = [_Row("settings", "problem", ok=False, detail=line) for line in rights.warnings()]
     files = ", ".join(rights.settings.files) or "none found"
-    trust = "trusted" if rights.settings.trusted else "not trusted: its allow rules, hooks and servers wait"
+    trust = (
+        "trusted"
+        if rights.settings.trusted
+        else "not trusted: its allow rules, hooks and servers wait for `holdfast trust`"
+    )
     return [
         _Row("settings", "files", ok=True, detail=files),
         _Row("settings", "folder", ok=True, detail=f"{rights.settings.root} is {trust}"),

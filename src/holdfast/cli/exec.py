@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import click
 import msgspec
@@ -14,6 +14,7 @@ from holdfast.cli.wire import error_line, event_line, result_line
 from holdfast.contract import Answer, Fatal, Question, UsageError
 from holdfast.engine import OpenQuestions
 from holdfast.events import CallFinished, Event, PermissionAsked, encode_json
+from holdfast.permissions import Rule
 
 __all__ = ["command"]
 
@@ -25,14 +26,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SI
 @click.option("--ask", type=click.Choice(["stdio"]), help="Write permission questions out and wait for the answers.")
 @session_options
 def command(*, events: bool, ask: str | None, **given: Any) -> int:
-    r"""Run tool calls from JSON lines on standard input; write one JSON line for each reply, in call order.
+    """Run tool calls from JSON lines on standard input; write one JSON line for each reply, in call order.
 
     \b
     In:  {"type":"tool_use","id":"1","name":"Read","input":{"file_path":"README.md"}}
          {"type":"end_turn"}   {"type":"interrupt"}   {"type":"background","tool_use_id":"1"}
          {"type":"permission_response","request_id":"…","behavior":"allow"}
     Out: {"type":"tool_result","tool_use_id":"1","content":"…","is_error":false,"duration_ms":0.4}
-    """
+    """  # noqa: D301 - click wants the character itself
     return asyncio.run(_Session(to_options(given), events=events, ask=ask == "stdio").run())
 
 
@@ -124,12 +125,14 @@ class _Session:
     def _take_answer(self, message: dict[str, Any]) -> None:
         if message.get("behavior") not in ("allow", "deny"):
             raise UsageError(f"behavior must be 'allow' or 'deny', got {message.get('behavior')!r}")
-        rules: Any = message.get("rules") or ()
+        updated: Any = message.get("updated_input")
+        if updated is not None and not isinstance(updated, dict):
+            raise UsageError(f"updated_input must be a JSON object, got {updated!r}")
         answer = Answer(
             message["behavior"],
-            message.get("updated_input"),
+            cast("dict[str, Any] | None", updated),
             str(message.get("message") or ""),
-            tuple(str(rule) for rule in rules),
+            _rules(message.get("rules"), message["behavior"]),
             str(message.get("destination") or "session"),
         )
         if not self._questions.answer(str(message.get("request_id")), answer):
@@ -155,6 +158,21 @@ class _Session:
             self._writer.write(event_line(event))
 
     def _quit(self, code: int) -> None:
+        """Cancel everything; a second signal does not wait for a reader that may never read again."""
+        if self._exit_code:
+            self._writer.abandon()
         self._exit_code = self._exit_code or code
         if self._main is not None:
             self._main.cancel()
+
+
+def _rules(given: Any, behavior: Literal["allow", "deny"]) -> tuple[str, ...]:
+    """The rules of an answer; a broken one is told now, while the question can still be answered."""
+    if given is None:
+        return ()
+    rules = cast("list[Any]", given)
+    if not isinstance(given, list) or not all(isinstance(rule, str) for rule in rules):
+        raise UsageError(f"rules must be a list of texts such as 'Bash(git *)', got {given!r}")
+    for rule in rules:
+        Rule.parse(behavior, rule)
+    return tuple(rules)

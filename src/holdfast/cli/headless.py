@@ -55,7 +55,6 @@ class Headless:
         self._main: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._stop_code = 0
-        self._is_abandoned = asyncio.Event()
         self._failed = False
         self._host: Host | None = None
 
@@ -77,15 +76,8 @@ class Headless:
         finally:
             if self._agent is not None:
                 await self._agent.close()
-            await self._let_go()
+            await self._writer.close()
         return self._stop_code or int(self._failed)
-
-    async def _let_go(self) -> None:
-        """Wait until everything is written, unless a second signal says not to: the reader may never read again."""
-        waits = [asyncio.create_task(self._writer.close()), asyncio.create_task(self._is_abandoned.wait())]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for waiting in waits:
-            waiting.cancel()
 
     async def _work(self) -> None:
         plan = self._plan
@@ -189,5 +181,5 @@ class Headless:
         if is_first and self._agent is not None:
             self._stopping = asyncio.create_task(self._agent.loop.interrupt())
         else:
-            self._is_abandoned.set()
+            self._writer.abandon()  # the reader may never read again
             self._main.cancel()

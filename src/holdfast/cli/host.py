@@ -69,15 +69,17 @@ class Host:
         self._prompts.put_nowait(None)
 
     async def _read(self, lines: LineReader, agent: "RunningAgent") -> None:
-        async for number, line in lines:
-            if not line.strip():
-                continue
-            try:
-                await self._take(read_message(line), agent)
-            except UsageError as error:
-                self._write({"type": "error", "line": number, "message": str(error)})
-        self._questions.answer_all(_GONE)
-        self._prompts.put_nowait(None)
+        try:
+            async for number, line in lines:
+                if not line.strip():
+                    continue
+                try:
+                    await self._take(read_message(line), agent)
+                except UsageError as error:
+                    self._write({"type": "error", "line": number, "message": str(error)})
+        finally:  # also when a line brings us down: nobody must wait for a next one that cannot come
+            self._questions.answer_all(_GONE)
+            self._prompts.put_nowait(None)
 
     async def _take(self, message: Message, agent: "RunningAgent") -> None:
         if isinstance(message, UserPrompt):

@@ -92,9 +92,13 @@ class LineWriter:
         await self._has_room.wait()
 
     async def close(self) -> None:
-        """Write what is queued and stop. Whoever gives up waiting for a slow reader may cancel this and end."""
+        """Write what is queued and stop; `abandon` ends the wait for a reader that never reads again."""
         self._lines.put(None)
         await self._is_done.wait()
+
+    def abandon(self) -> None:
+        """Let `close` return whether or not everything is written."""
+        self._is_done.set()
 
     def _write(self) -> None:
         while (line := self._lines.get()) is not None:

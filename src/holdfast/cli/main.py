@@ -1,5 +1,6 @@
 """`holdfast`: one group of commands, each imported only when it is called."""
 
+import logging
 import os
 import sys
 from importlib import import_module
@@ -8,6 +9,7 @@ from typing import Any
 import click
 
 from holdfast import __version__
+from holdfast.cli.standard_streams import let_go_of_output, make_printable
 from holdfast.contract.errors import HoldfastError
 
 __all__ = ["cli", "run"]
@@ -32,6 +34,10 @@ _GROUP_FLAGS = ("--debug", "-d")
 _GROUP_ANSWERS = ("--help", "-h", "--version", "-V")
 
 
+class _NobodyReadsError(Exception):
+    """A broken pipe under another name: click would end with a plain 1 for that."""
+
+
 class _LazyGroup(click.Group):
     """Knows the names and one-line helps; imports a command when it is needed.
 
@@ -43,6 +49,20 @@ class _LazyGroup(click.Group):
         if is_prompt:  # our own flag counts wherever it stands
             args = [*(flag for flag in _GROUP_FLAGS[:1] if set(args) & set(_GROUP_FLAGS)), _PRINT, *args]
         return super().parse_args(ctx, args)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except BrokenPipeError as error:
+            raise _NobodyReadsError from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _NobodyReadsError from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -82,7 +102,14 @@ def cli(*, debug: bool) -> None:
     """The hands of an AI agent: every tool call typed, permission-checked, concurrent and streaming.
 
     `holdfast -p PROMPT` answers a prompt with a model and ends; `holdfast -p --help` lists its options.
-    """
+
+    \b
+    holdfast demo                                          see it work, no key needed
+    holdfast -p "Why does the test fail?"                  with ANTHROPIC_API_KEY or OPENAI_API_KEY
+    git diff | holdfast -p "Review this" --model ollama:qwen3
+    holdfast permissions explain Bash '{"command": "git push"}'
+    holdfast undo                                          take back the last change to files
+    """  # noqa: D301 - click wants the character itself
     from holdfast.session.log import configure_logging  # noqa: PLC0415 - `--help` needs no log
     from holdfast.settings.directories import user_directories  # noqa: PLC0415 - see above
 
@@ -90,23 +117,50 @@ def cli(*, debug: bool) -> None:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 ok, 1 failed, 2 wrong use, 130 interrupted."""
+    """Run the command line and return its exit code.
+
+    0 ok, 1 failed, 2 wrong use, 130 interrupted, 141 nobody reads the output any more.
+    """
+    make_printable(sys.stdout, sys.stderr)
+    try:
+        return _answer(arguments)
+    except (BrokenPipeError, _NobodyReadsError):
+        let_go_of_output()
+        return 141
+
+
+def _answer(arguments: list[str] | None) -> int:
     colour = False if os.environ.get("NO_COLOR") else None  # None: as the terminal wants it
     try:
         result: Any = cli.main(arguments, prog_name="holdfast", standalone_mode=False, color=colour)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except HoldfastError as error:
-        from holdfast.lib.visible import without_controls  # noqa: PLC0415 - only for an error
-
-        click.echo(f"holdfast: {without_controls(str(error))}", err=True)
+        _say(str(error))
         return 2
-    except KeyboardInterrupt:
-        return 130
     except BrokenPipeError:
-        sys.stderr.close()
-        return 141
+        raise
+    except OSError as error:
+        return _explain(error)
     return result if isinstance(result, int) else 0
+
+
+def _explain(error: OSError) -> int:
+    """The machine said no where no command knows a better word for it."""
+    logging.getLogger(__name__).debug("the machine said no", exc_info=error)
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        _say("the current directory is gone; go to one that exists and try again")
+        return 2
+    _say(f"{error}; `holdfast doctor` looks at what is needed, `--debug` shows where it happened")
+    return 1
+
+
+def _say(text: str) -> None:
+    from holdfast.lib.visible import without_controls  # noqa: PLC0415 - only for an error
+
+    click.echo(f"holdfast: {without_controls(text)}", err=True)

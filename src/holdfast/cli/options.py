@@ -24,7 +24,12 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="What happens to calls that no rule speaks of; the settings decide if omitted.",
         ),
         click.option(
-            "--allowed-tools", "--allowedTools", "allowed_tools", multiple=True, metavar="RULES", help="Allow these."
+            "--allowed-tools",
+            "--allowedTools",
+            "allowed_tools",
+            multiple=True,
+            metavar="RULES",
+            help='Allow what these rules name, such as "Edit Bash(git *)".',
         ),
         click.option(
             "--disallowed-tools",
@@ -32,9 +37,9 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "disallowed_tools",
             multiple=True,
             metavar="RULES",
-            help="Deny these.",
+            help="Deny what these rules name; nothing overrides it.",
         ),
-        click.option("--tools", multiple=True, metavar="NAMES", help="Offer only these tools."),
+        click.option("--tools", multiple=True, metavar="NAMES", help='Offer only these tools, such as "Read,Grep".'),
         click.option("--add-dir", "add_dirs", multiple=True, metavar="DIR", help="Also work in this directory."),
         click.option("--settings", multiple=True, metavar="FILE|JSON", help="Settings on top of the files."),
         click.option("--setting-sources", metavar="LIST", help="Which to read, of user,project,local."),

@@ -1,7 +1,6 @@
 """`holdfast permissions`: why a call is allowed, asked about or denied, and what is wrong with the rules."""
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -10,10 +9,12 @@ import click
 import msgspec
 
 from holdfast.app import Options, load_rights
+from holdfast.cli.counted import counted
 from holdfast.cli.options import session_options, to_options
+from holdfast.cli.standard_streams import read_argument
 from holdfast.contract import UsageError
 from holdfast.events import ContextChanged, PermissionDecided, encode_json
-from holdfast.lib.visible import visible
+from holdfast.lib.visible import visible, without_controls
 from holdfast.permissions.backtest import Comparison, RecordedCall, compare
 from holdfast.permissions.bash_rules import judge_shell
 from holdfast.permissions.context import MODES
@@ -36,18 +37,23 @@ _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 @click.group("permissions")
 def command() -> None:
-    """Explain, list, lint and test permission rules."""
+    """Explain, list, lint and test permission rules, and try others on a recorded session."""
 
 
-@command.command("explain")
+@command.command("explain", short_help="What would happen to a call, and why.")
 @click.argument("tool")
 @click.argument("arguments", metavar="[JSON]", default="{}")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one line of JSON.")
 @session_options
 def explain_command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
-    """Say what would happen to a call of TOOL with these arguments, and why. Nothing is run."""
+    """Say what would happen to a call of TOOL with these arguments, and why. Nothing is run.
+
+    \b
+    holdfast permissions explain Bash '{"command": "git status && rm -rf build"}'
+    holdfast permissions explain Edit '{"file_path": "README.md"}' --permission-mode plan
+    """  # noqa: D301 - click wants the character itself
     try:
-        raw = _object(sys.stdin.read() if arguments == "-" else arguments)
+        raw = _object(read_argument(arguments))
     except UsageError as error:
         raise UsageError(f'{error}. Write the call\'s input, such as \'{{"command": "git status"}}\'') from error
     rights = load_rights(to_options(given))
@@ -59,13 +65,13 @@ def explain_command(tool: str, arguments: str, *, as_json: bool, **given: Any) -
         click.echo(encode_json(explain_wire(decision, shell, layers=layers)))
         return 0
     first, *rest = explain_lines(decision, shell, layers=layers)
-    click.echo(click.style(first, fg=_COLOURS[decision.behavior], bold=True))
+    click.echo(click.style(without_controls(first), fg=_COLOURS[decision.behavior], bold=True))
     for line in rest:
-        click.echo(line)
+        click.echo(without_controls(line))
     return 0
 
 
-@command.command("list")
+@command.command("list", short_help="Every rule in force, with its file and line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @session_options
 def list_command(*, as_json: bool, **given: Any) -> int:
@@ -76,7 +82,7 @@ def list_command(*, as_json: bool, **given: Any) -> int:
             click.echo(encode_json({"behavior": rule.behavior, "rule": rule.text, "source": place_of(rule)}))
         else:
             mark = click.style(f"{rule.behavior:5}", fg=_COLOURS[rule.behavior])
-            click.echo(f"{mark}  {rule.text}   {click.style(place_of(rule), dim=True)}")
+            click.echo(f"{mark}  {visible(rule.text)}   {click.style(visible(place_of(rule)), dim=True)}")
     if not as_json:
         click.echo(f"mode: {rights.permissions.effective_mode}", err=True)
     for line in rights.warnings():
@@ -84,7 +90,7 @@ def list_command(*, as_json: bool, **given: Any) -> int:
     return 0
 
 
-@command.command("lint")
+@command.command("lint", short_help="Rules that are shadowed, too wide or ignored.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @session_options
 def lint_command(*, as_json: bool, **given: Any) -> int:
@@ -96,24 +102,25 @@ def lint_command(*, as_json: bool, **given: Any) -> int:
             wire = {"kind": found.kind, "behavior": found.behavior, "rule": found.rule, "advice": found.advice}
             click.echo(encode_json({**wire, "source": found.place}))
         else:
-            click.echo(f"{found.place}: {click.style(found.kind, bold=True)}: {found.behavior} {found.rule}")
-            click.echo(f"    {found.advice}")
+            rule = f"{found.behavior} {visible(found.rule)}"
+            click.echo(f"{visible(found.place)}: {click.style(found.kind, bold=True)}: {rule}")
+            click.echo(f"    {visible(found.advice)}")
     if not as_json:
         click.echo(f"rules: {len(rights.permissions.rules)}, findings: {len(findings)}", err=True)
     return 1 if findings else 0
 
 
-@command.command("test")
+@command.command("test", short_help="Run the unit tests of a policy.")
 @click.argument("file", type=click.File("rb"))
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per case.")
 @session_options
 def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
-    r"""Run the unit tests of a policy: JSON lines in FILE (`-` for standard input). Exit 1 if any fails.
+    """Run the unit tests of a policy: JSON lines in FILE (`-` for standard input). Exit 1 if any fails.
 
     \b
     {"command": "git status", "expect": "allow", "read_only": true}
     {"tool": "Read", "input": {"file_path": ".env"}, "rules": {"deny": ["Read(.env)"]}, "expect": "deny"}
-    """
+    """  # noqa: D301 - click wants the character itself
     base = load_rights(to_options(given)).permissions
     cases = failed = 0
     for number, line in enumerate(file, 1):
@@ -126,13 +133,13 @@ def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
             click.echo(encode_json(result.to_wire() if result else {"ok": False, "error": failures[0]}))
             continue
         for failure in failures:
-            click.echo(f"line {number}: {failure}")
+            click.echo(f"line {number}: {without_controls(failure)}")
     if not as_json:
         click.echo(f"{cases - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
-@command.command("backtest")
+@command.command("backtest", short_help="Try other settings on a recorded session.")
 @click.argument("session")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per call, and one for the sums.")
 @click.option("--all", "-a", "everything", is_flag=True, help="Also show the calls whose verdict stays.")
@@ -160,7 +167,7 @@ def backtest_command(session: str, *, as_json: bool, everything: bool, fail_on_c
         click.echo(encode_json({"type": "summary", "calls": len(found), "changed": changed.total(), "by": changed}))
     else:
         kinds = "".join(f", {count} {kind}" for kind, count in sorted(changed.items()))
-        click.echo(f"{len(found)} calls, {changed.total()} would change{kinds}")
+        click.echo(f"{counted(len(found), 'call')}, {changed.total()} would change{kinds}")
     return 1 if fail_on_change and changed else 0
 
 
@@ -231,7 +238,7 @@ def _judge(line: bytes, number: int, base: Any) -> tuple[CaseResult | None, list
         return None, [f"{error} (line {number})"]
     bad_rules = [f"the rule {problem.text!r} is not in force: {problem.reason}" for problem in result.problems]
     for problem in bad_rules:
-        click.echo(f"holdfast: line {number}: {problem}", err=True)
+        click.echo(f"holdfast: line {number}: {without_controls(problem)}", err=True)
     return result, list(result.failures)
 
 

@@ -1,6 +1,7 @@
 """`holdfast -p PROMPT`: answer one prompt, or a stream of them, and end."""
 
 import asyncio
+import math
 import os
 from collections.abc import Callable
 from typing import Any, cast
@@ -64,6 +65,12 @@ def _spread_lists(args: list[str]) -> list[str]:
 _LISTS = frozenset({"--allowed-tools", "--allowedTools", "--disallowed-tools", "--disallowedTools", "--tools"})
 
 
+def _amount(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):  # nothing is ever more than that, so it would limit nothing
+        raise click.BadParameter(f"{value} is no amount of money; leave the option out for no limit", ctx, param)
+    return value
+
+
 def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--model", metavar="PROVIDER:NAME", help="Which model; also scripted:FILE and replay:FILE."),
@@ -80,7 +87,9 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--max-thinking-tokens", type=int, hidden=True, help="Above 0 the same; the model sets the amount."
         ),
         click.option("--max-turns", "--maxTurns", type=click.IntRange(min=1), help="So many turns with tools at most."),
-        click.option("--max-budget-usd", type=click.FloatRange(min=0), help="Stop once so much is spent."),
+        click.option(
+            "--max-budget-usd", type=click.FloatRange(min=0), callback=_amount, help="Stop once so much is spent."
+        ),
         click.option("--system-prompt", "--systemPrompt", metavar="TEXT", help="Instead of our own words."),
         click.option("--append-system-prompt", "--appendSystemPrompt", metavar="TEXT", help="Behind our own words."),
         click.option("--json-schema", metavar="JSON|FILE", help="Want the answer as data that fits this schema."),
@@ -105,8 +114,20 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
     formats = ("text", "json", "stream-json")
     options = (
         click.option("--print", "-p", "is_print", is_flag=True, help="Answer the prompt and end."),
-        click.option("--output-format", type=click.Choice(formats), default="text", show_default=True),
-        click.option("--input-format", type=click.Choice(("text", "stream-json")), default="text", show_default=True),
+        click.option(
+            "--output-format",
+            type=click.Choice(formats),
+            default="text",
+            show_default=True,
+            help="The last message, one result object, or a line for each message.",
+        ),
+        click.option(
+            "--input-format",
+            type=click.Choice(("text", "stream-json")),
+            default="text",
+            show_default=True,
+            help="One prompt as text, or prompts as JSON lines.",
+        ),
         click.option("--include-partial-messages", is_flag=True, help="stream-json: also the answer as it grows."),
         click.option(
             "--permission-prompts",
@@ -144,7 +165,13 @@ def command(prompt: str | None, **given: Any) -> int:
 
     Exit code: 0 done, 1 the model failed or the run was stopped by a limit, 2 wrong use, 130 interrupted, 141 nobody
     reads the output any more.
-    """
+
+    \b
+    holdfast -p "What does this project do?"
+    holdfast -p "Fix the failing test" --permission-mode acceptEdits --allowed-tools "Bash(pytest *)"
+    git diff | holdfast -p "Review this" --output-format json | jq -r .result
+    holdfast -p "And now the docs" --continue
+    """  # noqa: D301 - click wants the character itself
     speaks_json = "stream-json" in (given["input_format"], given["output_format"])  # what hosts start us with
     if not given["is_print"] and not speaks_json:
         raise UsageError(_NOT_INTERACTIVE.format(prompt=_quoted(prompt)))

@@ -51,12 +51,14 @@ class ProgressLines:
         if isinstance(event, CallQueued):
             self._inputs[event.tool_use_id] = event.input
         elif isinstance(event, CallStarted):
-            self._say("●", self._use(event.name, self._inputs.get(event.tool_use_id)), "green")
+            self._say("●", self._use(event.name, self._inputs.pop(event.tool_use_id, None)), "green")
         elif isinstance(event, CallFinished):
-            self._inputs.pop(event.tool_use_id, None)
             self._clear()
+            if event.tool_use_id in self._inputs:  # it never started: its error must not stand under another call
+                self._say("●", self._use(event.name, self._inputs.pop(event.tool_use_id)), "red")
             if event.is_error:
-                self._say("  ⎿", f"{event.name}: {_first_line(event.content)}", "red")
+                said = _first_line(event.content)
+                self._say("  ⎿", said if said.startswith(event.name) else f"{event.name}: {said}", "red")
         elif isinstance(event, CallProgressed):
             self._move(event)
         elif isinstance(event, RequestRetried):

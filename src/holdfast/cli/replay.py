@@ -15,6 +15,7 @@ from holdfast.agent import notes
 from holdfast.app.begin import SessionChoice
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.start_agent import start_agent
+from holdfast.cli.counted import counted
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.progress import ProgressLines
 from holdfast.contract import UsageError
@@ -44,7 +45,7 @@ class _Replayed(NamedTuple):
     """Why it ended early."""
 
 
-@click.command("replay")
+@click.command("replay", short_help="Let a session happen again, tools run for real.")
 @click.argument("session")
 @click.option("--keep", is_flag=True, help="Do not remove the copy at the end, and say where it is.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON object.")
@@ -69,8 +70,11 @@ def command(session: str, *, keep: bool, as_json: bool, **given: Any) -> int:
     else:
         for line in done.divergences:
             click.echo(visible(line, limit_chars=500))
-        word = "as recorded" if not done.divergences and not done.error else f"{len(done.divergences)} differences"
-        click.echo(f"{done.prompts} prompts, {done.calls} calls ({done.failed} failed), {word}.", err=True)
+        word = (
+            "as recorded" if not done.divergences and not done.error else counted(len(done.divergences), "difference")
+        )
+        counts = f"{counted(done.prompts, 'prompt')}, {counted(done.calls, 'call')} ({done.failed} failed)"
+        click.echo(f"{counts}, {word}.", err=True)
         if done.error:
             click.echo(f"holdfast: {visible(done.error, limit_chars=500)}", err=True)
     return 1 if done.divergences or done.error else 0

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from holdfast.cli.counted import counted
+from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.events import encode_json, to_builtins
 from holdfast.lib.visible import visible
 from holdfast.session import CallRecord, SessionError, SessionStore, Transcript, user_store
@@ -20,7 +22,7 @@ _TEXT_CHARS = 2_000
 _REPLAY = "replay"
 
 
-class _Sessions(click.Group):
+class _Sessions(ListsByDefault):
     """Loads what replays a session only for that."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -36,7 +38,7 @@ class _Sessions(click.Group):
 
 @click.group("sessions", cls=_Sessions)
 def command() -> None:
-    """List, show, replay, export and prune sessions."""
+    """List, show, replay, export and prune sessions. Without a command it lists them."""
 
 
 sessions = command
@@ -85,7 +87,7 @@ def list_command(*, everywhere: bool, limit: int | None, as_json: bool) -> int:
     return 0
 
 
-@command.command("show")
+@command.command("show", short_help="What was said, each call and how it ended.")
 @click.argument("session")
 @click.option("--json", "as_json", is_flag=True, help="Print calls and messages as one JSON object.")
 def show_command(session: str, *, as_json: bool) -> int:
@@ -99,7 +101,7 @@ def show_command(session: str, *, as_json: bool) -> int:
     if transcript is None:
         return 1
     if as_json:
-        click.echo(to_json(transcript))
+        click.echo(_as_bytes(to_json(transcript)))  # whatever the terminal's encoding, it stays JSON
         return 0
     _show_head(store, session, transcript)
     for message in transcript.messages:
@@ -125,7 +127,7 @@ def export_command(session: str, *, form: str, output: str | None) -> int:
         return 1
     text = to_json(transcript) + "\n" if form == "json" else to_markdown(transcript)
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(_as_bytes(text), nl=False)
         return 0
     try:
         # A session may hold anything the tools have read, so the file is the user's alone.
@@ -139,7 +141,7 @@ def export_command(session: str, *, form: str, output: str | None) -> int:
     return 0
 
 
-@command.command("prune")
+@command.command("prune", short_help="Remove old sessions; live ones stay.")
 @click.option("--keep-days", type=click.FloatRange(min=0), help="Remove what was not used for so many days.")
 @click.option("--keep-count", type=click.IntRange(min=0), help="Keep so many sessions per project, the latest.")
 @click.option(
@@ -176,7 +178,7 @@ def prune_command(
             click.echo(f"{summary.id}  {size(summary.size_bytes)}  {summary.title or '-'}")
         total = size(sum(summary.size_bytes for summary in done.removed))
         deed = "would be removed" if dry_run else "removed"
-        click.echo(f"{len(done.removed)} sessions {deed}, {total}.", err=True)
+        click.echo(f"{counted(len(done.removed), 'session')} {deed}, {total}.", err=True)
     for summary, reason in done.failed:
         click.echo(f"holdfast: {summary.id} stays: {visible(reason)}", err=True)
     return 1 if done.failed else 0
@@ -208,6 +210,10 @@ def _load(name: str) -> tuple[SessionStore, Transcript | None]:
     except SessionError as error:
         click.echo(f"holdfast: {error}", err=True)
     return store, None
+
+
+def _as_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _id_of(name: str, store: SessionStore) -> str:

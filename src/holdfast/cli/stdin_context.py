@@ -1,6 +1,7 @@
 """What is piped into `holdfast -p`: context for the prompt, or the prompt itself. Bounded, never waited for in vain."""
 
 import asyncio
+import codecs
 import os
 import select
 import stat
@@ -50,7 +51,9 @@ def read_piped(descriptor: int = 0, *, has_prompt: bool) -> Piped:
         while len(taken) <= LIMIT_BYTES and (chunk := os.read(descriptor, _CHUNK_BYTES)):
             taken += chunk
     is_cut = len(taken) > LIMIT_BYTES
-    return Piped(bytes(taken[:LIMIT_BYTES]).decode("utf-8", "replace"), is_cut)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    # Where we cut, a character that lost its end is left out; where the input itself ends so, it is shown as broken.
+    return Piped(decoder.decode(bytes(taken[:LIMIT_BYTES]), final=not is_cut), is_cut)
 
 
 async def piped_in(*, has_prompt: bool) -> Piped:

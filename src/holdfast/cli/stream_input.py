@@ -122,18 +122,19 @@ def _answer(response: Line) -> Message:
 def _rules(updates: Any) -> tuple[tuple[str, ...], str]:
     """The allow rules among permission updates, and where they are kept; what is no such rule does not count."""
     rules: list[str] = []
-    destination = "session"
+    destinations: set[str] = set()
     for update in map(_object, cast("list[Any]", updates) if isinstance(updates, list) else []):
         if update.get("type") not in _ADDED or update.get("behavior") != "allow":
             continue
-        destination = str(update.get("destination") or "session")
         given: Any = update.get("rules")
         for rule in map(_object, cast("list[Any]", given) if isinstance(given, list) else []):
             name, content = str(rule.get("toolName") or ""), rule.get("ruleContent")
             text = name if content is None else f"{name}({content})"
             if name and _is_rule(text):
                 rules.append(text)
-    return tuple(rules), destination
+                destinations.add(str(update.get("destination") or "session"))
+    # An answer keeps all of its rules in one place: if they belong in several, none outlives the session.
+    return tuple(rules), destinations.pop() if len(destinations) == 1 else "session"
 
 
 def _is_rule(text: str) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import click
 import msgspec
 
+from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.events import encode_json
 from holdfast.lib.visible import visible
 from holdfast.session import SessionError, user_store
@@ -28,9 +29,9 @@ class _Found(NamedTuple):
     record: TaskRecord
 
 
-@click.group("tasks")
+@click.group("tasks", cls=ListsByDefault)
 def command() -> None:
-    """List background tasks, show what they wrote, end them."""
+    """List background tasks, show what they wrote, end them. Without a command it lists them."""
 
 
 @command.command("list")
@@ -58,7 +59,7 @@ def list_command(*, everywhere: bool, running: bool, as_json: bool) -> int:
     return 0
 
 
-@command.command("output")
+@command.command("output", short_help="Show what a task wrote.")
 @click.argument("task")
 @click.option("--json", "as_json", is_flag=True, help="Print state and output as one JSON object.")
 def output_command(task: str, *, as_json: bool) -> int:
@@ -77,7 +78,7 @@ def output_command(task: str, *, as_json: bool) -> int:
     return 0
 
 
-@command.command("stop")
+@command.command("stop", short_help="End a task with everything it started.")
 @click.argument("task")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as one JSON object.")
 def stop_command(task: str, *, as_json: bool) -> int:

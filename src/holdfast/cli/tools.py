@@ -1,10 +1,14 @@
 """`holdfast tools`: what a model can call."""
 
+import shutil
+import sys
+import textwrap
 from typing import Any
 
 import click
 
-from holdfast.app import assemble, build_executor
+from holdfast.app import build_executor
+from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.options import session_options, to_options
 from holdfast.contract import Tool
 from holdfast.events import encode_json
@@ -13,27 +17,34 @@ from holdfast.registry import project
 __all__ = ["command"]
 
 
-@click.group("tools", invoke_without_command=True)
-@click.pass_context
-def command(ctx: click.Context) -> None:
-    """List the tools, or show one with its schema."""
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(list_tools)
+@click.group("tools", cls=ListsByDefault)
+def command() -> None:
+    """List the tools, or show one with its schema. Without a command it lists them."""
 
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print the provider-ready list as JSON.")
 @session_options
-def list_tools(*, as_json: bool = False, **given: Any) -> int:
+def list_tools(*, as_json: bool, **given: Any) -> int:
     """List every tool with what it does."""
-    pool = build_executor(to_options(given)).pool if given else assemble()
+    executor = build_executor(to_options(given))
+    pool = executor.pool
     if as_json:
-        click.echo(pool.to_bytes())
+        click.echo(pool.to_bytes(facts=executor.state.session.prompt))
         return 0
     width = max((len(tool.name) for tool in pool), default=0)
     for tool in pool:
-        click.echo(f"{click.style(tool.name.ljust(width), bold=True)}  {tool.description()}")
+        name = click.style(tool.name.ljust(width), bold=True)
+        click.echo(f"{name}  {_fitted(tool.description(), indent=width + 2)}")
     return 0
+
+
+def _fitted(text: str, *, indent: int) -> str:
+    """The text as a terminal shows it best; whoever reads it from a pipe gets one line."""
+    if not sys.stdout.isatty():
+        return text
+    columns = max(20, shutil.get_terminal_size().columns - indent)
+    return f"\n{' ' * indent}".join(textwrap.wrap(text, columns))
 
 
 @command.command("show")
@@ -42,18 +53,19 @@ def list_tools(*, as_json: bool = False, **given: Any) -> int:
 @session_options
 def show_tool(name: str, *, as_json: bool, **given: Any) -> int:
     """Show one tool: text, arguments, behaviour."""
-    pool = build_executor(to_options(given)).pool
+    executor = build_executor(to_options(given))
+    pool, facts = executor.pool, executor.state.session.prompt
     found = pool.find(name)
     if found is None:
         click.echo(f"holdfast: {pool.missing(name)}", err=True)
         return 1
     tool = found.tool
     if as_json:
-        click.echo(encode_json({**project(tool), "names": tool.names, **_behaviour(tool)}))
+        click.echo(encode_json({**project(tool, facts=facts), "names": tool.names, **_behaviour(tool)}))
         return 0
     click.echo(click.style(" / ".join(tool.names), bold=True))
-    click.echo(f"\n{tool.prompt()}\n")
-    schema = tool.arguments.schema()
+    click.echo(f"\n{tool.prompt(facts)}\n")
+    schema = tool.arguments.schema(facts)
     required = set(schema.get("required", ()))
     for argument, about in schema["properties"].items():
         mark = "required" if argument in required else f"default {about.get('default')!r}"

@@ -38,9 +38,21 @@ def command(*, yes: bool, revoke: bool, **given: Any) -> int:
     click.echo(click.style(f"The folder {settings.root} brings:", bold=True))
     for line in question.lines:
         click.echo(f"  {line.place}  {click.style(line.kind, bold=True)}  {line.text}  ({line.effect})")
-    if not yes and not click.confirm("Trust this folder, so that these count?", default=False, err=True):
+    if not yes and not _agrees():
         click.echo("Nothing was changed: its deny and ask rules count, the rest does not.")
         return 1
     store.trust(settings.root, items=question.approvals)
     click.echo(f"{settings.root} is trusted. Take it back with: holdfast trust --revoke")
     return 0
+
+
+def _agrees() -> bool:
+    """Ask; whoever cannot answer has not agreed."""
+    try:
+        return click.confirm("Trust this folder, so that these count?", default=False, err=True)
+    except click.Abort as error:
+        click.echo(err=True)  # the line with the question
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise
+        click.echo("holdfast: nobody could answer; ask in a terminal, or agree with --yes", err=True)
+        return False

@@ -23,7 +23,12 @@ def command(*, list_only: bool, to: str | None, name: str, as_json: bool) -> int
     """Take back the last change that a tool made to files, or all changes since CALL.
 
     Nothing is touched unless every file is exactly as the tool left it.
-    """
+
+    \b
+    holdfast undo --list          what can be taken back, each with its CALL
+    holdfast undo                 the last change
+    holdfast undo --to CALL       that change and all since
+    """  # noqa: D301 - click wants the character itself
     try:
         within = os.getcwd() if name == "latest" else None
         store = checkpoints_of(user_store().find(name, project=within))

@@ -151,7 +151,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
         """Everything the model is told about the tool."""
         del facts
-        return _text_beside(type(self).__module__)
+        return _text_beside(tuple(kind.__module__ for kind in type(self).__mro__ if issubclass(kind, Tool)))
 
     # Declared behaviour. Each may look at the arguments; whatever it does not know, it denies.
 
@@ -246,9 +246,13 @@ def text_of_data(data: object) -> str:
 
 
 @lru_cache(maxsize=512)
-def _text_beside(module: str) -> str:
-    file = cast("str | None", getattr(sys.modules.get(module), "__file__", None))
-    text = Path(file).with_suffix(".md") if file else None
-    if text is None or not text.is_file():
-        raise UsageError(f"no model-facing text: write {text or module + '.md'} or override prompt()")
-    return text.read_text(encoding="utf-8").strip()
+def _text_beside(modules: tuple[str, ...]) -> str:
+    """The text of the first of these modules that has one: a kind of a tool speaks as the tool it comes from."""
+    wanted: list[str] = []
+    for module in modules:
+        file = cast("str | None", getattr(sys.modules.get(module), "__file__", None))
+        text = Path(file).with_suffix(".md") if file else None
+        if text is not None and text.is_file():
+            return text.read_text(encoding="utf-8").strip()
+        wanted.append(str(text or f"{module}.md"))
+    raise UsageError(f"no model-facing text: write {wanted[0]} or override prompt()")

@@ -181,6 +181,6 @@ def test_a_cancelled_search_leaves_no_process(session: Any, tmp_path: Path) -> N
             await task
         return process
 
-    process = asyncio.run(asyncio.wait_for(cancel(), 30))
+    process = asyncio.run(asyncio.wait_for(cancel(), 60))
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)

@@ -263,13 +263,27 @@ def test_background_is_offered_only_where_it_is_available(desk: Any) -> None:
     assert "run_in_background" not in schema(PromptFacts(background=False))["properties"]
 
 
+def test_the_text_tells_the_limits_and_the_background_that_there_are(make_desk: Callable[..., Any]) -> None:
+    usual = make_desk().bash.prompt()
+    assert "120000 (2 minutes) if omitted, at most 600000" in usual
+    assert "run_in_background" in usual
+    text = make_desk(limits=BashLimits(default_s=5, max_s=10)).bash.prompt(PromptFacts(background=False))
+    assert "`timeout` is in milliseconds: 5000 if omitted, at most 10000. A command that runs into it is ended." in text
+    assert "background" not in text
+    assert "TaskOutput" not in text
+
+
 # Time.
 
 
 def test_at_its_limit_a_command_goes_on_in_the_background(desk: Any) -> None:
+    go = Path(desk.cwd, "go")
+    os.mkfifo(go)  # the command waits until we say so, however slow the machine is
+
     async def work() -> tuple[CallFinished, CallFinished]:
-        moved = await desk.sh("echo early; read -t 0.6 < <(sleep 5); echo late", timeout=200)
-        return moved, await desk.call("TaskOutput", task_id=moved.data["backgroundTaskId"], timeout=10_000)
+        moved = await desk.sh("echo early; read < go; echo late", timeout=200)
+        await asyncio.to_thread(go.write_bytes, b"\n")
+        return moved, await desk.call("TaskOutput", task_id=moved.data["backgroundTaskId"], timeout=60_000)
 
     moved, output = desk.run(work)
     assert not moved.is_error

@@ -8,11 +8,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from holdfast.contract import (
+    NO_FACTS,
     Args,
     ArgumentsInvalid,
     Effects,
     Opinion,
     Preview,
+    PromptFacts,
     RuleSubject,
     Tool,
     ToolContext,
@@ -46,11 +48,17 @@ class BashLimits(NamedTuple):
     automatic_in_subagents: bool = False
 
 
+# Words of bash.md that do not hold everywhere.
+_USUAL_LIMITS = "120000 (2 minutes) if omitted, at most 600000 (10 minutes)"
+_GOES_ON = "goes on in the background where that is possible, otherwise it is ended"
+_WAITS_FOR_A_TASK = ", to wait for a task TaskOutput"
+
+
 class BashArgs(Args):
     """What to run."""
 
     command: str = Field(description="The command, exactly as bash gets it.")
-    timeout: float | None = Field(default=None, gt=0, description="Time limit in milliseconds; at most 600000.")
+    timeout: float | None = Field(default=None, gt=0, description="Time limit in milliseconds.")
     description: str | None = Field(default=None, description="What the command does, in a few words, for the user.")
     run_in_background: bool = conditional(
         default=False,
@@ -103,6 +111,17 @@ class Bash(Tool[BashArgs, BashOutput]):
         if follower is not None:
             follower.let_go()
         return follower is not None
+
+    def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
+        """The text beside this file, with the time limits of this session, and silent about a background it lacks."""
+        text = super().prompt(facts)
+        if self.limits[:2] != BashLimits()[:2]:
+            given = f"{self.limits.default_s * 1000:.0f} if omitted, at most {self.limits.max_s * 1000:.0f}"
+            text = text.replace(_USUAL_LIMITS, given)
+        if facts.background:
+            return text
+        kept = [line for line in text.split("\n") if not line.startswith("- `run_in_background`")]
+        return "\n".join(kept).replace(_GOES_ON, "is ended").replace(_WAITS_FOR_A_TASK, "")
 
     # What the command would do, from one analysis.
 

@@ -1,0 +1,31 @@
+"""Front matter, braces, code and comments as the reader of instruction files sees them."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.agent.prompt.markdown import expand_braces, read_markdown, split_front_matter, without_code_spans
+
+
+def test_front_matter_needs_both_of_its_lines() -> None:
+    assert split_front_matter("---\npaths: a\nno end") == ({}, "---\npaths: a\nno end")
+    assert split_front_matter("----\na\n---\n") == ({}, "----\na\n---\n")
+    assert split_front_matter("---\n# c\npaths: ['a, b', c]\n---\nx") == ({"paths": ["a, b", "c"]}, "x")
+    assert split_front_matter('---\npaths: "a", "b"\n---\n') == ({"paths": ["a", "b"]}, "")
+
+
+def test_braces_give_their_alternatives_and_stay_bounded() -> None:
+    assert expand_braces("a{b,c}/{d,e}") == ["ab/d", "ab/e", "ac/d", "ac/e"]
+    assert expand_braces("a{b") == ["a{b"]
+    assert len(expand_braces("{a,b}" * 40)) <= 128
+
+
+def test_code_spans_end_at_a_run_of_the_same_length() -> None:
+    assert without_code_spans("a `b` c ``d ` e`` f `g") == "a ` c ` f `g"
+
+
+@given(st.text(alphabet="`~<!->@a. \n\t-", max_size=200))
+def test_any_text_is_read_without_losing_words_outside_of_comments(text: str) -> None:
+    found = read_markdown(text)
+    if "<!--" not in text and not text.startswith("---"):
+        assert found.text == text.strip("\n")
+    assert all(name in text for name in found.imports)
