@@ -172,12 +172,16 @@ def _events_in(
 
 
 def _fed(reader: ChatReader, data: bytes, exchange: Exchange) -> list[StreamEvent]:
+    written_chars = reader.written_chars
     try:
-        return reader.feed(data)
+        events = reader.feed(data)
     except ErrorEvent as error:
         raise exchange.error_in(data) from error
     except ValueError as error:
-        raise exchange.broken(f"a chunk makes no sense ({error})") from error
+        raise exchange.senseless(data, f"a chunk makes no sense ({error})") from error
+    if events or reader.written_chars > written_chars:  # text that may be a call is held back at first
+        exchange.went_on()
+    return events
 
 
 def _estimated(request: ModelRequest, reader: ChatReader) -> Usage:

@@ -24,7 +24,9 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     first_byte_timeout_s: float = 600.0
     """Until the first event: a large local model may read a long prompt for minutes."""
     silence_timeout_s: float = 180.0
-    """Between two events of a stream that has begun."""
+    """Between two events of a stream that has begun, whatever they are."""
+    idle_timeout_s: float = 600.0
+    """Waited for more of the answer itself; pings, comments and blanks do not count."""
     max_event_bytes: int = 16 * 1024 * 1024
     max_answer_bytes: int = 64 * 1024 * 1024
     """Of an answer that comes as a whole."""
