@@ -13,6 +13,7 @@ from holdfast.agent.history import Block, History, Message
 from holdfast.agent.repeats import RepeatGuard
 from holdfast.agent.run import Run
 from holdfast.agent.state import LoopState, SystemSource
+from holdfast.agent.thoughts import Thoughts
 from holdfast.contract import NO_FACTS, PromptFacts, UsageError
 from holdfast.engine import Executor
 from holdfast.events import (
@@ -47,6 +48,7 @@ class Loop:
         system: SystemSource = (),
         journal: Journal | None = None,
         history: Sequence[Message] = (),
+        thoughts: Thoughts | None = None,
         choices: LoopChoices = _ORDINARY,
         facts: PromptFacts = NO_FACTS,
         notices: Callable[[], Sequence[str]] | None = None,
@@ -63,6 +65,7 @@ class Loop:
             system: The system prompt, or how to make it; it is made anew after the history was shortened.
             journal: Where messages are written.
             history: What was said before, valid for providers (see `holdfast.session.repair`).
+            thoughts: Whose thoughts are in that history; none: the model's own.
             choices: Limits and settings.
             facts: What the tools' texts depend on.
             notices: Asked between turns and at the end of a run for what the model should know now, each told once.
@@ -82,6 +85,8 @@ class Loop:
             facts=facts,
             emit=self._emit,
         )
+        if thoughts is not None:
+            self._state.thoughts = thoughts
         self._between = Between(executor, emit=self._emit, notices=notices, instructions_for=instructions_for)
         self._compactor = Compactor(self._state)
         self._guard = RepeatGuard()

@@ -151,7 +151,9 @@ class Run:
         self._text.append(answer.text)
         usage = _usage_fields(answer.usage)
         model = answer.model or state.asked.name
-        state.record("assistant", answer.blocks, model=model, usage=usage, stop_reason=answer.stop_reason)
+        state.record(
+            "assistant", answer.blocks, model=model, asked=answer.asked, usage=usage, stop_reason=answer.stop_reason
+        )
         state.emit(AssistantReplied(answer.message_id, answer.blocks, model, answer.stop_reason, usage, cost_usd))
 
     def _close(self, answer: Answer) -> None:

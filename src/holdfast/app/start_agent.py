@@ -173,7 +173,9 @@ def _make_loop(
     listener: _Listener,
 ) -> "Loop":
     from holdfast.agent import Loop, LoopChoices  # noqa: PLC0415 - only agents need the loop
+    from holdfast.agent.thoughts import Thoughts  # noqa: PLC0415 - the same
 
+    transcript = opened.beginning.transcript
     listener.place = place
     listener.loop = loop = Loop(
         opened.executor,
@@ -181,6 +183,7 @@ def _make_loop(
         system=_system(agent, opened, place),
         journal=None if opened.session is None else opened.session.journal,
         history=_history(opened),
+        thoughts=None if transcript is None else Thoughts.remembered(transcript),
         choices=LoopChoices(
             max_turns=agent.max_turns,
             max_budget_usd=agent.max_budget_usd,

@@ -81,6 +81,8 @@ class Message(msgspec.Struct, frozen=True):
     calls_before: int
     """How many calls were queued when it was recorded."""
     at: float | None = None
+    model: str = ""
+    """Who said it, as it was asked for; as it calls itself where that is not known."""
 
 
 class Restart(NamedTuple):
@@ -178,7 +180,7 @@ class Transcript:
 
     def _take_other(self, at: float | None, record: Event) -> None:
         if isinstance(record, MessageRecorded):
-            self.messages.append(Message(record.role, record.content, self._epoch, len(self.calls), at))
+            self._take_message(at, record)
         elif isinstance(record, TurnEnded):
             self._begin_epoch()
             self.turns += 1
@@ -196,6 +198,15 @@ class Transcript:
         elif isinstance(record, SessionOpened) and self.header is None:
             self.header = record
             self.cwd = self.cwd or record.cwd or None
+
+    def _take_message(self, at: float | None, record: MessageRecorded) -> None:
+        meta = record.meta or {}
+        model = meta.get("asked") or meta.get("model")
+        self.messages.append(
+            Message(
+                record.role, record.content, self._epoch, len(self.calls), at, model if isinstance(model, str) else ""
+            )
+        )
 
     def _restart(self, data: Any) -> None:
         given: Any = cast("dict[str, Any]", data).get("messages") if isinstance(data, dict) else None
