@@ -9,8 +9,8 @@ from holdfast.agent.thoughts import Thoughts
 from holdfast.contract import PromptFacts
 from holdfast.engine import Executor
 from holdfast.events import Event
-from holdfast.lib.tokens import estimate_tokens
 from holdfast.models import Model, ModelRequest, SystemBlock, Usage
+from holdfast.models.tokens import estimate_prefix_tokens
 from holdfast.session import Journal
 
 __all__ = ["LoopState", "SystemSource"]
@@ -105,8 +105,7 @@ class LoopState:
         if self._counted is not None:
             counted, at = self._counted
             return max(0, counted + self.history.tokens - at)
-        system = sum(estimate_tokens(block.text) for block in self._system)
-        return self.history.tokens + system + len(self.tools()) // 4
+        return self.history.tokens + estimate_prefix_tokens(self._system, self.tools())
 
     def shortened(self) -> None:
         """The history was replaced: old counts say nothing about it, and files that were shown may be shown again."""
