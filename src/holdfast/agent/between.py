@@ -44,8 +44,9 @@ class Between:
         emit: Callable[[Event], None],
         notices: Callable[[], Sequence[str]] | None,
         instructions_for: Callable[[str], Sequence[InstructionText]] | None,
+        queue: PromptQueue | None = None,
     ) -> None:
-        self.queue = PromptQueue()
+        self.queue = PromptQueue() if queue is None else queue  # an empty one is false
         self._executor = executor
         self._emit = emit
         self._notices = notices

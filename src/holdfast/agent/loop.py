@@ -1,8 +1,8 @@
 """The agent loop: a prompt in, events out, and a conversation that can always go on."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Literal
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from holdfast.agent import notes
 from holdfast.agent.between import Between, InstructionText
@@ -10,6 +10,7 @@ from holdfast.agent.choices import LoopChoices
 from holdfast.agent.compact import Compactor
 from holdfast.agent.feed import Feed
 from holdfast.agent.history import Block, History, Message
+from holdfast.agent.prompts import PromptQueue
 from holdfast.agent.repeats import RepeatGuard
 from holdfast.agent.run import Run
 from holdfast.agent.state import LoopState, SystemSource
@@ -49,6 +50,7 @@ class Loop:
         journal: Journal | None = None,
         history: Sequence[Message] = (),
         thoughts: Thoughts | None = None,
+        queued: Sequence[Mapping[str, Any]] = (),
         choices: LoopChoices = _ORDINARY,
         facts: PromptFacts = NO_FACTS,
         notices: Callable[[], Sequence[str]] | None = None,
@@ -66,6 +68,7 @@ class Loop:
             journal: Where messages are written.
             history: What was said before, valid for providers (see `holdfast.session.repair`).
             thoughts: Whose thoughts are in that history; none: the model's own.
+            queued: What was said and waits in the journal of an earlier process; told with the next prompt, in order.
             choices: Limits and settings.
             facts: What the tools' texts depend on.
             notices: Asked between turns and at the end of a run for what the model should know now, each told once.
@@ -87,7 +90,11 @@ class Loop:
         )
         if thoughts is not None:
             self._state.thoughts = thoughts
-        self._between = Between(executor, emit=self._emit, notices=notices, instructions_for=instructions_for)
+        queue = PromptQueue(journal)
+        queue.restore(queued)
+        self._between = Between(
+            executor, emit=self._emit, notices=notices, instructions_for=instructions_for, queue=queue
+        )
         self._compactor = Compactor(self._state)
         self._guard = RepeatGuard()
         self._instructions = instructions
@@ -175,9 +182,10 @@ class Loop:
     def submit(self, prompt: str | list[Block], source: PromptSource = "user") -> None:
         """Say something while a run is under way: it is delivered between turns, once, in order, users first.
 
-        A user's message cuts short what may be cut short. Without a run it waits for the next one.
+        A user's message cuts short what may be cut short. Without a run it waits for the next one. What waits is in the
+        journal: a crash does not lose it.
         """
-        self._between.queue.put(prompt, source)
+        self._between.queue.put_lasting(prompt, source)
         if source == "user" and self._driver is not None:
             self._state.executor.user_message()
 

@@ -16,6 +16,7 @@ from holdfast.agent.turn import Answer
 from holdfast.contract import Fatal, UsageError
 from holdfast.events import AssistantReplied, CallFinished, ResultsSent, RunEnded, RunOutcome, to_builtins
 from holdfast.models import ModelError, Usage
+from holdfast.session.records import DELIVERS_QUEUED
 
 __all__ = ["Run"]
 
@@ -262,12 +263,14 @@ class Run:
         return limit_usd is not None and (self._state.cost_usd or 0.0) >= limit_usd
 
     def _deliver(self) -> None:
-        self._deliver_blocks(self._between.take())
+        # In one line with the message, so that after a crash each is told once.
+        meta = {DELIVERS_QUEUED: True} if self._between.queue.is_journaled else {}
+        self._deliver_blocks(self._between.take(), **meta)
 
-    def _deliver_blocks(self, blocks: list[Block]) -> None:
+    def _deliver_blocks(self, blocks: list[Block], **meta: object) -> None:
         if blocks:
             self._state.history.add_user(blocks)
-            self._state.record("user", blocks)
+            self._state.record("user", blocks, **meta)
         self._send_results(blocks)
 
     def _send_results(self, more: list[Block]) -> None:

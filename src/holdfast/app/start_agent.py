@@ -184,6 +184,7 @@ def _make_loop(
         journal=None if opened.session is None else opened.session.journal,
         history=_history(opened),
         thoughts=None if transcript is None else Thoughts.remembered(transcript),
+        queued=_queued(opened),
         choices=LoopChoices(
             max_turns=agent.max_turns,
             max_budget_usd=agent.max_budget_usd,
@@ -271,6 +272,12 @@ def _history(opened: OpenSession) -> "list[dict[str, Any]]":
     from holdfast.session.repair import repair  # noqa: PLC0415 - only a resumed session has one
 
     return repair(opened.beginning.transcript).messages
+
+
+def _queued(opened: OpenSession) -> "list[dict[str, Any]]":
+    """What was said and not told to the model; a run without a trace leaves it where it is."""
+    transcript = opened.beginning.transcript
+    return [] if transcript is None or opened.session is None else list(transcript.queued)
 
 
 def _model_name(agent: AgentOptions, rights: Rights) -> str:

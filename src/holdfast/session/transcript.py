@@ -23,7 +23,9 @@ from holdfast.events import (
 from holdfast.session import records as own_records
 from holdfast.session.records import (
     COMPACTION,
+    DELIVERS_QUEUED,
     JOURNAL_VERSION,
+    PROMPT_QUEUED,
     MessageRecorded,
     NoteRecorded,
     SessionOpened,
@@ -103,6 +105,8 @@ class Transcript:
         self.calls: list[CallRecord] = []
         self.messages: list[Message] = []
         self.notes: list[NoteRecorded] = []
+        self.queued: list[dict[str, Any]] = []
+        """What was said and never told to the model, in order: `content` and `source`."""
         self.restart: Restart | None = None
         """The last time the conversation was shortened."""
         self.turns = 0
@@ -193,6 +197,8 @@ class Transcript:
             self.notes.append(record)
             if record.kind == COMPACTION:
                 self._restart(record.data)
+            elif record.kind == PROMPT_QUEUED and isinstance(record.data, dict):
+                self.queued.append(cast("dict[str, Any]", record.data))
         elif isinstance(record, own_records.JournalGap):
             self.lost_lines += record.lines
         elif isinstance(record, SessionOpened) and self.header is None:
@@ -201,6 +207,8 @@ class Transcript:
 
     def _take_message(self, at: float | None, record: MessageRecorded) -> None:
         meta = record.meta or {}
+        if meta.get(DELIVERS_QUEUED):
+            self.queued.clear()
         model = meta.get("asked") or meta.get("model")
         self.messages.append(
             Message(
