@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Tool, ToolContext, ToolResult
+from holdfast import Executor, Tool, ToolContext, ToolResult
 from holdfast.contract import (
     NO_OBJECTION,
     PASSTHROUGH,
@@ -19,6 +19,7 @@ from holdfast.contract import (
     PromptFacts,
     Question,
     RuleSubject,
+    RuleUpdate,
     SessionFacts,
     internal,
 )
@@ -455,6 +456,34 @@ def test_always_is_remembered_in_the_session_for_yes_and_for_no():
     timeline = play(script, tools=[Write()], permission_mode="default", asker=no)
     assert set(timeline.outcomes.values()) == {"denied"}
     assert (len(yes.questions), len(no.questions)) == (1, 1)
+
+
+def test_each_rule_update_of_an_answer_has_its_own_behavior_and_place():
+    kept: list[tuple[str, tuple[str, ...], str]] = []
+    updates = (
+        RuleUpdate("allow", ("Write",), "localSettings"),
+        RuleUpdate("deny", ("Reader",), "userSettings"),
+        RuleUpdate("ask", ("Other",)),
+    )
+
+    def keep(behavior: str, rules: tuple[str, ...], destination: str) -> None:
+        kept.append((behavior, rules, destination))
+
+    def rules_after(answer: Answer) -> list[tuple[str, str]]:
+        async def scene() -> list[tuple[str, str]]:
+            asker = ScriptedAsker([answer])
+            async with Executor([Write()], permission_mode="default", asker=asker, keep_rules=keep) as executor:
+                executor.add({"type": "tool_use", "id": "1", "name": "Write", "input": {}})
+                _ = [event async for event in executor.results()]
+                return [(rule.behavior, rule.text) for rule in executor.state.permissions.rules]
+
+        return asyncio.run(scene())
+
+    assert rules_after(Answer("allow", updates=updates)) == [("allow", "Write"), ("deny", "Reader"), ("ask", "Other")]
+    assert kept == [("allow", ("Write",), "localSettings"), ("deny", ("Reader",), "userSettings")]
+    kept.clear()
+    assert rules_after(Answer("deny", message="no", updates=updates)) == [("deny", "Reader"), ("ask", "Other")]
+    assert kept == [("deny", ("Reader",), "userSettings")]
 
 
 def test_a_face_that_fails_to_ask_is_a_no_and_not_the_tools_fault(caplog: pytest.LogCaptureFixture):
