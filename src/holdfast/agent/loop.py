@@ -5,11 +5,12 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from holdfast.agent import notes
-from holdfast.agent.between import Between, InstructionText
+from holdfast.agent.between import Between
 from holdfast.agent.choices import LoopChoices
 from holdfast.agent.compact import Compactor
 from holdfast.agent.feed import Feed
 from holdfast.agent.history import Block, History, Message
+from holdfast.agent.prompt.reading import InstructionFile
 from holdfast.agent.prompts import PromptQueue
 from holdfast.agent.repeats import RepeatGuard
 from holdfast.agent.run import Run
@@ -54,8 +55,8 @@ class Loop:
         choices: LoopChoices = _ORDINARY,
         facts: PromptFacts = NO_FACTS,
         notices: Callable[[], Sequence[str]] | None = None,
-        instructions_for: Callable[[str], Sequence[InstructionText]] | None = None,
-        instructions: Sequence[InstructionText] = (),
+        instructions_for: Callable[[str], Sequence[InstructionFile]] | None = None,
+        instructions: Sequence[InstructionFile] = (),
         source: StartSource | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
@@ -103,6 +104,7 @@ class Loop:
         self._feed: Feed | None = None
         self._driver: asyncio.Task[None] | None = None
         self._is_stopping = False
+        self._is_compacting = False
         executor.listen(self.hear)
 
     # What it knows.
@@ -203,11 +205,16 @@ class Loop:
 
         Raises:
             ModelError: The model could not be asked for a summary; the history is as it was.
-            UsageError: A run is under way.
+            UsageError: A run is under way, or the history is being shortened already.
         """
         if self._driver is not None:
             raise UsageError("a run is under way; compact when it has ended")
-        return await self._compactor.compact(instructions)
+        self._refuse_while_compacting()
+        self._is_compacting = True
+        try:
+            return await self._compactor.compact(instructions)
+        finally:
+            self._is_compacting = False
 
     async def close(self, reason: str = "exit") -> None:
         """Stop what runs and announce the end. The executor and the model belong to the caller."""
@@ -227,6 +234,7 @@ class Loop:
     def _begin(self, prompt: str | list[Block] | None) -> Feed:
         if self._driver is not None:
             raise UsageError("a run is under way; use submit() to say something meanwhile")
+        self._refuse_while_compacting()
         if prompt is not None:
             self._between.queue.put(prompt, "user")
         elif not self._between.poll() and not self._state.history.ends_with_user:
@@ -234,6 +242,11 @@ class Loop:
         self._is_stopping = False
         self._feed = Feed()
         return self._feed
+
+    def _refuse_while_compacting(self) -> None:
+        # What was said meanwhile would be gone when the shorter history takes the place of this one.
+        if self._is_compacting:
+            raise UsageError("the history is being shortened; wait for the end of compact()")
 
     async def _drive(self, feed: Feed) -> None:
         if not self._is_started:

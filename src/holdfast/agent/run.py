@@ -144,16 +144,21 @@ class Run:
         answer.is_told = True
         self._turns += 1
         self._stop_reason = answer.stop_reason
-        cost_usd = state.spend(answer.usage)
+        cost_usd = state.spend(answer.usage, answer.asked)
         if not self._continued:
             self._text.clear()
         if not answer.blocks:
             return
         self._text.append(answer.text)
         usage = _usage_fields(answer.usage)
-        model = answer.model or state.asked.name
+        model = answer.model or answer.asked.name
         state.record(
-            "assistant", answer.blocks, model=model, asked=answer.asked, usage=usage, stop_reason=answer.stop_reason
+            "assistant",
+            answer.blocks,
+            model=model,
+            asked=answer.asked.name,
+            usage=usage,
+            stop_reason=answer.stop_reason,
         )
         state.emit(AssistantReplied(answer.message_id, answer.blocks, model, answer.stop_reason, usage, cost_usd))
 
@@ -162,7 +167,7 @@ class Run:
         state = self._state
         answer.is_closed = True
         state.history.add_assistant(answer.blocks)
-        state.thoughts.note(answer.blocks, answer.asked)
+        state.thoughts.note(answer.blocks, answer.asked.name)
         state.counted(answer.usage)
         if answer.calls:
             results = [self._result(id_, use, answer.replies.get(id_)) for id_, use in answer.calls.items()]

@@ -227,7 +227,9 @@ def _ollama_url(host: str) -> str:
 def _headers(provider: str, environ: Mapping[str, str], options: ModelOptions, *, is_openai: bool) -> dict[str, str]:
     variable = "OLLAMA_API_KEY" if provider == "ollama" else "OPENAI_API_KEY"
     key = options.api_key or environ.get(variable, "").strip()
-    headers = header_lines(environ.get("OPENAI_CUSTOM_HEADERS", ""))
+    # A gateway's headers may hold secrets, which are not for another server.
+    lines = "" if provider == "ollama" else environ.get("OPENAI_CUSTOM_HEADERS", "")
+    headers = {name.lower(): value for name, value in header_lines(lines).items()}
     if key:
         headers.setdefault("authorization", f"Bearer {key}")
     for name, value in (("openai-organization", "OPENAI_ORG_ID"), ("openai-project", "OPENAI_PROJECT_ID")):

@@ -304,8 +304,8 @@ def _thinking(text: str) -> dict[str, Any]:
 
 def _is_complete(call: _Call) -> bool:
     """The input is a whole object. Nothing at all may still become one."""
-    text = "".join(call.parts).strip()
-    return text.endswith("}") and isinstance(parsed_input(text), dict)
+    last = next((part for part in reversed(call.parts) if part.strip()), "")
+    return last.rstrip().endswith("}") and isinstance(parsed_input("".join(call.parts)), dict)
 
 
 def _argument_text(arguments: Any) -> str:
