@@ -16,7 +16,7 @@ from holdfast.events import (
     RequestRetried,
     RunEnded,
 )
-from holdfast.models import BlockEnded, ModelError, ModelRequest
+from holdfast.models import BlockEnded, ModelError, ModelRequest, StreamStarted, Usage
 from holdfast.models.errors import ModelErrorKind
 from holdfast.testing import ScriptedTool, run_virtual
 from holdfast.testing.loops import LoopRun, read_run, run_loop
@@ -120,6 +120,30 @@ def test_each_model_gets_only_its_own_thoughts_back() -> None:
     assert [signatures(request) for request in run.model.requests] == [[], ["m"], ["m"], ["m"]]
     assert [signatures(request) for request in spare.requests] == [[], ["s"]]
     assert signatures(ModelRequest(messages=run.loop.history)) == ["m", "s"]
+
+
+def test_an_answer_costs_what_the_model_takes_that_gave_it() -> None:
+    cheap = PlannedModel(OK, name="planned:cheap", usd_per_token=0.0)
+
+    async def switch(loop: Loop, event: Event) -> None:
+        if isinstance(event, ModelRequested):
+            loop.model = cheap
+
+    run = run_loop([1.0, *answer(call("a", "Scripted", {}))], on_event=switch, model_options={"usd_per_token": 0.01})
+    assert run.ended.cost_usd == pytest.approx(0.15)
+    assert len(cheap.requests) == 1
+
+
+def test_a_discarded_answer_is_paid_for_as_far_as_the_provider_told() -> None:
+    begun = [StreamStarted("m", "planned", Usage(100)), *words("Let me"), broken()]
+    run = run_loop(begun, OK, model_options={"usd_per_token": 0.01})
+    assert run.ended.text == "ok"
+    assert run.ended.usage["input_tokens"] == 110
+    assert run.ended.cost_usd == pytest.approx(1.15)
+    spent = run_loop(
+        begun, OK, model_options={"usd_per_token": 0.01}, choices=choices()._replace(max_budget_usd=0.5), prompt="go"
+    )
+    assert spent.ended.text == "ok", "the attempts of one request are not cut off by the budget"
 
 
 def test_a_fallback_that_is_overloaded_too_ends_the_run() -> None:

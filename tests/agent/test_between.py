@@ -1,9 +1,8 @@
 """What the model is told between turns."""
 
-from typing import NamedTuple
-
 from holdfast import Tool, ToolContext, ToolResult
 from holdfast.agent import Loop
+from holdfast.agent.prompt import InstructionFile
 from holdfast.agent.prompts import PromptQueue
 from holdfast.contract import Args, FileRead, FileStamp, PromptQueued
 from holdfast.events import InstructionsLoaded, PromptSubmitted, Reminded
@@ -11,12 +10,6 @@ from holdfast.testing.loops import run_loop
 from holdfast.testing.planned import answer, call, words
 
 OK = answer(words("ok"))
-
-
-class Found(NamedTuple):
-    path: str
-    kind: str
-    text: str
 
 
 class NoArgs(Args):
@@ -51,9 +44,12 @@ class Look(Tool[NoArgs]):
 def test_a_file_that_was_read_brings_its_instructions_once() -> None:
     asked: list[str] = []
 
-    def instructions_for(path: str) -> list[Found]:
+    def instructions_for(path: str) -> list[InstructionFile]:
         asked.append(path)
-        return [Found("/project/sub/AGENTS.md", "project", "Use tabs."), Found("/project/empty.md", "project", " ")]
+        return [
+            InstructionFile("/project/sub/AGENTS.md", "project", "Use tabs."),
+            InstructionFile("/project/empty.md", "project", " "),
+        ]
 
     run = run_loop(answer(call("a", "Look", {})), OK, tools=[Look()], instructions_for=instructions_for)
     assert asked == ["/project/sub/file.py"]
@@ -62,13 +58,15 @@ def test_a_file_that_was_read_brings_its_instructions_once() -> None:
     assert told[0] == "said beside"
     assert told[1] == "do the second thing"
     assert "Use tabs." in told[2]
+    assert "'/project/sub/file.py'" in told[2]
+    assert told[2].count("<system-reminder>") == told[2].count("</instructions>") == 1
     assert len(told) == 3
     assert [event.kind for event in run.of(Reminded)] == ["instructions"]
     assert [event.source for event in run.of(PromptSubmitted)] == ["user", "hook"]
 
 
 def test_instructions_that_hold_from_the_start_are_announced() -> None:
-    run = run_loop(OK, instructions=[Found("/project/AGENTS.md", "project", "Be kind.")])
+    run = run_loop(OK, instructions=[InstructionFile("/project/AGENTS.md", "project", "Be kind.")])
     assert run.names[:2] == ["SessionStarted", "InstructionsLoaded"]
 
 

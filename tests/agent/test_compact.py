@@ -1,5 +1,6 @@
 """Conversations that no longer fit: what goes first, what stays, and that it stays valid."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -197,6 +198,32 @@ def test_no_compaction_by_hand_while_a_run_is_under_way() -> None:
             await loop.compact()
 
     run_loop(OK, on_event=compact)
+
+
+def test_no_run_and_no_second_compaction_while_one_is_made_by_hand() -> None:
+    async def body() -> None:
+        async with Executor([]) as executor:
+            model = PlannedModel([5.0, *SUMMARY], OK)
+            loop = Loop(executor, model, history=[*talk(3, 400), {"role": "assistant", "content": "ok"}])
+            compacting = asyncio.create_task(loop.compact())
+            await asyncio.sleep(1)
+            for meanwhile in (read_run(loop, "lost?"), loop.compact()):
+                with pytest.raises(UsageError, match="being shortened"):
+                    await meanwhile
+            assert isinstance(await compacting, ContextCompacted)
+            await read_run(loop, "kept")
+            assert "kept" in str(loop.history)
+
+    run_virtual(body())
+
+
+def test_after_broken_streams_the_summary_is_asked_for_as_a_whole() -> None:
+    broken_stream: list[Step] = [ModelError("cut", "broken_stream")]
+    history: list[Message] = [{"role": role, "content": "long " * 1_000} for role in ("user", "assistant") * 6]
+    run = run_loop(broken_stream, broken_stream, OVERFLOW, SUMMARY, OK, history=history)
+    summary = next(request for request in run.model.requests if asks_for_summary(request))
+    assert not summary.is_streaming
+    assert run.ended.outcome == "success"
 
 
 def test_a_resumed_session_begins_with_the_shortened_conversation(tmp_path: Path) -> None:

@@ -312,7 +312,6 @@ REMINDERS = {
         say.instructions_loaded([InstructionFile("/p/d/CLAUDE.md", "project", "Use tabs.")], "/p/d/x.py"),
         ["/p/d/x.py", "Use tabs.", 'file="/p/d/CLAUDE.md"'],
     ),
-    "the same failure again": (say.repeated_failures("Bash", 3, "exit 1"), ["last 3 calls of Bash", "exit 1"]),
 }
 
 
@@ -330,7 +329,6 @@ def test_names_and_texts_in_reminders_cannot_break_out() -> None:
     for text in (
         say.files_changed([hostile]),
         say.task_list_state([say.ListedTask(hostile, "pending")]),
-        say.repeated_failures(hostile, 2, hostile),
         say.plan_mode_on(hostile, plan_exists=True),
         say.date_changed(hostile),
         say.instructions_loaded([InstructionFile(hostile, "project", hostile, hostile)], hostile),
@@ -341,4 +339,4 @@ def test_names_and_texts_in_reminders_cannot_break_out() -> None:
 def test_long_lists_in_reminders_are_counted_and_long_texts_cut() -> None:
     text = say.files_changed([f"/p/{number}" for number in range(100)])
     assert "and 70 more" in text
-    assert len(say.repeated_failures("Bash", 2, "x" * 10_000)) < 1_000
+    assert len(say.files_changed(["x" * 10_000])) < 1_000

@@ -95,6 +95,25 @@ def test_several_runs_are_one_conversation_and_one_session(tmp_path: Path) -> No
     run(later(session))
 
 
+def test_a_resumed_session_tells_no_model_the_thoughts_of_another(tmp_path: Path) -> None:
+    one, two, three = (ScriptedModel(turns, name=name) for name, turns in (
+        ("scripted:one", [[{"thinking": "hm", "signature": "s1"}, "first"]]),
+        ("scripted:two", ["second"]),
+        ("scripted:one", ["third"]),
+    ))  # fmt: skip
+
+    async def scene(model: ScriptedModel, resume: str | None) -> str | None:
+        async with Agent(model, cwd=tmp_path, resume=resume) as agent:
+            await agent.run("go")
+            return agent.session_id
+
+    session = run(scene(one, None))
+    run(scene(two, session))
+    run(scene(three, session))
+    assert "s1" not in str(two.requests[0].messages)
+    assert "s1" in str(three.requests[0].messages)
+
+
 def test_the_same_without_asyncio(tmp_path: Path) -> None:
     with agent("one", "two", folder=tmp_path) as one:
         assert (one.run_sync("first").text, one.run_sync("second").text) == ("one", "two")

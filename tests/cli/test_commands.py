@@ -35,6 +35,45 @@ def test_an_unknown_command_is_wrong_use(capfd: pytest.CaptureFixture[str]) -> N
     assert "dance" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hi"], 'write `holdfast -p "hi"`'),
+        (["explain", "this;", "--model", "x"], "write `holdfast -p 'explain this;'`"),
+        (["session"], "Did you mean `holdfast sessions`?"),
+    ],
+)
+def test_a_command_that_is_none_hints_at_a_prompt(
+    capfd: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert run(words) == 2
+    assert said in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sessions", "show", "nope"],
+        ["sessions", "export", "nope"],
+        ["sessions", "replay", "nope"],
+        ["permissions", "backtest", "nope"],
+        ["undo", "--session", "nope"],
+        ["-p", "hi", "--resume", "nope", "--model", "scripted:SCRIPT"],
+        ["-p", "hi", "--resume", "nope", "--fork-session", "--model", "scripted:SCRIPT"],
+        ["-p", "hi", "--resume", "nope", "--no-session-persistence", "--model", "scripted:SCRIPT"],
+    ],
+)
+def test_a_session_that_is_not_there_is_wrong_use_in_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "SCRIPT").write_text('"hello"\n', encoding="utf-8")
+    assert run(words) == 2
+    out, err = capfd.readouterr()
+    assert (out, "there is no session 'nope'" in err) == ("", True)
+
+
 def test_call_prints_the_result_and_exits_0(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
     assert run(["call", "Read", '{"file_path":"a.txt"}', "--cwd", str(tmp_path)]) == 0

@@ -98,13 +98,6 @@ def test_show_tells_what_was_said_and_how_each_call_ended(recorded: str) -> None
     ]
 
 
-@pytest.mark.parametrize("verb", ["show", "export"])
-def test_a_session_that_is_not_there_is_an_error_on_stderr(store: SessionStore, verb: str) -> None:
-    result = run(verb, "nope")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "'nope'" in result.stderr
-
-
 def test_export_writes_json_or_markdown_to_stdout_or_a_private_file(recorded: str, tmp_path: Path) -> None:
     assert json.loads(run("export", recorded).stdout)["session_id"] == recorded
     assert run("export", recorded, "--format", "markdown").stdout.startswith("# ")

@@ -14,7 +14,7 @@ from holdfast.cli.stream_input import (
     permission_request,
     read_message,
 )
-from holdfast.contract import Answer, Question, UsageError
+from holdfast.contract import Answer, Question, RuleUpdate, UsageError
 
 
 def read(message: Any) -> Any:
@@ -56,8 +56,25 @@ def test_a_yes_may_change_the_input_and_give_rules() -> None:
     }
     deny = {"type": "addRules", "rules": [{"toolName": "Write"}], "behavior": "deny", "destination": "session"}
     assert answer(behavior="allow", updatedInput={"a": 1}, updatedPermissions=[update, deny]) == PermissionAnswer(
-        "q", Answer("allow", {"a": 1}, "", ("Bash(ls *)", "Read"), "localSettings")
+        "q",
+        Answer(
+            "allow",
+            {"a": 1},
+            updates=(
+                RuleUpdate("allow", ("Bash(ls *)", "Read"), "localSettings"),
+                RuleUpdate("deny", ("Write",), "session"),
+            ),
+        ),
     )
+
+
+def test_a_no_with_updates_adds_only_what_they_themselves_refuse() -> None:
+    allow = {"type": "addRules", "rules": [{"toolName": "Read"}], "behavior": "allow", "destination": "userSettings"}
+    deny = {"type": "addRules", "rules": [{"toolName": "Write"}], "behavior": "deny", "destination": "localSettings"}
+    mode = {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+    found = answer(behavior="deny", message="no", updatedPermissions=[allow, deny, mode]).answer
+    assert (found.behavior, found.rules) == ("deny", ())
+    assert found.added == (RuleUpdate("deny", ("Write",), "localSettings"),)
 
 
 def test_a_no_may_say_why_and_stop_the_run() -> None:
@@ -119,18 +136,4 @@ def test_a_question_offers_the_rules_that_always_would_save() -> None:
 def test_a_rule_that_is_none_does_not_count_and_the_yes_does() -> None:
     rules: list[Any] = [{"toolName": "Nope)("}, {"toolName": "Bash", "ruleContent": ""}, {"toolName": "Read"}]
     update = {"type": "addRules", "rules": rules, "behavior": "allow"}
-    assert answer(behavior="allow", updatedPermissions=[update]).answer == Answer("allow", None, "", ("Read",))
-
-
-def test_rules_that_belong_in_several_places_are_kept_in_none_beyond_the_session() -> None:
-    def update(tool: str, destination: str) -> dict[str, Any]:
-        return {
-            "type": "addRules",
-            "rules": [{"toolName": tool}],
-            "behavior": "allow",
-            "destination": destination,
-        }
-
-    updates = [update("Read", "session"), update("Glob", "userSettings")]
-    said = answer(behavior="allow", updatedPermissions=updates).answer
-    assert said == Answer("allow", None, "", ("Read", "Glob"), "session")
+    assert answer(behavior="allow", updatedPermissions=[update]).answer.added == (RuleUpdate("allow", ("Read",)),)

@@ -1,5 +1,6 @@
 """The lines programs read: their order, their keys, and what each event becomes."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from holdfast.events import (
     ThinkingStreamed,
     ToolUseStreamed,
 )
+from holdfast.models.recording import read_recording
 
 FACTS = SessionFacts("s-1", "/project", "scripted:x", "default", ("Bash", "Read"), "ANTHROPIC_API_KEY")
 USAGE = {"input_tokens": 10, "output_tokens": 5, "cache_read_tokens": 3, "cache_write_tokens": 2}
@@ -89,6 +91,43 @@ def test_an_answer_is_one_assistant_line_with_the_providers_message() -> None:
             "uuid": UUID,
         }
     ]
+
+
+def test_an_answer_of_several_blocks_is_a_line_for_each_with_one_id_and_one_usage(tmp_path: Path) -> None:
+    blocks: list[dict[str, Any]] = [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "hi"},
+        {"type": "tool_use", "id": "a", "name": "Read", "input": {}},
+    ]
+    found = lines(replied(*blocks, stop="tool_use"))
+    assert [line["message"]["content"] for line in found] == [[block] for block in blocks]
+    assert [line["message"]["stop_reason"] for line in found] == [None, None, "tool_use"]
+    assert {line["message"]["id"] for line in found} == {"msg_1"}
+    assert {str(line["message"]["usage"]) for line in found} == {str(found[0]["message"]["usage"])}
+    assert len({line["uuid"] for line in found}) == 3
+    file = tmp_path / "printed.jsonl"
+    file.write_bytes(msgspec.json.Encoder().encode_lines(found))
+    assert [reply.content for reply in read_recording(file).replies] == [tuple(blocks)]
+
+
+def test_blocks_of_a_provider_without_ids_still_share_one() -> None:
+    event = msgspec.structs.replace(
+        replied({"type": "text", "text": "a"}, {"type": "text", "text": "b"}), message_id=""
+    )
+    first, second = lines(event)
+    assert first["message"]["id"] == second["message"]["id"] == IsStr(regex="msg_.+")
+
+
+def test_a_streamed_answer_has_the_id_that_its_start_told() -> None:
+    block = {"type": "text", "text": "hi"}
+    found = lines(ModelRequested(1, "m", 1), TextStreamed("hi", 0), replied(block, block), has_partials=True)
+    started = next(line for line in found if line.get("event", {}).get("type") == "message_start")
+    told = {line["message"]["id"] for line in found if line["type"] == "assistant"}
+    assert told == {started["event"]["message"]["id"]}
+    later = lines(
+        TextStreamed("hi", 0), ReplyDiscarded("x"), ModelRequested(1, "m", 2), replied(block), has_partials=True
+    )
+    assert later[-1]["message"]["id"] == "msg_1"
 
 
 def test_each_result_is_a_user_line_with_its_data_and_other_words_follow() -> None:

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import ToolContext
+from holdfast import Executor, ToolContext
 from holdfast.contract import (
     Answer,
     Effects,
     Opinion,
     Question,
+    RuleUpdate,
     SessionFacts,
 )
 from holdfast.events import PermissionAsked
@@ -88,6 +89,34 @@ def test_always_is_remembered_in_the_session_for_yes_and_for_no():
     timeline = play(script, tools=[Write()], permission_mode="default", asker=no)
     assert set(timeline.outcomes.values()) == {"denied"}
     assert (len(yes.questions), len(no.questions)) == (1, 1)
+
+
+def test_each_rule_update_of_an_answer_has_its_own_behavior_and_place():
+    kept: list[tuple[str, tuple[str, ...], str]] = []
+    updates = (
+        RuleUpdate("allow", ("Write",), "localSettings"),
+        RuleUpdate("deny", ("Reader",), "userSettings"),
+        RuleUpdate("ask", ("Other",)),
+    )
+
+    def keep(behavior: str, rules: tuple[str, ...], destination: str) -> None:
+        kept.append((behavior, rules, destination))
+
+    def rules_after(answer: Answer) -> list[tuple[str, str]]:
+        async def scene() -> list[tuple[str, str]]:
+            asker = ScriptedAsker([answer])
+            async with Executor([Write()], permission_mode="default", asker=asker, keep_rules=keep) as executor:
+                executor.add({"type": "tool_use", "id": "1", "name": "Write", "input": {}})
+                _ = [event async for event in executor.results()]
+                return [(rule.behavior, rule.text) for rule in executor.state.permissions.rules]
+
+        return asyncio.run(scene())
+
+    assert rules_after(Answer("allow", updates=updates)) == [("allow", "Write"), ("deny", "Reader"), ("ask", "Other")]
+    assert kept == [("allow", ("Write",), "localSettings"), ("deny", ("Reader",), "userSettings")]
+    kept.clear()
+    assert rules_after(Answer("deny", message="no", updates=updates)) == [("deny", "Reader"), ("ask", "Other")]
+    assert kept == [("deny", ("Reader",), "userSettings")]
 
 
 def test_a_face_that_fails_to_ask_is_a_no_and_not_the_tools_fault(caplog: pytest.LogCaptureFixture):

@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from holdfast.contract import Answer, Question
+from holdfast.contract import Answer, Question, RuleUpdate
 from holdfast.engine import CoordinatorAsker, OpenQuestions, WorkerAsker
 from holdfast.permissions import Step
 from holdfast.testing import ScriptedAsker
@@ -71,7 +71,8 @@ def test_a_coordinators_classifier_never_answers_what_a_rule_a_gate_or_a_guard_w
 
 
 def test_a_worker_asks_its_leader_and_keeps_given_rules_to_its_session() -> None:
-    leader = ScriptedAsker([Answer("allow", rules=("Write",), destination="userSettings")])
+    updates = (RuleUpdate("allow", ("Read",), "localSettings"),)
+    leader = ScriptedAsker([Answer("allow", rules=("Write",), destination="userSettings", updates=updates)])
     answer = asyncio.run(WorkerAsker("explorer", leader).ask(QUESTION))
-    assert answer.destination == "session"
+    assert [update.destination for update in answer.added] == ["session", "session"]
     assert (leader.questions[0].id, leader.questions[0].reason) == ("explorer:q", "explorer: why")

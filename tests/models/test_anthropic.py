@@ -351,3 +351,13 @@ def test_a_whole_answer_that_is_nested_without_end_makes_no_sense() -> None:
     deep = b'{"content":[{"type":"tool_use","input":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_000 + b"}]}"
     with pytest.raises(ValueError, match="deeply"):
         events_of_message(deep)
+
+
+def test_a_block_whose_number_comes_again_was_complete() -> None:
+    reader = AnthropicReader()
+    blocks = [{"type": "text", "text": "one"}, {"type": "tool_use", "id": "a", "name": "Read", "input": {"x": 1}}]
+    events: list[StreamEvent] = []
+    for block in blocks:
+        events += reader.feed(json.dumps({"type": "content_block_start", "index": 0, "content_block": block}).encode())
+    events += reader.feed(b'{"type":"message_stop"}')
+    assert [event.block for event in events if isinstance(event, BlockEnded)] == blocks

@@ -1,11 +1,15 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
 from holdfast.contract import UsageError
+from holdfast.events import encode_json
 from holdfast.models import ModelError, ModelOptions, open_model
+from holdfast.models.options import as_options
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-a", "OPENAI_API_KEY": "sk-o"}
 
@@ -79,3 +83,44 @@ def test_opening_loads_no_http_library(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.split() == ["False"]
+
+
+def test_options_may_be_given_for_a_provider_or_a_model_and_the_closer_one_wins() -> None:
+    settings = MappingProxyType({
+        "ollama:qwen3:4b": {"contextWindow": 4},
+        "contextWindow": 1,
+        "anthropic": MappingProxyType({"contextWindow": 2}),
+        "opus": {"contextWindow": 3},
+        "openai": {"contextWindow": 5, "baseUrl": "http://127.0.0.1:1/v1"},
+    })  # fmt: skip
+    windows = {
+        spec: open_model(spec, environ=KEYS, settings=settings).context_window
+        for spec in ("claude-opus-5-5", "haiku", "openai:x", "ollama:qwen3:4b", "ollama:other")
+    }
+    assert windows == {"claude-opus-5-5": 3, "haiku": 2, "openai:x": 5, "ollama:qwen3:4b": 4, "ollama:other": 1}
+
+
+def test_headers_and_extra_of_several_sections_are_joined_and_plain_values() -> None:
+    frozen = MappingProxyType({"tags": ("a",), "user": MappingProxyType({"id": 1})})
+    settings = {"headers": {"a": "1", "b": "1"}, "openai": {"headers": {"b": "2"}, "extra": frozen}}
+    options = as_options(settings, rank=lambda key: int(key == "openai"))
+    assert options.headers == {"a": "1", "b": "2"}
+    assert options.extra == {"tags": ["a"], "user": {"id": 1}}
+    assert b'"user":{"id":1}' in encode_json(options.extra)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"baseUrll": "x"}, "'baseUrll'.*Did you mean 'baseUrl'"),
+        ({"base_url": "x"}, "Did you mean 'baseUrl'"),
+        ({"openai": {"base_url": "x"}}, "'base_url' for 'openai'.*Did you mean 'baseUrl'"),
+        ({"google": {"apiKey": "sk-secret"}}, "'google'.*a provider .anthropic, openai, ollama. or a model"),
+        ({"openai": "sk-secret"}, "'openai'.*is str"),
+        ({"anthropic": {"contextWindow": "large"}}, "for 'anthropic'.*contextWindow"),
+    ],
+)
+def test_a_wrong_key_of_the_options_is_told_without_its_value(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as caught:
+        open_model("openai:x", environ=KEYS, settings=settings)
+    assert "secret" not in str(caught.value)

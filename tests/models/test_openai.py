@@ -317,3 +317,26 @@ def test_counts_that_cannot_be_true_do_not_count() -> None:
     told = {"prompt_tokens": 5, "completion_tokens": -7, "prompt_tokens_details": {"cached_tokens": 9}}
     reader.feed(json.dumps({"usage": told}).encode())
     assert reader.usage == Usage(0, 0, 5)
+
+
+def test_a_custom_header_wins_over_the_key_however_it_is_spelled(ask: Ask) -> None:
+    environ = {"OPENAI_CUSTOM_HEADERS": "Authorization: Bearer gateway-token"}
+    asked = ask([FakeTurn(blocks=[TEXT])], spec=SPEC, environ=environ)
+    assert asked.requests[0].headers["authorization"] == "Bearer gateway-token"
+
+
+def test_the_headers_for_openai_are_not_told_to_ollama(ask: Ask) -> None:
+    environ = {"OPENAI_CUSTOM_HEADERS": "X-Secret: gateway-token"}
+    asked = ask([FakeTurn(blocks=[TEXT])], spec="ollama:local", environ=environ)
+    assert "x-secret" not in asked.requests[0].headers
+
+
+def test_a_server_that_repeats_the_name_with_each_piece_gives_one_call() -> None:
+    reader = ChatReader()
+    events: list[StreamEvent] = []
+    for piece in ("{", '"a": {"b": 1}', ", ", '"c": 2', " }", " "):
+        call = {"index": 0, "function": {"name": "Go", "arguments": piece}}
+        events += reader.feed(json.dumps({"choices": [{"delta": {"tool_calls": [call]}}]}).encode())
+    events += reader.finish()
+    ended = [event.block["input"] for event in events if isinstance(event, BlockEnded)]
+    assert ended[0] == {"a": {"b": 1}, "c": 2}

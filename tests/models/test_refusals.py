@@ -118,3 +118,10 @@ def test_an_error_in_a_stream_is_sorted_too(data: object, kind: ModelErrorKind) 
 def test_a_body_that_is_nested_without_end_is_still_a_refusal() -> None:
     assert refused(400, b"[" * 16_000).kind == "invalid_request"
     assert error_from_event(b'{"error":' + b"[" * 16_000, clean=str).kind == "server"
+
+
+def test_an_error_in_a_stream_says_what_to_do_about_the_kind_that_its_words_tell() -> None:
+    data = {"error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}
+    error = error_from_event(json.dumps(data).encode(), clean=str)
+    assert error.kind == "quota"
+    assert "needs credit" in str(error)

@@ -36,7 +36,7 @@ class Asking:
         made_room = False
         self.turn += 1
         while True:
-            answer = self.answer = Answer(state.executor, state.history, state.emit)
+            answer = self.answer = Answer(state.executor, state.history, state.emit, state.asked)
             try:
                 await self._stream(answer, retries.attempt, tool_choice)
             except ModelError as error:
@@ -52,11 +52,10 @@ class Asking:
                 return answer
 
     async def _stream(self, answer: Answer, attempt: int, tool_choice: str) -> None:
-        state, model = self._state, self._state.asked
-        is_streaming = state.broken_streams < state.choices.retry.broken_streams
-        request = await state.request(is_streaming=is_streaming, tool_choice=tool_choice)
-        state.emit(ModelRequested(self.turn, model.name, attempt, is_streaming))
-        answer.asked = model.name
+        state = self._state
+        request = await state.request(tool_choice=tool_choice)
+        model = answer.asked = state.asked
+        state.emit(ModelRequested(self.turn, model.name, attempt, request.is_streaming))
         began_s = perf_counter()
         stream = model.stream(request)
         try:
@@ -90,8 +89,9 @@ class Asking:
         return True
 
     def _drop(self, answer: Answer, error: ModelError) -> None:
-        """Nothing of this answer stays."""
+        """Nothing of this answer stays, but what it cost: a provider charges for what it has read."""
         answer.forget()
+        self._state.spend(answer.usage, answer.asked)
         self.answer = None
         if answer.shown or answer.calls:
             self._state.emit(ReplyDiscarded(str(error)))

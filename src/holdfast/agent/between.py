@@ -1,37 +1,18 @@
 """What the model is told between turns besides results: prompts, ends of tasks, instructions, reminders. Each once."""
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from holdfast.agent.history import Block, prompt_blocks
-from holdfast.agent.notes import as_reminder
+from holdfast.agent.prompt.reading import InstructionFile
+from holdfast.agent.prompt.reminders import instructions_loaded, reminder
 from holdfast.agent.prompts import PromptQueue
 from holdfast.engine import Executor
 from holdfast.events import ContextChanged, Event, InstructionsLoaded, PromptSubmitted, Reminded
 
-__all__ = ["Between", "InstructionText"]
+__all__ = ["Between"]
 
 _NOT_PEOPLE = frozenset({"task", "mailbox", "tick"})
 """What these say must not pass for the user's words."""
-
-
-class InstructionText(Protocol):
-    """A file of instructions that counts from now on."""
-
-    @property
-    def path(self) -> str:
-        """Where it is."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """Whose it is."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """What it says."""
-        ...
 
 
 class Between:
@@ -43,14 +24,16 @@ class Between:
         *,
         emit: Callable[[Event], None],
         notices: Callable[[], Sequence[str]] | None,
-        instructions_for: Callable[[str], Sequence[InstructionText]] | None,
+        instructions_for: Callable[[str], Sequence[InstructionFile]] | None,
+        queue: PromptQueue | None = None,
     ) -> None:
-        self.queue = PromptQueue()
+        self.queue = PromptQueue() if queue is None else queue  # an empty one is false
         self._executor = executor
         self._emit = emit
         self._notices = notices
         self._instructions_for = instructions_for
-        self._reminders: list[tuple[str, str]] = []
+        self._reminders: list[tuple[Reminded, str]] = []
+        """What listeners are told, and the model."""
         self._read: dict[str, None] = {}
         """Files that were shown to the model since the last turn."""
 
@@ -61,7 +44,7 @@ class Between:
 
     def remind(self, kind: str, text: str) -> None:
         """Tell the model something with the next request, once."""
-        self._reminders.append((kind, text))
+        self._reminders.append((Reminded(kind, text), reminder(text)))
 
     def poll(self) -> bool:
         """Look who has something to say; true when the model should hear it although it is done."""
@@ -82,14 +65,14 @@ class Between:
         for prompt in self.queue.take_all():
             self._emit(PromptSubmitted(prompt.content, prompt.source))
             if prompt.source in _NOT_PEOPLE and isinstance(prompt.content, str):
-                blocks += prompt_blocks(as_reminder(prompt.content))
+                blocks += prompt_blocks(reminder(prompt.content))
             else:
                 blocks += prompt.blocks
         self._find_instructions()
         reminders, self._reminders = self._reminders, []
-        for kind, text in reminders:
-            self._emit(Reminded(kind, text))
-            blocks += prompt_blocks(as_reminder(text))
+        for event, text in reminders:
+            self._emit(event)
+            blocks += prompt_blocks(text)
         return blocks
 
     def _find_instructions(self) -> None:
@@ -97,9 +80,9 @@ class Between:
         if self._instructions_for is None:
             return
         for path in read:
-            for found in self._instructions_for(path):
-                self._emit(InstructionsLoaded(found.path, found.kind))
-                if found.text.strip():
-                    self.remind(
-                        "instructions", f"Instructions from {found.path}, for the files below it:\n\n{found.text}"
-                    )
+            found = self._instructions_for(path)
+            for file in found:
+                self._emit(InstructionsLoaded(file.path, file.kind))
+            if told := [file for file in found if file.text.strip()]:
+                text = instructions_loaded(told, path)
+                self._reminders.append((Reminded("instructions", text), text))

@@ -174,6 +174,7 @@ class Compactor:
             tools=state.tools(),
             tool_choice="none",
             max_output_tokens=_SUMMARY_TOKENS,
+            is_streaming=state.is_streaming,
         )
         while True:
             try:
@@ -189,7 +190,8 @@ class Compactor:
         texts: list[str] = []
         usage = Usage()
         is_complete = False
-        async for event in self._state.asked.stream(request):
+        model = self._state.asked
+        async for event in model.stream(request):
             if isinstance(event, BlockEnded) and event.block.get("type") == "text":
                 texts.append(str(event.block.get("text", "")))
             elif isinstance(event, StreamStarted):
@@ -198,7 +200,7 @@ class Compactor:
                 usage, is_complete = event.usage, True
         if not is_complete:
             raise ModelError("the summary ended in the middle", "broken_stream")
-        self._state.spend(usage)
+        self._state.spend(usage, model)
         return "".join(texts).strip()
 
 

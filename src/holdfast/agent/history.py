@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.contract import UsageError
 from holdfast.events import encode_json
-from holdfast.lib.tokens import estimate_tokens
+from holdfast.models.tokens import estimate_block_tokens
 from holdfast.session.validity import ID, NAME, message_problems
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Message",
     "blocks_of",
     "clean_block",
-    "estimate_block",
     "plain_name",
     "prompt_blocks",
     "result_block",
@@ -28,9 +27,6 @@ __all__ = [
 Block = dict[str, Any]
 Message = dict[str, Any]
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_-]")
-_IMAGE_TOKENS = 1_600
-_DOCUMENT_CHARS_PER_TOKEN = 20
-"""Of base64: a page of text is some 500 tokens and some 10 KB of PDF."""
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _NOT_SAID = _THINKING | {"tool_use", "tool_result"}
 
@@ -89,7 +85,7 @@ class History:
             messages[-1] = {"role": role, "content": [*blocks_of(messages[-1]), *blocks]}
         else:
             messages.append({"role": role, "content": blocks})
-        self.tokens += sum(map(estimate_block, blocks))
+        self.tokens += sum(map(estimate_block_tokens, blocks))
 
 
 def clean_block(block: Block, *, id_: str = "") -> Block | None:
@@ -149,23 +145,8 @@ def text_in(blocks: Iterable[Block]) -> str:
     return "".join(block["text"] for block in blocks if block.get("type") == "text")
 
 
-def estimate_block(block: Block) -> int:
-    """About how many tokens a block is."""
-    kind = block.get("type")
-    if kind == "text":
-        return estimate_tokens(block["text"]) + 2
-    if kind == "tool_result":
-        content = block.get("content") or ""
-        return 10 + (estimate_tokens(content) if isinstance(content, str) else sum(map(estimate_block, content)))
-    if kind == "image":
-        return _IMAGE_TOKENS
-    if kind == "document":
-        return len(str(block.get("source", ""))) // _DOCUMENT_CHARS_PER_TOKEN
-    return len(encode_json(block)) // 4 + 5
-
-
 def _tokens_of(messages: Iterable[Message]) -> int:
-    return sum(estimate_block(block) for message in messages for block in blocks_of(message))
+    return sum(estimate_block_tokens(block) for message in messages for block in blocks_of(message))
 
 
 def blocks_of(message: Message) -> list[Block]:

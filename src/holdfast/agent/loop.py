@@ -1,18 +1,21 @@
 """The agent loop: a prompt in, events out, and a conversation that can always go on."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Literal
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from holdfast.agent import notes
-from holdfast.agent.between import Between, InstructionText
+from holdfast.agent.between import Between
 from holdfast.agent.choices import LoopChoices
 from holdfast.agent.compact import Compactor
 from holdfast.agent.feed import Feed
 from holdfast.agent.history import Block, History, Message
+from holdfast.agent.prompt.reading import InstructionFile
+from holdfast.agent.prompts import PromptQueue
 from holdfast.agent.repeats import RepeatGuard
 from holdfast.agent.run import Run
 from holdfast.agent.state import LoopState, SystemSource
+from holdfast.agent.thoughts import Thoughts
 from holdfast.contract import NO_FACTS, PromptFacts, UsageError
 from holdfast.engine import Executor
 from holdfast.events import (
@@ -47,11 +50,13 @@ class Loop:
         system: SystemSource = (),
         journal: Journal | None = None,
         history: Sequence[Message] = (),
+        thoughts: Thoughts | None = None,
+        queued: Sequence[Mapping[str, Any]] = (),
         choices: LoopChoices = _ORDINARY,
         facts: PromptFacts = NO_FACTS,
         notices: Callable[[], Sequence[str]] | None = None,
-        instructions_for: Callable[[str], Sequence[InstructionText]] | None = None,
-        instructions: Sequence[InstructionText] = (),
+        instructions_for: Callable[[str], Sequence[InstructionFile]] | None = None,
+        instructions: Sequence[InstructionFile] = (),
         source: StartSource | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
@@ -63,6 +68,8 @@ class Loop:
             system: The system prompt, or how to make it; it is made anew after the history was shortened.
             journal: Where messages are written.
             history: What was said before, valid for providers (see `holdfast.session.repair`).
+            thoughts: Whose thoughts are in that history; none: the model's own.
+            queued: What was said and waits in the journal of an earlier process; told with the next prompt, in order.
             choices: Limits and settings.
             facts: What the tools' texts depend on.
             notices: Asked between turns and at the end of a run for what the model should know now, each told once.
@@ -82,7 +89,13 @@ class Loop:
             facts=facts,
             emit=self._emit,
         )
-        self._between = Between(executor, emit=self._emit, notices=notices, instructions_for=instructions_for)
+        if thoughts is not None:
+            self._state.thoughts = thoughts
+        queue = PromptQueue(journal)
+        queue.restore(queued)
+        self._between = Between(
+            executor, emit=self._emit, notices=notices, instructions_for=instructions_for, queue=queue
+        )
         self._compactor = Compactor(self._state)
         self._guard = RepeatGuard()
         self._instructions = instructions
@@ -91,6 +104,7 @@ class Loop:
         self._feed: Feed | None = None
         self._driver: asyncio.Task[None] | None = None
         self._is_stopping = False
+        self._is_compacting = False
         executor.listen(self.hear)
 
     # What it knows.
@@ -170,9 +184,10 @@ class Loop:
     def submit(self, prompt: str | list[Block], source: PromptSource = "user") -> None:
         """Say something while a run is under way: it is delivered between turns, once, in order, users first.
 
-        A user's message cuts short what may be cut short. Without a run it waits for the next one.
+        A user's message cuts short what may be cut short. Without a run it waits for the next one. What waits is in the
+        journal: a crash does not lose it.
         """
-        self._between.queue.put(prompt, source)
+        self._between.queue.put_lasting(prompt, source)
         if source == "user" and self._driver is not None:
             self._state.executor.user_message()
 
@@ -190,11 +205,16 @@ class Loop:
 
         Raises:
             ModelError: The model could not be asked for a summary; the history is as it was.
-            UsageError: A run is under way.
+            UsageError: A run is under way, or the history is being shortened already.
         """
         if self._driver is not None:
             raise UsageError("a run is under way; compact when it has ended")
-        return await self._compactor.compact(instructions)
+        self._refuse_while_compacting()
+        self._is_compacting = True
+        try:
+            return await self._compactor.compact(instructions)
+        finally:
+            self._is_compacting = False
 
     async def close(self, reason: str = "exit") -> None:
         """Stop what runs and announce the end. The executor and the model belong to the caller."""
@@ -214,6 +234,7 @@ class Loop:
     def _begin(self, prompt: str | list[Block] | None) -> Feed:
         if self._driver is not None:
             raise UsageError("a run is under way; use submit() to say something meanwhile")
+        self._refuse_while_compacting()
         if prompt is not None:
             self._between.queue.put(prompt, "user")
         elif not self._between.poll() and not self._state.history.ends_with_user:
@@ -221,6 +242,11 @@ class Loop:
         self._is_stopping = False
         self._feed = Feed()
         return self._feed
+
+    def _refuse_while_compacting(self) -> None:
+        # What was said meanwhile would be gone when the shorter history takes the place of this one.
+        if self._is_compacting:
+            raise UsageError("the history is being shortened; wait for the end of compact()")
 
     async def _drive(self, feed: Feed) -> None:
         if not self._is_started:

@@ -1,7 +1,5 @@
 """What the loop itself says to the model: short, once, and marked as not from the user."""
 
-from holdfast.agent.prompt.fences import defused
-
 __all__ = [
     "CONTINUE",
     "DROPPED",
@@ -12,7 +10,6 @@ __all__ = [
     "OWN_WORDS",
     "STREAM_CUT",
     "SUMMARY",
-    "as_reminder",
     "call_dropped",
     "output_missing",
 ]
@@ -34,11 +31,6 @@ STREAM_CUT = (
     "The connection broke in the middle of your answer. What is above arrived, and its calls have run; "
     "anything after it is lost. Go on from here."
 )
-
-
-def as_reminder(text: str) -> str:
-    """A text that the model should not take for the user's words, whatever stands in it."""
-    return f"{_REMINDER}\n{defused(text)}\n</system-reminder>"
 
 
 def call_dropped(name: str) -> str:

@@ -1,12 +1,19 @@
 """The one queue of what is said to the model between turns: delivered once, in order, people first."""
 
+import logging
 from collections import deque
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, cast, get_args
 
 from holdfast.agent.history import Block, prompt_blocks
+from holdfast.contract import UsageError
 from holdfast.events import PromptSource
+from holdfast.session import Journal
+from holdfast.session.records import PROMPT_QUEUED
 
 __all__ = ["Prompt", "PromptQueue"]
+
+_log = logging.getLogger(__name__)
 
 
 class Prompt(NamedTuple):
@@ -18,11 +25,14 @@ class Prompt(NamedTuple):
 
 
 class PromptQueue:
-    """What waits for the next turn."""
+    """What waits for the next turn. What may wait for long is in the journal, too, until a message tells it."""
 
-    __slots__ = ("_others", "_users")
+    __slots__ = ("_journal", "_others", "_users", "is_journaled")
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal | None = None) -> None:
+        self._journal = journal
+        self.is_journaled = False
+        """The journal knows of something that waits; the message that tells it must say so."""
         self._users: deque[Prompt] = deque()
         self._others: deque[Prompt] = deque()
 
@@ -35,9 +45,29 @@ class PromptQueue:
         (self._users if source == "user" else self._others).append(prompt)
         return prompt
 
+    def put_lasting(self, content: str | list[Block], source: PromptSource = "user") -> None:
+        """The same for what must outlive this process."""
+        self.put(content, source)
+        if self._journal is not None:
+            self._journal.record_note(PROMPT_QUEUED, {"content": content, "source": source})
+            self.is_journaled = True
+
+    def restore(self, queued: Iterable[Mapping[str, Any]]) -> None:
+        """What an earlier process left in the journal waits again."""
+        for item in queued:
+            content: Any = item.get("content")
+            source: Any = item.get("source")
+            self.is_journaled = True
+            try:
+                said = cast("str | list[Block]", content) if isinstance(content, str | list) else ""
+                self.put(said, source if source in get_args(PromptSource) else "user")
+            except UsageError as error:
+                _log.warning("a prompt that waited in the session cannot be told: %s", error)
+
     def take_all(self) -> list[Prompt]:
         """Everything that waits, the users' messages first."""
         taken = [*self._users, *self._others]
         self._users.clear()
         self._others.clear()
+        self.is_journaled = False
         return taken

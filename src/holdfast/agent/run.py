@@ -16,6 +16,7 @@ from holdfast.agent.turn import Answer
 from holdfast.contract import Fatal, UsageError
 from holdfast.events import AssistantReplied, CallFinished, ResultsSent, RunEnded, RunOutcome, to_builtins
 from holdfast.models import ModelError, Usage
+from holdfast.session.records import DELIVERS_QUEUED
 
 __all__ = ["Run"]
 
@@ -143,15 +144,22 @@ class Run:
         answer.is_told = True
         self._turns += 1
         self._stop_reason = answer.stop_reason
-        cost_usd = state.spend(answer.usage)
+        cost_usd = state.spend(answer.usage, answer.asked)
         if not self._continued:
             self._text.clear()
         if not answer.blocks:
             return
         self._text.append(answer.text)
         usage = _usage_fields(answer.usage)
-        model = answer.model or state.asked.name
-        state.record("assistant", answer.blocks, model=model, usage=usage, stop_reason=answer.stop_reason)
+        model = answer.model or answer.asked.name
+        state.record(
+            "assistant",
+            answer.blocks,
+            model=model,
+            asked=answer.asked.name,
+            usage=usage,
+            stop_reason=answer.stop_reason,
+        )
         state.emit(AssistantReplied(answer.message_id, answer.blocks, model, answer.stop_reason, usage, cost_usd))
 
     def _close(self, answer: Answer) -> None:
@@ -159,7 +167,7 @@ class Run:
         state = self._state
         answer.is_closed = True
         state.history.add_assistant(answer.blocks)
-        state.thoughts.note(answer.blocks, answer.asked)
+        state.thoughts.note(answer.blocks, answer.asked.name)
         state.counted(answer.usage)
         if answer.calls:
             results = [self._result(id_, use, answer.replies.get(id_)) for id_, use in answer.calls.items()]
@@ -260,12 +268,14 @@ class Run:
         return limit_usd is not None and (self._state.cost_usd or 0.0) >= limit_usd
 
     def _deliver(self) -> None:
-        self._deliver_blocks(self._between.take())
+        # In one line with the message, so that after a crash each is told once.
+        meta = {DELIVERS_QUEUED: True} if self._between.queue.is_journaled else {}
+        self._deliver_blocks(self._between.take(), **meta)
 
-    def _deliver_blocks(self, blocks: list[Block]) -> None:
+    def _deliver_blocks(self, blocks: list[Block], **meta: object) -> None:
         if blocks:
             self._state.history.add_user(blocks)
-            self._state.record("user", blocks)
+            self._state.record("user", blocks, **meta)
         self._send_results(blocks)
 
     def _send_results(self, more: list[Block]) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from holdfast.agent import notes
-from holdfast.agent.history import Block, Message, blocks_of, estimate_block
+from holdfast.agent.history import Block, Message, blocks_of
 from holdfast.events import encode_json
+from holdfast.models.tokens import estimate_block_tokens
 
 __all__ = ["drop_oldest", "message_tokens", "pending_start", "recent_start", "squeeze", "trim_results", "user_words"]
 
@@ -19,7 +20,7 @@ _SQUEEZES = (20_000, 8_000, 2_000, 500)
 
 def message_tokens(message: Message) -> int:
     """About how many tokens a message is."""
-    return sum(map(estimate_block, blocks_of(message)))
+    return sum(map(estimate_block_tokens, blocks_of(message)))
 
 
 def recent_start(messages: Sequence[Message], tokens: int) -> int:
@@ -95,7 +96,7 @@ def user_words(messages: Sequence[Message], limit_chars: int = 8_000) -> list[st
 
 
 def _trimmed(block: Block, calls: Mapping[str, Block], spilled: Mapping[str, str]) -> Block:
-    if block.get("type") != "tool_result" or estimate_block(block) < _WORTH_TOKENS:
+    if block.get("type") != "tool_result" or estimate_block_tokens(block) < _WORTH_TOKENS:
         return block
     id_ = block["tool_use_id"]
     call = calls.get(id_, {})

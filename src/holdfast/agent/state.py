@@ -9,8 +9,8 @@ from holdfast.agent.thoughts import Thoughts
 from holdfast.contract import PromptFacts
 from holdfast.engine import Executor
 from holdfast.events import Event
-from holdfast.lib.tokens import estimate_tokens
 from holdfast.models import Model, ModelRequest, SystemBlock, Usage
+from holdfast.models.tokens import estimate_prefix_tokens
 from holdfast.session import Journal
 
 __all__ = ["LoopState", "SystemSource"]
@@ -62,6 +62,11 @@ class LoopState:
         """The model that requests go to now."""
         return self.fallback or self.model
 
+    @property
+    def is_streaming(self) -> bool:
+        """Answers are streamed; after broken streams in a row they are asked for as a whole."""
+        return self.broken_streams < self.choices.retry.broken_streams
+
     async def system(self) -> tuple[SystemBlock, ...]:
         """The system prompt; made once, and again after the history was shortened, so that it can be cached."""
         if not self._is_system_made:
@@ -70,7 +75,7 @@ class LoopState:
             self._is_system_made = True
         return self._system
 
-    async def request(self, *, is_streaming: bool = True, tool_choice: str = "auto") -> ModelRequest:
+    async def request(self, *, tool_choice: str = "auto") -> ModelRequest:
         """Ask for the next answer."""
         choices = self.choices
         return ModelRequest(
@@ -81,17 +86,17 @@ class LoopState:
             max_output_tokens=choices.max_output_tokens,
             thinking=choices.thinking,
             effort=choices.effort,
-            is_streaming=is_streaming,
+            is_streaming=self.is_streaming,
         )
 
     def tools(self) -> bytes:
         """The tool list for the model that is asked now."""
         return self.executor.pool.to_bytes(self.asked.wire, self.facts)
 
-    def spend(self, usage: Usage) -> float | None:
-        """Count what the request that just ended used; its price where that is known."""
+    def spend(self, usage: Usage, model: Model) -> float | None:
+        """Count what a request to this model used; its price where that is known."""
         self.usage += usage
-        cost_usd = self.asked.cost_usd(usage)
+        cost_usd = model.cost_usd(usage)
         if cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
         return cost_usd
@@ -105,8 +110,7 @@ class LoopState:
         if self._counted is not None:
             counted, at = self._counted
             return max(0, counted + self.history.tokens - at)
-        system = sum(estimate_tokens(block.text) for block in self._system)
-        return self.history.tokens + system + len(self.tools()) // 4
+        return self.history.tokens + estimate_prefix_tokens(self._system, self.tools())
 
     def shortened(self) -> None:
         """The history was replaced: old counts say nothing about it, and files that were shown may be shown again."""

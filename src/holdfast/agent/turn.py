@@ -8,6 +8,7 @@ from holdfast.engine import Executor
 from holdfast.events import CallFinished, Event, TextStreamed, ThinkingStreamed, ToolUseStreamed
 from holdfast.models import (
     BlockEnded,
+    Model,
     ModelError,
     StreamEnded,
     StreamEvent,
@@ -27,8 +28,8 @@ class Answer:
 
     message_id: str = ""
     model: str = ""
-    asked: str = ""
-    """Our name for the model that was asked."""
+    asked: Model
+    """The model that was asked; another one may have taken over since."""
     stop_reason: str = ""
     usage: Usage = Usage()
     is_complete: bool = False
@@ -46,7 +47,8 @@ class Answer:
     shown: bool = False
     """Somebody may have seen a part of it."""
 
-    def __init__(self, executor: Executor, history: History, emit: Callable[[Event], None]) -> None:
+    def __init__(self, executor: Executor, history: History, emit: Callable[[Event], None], asked: Model) -> None:
+        self.asked = asked
         self._executor = executor
         self._history = history
         self._emit = emit

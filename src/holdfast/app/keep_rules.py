@@ -1,7 +1,7 @@
 """Where an "always" goes: the rules are written to the settings file that the user chose."""
 
 import logging
-from typing import Final
+from typing import Final, Literal
 
 from holdfast.settings import SettingsError, SettingsRoots, SourceKind
 from holdfast.settings.save import save_rules, save_target
@@ -22,7 +22,7 @@ class RuleKeeper:
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd
 
-    def __call__(self, behavior: str, rules: tuple[str, ...], destination: str) -> None:
+    def __call__(self, behavior: Literal["allow", "ask", "deny"], rules: tuple[str, ...], destination: str) -> None:
         """Save the rules; the session has them already, so a failure costs nothing but the memory of it."""
         kind = _KINDS.get(destination)
         if kind is None:
@@ -30,6 +30,6 @@ class RuleKeeper:
             return
         try:
             target = save_target(kind, self._cwd, SettingsRoots.from_environment())  # pyright: ignore[reportArgumentType]
-            save_rules(target.file, "allow" if behavior == "allow" else "deny", rules, within=target.within)
+            save_rules(target.file, behavior, rules, within=target.within)
         except SettingsError as error:
             _log.warning("the rules %s hold for this session only: %s", rules, error)

@@ -174,7 +174,9 @@ def _make_loop(
     listener: _Listener,
 ) -> "Loop":
     from holdfast.agent import Loop, LoopChoices  # noqa: PLC0415 - only agents need the loop
+    from holdfast.agent.thoughts import Thoughts  # noqa: PLC0415 - the same
 
+    transcript = opened.beginning.transcript
     listener.place = place
     listener.loop = loop = Loop(
         opened.executor,
@@ -182,6 +184,8 @@ def _make_loop(
         system=_system(agent, opened, place),
         journal=None if opened.session is None else opened.session.journal,
         history=_history(opened),
+        thoughts=None if transcript is None else Thoughts.remembered(transcript),
+        queued=_queued(opened),
         choices=LoopChoices(
             max_turns=agent.max_turns,
             max_budget_usd=agent.max_budget_usd,
@@ -269,6 +273,12 @@ def _history(opened: OpenSession) -> "list[dict[str, Any]]":
     from holdfast.session.repair import repair  # noqa: PLC0415 - only a resumed session has one
 
     return repair(opened.beginning.transcript).messages
+
+
+def _queued(opened: OpenSession) -> "list[dict[str, Any]]":
+    """What was said and not told to the model; a run without a trace leaves it where it is."""
+    transcript = opened.beginning.transcript
+    return [] if transcript is None or opened.session is None else list(transcript.queued)
 
 
 def _model_name(agent: AgentOptions, rights: Rights) -> str:

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -64,6 +65,14 @@ class _LazyGroup(click.Group):
         except BrokenPipeError as error:
             raise _NobodyReadsError from error
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(f"{error.message} {_meant(args)}", ctx) from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
         return sorted(_COMMANDS)
@@ -93,6 +102,17 @@ def _is_prompt(args: list[str]) -> bool:
     if first in _COMMANDS or first in _GROUP_ANSWERS:
         return False
     return first.startswith("-") or not first.isidentifier() or "-p" in words or "--print" in words
+
+
+def _meant(words: list[str]) -> str:
+    """What somebody may have wanted who names a command that is none."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
+    from shlex import quote  # noqa: PLC0415 - the same
+
+    near = get_close_matches(words[0], _COMMANDS, n=1)
+    asked = quote(" ".join(takewhile(lambda word: not word.startswith("-"), words)))
+    asked = asked if asked.startswith("'") else f'"{asked}"'
+    return (f"Did you mean `holdfast {near[0]}`? " if near else "") + f"To ask a model, write `holdfast -p {asked}`."
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -24,6 +24,8 @@ class RawEvents:
 
     def __init__(self, model: str) -> None:
         self._model = model
+        self.message_id = ""
+        """Of the message that is open, or was the last."""
         self._is_open = False
         self._block: int | None = None
         self._count = 0
@@ -43,7 +45,7 @@ class RawEvents:
         elif isinstance(event, AssistantReplied):
             yield from self._finish(event)
         elif isinstance(event, ModelRequested):
-            self._model = event.model
+            self._model, self.message_id = event.model, ""
             self._forget()
         elif isinstance(event, ReplyDiscarded):
             self._forget()  # whoever reads sees a new message_start without the end of this one
@@ -51,6 +53,7 @@ class RawEvents:
     def _grow(self, index: int, block: Raw, delta: Raw | None) -> Iterator[Raw]:
         if not self._is_open:
             self._is_open = True
+            self.message_id = f"msg_{os.urandom(8).hex()}"
             yield {"type": "message_start", "message": self._message()}
         if index != self._block:
             yield from self._stop_block()
@@ -80,7 +83,7 @@ class RawEvents:
 
     def _message(self) -> Raw:
         return {
-            "id": f"msg_{os.urandom(8).hex()}",
+            "id": self.message_id,
             "type": "message",
             "role": "assistant",
             "model": self._model,

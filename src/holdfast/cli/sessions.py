@@ -12,7 +12,7 @@ from holdfast.cli.counted import counted
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.events import encode_json, to_builtins
 from holdfast.lib.visible import visible
-from holdfast.session import CallRecord, SessionError, SessionStore, Transcript, user_store
+from holdfast.session import CallRecord, SessionStore, Transcript, user_store
 
 __all__ = ["command", "sessions"]
 
@@ -98,8 +98,6 @@ def show_command(session: str, *, as_json: bool) -> int:
     from holdfast.session.export import to_json  # noqa: PLC0415 - loaded only where it is used
 
     store, transcript = _load(session)
-    if transcript is None:
-        return 1
     if as_json:
         click.echo(_as_bytes(to_json(transcript)))  # whatever the terminal's encoding, it stays JSON
         return 0
@@ -123,8 +121,6 @@ def export_command(session: str, *, form: str, output: str | None) -> int:
     from holdfast.session.export import to_json, to_markdown  # noqa: PLC0415 - loaded only where it is used
 
     _, transcript = _load(session)
-    if transcript is None:
-        return 1
     text = to_json(transcript) + "\n" if form == "json" else to_markdown(transcript)
     if output is None:
         click.echo(_as_bytes(text), nl=False)
@@ -203,13 +199,9 @@ def size(count: int) -> str:
     return f"{amount:.1f} GB"
 
 
-def _load(name: str) -> tuple[SessionStore, Transcript | None]:
+def _load(name: str) -> tuple[SessionStore, Transcript]:
     store = user_store()
-    try:
-        return store, store.load(_id_of(name, store))
-    except SessionError as error:
-        click.echo(f"holdfast: {error}", err=True)
-    return store, None
+    return store, store.load(_id_of(name, store))
 
 
 def _as_bytes(text: str) -> bytes:

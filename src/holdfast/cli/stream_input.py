@@ -1,12 +1,12 @@
 """The lines of `--input-format stream-json`: prompts, control requests and answers of the program that started us."""
 
 import logging
-from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from holdfast.contract import Answer, Question, UsageError
+from holdfast.contract import Answer, Question, RuleUpdate, UsageError
 from holdfast.permissions import Rule
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 Line = dict[str, Any]
+Behavior = Literal["allow", "ask", "deny"]
 _ADDED = frozenset({"addRules", "replaceRules"})
 _URGENT = frozenset({"now", "next"})
 
@@ -108,38 +109,38 @@ def _answer(response: Line) -> Message:
     if behavior not in ("allow", "deny"):
         raise UsageError(f"behavior must be 'allow' or 'deny', got {behavior!r}")
     updated: Any = said.get("updatedInput")
-    rules, destination = _rules(said.get("updatedPermissions"))
     answer = Answer(
         behavior,
         cast("Line", updated) if isinstance(updated, dict) else None,
         str(said.get("message") or ""),
-        rules,
-        destination,
+        updates=tuple(_updates(said.get("updatedPermissions"))),
     )
     return PermissionAnswer(request_id, answer, interrupts=behavior == "deny" and said.get("interrupt") is True)
 
 
-def _rules(updates: Any) -> tuple[tuple[str, ...], str]:
-    """The allow rules among permission updates, and where they are kept; what is no such rule does not count."""
-    rules: list[str] = []
-    destinations: set[str] = set()
-    for update in map(_object, cast("list[Any]", updates) if isinstance(updates, list) else []):
-        if update.get("type") not in _ADDED or update.get("behavior") != "allow":
+def _updates(given: Any) -> Iterator[RuleUpdate]:
+    """The rules among permission updates, each as it says itself; what is no rule does not count."""
+    for update in map(_object, cast("list[Any]", given) if isinstance(given, list) else []):
+        behavior = update.get("behavior")
+        if update.get("type") not in _ADDED or behavior not in ("allow", "ask", "deny"):
+            _log.warning("a permission update of the host does not count: %s %s", update.get("type"), behavior)
             continue
-        given: Any = update.get("rules")
-        for rule in map(_object, cast("list[Any]", given) if isinstance(given, list) else []):
-            name, content = str(rule.get("toolName") or ""), rule.get("ruleContent")
-            text = name if content is None else f"{name}({content})"
-            if name and _is_rule(text):
-                rules.append(text)
-                destinations.add(str(update.get("destination") or "session"))
-    # An answer keeps all of its rules in one place: if they belong in several, none outlives the session.
-    return tuple(rules), destinations.pop() if len(destinations) == 1 else "session"
+        rules = tuple(_rules(update.get("rules"), behavior))
+        if rules:
+            yield RuleUpdate(behavior, rules, str(update.get("destination") or "session"))
 
 
-def _is_rule(text: str) -> bool:
+def _rules(given: Any, behavior: Behavior) -> Iterator[str]:
+    for rule in map(_object, cast("list[Any]", given) if isinstance(given, list) else []):
+        name, content = str(rule.get("toolName") or ""), rule.get("ruleContent")
+        text = name if content is None else f"{name}({content})"
+        if name and _is_rule(text, behavior):
+            yield text
+
+
+def _is_rule(text: str, behavior: Behavior) -> bool:
     try:
-        Rule.parse("allow", text)
+        Rule.parse(behavior, text)
     except UsageError as error:
         _log.warning("a rule of the host does not count: %s", error)
         return False

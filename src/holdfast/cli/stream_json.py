@@ -108,7 +108,7 @@ class StreamJson:
             self._replies[event.tool_use_id] = event
         elif isinstance(event, AssistantReplied):
             self._count(event)
-            yield self._line("assistant", message=_assistant_message(event), parent_tool_use_id=None)
+            yield from self._assistant_lines(event)
         elif isinstance(event, ResultsSent):
             yield from self._user_lines(event)
         elif isinstance(event, RunEnded):
@@ -127,6 +127,15 @@ class StreamJson:
 
     def _line(self, kind: str, **fields: Any) -> Line:
         return {"type": kind, **fields, "session_id": self._facts.session_id, "uuid": new_uuid()}
+
+    def _assistant_lines(self, event: AssistantReplied) -> Iterator[Line]:
+        """One line for each block, all with the id and the usage of the message: programs count each id once."""
+        # With partials, the message has the id that its `message_start` told.
+        id_ = (self._partials.message_id if self._partials else "") or event.message_id or f"msg_{new_uuid()}"
+        last = len(event.content) - 1
+        for index, block in enumerate(event.content):
+            message = _assistant_message(event, id_, block, stop_reason=event.stop_reason if index == last else "")
+            yield self._line("assistant", message=message, parent_tool_use_id=None)
 
     def _user_lines(self, event: ResultsSent) -> Iterator[Line]:
         """One line for each result, with the data that programs read; what else was said comes after them."""
@@ -200,14 +209,14 @@ def result_object(ended: RunEnded, *, session_id: str, model_usage: Mapping[str,
     return found
 
 
-def _assistant_message(event: AssistantReplied) -> Line:
+def _assistant_message(event: AssistantReplied, id_: str, block: Line, *, stop_reason: str) -> Line:
     return {
-        "id": event.message_id,
+        "id": id_,
         "type": "message",
         "role": "assistant",
         "model": event.model,
-        "content": event.content,
-        "stop_reason": event.stop_reason or None,
+        "content": [block],
+        "stop_reason": stop_reason or None,
         "stop_sequence": None,
         "usage": usage_object(event.usage),
     }

@@ -9,7 +9,7 @@ from holdfast.app.files import checkpoints_of
 from holdfast.events import encode_json
 from holdfast.lib.checkpoints import Change, UndoRefusedError
 from holdfast.lib.visible import visible
-from holdfast.session import SessionError, user_store
+from holdfast.session import user_store
 
 __all__ = ["command"]
 
@@ -29,12 +29,8 @@ def command(*, list_only: bool, to: str | None, name: str, as_json: bool) -> int
     holdfast undo                 the last change
     holdfast undo --to CALL       that change and all since
     """  # noqa: D301 - click wants the character itself
-    try:
-        within = os.getcwd() if name == "latest" else None
-        store = checkpoints_of(user_store().find(name, project=within))
-    except SessionError as error:
-        click.echo(f"holdfast: {error}", err=True)
-        return 1
+    within = os.getcwd() if name == "latest" else None
+    store = checkpoints_of(user_store().find(name, project=within))
     if list_only:
         _show(store.changes(), as_json=as_json)
         return 0

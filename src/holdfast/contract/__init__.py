@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, Preview, RuleSubject, SubjectKind
     from holdfast.contract.result import ToolResult
-    from holdfast.contract.roles import Answer, Asker, Question, Resource
+    from holdfast.contract.roles import Answer, Asker, Question, Resource, RuleUpdate
     from holdfast.contract.tool import Alias, McpInfo, OverflowStrategy, Tool
 
 __all__ = [
@@ -72,6 +72,7 @@ __all__ = [
     "Question",
     "Resource",
     "RuleSubject",
+    "RuleUpdate",
     "SchemaArguments",
     "SessionFacts",
     "SubjectKind",
@@ -159,6 +160,7 @@ export_lazily(
             "Asker",
             "Question",
             "Resource",
+            "RuleUpdate",
         ),
         "tool": (
             "Alias",

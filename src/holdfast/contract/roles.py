@@ -21,6 +21,14 @@ class Question(NamedTuple):
     """What the call would change, as a diff, where the tool can tell."""
 
 
+class RuleUpdate(NamedTuple):
+    """Rules that an answer adds, and where they are kept."""
+
+    behavior: Literal["allow", "ask", "deny"]
+    rules: tuple[str, ...]
+    destination: str = "session"
+
+
 class Answer(NamedTuple):
     """What the person said. The default is no."""
 
@@ -29,9 +37,19 @@ class Answer(NamedTuple):
     message: str = ""
     """Feedback to the model; a refusal without it ends the turn."""
     rules: tuple[str, ...] = ()
-    """Rules to add for "always"."""
+    """Rules to add for "always", of the answer's own behavior."""
     destination: str = "session"
     """Where those rules are kept."""
+    updates: tuple[RuleUpdate, ...] = ()
+    """More rules, each with its own behavior and place."""
+
+    @property
+    def added(self) -> tuple[RuleUpdate, ...]:
+        """All rules that count: a no allows nothing, now or later."""
+        own = (RuleUpdate(self.behavior, self.rules, self.destination),) if self.rules else ()
+        return tuple(
+            update for update in (*own, *self.updates) if self.behavior == "allow" or update.behavior != "allow"
+        )
 
 
 class Asker(Protocol):

@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from holdfast.contract import (
     Answer,
@@ -24,7 +24,7 @@ from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Rul
 __all__ = ["Approval", "Approver", "KeepRules"]
 
 _log = logging.getLogger(__name__)
-KeepRules = Callable[[str, tuple[str, ...], str], None]
+KeepRules = Callable[[Literal["allow", "ask", "deny"], tuple[str, ...], str], None]
 """Writes the rules of an "always" to the chosen settings file: behavior, rules, destination."""
 _REMEMBERED = 256
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
@@ -261,12 +261,11 @@ class Approver:
         return approval
 
     async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer) -> Approval:
-        if answer.rules:
-            behavior = "allow" if answer.behavior == "allow" else "deny"
-            rules = [Rule.parse(behavior, text) for text in answer.rules]
+        for update in answer.added:
+            rules = [Rule.parse(update.behavior, text) for text in update.rules]
             self._state.permissions = self._state.permissions.with_rules(*rules)
-            if answer.destination != "session" and self._keep_rules is not None:
-                self._keep_rules(behavior, answer.rules, answer.destination)
+            if update.destination != "session" and self._keep_rules is not None:
+                self._keep_rules(update.behavior, update.rules, update.destination)
         if answer.behavior != "allow":
             ends_turn = not answer.message and self._state.session.agent_id is None
             said = f"the user refused and said: {answer.message}" if answer.message else "the user refused"

@@ -80,4 +80,5 @@ class WorkerAsker:
         """Ask the leader. Without a leader that answers, the answer is no."""
         asked = question._replace(id=f"{self._agent_id}:{question.id}", reason=f"{self._agent_id}: {question.reason}")
         answer = await self._leader.ask(asked)
-        return answer._replace(destination="session")
+        here = tuple(update._replace(destination="session") for update in answer.updates)
+        return answer._replace(destination="session", updates=here)

@@ -209,24 +209,25 @@ class Numbered:
 def number_lines(window: Window, *, encoding: Encoding = UTF8, max_tokens: int) -> Numbered:
     """Format lines as `cat -n` does, each cut at 2,000 characters, as many as the token budget allows."""
     out: list[str] = []
-    spent = cut = 0
+    cut: list[int] = []
     is_utf8 = encoding.codec == "utf-8"
     for number, line in enumerate(window.lines, window.first):
         if is_utf8 and number > 1 and len(line) < MAX_LINE_CHARS and line.isascii():
             text = line.decode("ascii").removesuffix("\r")
-            shortened = False
         else:
             text, shortened = _shown(window, number - window.first, encoding)
-        entry = f"{number:>6}\t{text}"
-        if "\0" in entry:
-            entry = entry.replace("\0", "\u2400")
-        cost = estimate_tokens(entry) + 1
-        if spent + cost > max_tokens and out:
-            return Numbered("\n".join(out), len(out), cut, over_budget=True)
-        out.append(entry)
-        spent += cost
-        cut += shortened
-    return Numbered("\n".join(out), len(out), cut, over_budget=False)
+            if shortened:
+                cut.append(number - window.first)
+        out.append(f"{number:>6}\t{text}")
+    whole = "\n".join(out)
+    if "\0" in whole:
+        out = [entry.replace("\0", "\u2400") for entry in out]
+        whole = "\n".join(out)
+    if estimate_tokens(whole) <= max_tokens:  # one look at all lines is a hundred times faster than one at each
+        return Numbered(whole, len(out), len(cut), over_budget=False)
+    shown = _affordable(out, max_tokens)
+    kept = sum(index < shown for index in cut)
+    return Numbered("\n".join(out[:shown]), shown, kept, over_budget=shown < len(out))
 
 
 def _shown(window: Window, index: int, encoding: Encoding) -> tuple[str, bool]:
@@ -240,3 +241,13 @@ def _shown(window: Window, index: int, encoding: Encoding) -> tuple[str, bool]:
     if len(text) <= MAX_LINE_CHARS and length <= len(line):
         return text, False
     return f"{text[:MAX_LINE_CHARS]}… [line is {length:,} bytes long]", True
+
+
+def _affordable(entries: list[str], max_tokens: int) -> int:
+    """How many entries the budget allows; one always."""
+    spent = 0
+    for index, entry in enumerate(entries):
+        spent += estimate_tokens(entry)
+        if spent > max_tokens and index:
+            return index
+    return len(entries)

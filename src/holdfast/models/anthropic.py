@@ -122,7 +122,7 @@ async def _whole(exchange: Exchange, ids: CallIds) -> list[StreamEvent]:
     except ValueError as error:
         if b'"error"' in body[:200]:
             raise exchange.error_in(body) from error
-        raise exchange.broken(f"it is no message ({error})") from error
+        raise exchange.senseless(body, f"it is no message ({error})") from error
 
 
 def _events_in(batch: list[ServerEvent] | None, exchange: Exchange, reader: AnthropicReader) -> Iterator[StreamEvent]:
@@ -138,7 +138,9 @@ def _events_in(batch: list[ServerEvent] | None, exchange: Exchange, reader: Anth
         except ErrorEvent as error:
             raise exchange.error_in(item.data) from error
         except ValueError as error:
-            raise exchange.broken(f"an event makes no sense ({error})") from error
+            raise exchange.senseless(item.data, f"an event makes no sense ({error})") from error
+        if events:
+            exchange.went_on()
         yield from events
         if reader.has_ended:
             return

@@ -99,7 +99,6 @@ class AnthropicReader:
     def __init__(self, ids: CallIds | None = None) -> None:
         """Begin before the first event."""
         self._ids = ids or CallIds()
-        self.has_started = False
         self.has_ended = False
         self.stop_reason: str | None = None
         self.usage = Usage()
@@ -161,14 +160,19 @@ class AnthropicReader:
         return event
 
     def _start(self, message: _Message) -> list[StreamEvent]:
-        self.has_started = True
         self._count(message.usage)
         return [StreamStarted(message.id, message.model, self.usage)]
 
     def _start_block(self, index: int, block: dict[str, Any]) -> list[StreamEvent]:
         if not 0 <= index < _MAX_BLOCKS:
             raise ValueError(f"a block has the number {index}")
+        events = self._end_block(index)  # a server that gives the number again did not close the block before
         opened = self._open[index] = _OpenBlock(block)
+        return events + self._first_of(index, opened)
+
+    def _first_of(self, index: int, opened: _OpenBlock) -> list[StreamEvent]:
+        """What a block begins with."""
+        block = opened.block
         if opened.kind == "tool_use":
             self._has_calls = True
             id_ = block["id"] = self._ids.take(block.get("id"))

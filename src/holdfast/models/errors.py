@@ -14,7 +14,7 @@ ModelErrorKind = Literal[
     "server",  # any other 5xx
     "broken_stream",  # it began, then the connection was cut or the bytes made no sense
     "context_overflow",  # the conversation is too long for the model
-    "invalid_request",  # 400, 404, 413, 422
+    "invalid_request",  # 400, 404, 413, 422, or whoever answered is no model
     "auth",  # 401, 403, no key
     "quota",  # no money left
 ]

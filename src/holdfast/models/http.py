@@ -21,6 +21,10 @@ __all__ = ["Channel", "Exchange", "header_lines"]
 
 _MAX_ERROR_BYTES = 16 * 1024
 _DRAIN_S = 0.25
+_PAGE_S = 10.0
+"""How long the rest of an answer that is of no use may take."""
+_OPENING_BYTES = 2_048
+_SHOWN_CHARS = 200
 _MIN_SECRET_CHARS = 6
 
 
@@ -57,6 +61,8 @@ class Channel:
             exchange = Exchange(response, self)
             if not response.is_success:
                 raise await self._refusal(response, exchange)
+            if exchange.is_page:
+                raise exchange.not_a_model(await self._beginning(exchange))
             yield exchange
         finally:
             await response.aclose()
@@ -115,14 +121,25 @@ class Channel:
 
     async def _refusal(self, response: "httpx2.Response", exchange: "Exchange") -> ModelError:
         headers = {name.lower(): value for name, value in response.headers.items()}
-        try:
-            body = await exchange.read_all(limit_bytes=_MAX_ERROR_BYTES, is_cut=True)
-        except ModelError:
-            body = b""
+        body = await self._beginning(exchange)
         return error_from_answer(response.status_code, headers, body, clean=self.clean)
+
+    async def _beginning(self, exchange: "Exchange") -> bytes:
+        """What an answer of no use says, as far as it comes in a short while."""
+        exchange.wait_at_most(_PAGE_S)
+        try:
+            async with asyncio.timeout(_PAGE_S):
+                return await exchange.read_all(limit_bytes=_MAX_ERROR_BYTES, is_cut=True)
+        except (ModelError, TimeoutError):
+            return b""
 
     def _silent(self, after_s: float) -> ModelError:
         return ModelError(f"{self._where} was silent for {after_s:g} s.", "timeout")
+
+    def _idle(self, after_s: float) -> ModelError:
+        return ModelError(
+            f"{self._where} sent only signs of life for {after_s:g} s, and nothing of its answer.", "timeout"
+        )
 
     def _failure(self, error: Exception, *, has_begun: bool) -> ModelError:
         import httpx2  # noqa: PLC0415 - loaded already, or there would be no error
@@ -156,6 +173,11 @@ class Exchange:
         self._splitter = EventSplitter(max_event_bytes=channel.options.max_event_bytes)
         self._wait_s = channel.options.first_byte_timeout_s
         self._patience_s = channel.options.silence_timeout_s
+        self._idle_s = 0.0
+        """How long we have waited since the answer last went on."""
+        self._opening = b""
+        """The first bytes, until the first event."""
+        self._has_events = False
         self._has_ended = False
         self._read_bytes = 0
 
@@ -168,7 +190,37 @@ class Exchange:
     @property
     def is_whole(self) -> bool:
         """The answer is one JSON document, not a stream of events."""
-        return "json" in self._response.headers.get("content-type", "")
+        return "json" in self._content_type
+
+    @property
+    def is_page(self) -> bool:
+        """The answer is for a browser: a gateway's error or a proxy's login, whatever its status says."""
+        return "html" in self._content_type
+
+    @property
+    def _content_type(self) -> str:
+        return self._response.headers.get("content-type", "").lower()
+
+    def went_on(self) -> None:
+        """The answer went on, by something that is no mere sign of life: waiting begins anew."""
+        self._idle_s = 0.0
+
+    def not_a_model(self, body: bytes) -> ModelError:
+        """The error for a success that is no answer of a model; asking again would bring the same."""
+        text = " ".join(body[: _SHOWN_CHARS * 8].decode("utf-8", "replace").split())[:_SHOWN_CHARS]
+        channel = self._channel
+        return ModelError(
+            f"{channel._where} answered {self._response.status_code} with something else than a model's answer: "  # noqa: SLF001 - one object in two classes
+            f"content type {channel.clean(self._content_type) or 'none'!r}, beginning {channel.clean(text)!r}. "
+            f"Check the base URL {_without_login(channel.base_url)!r}, and that no proxy or login page is in between.",
+            "invalid_request",
+            status=self._response.status_code,
+            request_id=self.request_id,
+        )
+
+    def senseless(self, data: bytes, why: str) -> ModelError:
+        """The error for data that cannot be read: a page where an answer should be, or a broken answer."""
+        return self.not_a_model(data) if data.lstrip()[:1] == b"<" else self.broken(why)
 
     def error_in(self, data: bytes) -> ModelError:
         """The error that an event of this answer tells."""
@@ -187,13 +239,18 @@ class Exchange:
             self._read_bytes += len(chunk or b"")
             if self._read_bytes > self._channel.options.max_stream_bytes:
                 raise self.broken(f"it has more than {self._channel.options.max_stream_bytes} bytes")
+            if not self._has_events and len(self._opening) < _OPENING_BYTES:
+                self._opening += chunk or b""
             try:
                 events = self._splitter.finish() if chunk is None else self._splitter.feed(chunk)
             except EventTooLarge as error:
-                raise self.broken(str(error)) from error
+                raise self.senseless(self._opening, str(error)) from error
             if events:
+                self._has_events, self._opening = True, b""
                 self._wait_s = self._patience_s
                 return events
+        if self._opening.lstrip()[:1] == b"<":  # no server-sent event begins so
+            raise self.not_a_model(self._opening)
         return None
 
     async def read_all(self, *, limit_bytes: int | None = None, is_cut: bool = False) -> bytes:
@@ -204,6 +261,8 @@ class Exchange:
         while (chunk := await self._next_chunk()) is not None:
             parts.append(chunk)
             held += len(chunk)
+            if not chunk.isspace():  # gateways send blanks to keep the connection
+                self.went_on()
             if held > limit:
                 if not is_cut:
                     raise self.broken(f"it has more than {limit} bytes")
@@ -230,16 +289,25 @@ class Exchange:
 
         if self._has_ended:
             return None
+        idle_limit_s = self._channel.options.idle_timeout_s
+        left_s = idle_limit_s - self._idle_s
+        clock = asyncio.get_running_loop().time
+        began_s = clock()
         try:
-            async with asyncio.timeout(self._wait_s):
+            async with asyncio.timeout(max(0.0, min(self._wait_s, left_s))):
                 return await anext(self._chunks)
         except StopAsyncIteration:
             self._has_ended = True
             return None
         except TimeoutError as error:
-            raise self._channel._silent(self._wait_s) from error  # noqa: SLF001 - one object in two classes
+            if left_s < self._wait_s:
+                raise self._channel._idle(idle_limit_s) from error  # noqa: SLF001 - one object in two classes
+            raise self._channel._silent(self._wait_s) from error  # noqa: SLF001 - the same
         except httpx2.HTTPError as error:
             raise self._channel._failure(error, has_begun=True) from error  # noqa: SLF001 - the same
+        finally:
+            # Only waiting counts: a reader that takes its time between two events is no fault of the server.
+            self._idle_s += clock() - began_s
 
 
 def header_lines(text: str) -> dict[str, str]:

@@ -35,20 +35,27 @@ def open_model(
     Args:
         spec: `anthropic:NAME`, `openai:NAME`, `ollama:NAME`, `scripted:FILE`, `replay:FILE`, or a bare name.
         environ: Where keys, addresses and proxies come from.
-        settings: What to choose about the connection; a mapping has the names of `ModelOptions` in camelCase.
+        settings: What to choose about the connection; a mapping has the names of `ModelOptions` in camelCase, and may
+            have them again under a provider (`openai`) or a model (`openai:gpt-6-sol`), for that one only.
 
     Raises:
-        UsageError: The text names no model.
+        UsageError: The text names no model, or the settings are wrong.
         ModelError: There is no key (`auth`).
     """
     provider, name = _split(spec.strip())
     if client := _CLIENTS.get(provider):
-        made: Model = _load(client)(
-            _full_name(name, environ) if provider == "anthropic" else name,
-            environ=environ,
-            options=as_options(settings),
-            provider=provider,
-        )
+        full_name = _full_name(provider, name, environ)
+
+        def rank(key: str) -> int | None:
+            if key in _CLIENTS:
+                return int(key == provider)
+            meant, meant_name = _split(key)
+            if meant not in _CLIENTS:
+                return 0 if meant in _FROM_FILE else None
+            return 2 * int((meant, _full_name(meant, meant_name, environ)) == (provider, full_name))
+
+        options = as_options(settings, rank=rank)
+        made: Model = _load(client)(full_name, environ=environ, options=options, provider=provider)
         return made
     if keyless := _FROM_FILE.get(provider):
         read: Model = _load(keyless).from_file(name)
@@ -74,5 +81,7 @@ def _split(spec: str) -> tuple[str, str]:
     return "", spec
 
 
-def _full_name(name: str, environ: Mapping[str, str]) -> str:
-    return environ.get(f"ANTHROPIC_DEFAULT_{name.upper()}_MODEL") or ALIASES[name] if name in ALIASES else name
+def _full_name(provider: str, name: str, environ: Mapping[str, str]) -> str:
+    if provider != "anthropic" or name not in ALIASES:
+        return name
+    return environ.get(f"ANTHROPIC_DEFAULT_{name.upper()}_MODEL") or ALIASES[name]

@@ -172,12 +172,16 @@ def _events_in(
 
 
 def _fed(reader: ChatReader, data: bytes, exchange: Exchange) -> list[StreamEvent]:
+    written_chars = reader.written_chars
     try:
-        return reader.feed(data)
+        events = reader.feed(data)
     except ErrorEvent as error:
         raise exchange.error_in(data) from error
     except ValueError as error:
-        raise exchange.broken(f"a chunk makes no sense ({error})") from error
+        raise exchange.senseless(data, f"a chunk makes no sense ({error})") from error
+    if events or reader.written_chars > written_chars:  # text that may be a call is held back at first
+        exchange.went_on()
+    return events
 
 
 def _estimated(request: ModelRequest, reader: ChatReader) -> Usage:
@@ -223,7 +227,9 @@ def _ollama_url(host: str) -> str:
 def _headers(provider: str, environ: Mapping[str, str], options: ModelOptions, *, is_openai: bool) -> dict[str, str]:
     variable = "OLLAMA_API_KEY" if provider == "ollama" else "OPENAI_API_KEY"
     key = options.api_key or environ.get(variable, "").strip()
-    headers = header_lines(environ.get("OPENAI_CUSTOM_HEADERS", ""))
+    # A gateway's headers may hold secrets, which are not for another server.
+    lines = "" if provider == "ollama" else environ.get("OPENAI_CUSTOM_HEADERS", "")
+    headers = {name.lower(): value for name, value in header_lines(lines).items()}
     if key:
         headers.setdefault("authorization", f"Bearer {key}")
     for name, value in (("openai-organization", "OPENAI_ORG_ID"), ("openai-project", "OPENAI_PROJECT_ID")):

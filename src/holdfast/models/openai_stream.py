@@ -110,6 +110,7 @@ class ChatReader:
         self.has_started = False
         self.has_ended = False
         self.written_chars = 0
+        """Everything the model wrote so far, also what is held back because it may be a call."""
         self._next_index = 0
         self._kind = ""
         self._index = -1
@@ -165,14 +166,17 @@ class ChatReader:
     def _take_words(self, delta: _Delta, events: list[StreamEvent]) -> None:
         thought = delta.reasoning_content or delta.reasoning
         if thought and isinstance(thought, str):
+            self.written_chars += len(thought)
             self._add("thinking", thought, events)
         if delta.content:
             for kind, text in _pieces(delta.content):
+                self.written_chars += len(text)
                 shown = self._text_calls.feed(text) if self._text_calls and kind == "text" else text
                 if shown:
                     self._add(kind, shown, events)
         if delta.refusal:
             self.finish_reason = "content_filter"
+            self.written_chars += len(delta.refusal)
             self._add("text", delta.refusal, events)
 
     def _add(self, kind: str, text: str, events: list[StreamEvent]) -> None:
@@ -181,7 +185,6 @@ class ChatReader:
             self._end_complete(events)
             self._kind, self._index = kind, self._take_index()
         self._parts.append(text)
-        self.written_chars += len(text)
         events.append(TextDelta(self._index, text) if kind == "text" else ThinkingDelta(self._index, text))
 
     def _end_words(self, events: list[StreamEvent]) -> None:
@@ -301,8 +304,8 @@ def _thinking(text: str) -> dict[str, Any]:
 
 def _is_complete(call: _Call) -> bool:
     """The input is a whole object. Nothing at all may still become one."""
-    text = "".join(call.parts).strip()
-    return text.endswith("}") and isinstance(parsed_input(text), dict)
+    last = next((part for part in reversed(call.parts) if part.strip()), "")
+    return last.rstrip().endswith("}") and isinstance(parsed_input("".join(call.parts)), dict)
 
 
 def _argument_text(arguments: Any) -> str:

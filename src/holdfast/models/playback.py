@@ -21,8 +21,9 @@ from holdfast.models.interface import (
     Usage,
 )
 from holdfast.models.script import ScriptedBlock, ScriptedError, Turn
+from holdfast.models.tokens import estimate_request_tokens
 
-__all__ = ["DEFAULT_CHUNK", "called_ids", "newest_text", "play_turn", "request_tokens"]
+__all__ = ["DEFAULT_CHUNK", "called_ids", "newest_text", "play_turn"]
 
 DEFAULT_CHUNK = 24
 """Characters in a piece: about what providers send."""
@@ -32,7 +33,7 @@ async def play_turn(
     turn: Turn, request: ModelRequest, *, message_id: str, model: str, is_timed: bool = False, chunk: int | None = None
 ) -> AsyncIterator[StreamEvent]:
     """The events of one turn. Every call must have its id already."""
-    usage = turn.usage or Usage(input_tokens=request_tokens(request), output_tokens=_output_tokens(turn))
+    usage = turn.usage or Usage(input_tokens=estimate_request_tokens(request), output_tokens=_output_tokens(turn))
     error, is_streaming = turn.error, request.is_streaming
     if is_timed:
         await asyncio.sleep(turn.after_s if is_streaming else _whole_s(turn, chunk))
@@ -70,12 +71,6 @@ def called_ids(messages: Iterable[Mapping[str, Any]]) -> set[str]:
         for block in cast("list[dict[str, Any]]", message["content"])
         if block.get("type") == "tool_use"
     }
-
-
-def request_tokens(request: ModelRequest) -> int:
-    """About how many tokens a request has."""
-    said = sum(estimate_tokens(text) for message in request.messages for text in _texts(message.get("content", "")))
-    return said + sum(estimate_tokens(part.text) for part in request.system) + len(request.tools) // 4
 
 
 def _events(index: int, scripted: ScriptedBlock, size: int | None, left: int | None) -> Iterator[StreamEvent]:

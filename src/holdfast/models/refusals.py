@@ -76,6 +76,8 @@ def error_from_answer(
         clean: Takes secrets out of a text.
     """
     kinds, text, named_id = _told(body)
+    if 300 <= status < 400 and (place := headers.get("location")):
+        text = f"it sends us on to {place}, which no request follows. Check the base URL and the proxy."
     kind = _refined(_of_status(status), kinds, text)
     request_id = headers.get("request-id") or headers.get("x-request-id") or named_id
     return ModelError(
@@ -94,9 +96,10 @@ def error_from_event(data: bytes, *, clean: Callable[[str], str], request_id: st
     if kind is None:
         status = next((int(name) for name in kinds if name.isdigit() and len(name) == 3), 500)
         kind = _of_status(status)
+    kind = _refined(kind, kinds, text)
     return ModelError(
         f"The provider broke off its answer: {clean(_short(text)) or 'without a reason'}{_advice(kind)}",
-        _refined(kind, kinds, text),
+        kind,
         request_id=named_id or request_id,
     )
 

@@ -8,9 +8,10 @@ import msgspec
 
 from holdfast.models.errors import ModelError
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
-from holdfast.models.playback import called_ids, play_turn, request_tokens
+from holdfast.models.playback import called_ids, play_turn
 from holdfast.models.recording import Recording, Reply, RequestSeen, read_recording, seen_in
 from holdfast.models.script import ScriptedBlock, Turn
+from holdfast.models.tokens import estimate_request_tokens
 
 __all__ = ["ReplayModel"]
 
@@ -81,7 +82,7 @@ class ReplayModel:
 
     async def count_tokens(self, request: ModelRequest) -> int:
         """An estimate."""
-        return request_tokens(request)
+        return estimate_request_tokens(request)
 
     def cost_usd(self, usage: Usage) -> float:
         """A replay costs nothing."""

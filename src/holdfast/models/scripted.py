@@ -8,8 +8,9 @@ import msgspec
 
 from holdfast.models.errors import ModelError
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
-from holdfast.models.playback import called_ids, newest_text, play_turn, request_tokens
+from holdfast.models.playback import called_ids, newest_text, play_turn
 from holdfast.models.script import ScriptedBlock, Turn, parse_turn, read_script
+from holdfast.models.tokens import estimate_request_tokens
 
 __all__ = ["ScriptedModel"]
 
@@ -103,7 +104,7 @@ class ScriptedModel:
 
     async def count_tokens(self, request: ModelRequest) -> int:
         """An estimate."""
-        return request_tokens(request)
+        return estimate_request_tokens(request)
 
     def cost_usd(self, usage: Usage) -> float:
         """What the script pretends to cost."""

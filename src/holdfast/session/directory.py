@@ -23,7 +23,14 @@ from holdfast.session.journal import Durability, Journal, Trouble
 from holdfast.session.lock import SessionLock
 from holdfast.session.names import check_session_id, new_session_id, project_slug
 from holdfast.session.private import open_child_directory, open_private_directory, open_private_file
-from holdfast.session.records import JOURNAL_VERSION, SessionClosed, SessionOpened, SessionResumed
+from holdfast.session.records import (
+    JOURNAL_VERSION,
+    PROMPT_QUEUED,
+    NoteRecorded,
+    SessionClosed,
+    SessionOpened,
+    SessionResumed,
+)
 from holdfast.session.transcript import Transcript, read_transcript
 from holdfast.settings.directories import user_directories
 
@@ -151,15 +158,20 @@ class SessionStore:
     def fork(
         self, session_id: str, project: str, *, new_id: str | None = None, choices: JournalChoices = _ORDINARY
     ) -> tuple[Session, Transcript]:
-        """Begin a new session that remembers what another one does; that one, live or not, is only read."""
+        """Begin a new session that remembers what another one does; that one, live or not, is only read.
+
+        What waits there to be told to the model stays there: it is told once.
+        """
         source = self.find(session_id)
         transcript = self.load(session_id)
         if transcript.is_newer:
             raise _too_new(transcript, source)
         session = self.create(project, session_id=new_id, parent=os.path.basename(source), choices=choices)
         for at, record in transcript.entries:
-            if not isinstance(record, SessionOpened):
+            is_queued = isinstance(record, NoteRecorded) and record.kind == PROMPT_QUEUED
+            if not isinstance(record, SessionOpened) and not is_queued:
                 session.journal.carry_over(record, at)
+        transcript.queued.clear()
         session.journal.record(SessionResumed(self.program))
         transcript.take(SessionResumed(self.program))
         return session, transcript

@@ -6,7 +6,9 @@ from holdfast.events import Event
 
 __all__ = [
     "COMPACTION",
+    "DELIVERS_QUEUED",
     "JOURNAL_VERSION",
+    "PROMPT_QUEUED",
     "JournalGap",
     "MessageRecorded",
     "NoteRecorded",
@@ -21,6 +23,10 @@ __all__ = [
 JOURNAL_VERSION = 1
 COMPACTION = "compaction"
 """The kind of a note whose `messages` are the whole conversation from there on; what came before stays readable."""
+PROMPT_QUEUED = "prompt_queued"
+"""The kind of a note about something that waits to be told to the model: its `content` and `source`."""
+DELIVERS_QUEUED = "delivers_queued"
+"""In a message's meta: it tells the model everything that was queued before it."""
 Role = Literal["user", "assistant", "system"]
 
 

@@ -23,7 +23,9 @@ from holdfast.events import (
 from holdfast.session import records as own_records
 from holdfast.session.records import (
     COMPACTION,
+    DELIVERS_QUEUED,
     JOURNAL_VERSION,
+    PROMPT_QUEUED,
     MessageRecorded,
     NoteRecorded,
     SessionOpened,
@@ -81,6 +83,8 @@ class Message(msgspec.Struct, frozen=True):
     calls_before: int
     """How many calls were queued when it was recorded."""
     at: float | None = None
+    model: str = ""
+    """Who said it, as it was asked for; as it calls itself where that is not known."""
 
 
 class Restart(NamedTuple):
@@ -101,6 +105,8 @@ class Transcript:
         self.calls: list[CallRecord] = []
         self.messages: list[Message] = []
         self.notes: list[NoteRecorded] = []
+        self.queued: list[dict[str, Any]] = []
+        """What was said and never told to the model, in order: `content` and `source`."""
         self.restart: Restart | None = None
         """The last time the conversation was shortened."""
         self.turns = 0
@@ -178,7 +184,7 @@ class Transcript:
 
     def _take_other(self, at: float | None, record: Event) -> None:
         if isinstance(record, MessageRecorded):
-            self.messages.append(Message(record.role, record.content, self._epoch, len(self.calls), at))
+            self._take_message(at, record)
         elif isinstance(record, TurnEnded):
             self._begin_epoch()
             self.turns += 1
@@ -191,11 +197,24 @@ class Transcript:
             self.notes.append(record)
             if record.kind == COMPACTION:
                 self._restart(record.data)
+            elif record.kind == PROMPT_QUEUED and isinstance(record.data, dict):
+                self.queued.append(cast("dict[str, Any]", record.data))
         elif isinstance(record, own_records.JournalGap):
             self.lost_lines += record.lines
         elif isinstance(record, SessionOpened) and self.header is None:
             self.header = record
             self.cwd = self.cwd or record.cwd or None
+
+    def _take_message(self, at: float | None, record: MessageRecorded) -> None:
+        meta = record.meta or {}
+        if meta.get(DELIVERS_QUEUED):
+            self.queued.clear()
+        model = meta.get("asked") or meta.get("model")
+        self.messages.append(
+            Message(
+                record.role, record.content, self._epoch, len(self.calls), at, model if isinstance(model, str) else ""
+            )
+        )
 
     def _restart(self, data: Any) -> None:
         given: Any = cast("dict[str, Any]", data).get("messages") if isinstance(data, dict) else None

@@ -233,6 +233,7 @@ KNOWN: dict[str, _Rule] = {
     "model": _string,
     "fallbackModel": _string_or_strings,
     "availableModels": _strings,
+    "modelOptions": _object,
     "telemetry": _flag_or_object,
     "tools.siblingErrors": _one_of("cancel-dependents", "cancel-all", "independent"),
     "tools.taskList": _one_of("tasks", "todo"),

@@ -22,7 +22,7 @@ from holdfast.models.interface import (
     Usage,
     Wire,
 )
-from holdfast.models.playback import request_tokens
+from holdfast.models.tokens import estimate_request_tokens
 
 __all__ = ["ChaosModel", "Fault"]
 
@@ -118,7 +118,7 @@ class ChaosModel:
         self.told.append(f"{number}: {' '.join(sorted(faults)) or 'in order'}")
         _refuse(random, faults)
         events = _Answer(random, faults, self._tools, self._ids).events(
-            number, self._final_share, request_tokens(request)
+            number, self._final_share, estimate_request_tokens(request)
         )
         cut = random.randrange(len(events)) if faults & {"cut", "silent_end"} else None
         for position, event in enumerate(events):
@@ -134,7 +134,7 @@ class ChaosModel:
         random = Random(f"{self._seed}:count:{len(self.told)}")  # noqa: S311 - repeatable on purpose
         if "count" in self._faults and random.random() < 0.1:
             raise ModelError("chaos cannot count", "server", status=500)
-        return request_tokens(request)
+        return estimate_request_tokens(request)
 
     def cost_usd(self, usage: Usage) -> float | None:
         """A price that is known only sometimes."""

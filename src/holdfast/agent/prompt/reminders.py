@@ -15,7 +15,6 @@ __all__ = [
     "plan_mode_left",
     "plan_mode_on",
     "reminder",
-    "repeated_failures",
     "task_list_empty",
     "task_list_stale",
     "task_list_state",
@@ -103,15 +102,6 @@ def instructions_loaded(files: Sequence[InstructionFile], path: str) -> str:
     head = f"For {visible(path)!r} these instructions hold, too; they rank as the project's others, nearer ones higher:"
     # Each file is fenced and defused on its own; the fences themselves must stay whole.
     return "\n\n".join([f"<system-reminder>\n{defused(head)}", *map(fenced, files)]) + "\n</system-reminder>"
-
-
-def repeated_failures(name: str, count: int, error: str) -> str:
-    """Say that the same call failed again and again."""
-    return reminder(
-        f"Your last {count} calls of {visible(name, limit_chars=100)} were identical and failed each time"
-        f" ({visible(error, limit_chars=_ITEM_CHARS)}). Sending it again will not help. Find out why it fails, try"
-        " another way, or tell the user what stands in the way."
-    )
 
 
 def _tasks(tasks: Sequence[ListedTask]) -> str:
