@@ -7,6 +7,7 @@ from holdfast.permissions.shell.words import Word, names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+NOTHING: Final = Word("", static=True, may_be_flag=False)
 STRIP: Final = "strip"
 """The hull of wrappers that rules look through."""
 
@@ -47,8 +48,8 @@ def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
     while index < len(argv):
         word = argv[index]
         text = word.text
-        if not word.static:
-            known = known and not (word.may_be_flag and not ended)
+        if not word.static:  # it may become an option, or several words of which one is the command
+            known = known and not word.may_be_flag
         if not ended and word.static and text == "--":
             ended = True
         elif not ended and text.startswith("-") and text != "-":
@@ -76,12 +77,13 @@ def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tupl
     text = argv[index].text
     if not argv[index].static:
         return 0, False
-    following = argv[index + 1].text if index + 1 < len(argv) else ""
+    value = argv[index + 1] if index + 1 < len(argv) else NOTHING
+    following, single = value.text, value.static or not value.may_be_flag
     if text.startswith("--"):
-        name, equals, value = text[2:].partition("=")
+        name, equals, glued = text[2:].partition("=")
         takes = name in shape.long_valued
-        options.append((name, value if equals else following if takes else ""))
-        return (1 if takes and not equals else 0), takes or name in shape.long_flags
+        options.append((name, glued if equals else following if takes else ""))
+        return (1 if takes and not equals else 0), (takes and (bool(equals) or single)) or name in shape.long_flags
     if shape.digits and text[1:].isdigit():
         options.append(("n", text[1:]))
         return 0, True
@@ -89,7 +91,7 @@ def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tupl
         if letter in shape.valued:
             glued = text[position:]
             options.append((letter, glued or following))
-            return (0 if glued else 1), True
+            return (0 if glued else 1), bool(glued) or single
         options.append((letter, ""))
         if letter not in shape.flags:
             return 0, False
