@@ -1,5 +1,6 @@
 """Roads around the rules that an independent attack on the contract found, each with its whole class."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,14 @@ def test_critical_removals_hide_neither_in_braces_nor_in_defaults(target: str) -
 @pytest.mark.parametrize("target", ["{build,dist}", "build/{a,b}", "${X:-build}"])
 def test_other_removals_in_braces_stay_covered_by_their_rule(target: str) -> None:
     assert verdict(f"rm -rf {target}", allow=["Bash(rm:*)"]) == "allow"
+
+
+DENIED = Path(__file__).parents[1] / "data" / "rules" / "denied-rm.jsonl"
+
+
+def test_a_deny_finds_the_command_behind_every_wrapper_and_in_every_nesting() -> None:
+    """Each line of the file runs `rm`; an allow of everything stands beside the deny."""
+    commands: list[str] = [json.loads(line) for line in DENIED.read_text(encoding="utf-8").splitlines()]
+    assert len(commands) > 300
+    passed = [one for one in commands if verdict(one, allow=["Bash"], deny=["Bash(rm *)"]) != "deny"]
+    assert passed == []

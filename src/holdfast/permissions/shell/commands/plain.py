@@ -291,10 +291,10 @@ def _awk(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: 
 def _constant(name: str, facts: CommandFacts) -> "Callable[[Sequence[str], bool], CommandFacts | None]":
     """A judge for a program that is never read-only, but for the question for its version."""
     longest = max((len(form.split()) for form in VERSION_QUERIES.get(name, ())), default=1) + 1
-    running = RUNNERS.get(name, ())
+    running = RUNNERS.get(name, frozenset())
 
     def judge(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
-        return facts if len(texts) > longest and texts[1] not in running else None
+        return facts if len(texts) > longest and running.isdisjoint(texts[1:3]) else None
 
     return judge
 
