@@ -132,7 +132,7 @@ _TELLERS: Final = frozenset({"echo", "printf", "find", "ls"})
 _SELECTING: Final = names("grep egrep fgrep head tail tr sort uniq cat tee")
 _WHOLE_WORD: Final = re.compile(r'"?(?:\$\{?(?P<name>[A-Za-z_]\w*)(?:\[[@*]\])?\}?|\$\([^()]*\)|`[^`]*`)"?/?\*?')
 _ANSWERS: Final = re.compile(
-    r'"?(?:\$\(|`)\s*(?:<|(?:cat|tac|head|tail|sed|awk|cut|tr|jq|yq|grep|sort|uniq|paste|curl|wget)\s(?![^|)]*\s-\w*l))'
+    r'"?(?:\$\(|`)\s*(?:<|(?:cat|tac|head|tail|sed|awk|cut|tr|jq|yq|grep|sort|uniq|paste|curl|wget)(?=\s)(?![^|)]*\s-\w*l))'
 )
 
 

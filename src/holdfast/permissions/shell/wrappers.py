@@ -191,7 +191,7 @@ def _shell(argv: tuple[Word, ...]) -> Inner | None:
             return Inner(scripts=(argv[index].text,), refusal=refusal, hull="opaque")
         return Inner(refusal=refusal, hull="opaque", doubt="the script it runs is not known before it runs")
     stdin = index >= len(argv)
-    fed = stdin or argv[index].text.startswith(FED)
+    fed = stdin or argv[index].text.startswith(FED) or (argv[index].may_be_flag and not argv[index].static)
     return Inner(
         refusal=refusal, hull="opaque", reads_stdin=stdin, doubt="it runs its input as a script" if fed else ""
     )

@@ -231,13 +231,12 @@ def _git(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: 
     if operands and key in PATHS:
         if key == "grep" and not marks & _PATTERN:
             operands = operands[1:]
-        if key in ("hash-object", "diff"):
-            if not _ordinary(operands):
+        for text in operands:
+            if ":" in text:
                 return None
-            reads = operands or reads
-        else:
-            pieces = [text.partition(":") for text in operands]
-            reads = [path or name for name, _, path in pieces if name] or reads
+        if key in ("hash-object", "diff") and not _ordinary(operands):
+            return None
+        reads = operands or reads
     return _new_facts(CommandFacts, (None, tuple(reads), (), False, "git", False))
 
 
