@@ -106,8 +106,10 @@ def test_without_read_rules_nothing_is_looked_for(project: Path, monkeypatch: py
     assert judge_shell(call, context).doubt == ""
 
 
-FOLLOWING = ["grep -R x .", "grep -Rn x", "grep -nR x src", "grep --dereference-recursive x src", "rg -L x", "ag -f x"]
-FOLLOWING += ["rg -nL x src", "rg --follow x", "diff -r src conf", "ack --follow x"]
+FOLLOWING = [
+    "grep -R x .", "grep -Rn x", "grep -nR x src", "grep --dereference-recursive x src", "rg -L x", "ag -f x",
+    "rg -nL x src", "rg --follow x", "diff -r src conf", "ack --follow x",
+]  # fmt: skip
 STAYING = ["grep -rn x .", "rg x", "diff -r --no-dereference src conf", "grep -R x conf", "ls -R", "find -L . -name x"]
 
 

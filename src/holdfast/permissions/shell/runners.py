@@ -1,9 +1,12 @@
 """Programs and built-ins that hand text or words to something that runs them: what the deny rules must look at."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.words import Word, names
 from holdfast.permissions.shell.wrapper_shapes import Inner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FED: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Names under which a shell finds a script that is not a file of its own."""
@@ -40,10 +43,15 @@ RUNNERS: Final = {
 """Programs that run another command, always or only behind one of these words."""
 
 
+def starts_another(subcommands: frozenset[str], texts: "Sequence[str]") -> bool:
+    """Whether the words hold a subcommand that runs another command; options with values may stand in front of it."""
+    return texts[1:2] != [] and (texts[1] in subcommands or not (subcommands - {"x"}).isdisjoint(texts))
+
+
 def open_runner(argv: tuple[Word, ...]) -> Inner | None:
     """Give every later word as a possible command: the deny rules must see it, nothing is allowed by it."""
     subcommands = RUNNERS[argv[0].text.rpartition("/")[2]]
-    if subcommands and subcommands.isdisjoint([word.text for word in argv[1:3]]):
+    if subcommands and not starts_another(subcommands, [word.text for word in argv]):
         return None
     others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
     if not others:
