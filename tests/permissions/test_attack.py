@@ -105,3 +105,17 @@ def test_a_deny_finds_the_command_behind_every_wrapper_and_in_every_nesting() ->
     assert len(commands) > 300
     passed = [one for one in commands if verdict(one, allow=["Bash"], deny=["Bash(rm *)"]) != "deny"]
     assert passed == []
+
+
+@pytest.mark.parametrize("command", ["cat x | xargs rm build", "xargs rm build < x", "ls | xargs /bin/rm build"])
+def test_a_rule_for_exact_words_does_not_cover_words_that_arrive_at_run_time(command: str) -> None:
+    assert verdict(command, allow=["Bash(rm build)", "Bash(rm*build)"]) == "ask"
+    assert verdict(command, allow=["Bash(rm build *)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ['bash "$x"', "sh $x y", "bash <(echo x)", ". <(echo x)", "env -S '\\_x'", "at now"]
+)
+def test_a_script_that_is_not_known_is_never_covered_beside_a_deny(command: str) -> None:
+    assert verdict(command, allow=["Bash"], deny=["Bash(rm *)"]) == "ask"
+    assert verdict(command, allow=["Bash"]) == "allow"

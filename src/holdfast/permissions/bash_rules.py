@@ -15,7 +15,7 @@ from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
-from holdfast.permissions.shell_reach import follows, links_behind, links_out_of, reaches, rule_below
+from holdfast.permissions.shell_reach import FOLLOWERS, follows, links_behind, links_out_of, reaches, rule_below
 from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
@@ -118,7 +118,7 @@ class _Seen:
         if part.name == "git" and self._live and self._context.book.read_names:
             for directory in part.cwds or ("",):
                 yield from named_by_git(part, os.path.join(self._call.cwd, directory).rstrip("/"))
-        if self._live:
+        if part.name in FOLLOWERS and self._live:
             yield from self._followed(part)
         if part.reads_unknown:
             yield from self._placed((place for told in dynamic_words(part) for place in told.directories), part.cwds)

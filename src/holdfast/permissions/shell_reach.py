@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.parts import Part
 
 __all__ = [
-    "MAX_ENTRIES", "MAX_FOLLOWED", "MAX_LISTED", "Held", "Reach", "follows", "held_rules", "links_behind",
+    "FOLLOWERS", "MAX_ENTRIES", "MAX_FOLLOWED", "MAX_LISTED", "Held", "Reach", "follows", "held_rules", "links_behind",
     "links_out_of", "longest_literal", "reaches", "rule_below",
 ]  # fmt: skip
 
@@ -33,6 +33,8 @@ MAX_LISTED: Final = 1_000
 _CONTEXTS_KEPT: Final = 8
 _GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
 _SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
+FOLLOWERS: Final = _GREPS | _SEARCHERS | {"diff", "find"}
+"""Commands that may follow links in the directories they go through."""
 _COPIERS: Final = frozenset({"cp", "rsync", "scp", "zip", "diff", "mv"})
 _SHOWN_HIDDEN: Final = frozenset({"--hidden", "-.", "-uu", "-uuu", "--unrestricted", "-u", "-a"})
 _NAMES_ONLY: Final = frozenset(

@@ -31,6 +31,8 @@ _ALLOW_ENVIRONMENT: Final = names(
 )
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
+_MORE_WORDS: Final = f"{GAP}\x1e"
+"""Stands for arguments that arrive at run time: a rule for the exact words does not cover them."""
 
 
 class Hit(NamedTuple):
@@ -213,10 +215,11 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
 
 
 def _allow_forms(part: "Part") -> tuple[str, ...]:
+    exact = f"{part.exact}{_MORE_WORDS}" if part.more else part.exact
     word = part.words[0].text if part.words else part.name
     if word != part.name and word.startswith(_TRUSTED) and posixpath.basename(word) == part.name:
-        return part.exact, part.name + part.exact[len(word) :]
-    return (part.exact,)
+        return exact, part.name + exact[len(word) :]
+    return (exact,)
 
 
 def _surroundings(part: "Part", inside: "Callable[[str], bool]") -> "list[str]":

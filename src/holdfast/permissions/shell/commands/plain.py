@@ -294,7 +294,7 @@ def _constant(name: str, facts: CommandFacts) -> "Callable[[Sequence[str], bool]
     running = RUNNERS.get(name, frozenset[str]())
 
     def judge(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
-        return facts if len(texts) > longest and not starts_another(running, texts) else None
+        return facts if len(texts) > longest and not (running and starts_another(running, texts)) else None
 
     return judge
 
