@@ -11,6 +11,7 @@ from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables
 from holdfast.permissions.shell.parts import Part, Redirect
+from holdfast.permissions.shell.passing import passed_on
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -312,10 +313,14 @@ def _finish(walker: _Found, command: str) -> Analysis:
     if doubts or refusals:
         reason = doubts[0] if doubts else refusals[0]
     else:
+        unknown = False
         for part in walker.parts:
             if part.refusal is not None:
                 reason = f"{part.name or part.source[:40]}: {part.refusal}"
                 break
+            unknown = unknown or part.reads_unknown or part.more
+        if unknown and not reason and "/" in command:
+            reason = passed_on(walker.parts, walker.stdin_texts)
     return Analysis(
         command, not reason, reason, tuple(walker.parts), walker.parsed, doubts[0] if doubts else "",
         g.rough_pieces(command) if doubts else (), tuple(walker.redirections), tuple(walker.assigned),
