@@ -107,7 +107,9 @@ def test_a_deny_finds_the_command_behind_every_wrapper_and_in_every_nesting() ->
     assert passed == []
 
 
-@pytest.mark.parametrize("command", ["cat x | xargs rm build", "xargs rm build < x", "git ls-files | xargs /bin/rm build"])
+@pytest.mark.parametrize(
+    "command", ["cat x | xargs rm build", "xargs rm build < x", "git ls-files | xargs /bin/rm build"]
+)
 def test_a_rule_for_exact_words_does_not_cover_words_that_arrive_at_run_time(command: str) -> None:
     assert verdict(command, allow=["Bash(rm build)", "Bash(rm*build)"]) == "ask"
     assert verdict(command, allow=["Bash(rm build *)"]) == "allow"
@@ -119,3 +121,27 @@ def test_a_rule_for_exact_words_does_not_cover_words_that_arrive_at_run_time(com
 def test_a_script_that_is_not_known_is_never_covered_beside_a_deny(command: str) -> None:
     assert verdict(command, allow=["Bash"], deny=["Bash(rm *)"]) == "ask"
     assert verdict(command, allow=["Bash"]) == "allow"
+
+
+SUBCOMMANDS = [
+    "git -C x push", "git -c a=b push", "git --no-pager push origin", "git --git-dir=x push", "git --work-tree x push",
+    "git -p push", "git -Cx push", "git -cx=y push", "(git -C x push)", "sudo git -C x push", "X=1 git -C . push -f",
+    "kubectl -n prod delete pod x", "kubectl --context a --namespace=b delete ns x", "docker -H h rm c",
+    "npm --prefix x publish", "make -C x deploy", "gh -R a/b pr merge 1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", SUBCOMMANDS)
+def test_options_in_front_of_a_subcommand_do_not_hide_it_from_deny_and_ask_rules(command: str) -> None:
+    rules = ["Bash(git push *)", "Bash(kubectl delete:*)", "Bash(docker rm *)", "Bash(npm publish *)"]
+    rules += ["Bash(make deploy)", "Bash(gh pr merge *)"]
+    assert verdict(command, allow=["Bash"], deny=rules) == "deny"
+    assert verdict(command, allow=["Bash"], ask=rules) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command", ["git -C push status", "git -C x pull", "kubectl -n delete get pods", "make -C deploy x"]
+)
+def test_the_value_of_such_an_option_is_not_taken_for_the_subcommand(command: str) -> None:
+    rules = ["Bash(git push *)", "Bash(kubectl delete:*)", "Bash(make deploy)"]
+    assert verdict(command, allow=["Bash"], deny=rules) == "allow"

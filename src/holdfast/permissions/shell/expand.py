@@ -148,7 +148,8 @@ class Reader:
             found = _PLAIN_GLOB.match(text)
             if found is not None:
                 prefix = found.group(1)
-                return Word(prefix, static=False, may_be_flag=not prefix or prefix[0] == "-", glob=True)
+                flag, shallow = not prefix or prefix[0] == "-", text.rfind("/") < len(prefix)
+                return Word(prefix, static=False, may_be_flag=flag, glob=True, shallow=shallow)
         elif kind == g.RAW or (kind == g.STRING and not _LIVE.search(text)):
             return literal(utf8(text[1:-1]))
         elif kind == g.CONCAT and CERTAIN.fullmatch(text):
