@@ -1,5 +1,6 @@
 """Roads around the rules that an independent attack on the contract found, each with its whole class."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,54 @@ def test_critical_removals_hide_neither_in_braces_nor_in_defaults(target: str) -
 @pytest.mark.parametrize("target", ["{build,dist}", "build/{a,b}", "${X:-build}"])
 def test_other_removals_in_braces_stay_covered_by_their_rule(target: str) -> None:
     assert verdict(f"rm -rf {target}", allow=["Bash(rm:*)"]) == "allow"
+
+
+DENIED = Path(__file__).parents[1] / "data" / "rules" / "denied-rm.jsonl"
+
+
+def test_a_deny_finds_the_command_behind_every_wrapper_and_in_every_nesting() -> None:
+    """Each line of the file runs `rm`; an allow of everything stands beside the deny."""
+    commands: list[str] = [json.loads(line) for line in DENIED.read_text(encoding="utf-8").splitlines()]
+    assert len(commands) > 300
+    passed = [one for one in commands if verdict(one, allow=["Bash"], deny=["Bash(rm *)"]) != "deny"]
+    assert passed == []
+
+
+@pytest.mark.parametrize(
+    "command", ["cat x | xargs rm build", "xargs rm build < x", "git ls-files | xargs /bin/rm build"]
+)
+def test_a_rule_for_exact_words_does_not_cover_words_that_arrive_at_run_time(command: str) -> None:
+    assert verdict(command, allow=["Bash(rm build)", "Bash(rm*build)"]) == "ask"
+    assert verdict(command, allow=["Bash(rm build *)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command", ['bash "$x"', "sh $x y", "bash <(echo x)", ". <(echo x)", "env -S '\\_x'", "at now"]
+)
+def test_a_script_that_is_not_known_is_never_covered_beside_a_deny(command: str) -> None:
+    assert verdict(command, allow=["Bash"], deny=["Bash(rm *)"]) == "ask"
+    assert verdict(command, allow=["Bash"]) == "allow"
+
+
+SUBCOMMANDS = [
+    "git -C x push", "git -c a=b push", "git --no-pager push origin", "git --git-dir=x push", "git --work-tree x push",
+    "git -p push", "git -Cx push", "git -cx=y push", "(git -C x push)", "sudo git -C x push", "X=1 git -C . push -f",
+    "kubectl -n prod delete pod x", "kubectl --context a --namespace=b delete ns x", "docker -H h rm c",
+    "npm --prefix x publish", "make -C x deploy", "gh -R a/b pr merge 1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", SUBCOMMANDS)
+def test_options_in_front_of_a_subcommand_do_not_hide_it_from_deny_and_ask_rules(command: str) -> None:
+    rules = ["Bash(git push *)", "Bash(kubectl delete:*)", "Bash(docker rm *)", "Bash(npm publish *)"]
+    rules += ["Bash(make deploy)", "Bash(gh pr merge *)"]
+    assert verdict(command, allow=["Bash"], deny=rules) == "deny"
+    assert verdict(command, allow=["Bash"], ask=rules) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command", ["git -C push status", "git -C x pull", "kubectl -n delete get pods", "make -C deploy x"]
+)
+def test_the_value_of_such_an_option_is_not_taken_for_the_subcommand(command: str) -> None:
+    rules = ["Bash(git push *)", "Bash(kubectl delete:*)", "Bash(make deploy)"]
+    assert verdict(command, allow=["Bash"], deny=rules) == "allow"

@@ -104,3 +104,41 @@ def test_without_read_rules_nothing_is_looked_for(project: Path, monkeypatch: py
     call = facts_from_input("Bash", {"command": "grep -rn x ."}, cwd=str(project))
     context = PermissionContext.started_in(str(project), "default", [Rule.parse("deny", "Bash(rm *)")])
     assert judge_shell(call, context).doubt == ""
+
+
+FOLLOWING = [
+    "grep -R x .", "grep -Rn x", "grep -nR x src", "grep --dereference-recursive x src", "rg -L x", "ag -f x",
+    "rg -nL x src", "rg --follow x", "diff -r src conf", "ack --follow x",
+]  # fmt: skip
+STAYING = ["grep -rn x .", "rg x", "diff -r --no-dereference src conf", "grep -R x conf", "ls -R", "find -L . -name x"]
+
+
+def test_a_search_that_follows_a_link_out_of_the_project_is_a_read_outside(project: Path) -> None:
+    outside = project.parent / "outside"
+    outside.mkdir()
+    assert [one for one in FOLLOWING[:-1] if verdict(one, project) != "allow"] == []
+    (project / "src" / "deep" / "way").symlink_to(outside)
+    assert [one for one in FOLLOWING if verdict(one, project) != "ask"] == []
+    assert [one for one in STAYING if verdict(one, project) != "allow"] == []
+    assert verdict("grep -R --exclude-dir=deep x src", project) == "allow"
+    assert verdict("grep -R x src", project, f"Read(/{outside})") == "deny"
+
+
+def test_a_search_that_follows_a_link_to_a_denied_file_is_held_back(project: Path) -> None:
+    (project / "conf" / ".env").write_text("secret")
+    (project / "src" / "way").symlink_to(project / "conf")
+    assert verdict("grep -R x src", project, "Read(conf/.env)") == "ask"
+    assert verdict("grep -r x src", project, "Read(conf/.env)") == "allow"
+    (project / "src" / "other").symlink_to(project / "conf" / ".env")
+    assert verdict("rg -L x src", project, "Read(conf/.env)") == "deny"
+
+
+def test_a_link_to_a_program_of_the_system_is_nobodys_secret(project: Path) -> None:
+    (project / "src" / "python").symlink_to("/usr/bin/env")
+    assert verdict("grep -R x .", project) == "allow"
+
+
+def test_too_much_to_follow_is_asked_about(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shell_reach, "MAX_FOLLOWED", 2)
+    assert verdict("grep -R x .", project) == "ask"
+    assert verdict("grep -R x conf", project) == "allow"

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.classifier import Risk
 from holdfast.permissions.facts import CallFacts, Sight
+from holdfast.permissions.git_reach import named_by_git, tracked_rule
 from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
-from holdfast.permissions.shell_reach import links_behind, reaches, rule_below
+from holdfast.permissions.shell_reach import FOLLOWERS, follows, links_behind, links_out_of, reaches, rule_below
 from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
@@ -125,6 +126,11 @@ class _Seen:
 
     def _reads_of(self, part: "Part") -> Iterator[str]:
         yield from self._placed(part.reads, part.cwds)
+        if part.name == "git" and self._live and self._context.book.read_names:
+            for directory in part.cwds or ("",):
+                yield from named_by_git(part, os.path.join(self._call.cwd, directory).rstrip("/"))
+        if part.name in FOLLOWERS and self._live:
+            yield from self._followed(part)
         if part.reads_unknown:
             yield from self._placed((place for told in dynamic_words(part) for place in told.directories), part.cwds)
             if self._live:
@@ -139,6 +145,20 @@ class _Seen:
                 if found is None:
                     listed = links_behind(pattern, start)
                     found = self._links[(pattern, start)] = ["/"] if listed is None else listed
+                yield from found
+
+    def _followed(self, part: "Part") -> Iterator[str]:
+        """Links by which a search leaves the directories it goes through; too much to say counts as the root."""
+        reach = reaches(self._analysis, part) if follows(part) else None
+        if reach is None:
+            return
+        for place in self._looked(self._placed(reach.directories, part.cwds)):
+            if place.is_dir is not False:
+                key = ("\0".join(("", *reach.passed_over)), place.target)
+                found = self._links.get(key)
+                if found is None:
+                    listed = links_out_of(place.target, reach.passed_over)
+                    found = self._links[key] = ["/"] if listed is None else listed
                 yield from found
 
     def _samples(self) -> Iterator[str]:
@@ -176,16 +196,29 @@ class _Seen:
     def _reaches_held(self) -> str:
         """Why a Read rule may be meant by a command that opens files it does not name; empty when none is."""
         for part in self._analysis.parts:
+            if part.name == "git" and self._live and (held := self._prints_held(part)):
+                return held
             reach = reaches(self._analysis, part)
             if reach is None:
                 continue
             places = self._looked(self._placed(reach.directories, part.cwds))
-            opened = [path.target for path in places if path.is_dir is not False]
+            followed = self._looked(self._followed(part)) if self._live else ()
+            opened = [path.target for path in (*places, *followed) if path.is_dir is not False]
             found = rule_below(reach, opened, self._context, self._call.cwd)
             if found is not None:
                 rule, seen = found
                 why = "is about one of them" if seen else "may be about one of them"
                 return f"{part.name} opens every file below a directory, and the rule {rule.text} {why}"
+        return ""
+
+    def _prints_held(self, part: "Part") -> str:
+        """Why a Read rule may be meant by a git command that prints tracked files; empty when none is."""
+        for directory in part.cwds or ("",):
+            place = os.path.realpath(os.path.join(self._call.cwd, directory))
+            found = tracked_rule(part, place, self._context, self._call.cwd)
+            if found is not None:
+                rule, name = found
+                return f"git may print the tracked file {name!r}, which the rule {rule.text} is about"
         return ""
 
     def _unknown_words(self) -> bool:

@@ -19,20 +19,30 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part
 
-__all__ = ["MAX_ENTRIES", "MAX_LISTED", "Reach", "links_behind", "reaches", "rule_below"]
+__all__ = [
+    "FOLLOWERS", "MAX_ENTRIES", "MAX_FOLLOWED", "MAX_LISTED", "Held", "Reach", "follows", "held_rules", "links_behind",
+    "links_out_of", "longest_literal", "reaches", "rule_below",
+]  # fmt: skip
 
 MAX_ENTRIES: Final = 2_000
 """So many files are looked at below a directory; beyond that the command is asked about."""
+MAX_FOLLOWED: Final = 20_000
+"""So many files are looked at for links that lead elsewhere."""
 MAX_LISTED: Final = 1_000
 """So many names are compared with a pattern."""
 _CONTEXTS_KEPT: Final = 8
 _GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
 _SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
+FOLLOWERS: Final = _GREPS | _SEARCHERS | {"diff", "find"}
+"""Commands that may follow links in the directories they go through."""
 _COPIERS: Final = frozenset({"cp", "rsync", "scp", "zip", "diff", "mv"})
 _SHOWN_HIDDEN: Final = frozenset({"--hidden", "-.", "-uu", "-uuu", "--unrestricted", "-u", "-a"})
 _NAMES_ONLY: Final = frozenset(
     {"echo", "ls", "stat", "basename", "dirname", "printf", "test", "[", "rm", "chmod", "touch"}
 )
+_FOLLOWING: Final = frozenset({"-L", "-follow"})
+_SYSTEM: Final = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/opt", "/nix")
+"""Links to programs and libraries that everybody may read, such as the interpreter of a virtual environment."""
 _LOOSE: Final = frozenset({"-o", "-or", "!", "-not", ",", "(", "\\("})
 _WILD: Final = frozenset("*?[")
 
@@ -45,6 +55,10 @@ class Reach(NamedTuple):
     """Only files with such names; none: every file."""
     hidden: bool = True
     """Also names that start with a dot."""
+    follows: bool = False
+    """Also what lies behind links below the directories."""
+    passed_over: tuple[str, ...] = ()
+    """Names of directories that are left out."""
 
 
 def reaches(analysis: "Analysis", part: "Part") -> Reach | None:
@@ -52,19 +66,36 @@ def reaches(analysis: "Analysis", part: "Part") -> Reach | None:
     name, texts = part.name, part.texts
     owner = analysis.parts[part.parent] if part.parent >= 0 else None
     if owner is not None and owner.name == "find" and name not in _NAMES_ONLY:
-        return Reach(owner.reads or (".",), _find_names(owner.texts))
+        return Reach(owner.reads or (".",), _find_names(owner.texts), follows=follows(owner))
     if name in _GREPS and _recursive(texts):
-        return Reach(_places(part), _glued(texts, "--include="))
+        left_out = _glued(texts, "--exclude-dir=")
+        return Reach(_places(part), _glued(texts, "--include="), follows=follows(part), passed_over=left_out)
     if name in _SEARCHERS and "--files" not in texts and not (part.piped and not part.reads):
         hidden = not _SHOWN_HIDDEN.isdisjoint(texts) or "RIPGREP_CONFIG_PATH" in os.environ or name != "rg"
-        return Reach(_places(part), _after(texts, ("-g", "--glob")), hidden)
+        return Reach(_places(part), _after(texts, ("-g", "--glob")), hidden, follows(part))
     if name == "git" and "grep" in texts[1:3]:
         return Reach(_places(part))
     if name in _COPIERS and _recursive(texts):
-        return Reach(_operands(part))
+        return Reach(_operands(part), follows=follows(part))
     if name == "tar" and len(texts) > 1 and ("c" in texts[1].lstrip("-").partition("=")[0] or "--create" in texts):
         return Reach(_operands(part))
     return None
+
+
+def follows(part: "Part") -> bool:
+    """Whether a command goes through directories and follows the links in them."""
+    name, texts = part.name, part.texts
+    if name in _GREPS:
+        return _has_letter(texts, "R") or any(text.startswith("--deref") for text in texts)
+    if name in _SEARCHERS:
+        return _has_letter(texts, "L" if name == "rg" else "f") or "--follow" in texts
+    if name == "diff":
+        return "--no-dereference" not in texts and _recursive(texts)
+    return name == "find" and not _FOLLOWING.isdisjoint(texts)
+
+
+def _has_letter(texts: Sequence[str], letter: str) -> bool:
+    return any(text[:1] == "-" and text[1:2] != "-" and letter in text for text in texts[1:])
 
 
 def _recursive(texts: Sequence[str]) -> bool:
@@ -105,7 +136,7 @@ def _find_names(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(texts[at + 1] for at, text in enumerate(texts[:-1]) if text == "-name")[:1]
 
 
-class _Held(NamedTuple):
+class Held(NamedTuple):
     """A Read rule that asks or denies: the directory in which it starts, and how its last name looks."""
 
     rule: "Rule"
@@ -121,7 +152,9 @@ def rule_below(
     """A Read rule for some file below these resolved directories, and whether such a file was seen."""
     live = isinstance(context.disk, LiveDisk)
     for place in dict.fromkeys(places):
-        held = [one for one in _held(context, cwd) if is_inside(one.start, (place,)) or is_inside(place, (one.start,))]
+        held = [
+            one for one in held_rules(context, cwd) if is_inside(one.start, (place,)) or is_inside(place, (one.start,))
+        ]
         if not held:
             continue
         if not live:
@@ -136,12 +169,12 @@ def rule_below(
 
 
 @lru_cache(maxsize=_CONTEXTS_KEPT)
-def _held(context: "PermissionContext", cwd: str) -> tuple[_Held, ...]:
+def held_rules(context: "PermissionContext", cwd: str) -> tuple[Held, ...]:
     """The rules of a context; contexts never change, so that they are read once."""
     return tuple(_read_rules(context, cwd))
 
 
-def _read_rules(context: "PermissionContext", cwd: str) -> Iterator[_Held]:
+def _read_rules(context: "PermissionContext", cwd: str) -> Iterator[Held]:
     for rule in context.rules_for("Read"):
         compiled = None if rule.behavior == "allow" else compile_path_rule(rule.content or "", widened=True)
         if compiled is None or isinstance(compiled, str):
@@ -158,21 +191,21 @@ def _read_rules(context: "PermissionContext", cwd: str) -> Iterator[_Held]:
             yield _placed(rule, base, pattern)
 
 
-def _placed(rule: "Rule", base: str, pattern: str) -> _Held:
+def _placed(rule: "Rule", base: str, pattern: str) -> Held:
     parts = [part for part in pattern.split("/") if part]
     last = parts[-1] if parts else "*"
     if "/" not in pattern.rstrip("/"):
-        return _Held(rule, base, exact=False, last=last)
+        return Held(rule, base, exact=False, last=last)
     literal: list[str] = []
     for part in parts:
         if not _WILD.isdisjoint(part) or "\\" in part:
             break
         literal.append(part)
     start = "/".join([base.rstrip("/"), *literal]) or "/"
-    return _Held(rule, start, exact=len(literal) == len(parts), last=last)
+    return Held(rule, start, exact=len(literal) == len(parts), last=last)
 
 
-def _may_meet(held: _Held, reach: Reach, place: str) -> bool:
+def _may_meet(held: Held, reach: Reach, place: str) -> bool:
     """Whether a file that the rule is about can be one that the command opens, judged by patterns alone."""
     if not reach.hidden and is_inside(held.start, (place,)):
         below = held.start[len(place) :].split("/")
@@ -193,6 +226,14 @@ def _patterns_meet(one: str, two: str) -> bool:
     return heads and (tail.endswith(other_tail) or other_tail.endswith(tail))
 
 
+def longest_literal(pattern: str) -> str:
+    """The longest text that every name matching a pattern holds."""
+    plain = pattern.replace("?", "*").replace("\\", "*")
+    head, opened, rest = plain.partition("[")
+    runs = head.split("*") + (rest.rpartition("]")[2].split("*") if opened else [])
+    return max(runs, key=len)
+
+
 def _ends(pattern: str) -> tuple[str, str]:
     """The literal text at both ends of a pattern."""
     at = min(position for position, char in enumerate(pattern) if char in _WILD)
@@ -201,10 +242,10 @@ def _ends(pattern: str) -> tuple[str, str]:
 
 
 def _seen(
-    held: Sequence[_Held], reach: Reach, place: str, context: "PermissionContext", cwd: str
+    held: Sequence[Held], reach: Reach, place: str, context: "PermissionContext", cwd: str
 ) -> "tuple[Rule, bool] | None":
     """Look for a file that one of the rules is about; too many files are as good as one."""
-    walked: dict[str, _Held] = {}
+    walked: dict[str, Held] = {}
     for one in held:
         if one.exact and is_inside(one.start, (place,)):
             if os.path.lexists(one.start) and (os.path.isdir(one.start) or _is_read(one.start, reach, place)):
@@ -275,6 +316,27 @@ def links_behind(pattern: str, directory: str) -> list[str] | None:
                 elif number + 1 < len(segments):
                     reached.append(entry.path)
         places = reached
+    return found
+
+
+def links_out_of(directory: str, passed_over: Sequence[str] = ()) -> list[str] | None:
+    """The links below a directory that lead out of it, or None when there is too much to look through.
+
+    Args:
+        directory: a directory, resolved.
+        passed_over: names of directories that are left out.
+    """
+    found, pending, left = list[str](), [directory], MAX_FOLLOWED
+    while pending:
+        for entry in _entries(pending.pop()):
+            left -= 1
+            if left < 0:
+                return None
+            if entry.is_symlink():
+                if not is_inside(os.path.realpath(entry.path), (directory, *_SYSTEM)):
+                    found.append(entry.path)
+            elif entry.is_dir(follow_symlinks=False) and entry.name not in passed_over:
+                pending.append(entry.path)
     return found
 
 

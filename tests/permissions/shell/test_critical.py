@@ -45,6 +45,25 @@ def test_ordinary_removals_are_not(command: str) -> None:
 
 
 REACHING: dict[str, list[str]] = {
+    "files": [
+        "xargs rm -rf < list",
+        "cat list | xargs rm -rf",
+        "echo a; xargs rm -rf < list",
+        "xargs rm -r < list",
+        "xargs rm --recursive < list",
+        "head -5 list | xargs rm -rf",
+        "grep . list | xargs rm -rf",
+        "cat list | sort -u | xargs -n1 rm -Rf",
+        'while read f; do rm -rf "$f"; done < list',
+        'cat list | while read -r f; do rm -rf "$f"/; done',
+        "rm -rf $(cat list)",
+        'rm -rf "$(cat list)"',
+        "rm -rf $(<list)",
+        "rm -rf `cat list`",
+        "rm -rf $(jq -r .dir x)",
+        "for f in $(cat list); do rm -rf $f; done",
+        'd=$(head -1 list); rm -rf "$d"',
+    ],
     "further spellings": [
         "for i in '/'; do rm -rf \"${i}\"; done",
         'for i in "/"; do sudo rm -rf $i; done',
@@ -178,6 +197,20 @@ REACHING: dict[str, list[str]] = {
 """Removals that reach a place that matters by a value the text itself tells, by class."""
 
 HARMLESS: dict[str, list[str]] = {
+    "files": [
+        "cat list | xargs rm",
+        "cat list | xargs rm -f",
+        'cat list | while read -r f; do rm -rf "build/$f"; done',
+        'cat list | while read -r f; do rm -f "$f"; done',
+        "rm -rf build/$(cat list)",
+        "find . -name node_modules | xargs rm -rf",
+        'find . -name x | while read f; do rm -rf "$f"; done',
+        "git ls-files -o | xargs rm -rf",
+        "fd build | xargs rm -rf",
+        'fd build | while read -r f; do rm -rf "$f"; done',
+        "rm -rf $(grep -rl x src)",
+        "ls | grep tmp | head -3 | xargs rm -rf",
+    ],
     "further spellings": [
         "x=build; cd $x && rm -rf *.o",
         "cd build && rm -rf *",

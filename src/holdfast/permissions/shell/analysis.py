@@ -11,6 +11,7 @@ from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables
 from holdfast.permissions.shell.parts import Part, Redirect
+from holdfast.permissions.shell.passing import passed_on
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Analysis(NamedTuple):
         names: the name of every part, as far as the text tells.
         dynamic: some command's name is only known when it runs.
         moves: some command or redirect may be in another directory than the text started in.
-        touches: some command names or may open a file, or there is a redirect.
+        touches: some command names or may open a file (git opens the tracked ones), or there is a redirect.
     """
 
     command: str
@@ -310,16 +311,20 @@ def _finish(walker: _Found, command: str) -> Analysis:
     if doubts or refusals:
         reason = doubts[0] if doubts else refusals[0]
     else:
+        unknown = False
         for part in walker.parts:
             if part.refusal is not None:
                 reason = f"{part.name or part.source[:40]}: {part.refusal}"
                 break
+            unknown = unknown or part.reads_unknown or part.more
+        if unknown and not reason and "/" in command:
+            reason = passed_on(walker.parts, walker.stdin_texts)
     parts, redirects = tuple(walker.parts), tuple(walker.redirections)
     dynamic, moves, touches = False, False, bool(redirects)
     for part in parts:
         dynamic = dynamic or part.dynamic_name
         moves = moves or part.cwds != START
-        touches = touches or bool(part.reads or part.writes or part.reads_unknown)
+        touches = touches or bool(part.reads or part.writes or part.reads_unknown) or part.name == "git"
     for redirect in redirects:
         moves = moves or redirect.cwds != START
     return Analysis(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 COUNT: Final = re.compile(r"\$\((?:[^()`$]*\| *)?wc -[lcwm](?: *< *[^ ()`$]+)? *\)\Z")
 """A substitution whose output is one number."""
+_STORES: Final = re.compile(r"%[-+ #0'*.0-9$hlLjzt]*+n")
 _SET_FLAGS: Final = re.compile(r"-[euxo]+\Z")
 _SET_OPTIONS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
 _UNARY: Final = names("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n")
@@ -64,10 +65,21 @@ def _printf(args: "Sequence[Word]") -> str | None:
     if first.static:
         if first.text.startswith("-v"):
             return "printf -v sets a variable and evaluates its name"
-        return None if not first.text.startswith("-") or first.text == "--" else "an option of printf is not known"
+        if first.text == "--":
+            return _printf_format(args[1:])
+        return _printf_format(args) if not first.text.startswith("-") else "an option of printf is not known"
     if first.may_be_flag and (len(args) > 1 or first.glob):
         return "the format of printf is not known and may be an option"
-    return None
+    return _printf_format(args)
+
+
+def _printf_format(args: "Sequence[Word]") -> str | None:
+    """Refuse `%n`, which sets the variable that an argument names, such as PATH."""
+    if not args or not any(not word.static or _IDENTIFIER.match(word.text) for word in args[1:]):
+        return None
+    if not args[0].static:
+        return "the format of printf is not known and may set a variable"
+    return "printf %n sets a variable" if _STORES.search(args[0].text.replace("%%", "")) else None
 
 
 def _cd(args: "Sequence[Word]") -> str | None:

@@ -308,8 +308,8 @@ class Script(Walker):
                 break
         cursor.goto_parent()
 
-    def expression(self, node: "Node") -> None:
-        """Read the inside of `[[ … ]]`; operands that bash evaluates as code are doubted."""
+    def expression(self, node: "Node") -> list[tuple[Word, str]]:
+        """Read the inside of `[[ … ]]`; operands that bash evaluates as code are doubted, all are returned."""
         cursor, position = self.cursor, node.start_byte
         tests: list[str] = []
         operands: list[tuple[Word, str]] = []
@@ -325,7 +325,7 @@ class Script(Walker):
             if 0 < kind < g.LAST_WORD and kind != g.OPERATOR_WORD:
                 operands.append((self.word(child, kind), text))
             elif kind == g.UNKNOWN and self.names[child.kind_id].endswith("_expression"):
-                self.expression(child)
+                operands += self.expression(child)  # `! a -gt b` nests the `! a`, which bash reads the other way
             elif kind == g.UNKNOWN and self.names[child.kind_id] in ("regex", "extglob_pattern"):
                 self.pattern(child, kind)
             else:
@@ -334,6 +334,7 @@ class Script(Walker):
                 break
         cursor.goto_parent()
         self.check_operands(tests, operands)
+        return operands
 
     def check_operands(self, tests: list[str], operands: list[tuple[Word, str]]) -> None:
         """Doubt operands of `[[` that bash evaluates."""

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.parts import SHELL_CWD
-from holdfast.permissions.shell.values import FROM_STDIN, NARROWING, Spelling, Target, Values, printed_by, teller_of
+from holdfast.permissions.shell.values import (
+    FROM_STDIN,
+    NARROWING,
+    STDIN,
+    Spelling,
+    Target,
+    Values,
+    printed_by,
+    teller_of,
+    tells_below,
+)
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -39,6 +49,9 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
     for number, part in enumerate(analysis.parts):
         if part.name not in _REMOVERS and part.name != "find":
             continue
+        untold = _untold(analysis, part)
+        if untold is not None:
+            return f"{part.name} would remove whatever {untold} names, which is not known before it runs"
         values = Values(analysis.values, home, cwd)
         for target in _targets(analysis, number):
             for spelling in values.spellings(target.form, static=target.static):
@@ -67,6 +80,60 @@ def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
         teller = teller_of(analysis.parts, part.parent)
         if teller is not None:
             yield from printed_by(teller)
+
+
+def _untold(analysis: "Analysis", part: "Part") -> str | None:
+    """What decides which directories go, when that is the content of a file or another program's answer."""
+    if part.name == "find" or not any(_recursive(text) for text in part.texts[1:]):
+        return None
+    if part.more:
+        return None if STDIN in analysis.values or _is_told(analysis.parts, part.parent) else "its input"
+    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
+        if not word.static and (source := _source(form, analysis)):
+            return source
+    return None
+
+
+def _is_told(parts: "tuple[Part, ...]", number: int) -> bool:
+    """Whether the names that reach this command come from one that tells them, perhaps by way of filters."""
+    if parts[number].redirects:
+        return False
+    while number > 0 and parts[number].piped:
+        number -= 1
+        part = parts[number]
+        if tells_below(part) or part.name in _TELLERS:
+            return True
+        if part.name not in _SELECTING or part.reads or part.reads_unknown or part.redirects:
+            return False
+    return False
+
+
+def _recursive(text: str) -> bool:
+    return text == "--recursive" or (text[:1] == "-" and text[1:2] != "-" and not {"r", "R"}.isdisjoint(text))
+
+
+def _source(form: str, analysis: "Analysis") -> str | None:
+    """The file or program that a whole word comes from, or None when the text tells more."""
+    whole = _WHOLE_WORD.fullmatch(form)
+    if whole is None:
+        return None
+    name = whole["name"]
+    if name is None:
+        return form.strip('"') if _ANSWERS.match(form) else None
+    for value in analysis.values.get(name, ()):
+        if value == FROM_STDIN:
+            return None if STDIN in analysis.values else "its input"
+        if _ANSWERS.match(value):
+            return value.strip('"')
+    return None
+
+
+_TELLERS: Final = frozenset({"echo", "printf", "find", "ls"})
+_SELECTING: Final = names("grep egrep fgrep head tail tr sort uniq cat tee")
+_WHOLE_WORD: Final = re.compile(r'"?(?:\$\{?(?P<name>[A-Za-z_]\w*)(?:\[[@*]\])?\}?|\$\([^()]*\)|`[^`]*`)"?/?\*?')
+_ANSWERS: Final = re.compile(
+    r'"?(?:\$\(|`)\s*(?:<|(?:cat|tac|head|tail|sed|awk|cut|tr|jq|yq|grep|sort|uniq|paste|curl|wget)(?=\s)(?![^|)]*\s-\w*l))'
+)
 
 
 def _found(part: "Part") -> "Iterator[Target]":

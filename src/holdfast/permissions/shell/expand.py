@@ -24,7 +24,7 @@ _PLAIN_GLOB: Final = re.compile(r"([A-Za-z0-9_./@%+,-]*+)[*?][A-Za-z0-9_./@%+,*?
 _ONE_VARIABLE: Final = re.compile(r'"\$[A-Za-z_][A-Za-z0-9_]*+"\Z')
 _LIVE: Final = re.compile(r"[$`\\]")
 _SECRET: Final = re.compile(r"TOKEN|SECRET|KEY|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
-_OPERAND: Final = r"(?:[^$`{}\\]|\$[A-Za-z_][A-Za-z0-9_]*+)*+"
+_OPERAND: Final = r"(?:[^$`{}\\<>]|[<>](?!\()|\$[A-Za-z_][A-Za-z0-9_]*+)*+"
 SAFE_EXPANSION: Final = re.compile(
     r"\$\{(?:#(?P<counted>[A-Za-z_][A-Za-z0-9_]*|[@*#?])(?:\[[@*]\])?"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-])(?P<index>\[(?:[@*]|[0-9]+|[A-Za-z_][A-Za-z0-9_]*)\])?"
@@ -148,7 +148,8 @@ class Reader:
             found = _PLAIN_GLOB.match(text)
             if found is not None:
                 prefix = found.group(1)
-                return Word(prefix, static=False, may_be_flag=not prefix or prefix[0] == "-", glob=True)
+                flag, shallow = not prefix or prefix[0] == "-", text.rfind("/") < len(prefix)
+                return Word(prefix, static=False, may_be_flag=flag, glob=True, shallow=shallow)
         elif kind == g.RAW or (kind == g.STRING and not _LIVE.search(text)):
             return literal(utf8(text[1:-1]))
         elif kind == g.CONCAT and CERTAIN.fullmatch(text):

@@ -45,14 +45,18 @@ class RedirectReader(Emitter):
 
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
-        if node.start_byte and self.view[node.start_byte - 1] == "}":
-            self.doubt("a redirect with a variable for its number")
+        self.no_variable_before(node)
         usual = _USUAL.get(self.view[node.start_byte : node.end_byte])
         if usual is not None:
             redirects.append(usual if self.cwds is START else usual._replace(cwds=self.cwds))
             self.redirections.append(redirects[-1])
         else:
             self.read_redirect(node, redirects, words, texts)
+
+    def no_variable_before(self, node: "Node") -> None:
+        """Doubt `{name}<file`: the shell puts a number into that variable, which may be PATH."""
+        if node.start_byte and self.view[node.start_byte - 1] == "}":
+            self.doubt("a redirect with a variable for its number")
 
     def read_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read a redirect's children one by one."""
@@ -122,6 +126,7 @@ class RedirectReader(Emitter):
 
     def herestring(self, node: "Node") -> Redirect:
         """Read `<<< word`."""
+        self.no_variable_before(node)
         cursor = self.cursor
         target: Word | None = None
         position = node.start_byte
@@ -150,6 +155,7 @@ class RedirectReader(Emitter):
 
     def heredoc(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `<<END … END` and what else stands on its first line."""
+        self.no_variable_before(node)
         start = body = end = ""
         followers: list[int] = []
         cursor = self.cursor

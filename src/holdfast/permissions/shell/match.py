@@ -31,6 +31,8 @@ _ALLOW_ENVIRONMENT: Final = names(
 )
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
+_MORE_WORDS: Final = f"{GAP}\x1e"
+"""Stands for arguments that arrive at run time: a rule for the exact words does not cover them."""
 
 
 class Hit(NamedTuple):
@@ -77,7 +79,38 @@ def _part_hit(index: RuleIndex, part: "Part") -> Hit | None:
     if rule is None and part.assigns:
         text = " ".join(part.source.split())
         rule = index.find(text)
+    if rule is None and part.name in _GLOBAL_VALUED and len(part.texts) > 2 and part.texts[1][:1] == "-":
+        text = _without_global_options(part)
+        rule = index.find(text)
     return None if rule is None else Hit(rule, text)
+
+
+_GLOBAL_VALUED: Final = {
+    "git": names("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source"),
+    "kubectl": names("-n --namespace --context --kubeconfig --cluster --user -s --server --token --as"),
+    "helm": names("-n --namespace --kube-context --kubeconfig"),
+    **dict.fromkeys(names("docker podman nerdctl"), names("-H --host -c --context --config -l --log-level")),
+    "npm": names("--prefix -C -w --workspace"),
+    "pnpm": names("-C --dir -F --filter"),
+    "yarn": names("--cwd"),
+    "gh": names("-R --repo"),
+    "cargo": names("-C --config --color"),
+    "go": names("-C"),
+    "make": names("-C --directory -f --file"),
+    **dict.fromkeys(names("uv poetry"), names("-C --directory --project")),
+    "aws": names("--profile --region --output --endpoint-url"),
+    "terraform": frozenset[str](),
+    "systemctl": names("-H --host -M --machine"),
+}
+"""Programs with subcommands, and their options with a value that stand in front of those."""
+
+
+def _without_global_options(part: "Part") -> str:
+    """`git -C dir push` as `git push`, so that a rule about the subcommand is not passed by."""
+    valued, at = _GLOBAL_VALUED[part.name], 1
+    while at < len(part.texts) and part.texts[at][:1] == "-":
+        at += 2 if part.texts[at] in valued else 1
+    return " ".join([part.name, *part.texts[at:]])
 
 
 def _piece_hit(index: RuleIndex, piece: str) -> Hit | None:
@@ -213,10 +246,11 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
 
 
 def _allow_forms(part: "Part") -> tuple[str, ...]:
+    exact = f"{part.exact}{_MORE_WORDS}" if part.more else part.exact
     word = part.words[0].text if part.words else part.name
     if word != part.name and word.startswith(_TRUSTED) and posixpath.basename(word) == part.name:
-        return part.exact, part.name + part.exact[len(word) :]
-    return (part.exact,)
+        return exact, part.name + exact[len(word) :]
+    return (exact,)
 
 
 def _surroundings(part: "Part", inside: "Callable[[str], bool]") -> "list[str]":

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.expand import UNSURE, Reader
 from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part
-from holdfast.permissions.shell.values import FROM_STDIN, POSITIONS, STDIN, printed_by, teller_of
+from holdfast.permissions.shell.values import (
+    FROM_STDIN,
+    POSITIONS,
+    SOMETHING,
+    STDIN,
+    printed_by,
+    teller_of,
+    tells_below,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,9 +77,10 @@ class Surroundings(Reader):
                 self.variables[word.text] = UNSURE
                 self.note_value(word.text, FROM_STDIN)
             teller = teller_of(self.parts, len(self.parts) - 1)
+            if teller is not None and tells_below(teller):
+                self.note_value(STDIN, SOMETHING)
             for target in printed_by(teller) if teller is not None else ():
-                if not target.narrowed:
-                    self.note_value(STDIN, target.form)
+                self.note_value(STDIN, SOMETHING if target.narrowed else target.form)
         else:
             self.give_arguments(texts[1:])
 

@@ -34,6 +34,10 @@ NARROWING: Final = names("-name -iname -path -ipath -regex -iregex -type -mtime 
 
 
 _PASSING: Final = names("tr sort uniq cat tee")
+_FINDERS: Final = frozenset({"fd", "fdfind"})
+_NAMING: Final = names("-l --files --files-with-matches -rl -lr -Rl -lR -il -rli -ril -irl ls-files")
+SOMETHING: Final = "_"
+"""Stands for names that are certainly below the directory they were looked for in."""
 
 
 def teller_of(parts: "Sequence[Part]", number: int) -> "Part | None":
@@ -43,6 +47,11 @@ def teller_of(parts: "Sequence[Part]", number: int) -> "Part | None":
         if parts[number].name not in _PASSING:
             return parts[number]
     return None
+
+
+def tells_below(part: "Part") -> bool:
+    """Whether a command prints nothing but names of files below where it looks."""
+    return part.name in _FINDERS or (part.name in ("git", "grep", "rg") and not _NAMING.isdisjoint(part.texts))
 
 
 class Target(NamedTuple):

@@ -12,6 +12,7 @@ class Word(NamedTuple):
         may_be_flag: False only when no argument this word can become starts with `-`.
         glob: an unquoted glob or brace expansion, so it may become several arguments.
         secret: expands a variable whose name says it holds a secret.
+        shallow: a pattern whose wildcards all stand in its last component.
     """
 
     text: str
@@ -19,6 +20,7 @@ class Word(NamedTuple):
     may_be_flag: bool = True
     glob: bool = False
     secret: bool = False
+    shallow: bool = False
 
 
 def names(text: str) -> frozenset[str]:

@@ -7,6 +7,7 @@ from holdfast.permissions.shell.words import Word, names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+NOTHING: Final = Word("", static=True, may_be_flag=False)
 STRIP: Final = "strip"
 """The hull of wrappers that rules look through."""
 
@@ -14,8 +15,8 @@ STRIP: Final = "strip"
 class Shape(NamedTuple):
     """How a wrapper's own arguments look.
 
-    `flags` take no value, `valued` take one (letters and long names), `operands` stand before the command, `assigns`
-    says whether NAME=value words do.
+    `flags` take no value, `valued` take one, `glued` only when it is glued on (letters, and long names); `operands`
+    stand before the command, `assigns` says whether NAME=value words do.
     """
 
     flags: str = ""
@@ -27,6 +28,32 @@ class Shape(NamedTuple):
     refusal: str | None = None
     hull: str = "exact"
     digits: bool = False
+    glued: str = ""
+    long_glued: frozenset[str] = frozenset()
+
+
+class Inner(NamedTuple):
+    """What a wrapper starts.
+
+    Attributes:
+        argv: the inner command; `others` are further ones (`find` may have several).
+        scripts: texts the wrapper hands to a shell.
+        refusal: why the wrapper itself is not read-only, or None.
+        hull: "strip" = rules look through it; "exact" = only a rule for the exact text covers it; "opaque" = a rule
+            for the wrapper covers what it starts.
+        more: the inner command gets further arguments at run time.
+        doubt: why what it starts is not known, or "".
+        reads_stdin: it runs its input as a script.
+    """
+
+    argv: tuple[Word, ...] = ()
+    others: tuple[tuple[Word, ...], ...] = ()
+    scripts: tuple[str, ...] = ()
+    refusal: str | None = None
+    hull: str = "exact"
+    more: bool = False
+    doubt: str = ""
+    reads_stdin: bool = False
 
 
 class Opened(NamedTuple):
@@ -47,8 +74,8 @@ def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
     while index < len(argv):
         word = argv[index]
         text = word.text
-        if not word.static:
-            known = known and not (word.may_be_flag and not ended)
+        if not word.static:  # it may become an option, or several words of which one is the command
+            known = known and not word.may_be_flag
         if not ended and word.static and text == "--":
             ended = True
         elif not ended and text.startswith("-") and text != "-":
@@ -76,20 +103,26 @@ def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tupl
     text = argv[index].text
     if not argv[index].static:
         return 0, False
-    following = argv[index + 1].text if index + 1 < len(argv) else ""
+    value = argv[index + 1] if index + 1 < len(argv) else NOTHING
+    following, single = value.text, value.static or not value.may_be_flag
     if text.startswith("--"):
-        name, equals, value = text[2:].partition("=")
+        name, equals, glued = text[2:].partition("=")
         takes = name in shape.long_valued
-        options.append((name, value if equals else following if takes else ""))
-        return (1 if takes and not equals else 0), takes or name in shape.long_flags
+        options.append((name, glued if equals else following if takes else ""))
+        return (1 if takes and not equals else 0), (
+            takes and (bool(equals) or single)
+        ) or name in shape.long_flags or name in shape.long_glued
     if shape.digits and text[1:].isdigit():
         options.append(("n", text[1:]))
         return 0, True
     for position, letter in enumerate(text[1:], start=2):
+        glued = text[position:]
+        if letter in shape.glued:
+            options.append((letter, glued))
+            return 0, True
         if letter in shape.valued:
-            glued = text[position:]
             options.append((letter, glued or following))
-            return (0 if glued else 1), True
+            return (0 if glued else 1), bool(glued) or single
         options.append((letter, ""))
         if letter not in shape.flags:
             return 0, False

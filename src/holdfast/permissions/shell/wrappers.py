@@ -1,9 +1,21 @@
 """Commands that start other commands: where the inner command begins, and what a rule may conclude from it."""
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.runners import (
+    FED,
+    GIT_STARTS,
+    RUNNERS,
+    open_alias,
+    open_at,
+    open_callback,
+    open_git,
+    open_parallel,
+    open_runner,
+    open_source,
+)
 from holdfast.permissions.shell.words import Word, names
-from holdfast.permissions.shell.wrapper_shapes import SHAPES, STRIP, Shape, is_assignment, open_wrapper
+from holdfast.permissions.shell.wrapper_shapes import SHAPES, STRIP, Inner, Shape, is_assignment, open_wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,31 +26,8 @@ MORE: Final = Word("", static=False, may_be_flag=True)
 """Arguments that arrive at run time."""
 RESERVED: Final = names("if then else elif fi do done case esac while until for select in function { } [[ ]] ! coproc")
 SHELLS: Final = names("bash sh dash zsh ksh ash mksh fish rbash yash busybox-sh")
+_EMPTY_ENVIRONMENT: Final = Word("-i")
 _ENV_SAFE: Final = ("LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LANGUAGE", "LC_")
-
-
-class Inner(NamedTuple):
-    """What a wrapper starts.
-
-    Attributes:
-        argv: the inner command; `others` are further ones (`find` may have several).
-        scripts: texts the wrapper hands to a shell.
-        refusal: why the wrapper itself is not read-only, or None.
-        hull: "strip" = rules look through it; "exact" = only a rule for the exact text covers it; "opaque" = a rule
-            for the wrapper covers what it starts.
-        more: the inner command gets further arguments at run time.
-        doubt: why what it starts is not known, or "".
-        reads_stdin: it runs its input as a script.
-    """
-
-    argv: tuple[Word, ...] = ()
-    others: tuple[tuple[Word, ...], ...] = ()
-    scripts: tuple[str, ...] = ()
-    refusal: str | None = None
-    hull: str = "exact"
-    more: bool = False
-    doubt: str = ""
-    reads_stdin: bool = False
 
 
 _SCRIPT_OPTIONS: Final = {
@@ -64,12 +53,15 @@ def by_shape(name: str, argv: tuple[Word, ...]) -> Inner:
         others = tuple(argv[index:] for index in range(1, len(argv)) if index != opened.start)
         doubt = "" if all(word.static for word in argv) else f"what {name} runs is not known"
     scripts = tuple(value for option, value in opened.options if option in _SCRIPT_OPTIONS.get(name, ()))
+    if name in _SCRIPT_OPTIONS and not scripts:  # `su - user -c text`: options may stand behind operands
+        scripts = tuple(argv[at].text for at in range(2, len(argv)) if argv[at - 1].text in ("-c", "--command"))
     if inner and not inner[0].static:
         doubt = f"what {name} runs is not known"
     return Inner(inner, others, scripts, refusal, hull, doubt=doubt)
 
 
 def _env(argv: tuple[Word, ...]) -> Inner:
+    argv = tuple(_EMPTY_ENVIRONMENT if word.static and word.text == "-" else word for word in argv)
     opened = open_wrapper(SHAPES["env"], argv)
     inner = argv[opened.start :]
     refusal = None
@@ -83,6 +75,8 @@ def _env(argv: tuple[Word, ...]) -> Inner:
     scripts = tuple(value for option, value in opened.options if option in ("S", "split-string"))
     others = () if opened.known else tuple(argv[index:] for index in range(1, len(argv)))
     doubt = "" if all(word.static for word in argv[: opened.start]) else "what env runs is not known"
+    if any("\\" in script or "$" in script for script in scripts):  # env has escapes of its own
+        doubt = "what env runs is not known"
     return Inner(inner, others, scripts, refusal, doubt=doubt)
 
 
@@ -111,21 +105,23 @@ def _command(argv: tuple[Word, ...]) -> Inner | None:
 
 _XARGS: Final = Shape(
     "0rtxpo",
-    "adEIiLlnPs",
+    "adEILnPs",
     names("null no-run-if-empty verbose exit interactive open-tty show-limits"),
-    names("arg-file delimiter eof replace max-lines max-args max-procs max-chars process-slot-var"),
+    names("arg-file delimiter max-args max-procs max-chars process-slot-var"),
+    glued="eil",
+    long_glued=names("eof replace max-lines"),
 )
 XARGS_DEFAULT: Final = (Word("echo", may_be_flag=False),)
 """What xargs runs when no command is written behind it."""
 _XARGS_QUIET: Final = names(
-    "0 r x d E L n P s I null no-run-if-empty exit delimiter max-lines max-args max-procs max-chars replace"
+    "0 r x d E L l n P s I i null no-run-if-empty exit delimiter max-lines max-args max-procs max-chars replace"
 )
 
 
 def _xargs(argv: tuple[Word, ...]) -> Inner:
     opened = open_wrapper(_XARGS, argv)
     inner = argv[opened.start :]
-    replaced = next((value for option, value in opened.options if option in ("I", "replace")), None)
+    replaced = next((value or "{}" for option, value in opened.options if option in ("I", "i", "replace")), None)
     if replaced:
         inner = tuple(
             Word(word.text.partition(replaced)[0], static=False, may_be_flag=not word.text.partition(replaced)[0])
@@ -181,6 +177,8 @@ def _shell(argv: tuple[Word, ...]) -> Inner | None:
         text = word.text
         if not word.static or not text.startswith(("-", "+")) or text in ("-", "--"):
             break
+        if text.startswith("--command="):
+            return Inner(scripts=(text.partition("=")[2],), refusal=refusal, hull="opaque")
         if text.startswith("--"):
             index += 2 if text in ("--rcfile", "--init-file") else 1
             continue
@@ -193,8 +191,9 @@ def _shell(argv: tuple[Word, ...]) -> Inner | None:
             return Inner(scripts=(argv[index].text,), refusal=refusal, hull="opaque")
         return Inner(refusal=refusal, hull="opaque", doubt="the script it runs is not known before it runs")
     stdin = index >= len(argv)
+    fed = stdin or argv[index].text.startswith(FED) or (argv[index].may_be_flag and not argv[index].static)
     return Inner(
-        refusal=refusal, hull="opaque", reads_stdin=stdin, doubt="it runs its input as a script" if stdin else ""
+        refusal=refusal, hull="opaque", reads_stdin=stdin, doubt="it runs its input as a script" if fed else ""
     )
 
 
@@ -225,53 +224,6 @@ def _watch(argv: tuple[Word, ...]) -> Inner:
     return inner._replace(argv=argv[opened.start :])
 
 
-def _parallel(argv: tuple[Word, ...]) -> Inner:
-    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
-    text = " ".join(word.text for word in argv[1:] if not word.text.startswith("-"))
-    return Inner(others=others, scripts=(text,), refusal="it runs commands built from its input", more=True)
-
-
-RUNNERS: Final = {
-    "npx": (), "pnpx": (), "bunx": (), "uvx": (), "pipx": ("run",), "uv": ("run",), "poetry": ("run",),
-    "pipenv": ("run",), "hatch": ("run",), "pdm": ("run",), "rye": ("run",), "bundle": ("exec",), "direnv": ("exec",),
-    "mise": ("exec", "x"), "asdf": ("exec",), "devbox": ("run",), "pnpm": ("exec", "dlx"), "yarn": ("exec", "dlx"),
-    "npm": ("exec", "x"), "docker": ("exec", "run"), "podman": ("exec", "run"), "kubectl": ("exec",), "ssh": (),
-    "nix-shell": (), "nix": ("run", "develop", "shell"), "conda": ("run",), "mamba": ("run",), "tmux": (), "screen": (),
-}  # fmt: skip
-"""Programs that run another command, always or only behind one of these words."""
-
-
-def _runner(argv: tuple[Word, ...]) -> Inner | None:
-    """Give every later word as a possible command: the deny rules must see it, nothing is allowed by it."""
-    subcommands = RUNNERS[argv[0].text.rpartition("/")[2]]
-    if subcommands and (len(argv) < 2 or argv[1].text not in subcommands):
-        return None
-    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
-    if not others:
-        return None
-    scripts = tuple(word.text for word in argv[1:] if word.static and " " in word.text)
-    return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque")
-
-
-def _git(argv: tuple[Word, ...]) -> Inner | None:
-    texts = [word.text for word in argv]
-    scripts: list[str] = []
-    inner: tuple[Word, ...] = ()
-    for index, text in enumerate(texts):
-        following = texts[index + 1] if index + 1 < len(texts) else ""
-        if text in ("-x", "--exec") and "rebase" in texts[:index]:
-            scripts.append(following)
-        elif text.startswith("--exec=") and "rebase" in texts[:index]:
-            scripts.append(text[7:])
-        elif text == "foreach" and "submodule" in texts[:index]:
-            scripts.append(" ".join(word for word in texts[index + 1 :] if not word.startswith("-")))
-        elif text == "run" and "bisect" in texts[:index]:
-            inner = argv[index + 1 :]
-    if not scripts and not inner:
-        return None
-    return Inner(inner, (), tuple(scripts), "it runs a command on every step", "opaque")
-
-
 _FD_RUNS: Final = ("--exec", "--exec-batch")
 _FD_VALUED: Final = frozenset("xXtdeEcjSo")  # short options whose value may follow in the same word
 
@@ -298,21 +250,6 @@ def _fd(argv: tuple[Word, ...]) -> Inner | None:
     return None
 
 
-def _callback(argv: tuple[Word, ...]) -> Inner | None:
-    """Give the text behind `-C`, which `mapfile`, `compgen` and `complete` hand to the shell."""
-    for index, word in enumerate(argv[1:], start=1):
-        text = word.text
-        if not text.startswith("-") or "C" not in text:
-            continue
-        glued = text.partition("C")[2]
-        value = Word(glued, static=word.static) if glued else argv[index + 1] if index + 1 < len(argv) else None
-        if value is None:
-            return None
-        doubt = "" if value.static else "the text it runs is not known before it runs"
-        return Inner(scripts=(value.text,), refusal="it runs text as a command", doubt=doubt)
-    return None
-
-
 def _with_name(name: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
     def open_it(argv: tuple[Word, ...]) -> Inner:
         return by_shape(name, argv)
@@ -321,7 +258,7 @@ def _with_name(name: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
 
 
 STARTERS: Final = {
-    "git": frozenset({"rebase", "submodule", "bisect"}),
+    "git": GIT_STARTS,
     "find": _FIND_RUNS | _FIND_CHANGES,
 }
 """Common commands that start others only when one of these words is there."""
@@ -329,7 +266,7 @@ STARTERS: Final = {
 WRAPPERS: Final["dict[str, Callable[[tuple[Word, ...]], Inner | None]]"] = {
     **{name: _with_name(name) for name in SHAPES},
     **dict.fromkeys(SHELLS, _shell),
-    **dict.fromkeys(RUNNERS, _runner),
+    **dict.fromkeys(RUNNERS, open_runner),
     "env": _env,
     "time": _time,
     "command": _command,
@@ -338,9 +275,12 @@ WRAPPERS: Final["dict[str, Callable[[tuple[Word, ...]], Inner | None]]"] = {
     "eval": _eval,
     "trap": _trap,
     "watch": _watch,
-    "parallel": _parallel,
-    "git": _git,
+    **dict.fromkeys(("parallel", "sem"), open_parallel),
+    **dict.fromkeys(("source", "."), open_source),
+    **dict.fromkeys(("at", "batch"), open_at),
+    "alias": open_alias,
+    "git": open_git,
     **dict.fromkeys(("fd", "fdfind"), _fd),
-    **dict.fromkeys(("mapfile", "readarray", "compgen", "complete"), _callback),
+    **dict.fromkeys(("mapfile", "readarray", "compgen", "complete"), open_callback),
 }
 """By name: a function that opens the wrapper, or gives None when this call starts nothing."""

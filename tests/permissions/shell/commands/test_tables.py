@@ -185,7 +185,7 @@ def test_an_unknown_program_is_refused() -> None:
         ("git reset --hard", (), (".",)),
         ("git show HEAD:a/b", ("a/b",), ()),
         ("git diff -- a", ("a",), ()),
-        ("git show :/fix", (".",), ()),
+        ("git show :/fix", ("fix",), ()),
         ("git grep /api src", ("src",), ()),
         ("git grep -e /api src", ("src",), ()),
         ("git branch --list /x", (".",), ()),

@@ -29,6 +29,8 @@ def special_read_refusal(word: "Word", *, recursive: bool = False) -> str | None
     """
     text = word.text
     if not word.static:
+        if word.shallow and not recursive and text[:1] != "/" and "/" not in text.rpartition("../")[2]:
+            return None  # `../*.md`: what lies directly in the root are directories
         return _prefix_refusal(text, glob=word.glob)
     return path_refusal(text, recursive=recursive)
 
@@ -93,6 +95,8 @@ def _prefix_refusal(prefix: str, *, glob: bool) -> str | None:
         return f"a path below {prefix!r} known only at run time may be a device or a process environment"
     if glob and (climbed := ("/" + prefix).rpartition("/../"))[1]:
         plain = "/" + climbed[2]
+        if plain.startswith(("/dev/", "/proc/")):
+            return f"a pattern from {prefix!r} may match devices or process environments"
     elif not prefix.startswith("/"):
         return None
     if glob and ("/dev/".startswith(plain) or "/proc/".startswith(plain)):

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands.facts import CommandFacts, names
+from holdfast.permissions.shell.commands.git_names import behind_colons
 from holdfast.permissions.shell.commands.options import Scan, scan
 from holdfast.permissions.shell.commands.tables_git import GIT_NETWORK, GIT_PATH_WRITERS, GIT_READS, GIT_SECOND_WORDS
 
@@ -79,20 +80,15 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
     outside = key in ("hash-object", "diff") or found.has("--no-index")
     skip = 1 if key == "grep" and not found.has("-e", "-f") else 0
     for word in found.operands[skip:] if key in PATHS else ():
-        if outside or not word.static:
+        if word.static and ":" in word.text:
+            found.reads.extend(behind_colons(word.text))
+        if not word.static or (outside and word.text[:1] != ":"):
             found.note_path(word, "file" if outside else "path", recursive=outside and found.has("--no-index"))
-        else:
-            _note_operand(found, word)
+        elif ":" not in word.text:
+            found.reads.append(word.text)  # a path or a revision
     reads = tuple(found.reads) or (".",)
     kind = "git" if key != "version" else "version"
     return CommandFacts(found.refusal, reads, tuple(found.writes), False, kind, found.reads_unknown)  # noqa: FBT003 - hot
-
-
-def _note_operand(found: Scan, word: "Word") -> None:
-    """An operand may be a path or a revision; both are reported, and `REV:PATH` also as its path."""
-    name, _, path = word.text.partition(":")
-    if name:  # `:/text` and `:(magic)` are no plain paths
-        found.reads.append(path or word.text)
 
 
 def _branch(found: Scan) -> None:

@@ -126,7 +126,7 @@ class _Inspection:
     def repository(self, top: str, dot_git: str, *, depth: int) -> str | None:
         if depth > _MOST_DEPTH or len(self.seen) > _MOST_FILES:
             raise ConfigUnreadableError("too many nested repositories")
-        git_dir = _git_dir(top, dot_git)
+        git_dir = git_directory(top, dot_git)
         if git_dir in self.seen:
             return None
         self.seen.add(git_dir)
@@ -217,7 +217,7 @@ def _looks_bare(directory: str) -> bool:
     )
 
 
-def _git_dir(top: str, dot_git: str) -> str:
+def git_directory(top: str, dot_git: str) -> str:
     """Return the directory behind `.git`, following a `gitdir:` file and checking that it points back."""
     mode = os.stat(dot_git).st_mode
     if stat.S_ISDIR(mode):

@@ -55,7 +55,7 @@ def filter_refusal(program: str) -> str | None:
             end = at + 1
             while end < len(program) and (program[end].isalnum() or program[end] == "_"):
                 end += 1
-            if program[at:end] in _REFUSED and program[at - 1 : at] != ".":
+            if program[at:end] in _REFUSED and program[at - 1 : at] != "." and not _is_key(program, at, end):
                 return f"jq filter: {program[at:end]!r} reads the environment or other files"
             at = end
         elif letter == "\\":
@@ -63,6 +63,12 @@ def filter_refusal(program: str) -> str | None:
         else:
             at += 1
     return None
+
+
+def _is_key(program: str, start: int, end: int) -> bool:
+    """Whether `env` only names a key of an object that is built: `{name, env: .environment}`."""
+    before, after = program[:start].rstrip(), program[end:].lstrip()
+    return program[start:end] == "env" and before[-1:] in ("{", ",") and after[:1] == ":" and after[:2] != "::"
 
 
 def _inner(text: str) -> str:

@@ -16,7 +16,8 @@ from holdfast.permissions.shell.commands.options import ANY_NUMBER, PATH_KINDS, 
 from holdfast.permissions.shell.commands.sed import SED, script_refusal
 from holdfast.permissions.shell.commands.tables_git import GIT_NETWORK, GIT_READS, GIT_SECOND_WORDS
 from holdfast.permissions.shell.commands.versions import VERSION_QUERIES
-from holdfast.permissions.shell.wrappers import RUNNERS, STARTERS
+from holdfast.permissions.shell.runners import RUNNERS, starts_another
+from holdfast.permissions.shell.wrappers import STARTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -231,13 +232,12 @@ def _git(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: 
     if operands and key in PATHS:
         if key == "grep" and not marks & _PATTERN:
             operands = operands[1:]
-        if key in ("hash-object", "diff"):
-            if not _ordinary(operands):
+        for text in operands:
+            if ":" in text:
                 return None
-            reads = operands or reads
-        else:
-            pieces = [text.partition(":") for text in operands]
-            reads = [path or name for name, _, path in pieces if name] or reads
+        if key in ("hash-object", "diff") and not _ordinary(operands):
+            return None
+        reads = operands or reads
     return _new_facts(CommandFacts, (None, tuple(reads), (), False, "git", False))
 
 
@@ -291,10 +291,10 @@ def _awk(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: 
 def _constant(name: str, facts: CommandFacts) -> "Callable[[Sequence[str], bool], CommandFacts | None]":
     """A judge for a program that is never read-only, but for the question for its version."""
     longest = max((len(form.split()) for form in VERSION_QUERIES.get(name, ())), default=1) + 1
-    running = RUNNERS.get(name, ())
+    running = RUNNERS.get(name, frozenset[str]())
 
     def judge(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
-        return facts if len(texts) > longest and texts[1] not in running else None
+        return facts if len(texts) > longest and not (running and starts_another(running, texts)) else None
 
     return judge
 

@@ -81,6 +81,7 @@ PS_COLUMNS = names(
 _PS_LETTERS = frozenset("axufjlsvXrwhnSTgLmHcZ")
 _PS_EVERY_LETTER = frozenset("acefghjklmnoOprstuUvwxXZTLSHNMV0123456789,")
 _PS_MAY_FAIL = ("-u", "-U", "-g", "-G", "-t", "-s", "-p", "-q")
+_PS_FORMATS = ("-f", "-F", "-j", "-l", "-y", "-c", "-M", "-Z")
 _PS_BSD_VALUES = frozenset("oOpUkt")
 _PS_SEPARATE = names("--pid --ppid --sid --tty --user --User --group --Group --sort --format --quick-pid")
 XXD = Tool("", kind="read")
@@ -270,15 +271,26 @@ def inspect_ps(args: "Sequence[Word]") -> CommandFacts:
 
 
 def _may_be_read_again(found: Scan, args: "Sequence[Word]") -> bool:
-    """Tell whether `ps` may take all words as BSD letters, as it does when a user or group is unknown.
+    """Tell whether `ps` may take all words as BSD letters, as it does whenever the dashed words do not fit together.
 
-    `ps -auxe` asks for the user `xe`; without such a user it means `ps auxe`, which prints environments.
+    `ps -auxe` asks for the user `xe`; without such a user it means `ps auxe`, which prints environments. So does
+    `ps -axe`, since there is no `-x`, and what mixes formats, or threads with a forest.
     """
-    names_given = [value.text for value in found.values(*_PS_MAY_FAIL) if not value.text.replace(",", "").isdigit()]
-    if not names_given or not all(set(name) <= _PS_EVERY_LETTER for name in names_given):
+    if not (_unknown_to_ps(found) or _clashes_in_ps(found, args)):
         return False
     exempt = {value.text for value in found.values("-o", "-O", "--sort", "--format")}
     return any("e" in word.text for word in args if not word.text.startswith("--") and word.text not in exempt)
+
+
+def _unknown_to_ps(found: Scan) -> bool:
+    given = [value.text for value in found.values(*_PS_MAY_FAIL) if not value.text.replace(",", "").isdigit()]
+    return bool(given) and all(set(name) <= _PS_EVERY_LETTER for name in given)
+
+
+def _clashes_in_ps(found: Scan, args: "Sequence[Word]") -> bool:
+    columns = found.has("-o", "-O", "--format") and found.has(*_PS_FORMATS)
+    forest = found.has("-H", "--forest") or any("f" in word.text for word in args if word.text[:1] != "-")
+    return found.has("-x") or columns or (forest and found.has("-L", "-T", "-m"))
 
 
 def _split_ps(args: "Sequence[Word]") -> "tuple[list[Word], list[Word], str]":

@@ -302,7 +302,7 @@ SEARCH_TOOLS: "Mapping[str, Tool]" = {
         " -o|--only-matching"
         " --print-long-lines --passthrough --silent --stats --stats-only --vimgrep -0|--null"
         " -a|--all-types --depth:num"
-        " -f|--follow -F|--fixed-strings -G|--file-search-regex:text --hidden -i|--ignore-case --ignore:text"
+        " --follow|-f -F|--fixed-strings -G|--file-search-regex:text --hidden -i|--ignore-case --ignore:text"
         " --ignore-dir:text -m|--max-count:num -n|--norecurse --one-device -Q|--literal"
         " -s|--case-sensitive -S|--smart-case"
         " --search-binary -t|--all-text -u|--unrestricted -U|--skip-vcs-ignores -v|--invert-match -w|--word-regexp"

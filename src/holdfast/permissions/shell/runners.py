@@ -1,0 +1,134 @@
+"""Programs and built-ins that hand text or words to something that runs them: what the deny rules must look at."""
+
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.words import Word, names
+from holdfast.permissions.shell.wrapper_shapes import Inner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FED: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""Names under which a shell finds a script that is not a file of its own."""
+
+
+def open_parallel(argv: tuple[Word, ...]) -> Inner:
+    """Give every word as the start of what it runs, since its options take values of many kinds."""
+    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
+    text = " ".join(word.text for word in argv[1:] if not word.text.startswith("-"))
+    return Inner(others=others, scripts=(text,), refusal="it runs commands built from its input", more=True)
+
+
+RUNNERS: Final = {
+    **dict.fromkeys(
+        names(
+            "npx pnpx bunx uvx ssh nix-shell tmux screen pkexec perf valgrind gdb lldb toybox systemd-inhibit eatmydata"
+            " faketime firejail bwrap proot chronic ifne rlwrap hyperfine setpriv capsh linux32 linux64 i386 x86_64"
+            " cgexec trickle cpulimit dumb-init tini gosu su-exec s6-setuidgid chpst softlimit start-stop-daemon runcon"
+            " sg rr heaptrack dtruss dotenv ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1"
+            " ld-musl-x86_64.so.1"
+        ),
+        frozenset[str](),
+    ),
+    **dict.fromkeys(
+        names("pipx uv poetry pipenv hatch pdm rye devbox conda mamba doppler op"),
+        frozenset({"run"}),
+    ),
+    **dict.fromkeys(names("bundle direnv asdf kubectl aws-vault"), frozenset({"exec"})),
+    **dict.fromkeys(names("pnpm yarn"), frozenset({"exec", "dlx"})),
+    **dict.fromkeys(names("mise npm"), frozenset({"exec", "x"})),
+    **dict.fromkeys(names("docker podman docker-compose podman-compose nerdctl"), frozenset({"exec", "run"})),
+    "nix": frozenset({"run", "develop", "shell"}),
+}
+"""Programs that run another command, always or only behind one of these words."""
+
+
+def starts_another(subcommands: frozenset[str], texts: "Sequence[str]") -> bool:
+    """Whether the words hold a subcommand that runs another command; options with values may stand in front of it."""
+    return texts[1:2] != [] and (texts[1] in subcommands or not (subcommands - {"x"}).isdisjoint(texts))
+
+
+def open_runner(argv: tuple[Word, ...]) -> Inner | None:
+    """Give every later word as a possible command: the deny rules must see it, nothing is allowed by it."""
+    subcommands = RUNNERS[argv[0].text.rpartition("/")[2]]
+    if subcommands and not starts_another(subcommands, [word.text for word in argv]):
+        return None
+    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
+    if not others:
+        return None
+    scripts = tuple(word.text for word in argv[1:] if word.static and " " in word.text)
+    return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque")
+
+
+GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "-c"})
+"""Words without which `git` runs nothing that the text names."""
+_GIT_PROGRAMS: Final = names(
+    "pager editor sshcommand askpass external command textconv clean smudge process driver program helper cmd fsmonitor"
+)
+
+
+def open_git(argv: tuple[Word, ...]) -> Inner | None:
+    """Give what `git` runs on every step, and programs that its options configure."""
+    texts = [word.text for word in argv]
+    scripts: list[str] = []
+    inner: tuple[Word, ...] = ()
+    for index, text in enumerate(texts[:-1]):
+        following, before = texts[index + 1], texts[:index]
+        stepping = text in ("-x", "--exec") and "rebase" in before
+        if stepping or (text.endswith("-filter") and "filter-branch" in before):
+            scripts.append(following)
+        elif text == "foreach" and "submodule" in before:
+            scripts.append(" ".join(word for word in texts[index + 1 :] if not word.startswith("-")))
+        elif text == "run" and "bisect" in before:
+            inner = argv[index + 1 :]
+        elif text == "-c":
+            scripts += _configured(following)
+    scripts += [text[7:] for text in texts if text.startswith("--exec=") and "rebase" in texts]
+    if not scripts and not inner:
+        return None
+    return Inner(inner, (), tuple(scripts), "it runs a command on every step", "opaque")
+
+
+def _configured(setting: str) -> list[str]:
+    key, _, value = setting.lower().partition("=")
+    program = key.startswith(("alias.", "pager.")) or key.rpartition(".")[2] in _GIT_PROGRAMS
+    return [setting.partition("=")[2].lstrip("!")] if program and value else []
+
+
+def open_callback(argv: tuple[Word, ...]) -> Inner | None:
+    """Give the text behind `-C`, which `mapfile`, `compgen` and `complete` hand to the shell."""
+    for index, word in enumerate(argv[1:], start=1):
+        text = word.text
+        if not text.startswith("-") or "C" not in text:
+            continue
+        glued = text.partition("C")[2]
+        value = Word(glued, static=word.static) if glued else argv[index + 1] if index + 1 < len(argv) else None
+        if value is None:
+            return None
+        doubt = "" if value.static else "the text it runs is not known before it runs"
+        return Inner(scripts=(value.text,), refusal="it runs text as a command", doubt=doubt)
+    return None
+
+
+def open_source(argv: tuple[Word, ...]) -> Inner | None:
+    """Doubt a script that comes from another command; one from a file is like any program of the project."""
+    if len(argv) < 2 or not argv[1].text.startswith(FED):
+        return None
+    return Inner(refusal="it runs its input as a script", doubt="it runs its input as a script")
+
+
+def open_at(argv: tuple[Word, ...]) -> Inner | None:
+    """Give what a later shell will run: its input."""
+    if argv[-1].text == "at":
+        return None
+    return Inner(refusal="it runs a script later", reads_stdin=True, doubt="it runs its input as a script")
+
+
+def open_alias(argv: tuple[Word, ...]) -> Inner | None:
+    """Give the commands that names will stand for."""
+    values = [word for word in argv[1:] if "=" in word.text]
+    if not values:
+        return None
+    scripts = tuple(word.text.partition("=")[2] for word in values)
+    doubt = "" if all(word.static for word in values) else "the text it runs is not known before it runs"
+    return Inner(scripts=scripts, refusal="it changes what command names mean", doubt=doubt)
