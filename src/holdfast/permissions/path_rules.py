@@ -67,8 +67,8 @@ def _anchored(text: str) -> tuple[Anchor, str]:
         rest = text.lstrip("/")
         return "root", f"/{rest}" if rest else ""
     if text == "~" or text.startswith("~/"):
-        rest = text[1:].strip("/") and text[1:]
-        return "home", rest
+        rest = text[1:]
+        return "home", rest if rest.strip("/") else ""
     if text.startswith("/"):
         return "source", text if text != "/" else ""
     if text in (".", "./"):
