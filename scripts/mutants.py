@@ -223,7 +223,7 @@ def _changed_harder(node: ast.AST) -> Iterator[ast.AST]:
             yield body
             yield orelse
         case ast.Constant(str(value)) if len(value) < _LONGEST_WORD:
-            yield ast.Constant(f"~{value[1:]}")
+            yield ast.Constant(f"§{value[1:]}")
         case ast.Expr(ast.Call()):
             yield ast.Pass()
         case _:
