@@ -293,7 +293,11 @@ def passes(tests: Sequence[str], *, limit_s: float = 180.0) -> bool:
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
         plugins = ["-p", "no:cacheprovider", "-p", "pytest_timeout"]
-        os._exit(pytest.main(["-x", "-q", "--assert=plain", *plugins, "--timeout", "60", *tests]))
+        code = 1
+        try:
+            code = int(pytest.main(["-x", "-q", "--assert=plain", *plugins, "--timeout", "60", *tests]))
+        finally:
+            os._exit(code)  # whatever was raised: the copy is the parent's to remove
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
         pid, status = os.waitpid(child, os.WNOHANG)
