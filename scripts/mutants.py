@@ -1,24 +1,32 @@
 """Mutation testing of the code that decides: change one thing, run its tests, see whether they notice.
 
-    scripts/mutants.py [--minutes 60] [--seed 1] [--count N] [--file web.py]
+    scripts/mutants.py [--minutes 60] [--seed 1] [--count N] [--file web.py] [--harder]
 
 Own and small, because the usual tool does not run with the pytest we use. Each mutant changes one comparison, boolean
-word, negation, constant or number. Survivors are printed with their line; the score is the part that was noticed.
-Mutants that change nothing anybody could observe stand in `EQUIVALENT`, each with its reason, and are left out.
+word, negation, constant or number; with `--harder` also the boundary of a comparison, a whole condition (always or
+never), one part of an `and` or `or`, or a word, or leaves a call out. Survivors are printed with their line; the score
+is the part that was noticed. Mutants that change nothing anybody could observe stand in
+`EQUIVALENT`, each with its reason, and are left out. The tests of a file must pass unchanged first, or nothing would
+be told by their failing. They run in a forked child that has everything but the product loaded.
 """
 
 import argparse
 import ast
+import compileall
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 PERMISSIONS = "holdfast/permissions"
@@ -124,47 +132,110 @@ _SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
+_BOUNDARIES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+}
+_LONGEST_WORD = 30
+"""Longer texts are sentences."""
 
 
-def places(tree: ast.AST) -> list[ast.AST]:
-    """The nodes that can be changed; type hints and assertions are left alone."""
+class Change(NamedTuple):
+    """One node, and what stands there instead."""
+
+    old: ast.AST
+    new: ast.AST
+
+
+class _Put(ast.NodeTransformer):
+    def __init__(self, change: Change) -> None:
+        self._change = change
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self._change.new if node is self._change.old else self.generic_visit(node)
+
+
+def changes(tree: ast.AST, *, harder: bool) -> list[Change]:
+    """Every change; type hints, assertions, documentation and the parts of sentences are left alone."""
     skipped: set[int] = set()
     for node in ast.walk(tree):
-        hints = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-        for part in (*hints, node if isinstance(node, ast.Assert) else None):
+        parts = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        if isinstance(node, ast.Assert | ast.JoinedStr) or _only_describes(node):
+            parts.append(node)
+        for part in parts:
             if part is not None:
-                skipped.update(id(inner) for inner in ast.walk(part))
-    return [node for node in ast.walk(tree) if id(node) not in skipped and mutate(node, probe=True)]
+                skipped.update(
+                    id(inner) for inner in ast.walk(part) if not isinstance(node, ast.JoinedStr) or _text(inner)
+                )
+    return [
+        Change(node, new)
+        for node in ast.walk(tree)
+        if id(node) not in skipped
+        for new in (*_changed(node), *(_changed_harder(node) if harder else ()))
+    ]
 
 
-def mutate(node: ast.AST, *, probe: bool = False) -> bool:
-    """Change the node in place; with `probe` only say whether it could be."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in _SWAPS:
-        if not probe:
-            node.ops[0] = _SWAPS[type(node.ops[0])]()
-        return True
-    if isinstance(node, ast.BoolOp):
-        if not probe:
-            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        return True
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        if not probe:
-            node.op = ast.UAdd()
-            node.operand = ast.Call(ast.Name("bool", ast.Load()), [node.operand], [])
-        return True
-    if isinstance(node, ast.Constant) and type(node.value) in (bool, int):
-        if not probe:
-            node.value = (not node.value) if isinstance(node.value, bool) else int(node.value) + 1  # pyright: ignore[reportArgumentType]
-        return True
-    return False
+def _text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def mutants(seed: int, only: str) -> Iterator[tuple[str, int]]:
+def _only_describes(node: ast.AST) -> bool:
+    """Documentation, a list of names for the interpreter, or a type's name for a type checker."""
+    if isinstance(node, ast.Expr):
+        return _text(node.value)
+    if isinstance(node, ast.Assign):
+        return isinstance(node.targets[0], ast.Name) and node.targets[0].id in ("__all__", "__slots__")
+    return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal"
+
+
+def _changed(node: ast.AST) -> Iterator[ast.AST]:
+    match node:
+        case ast.Compare(left, [op, *ops], right) if type(op) in _SWAPS:
+            yield ast.Compare(left, [_SWAPS[type(op)](), *ops], right)
+        case ast.BoolOp(ast.And(), values):
+            yield ast.BoolOp(ast.Or(), values)
+        case ast.BoolOp(ast.Or(), values):
+            yield ast.BoolOp(ast.And(), values)
+        case ast.UnaryOp(ast.Not(), operand):
+            yield ast.UnaryOp(ast.UAdd(), ast.Call(ast.Name("bool", ast.Load()), [operand], []))
+        case ast.Constant(bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(int(value)):
+            yield ast.Constant(value + 1)
+        case _:
+            pass
+
+
+def _changed_harder(node: ast.AST) -> Iterator[ast.AST]:
+    """Boundaries, conditions that always or never hold, other words, and parts and calls left out."""
+    match node:
+        case ast.Compare(left, [op, *ops], right) if type(op) in _BOUNDARIES:
+            yield ast.Compare(left, [_BOUNDARIES[type(op)](), *ops], right)
+        case ast.BoolOp(op, values):
+            for index in range(len(values)):
+                yield ast.BoolOp(op, [*values[:index], *values[index + 1 :]])
+        case ast.If(test, body, orelse) if ast.unparse(test) != "TYPE_CHECKING":
+            yield ast.If(ast.Constant(True), body, orelse)  # noqa: FBT003 - the word itself
+            yield ast.If(ast.Constant(False), body, orelse)  # noqa: FBT003
+        case ast.IfExp(_, body, orelse):
+            yield body
+            yield orelse
+        case ast.Constant(str(value)) if len(value) < _LONGEST_WORD:
+            yield ast.Constant(f"§{value[1:]}")
+        case ast.Expr(ast.Call()):
+            yield ast.Pass()
+        case _:
+            pass
+
+
+def mutants(seed: int, only: str, *, harder: bool) -> Iterator[tuple[str, int]]:
     found = [
         (file, index)
         for file in TARGETS
         if file.endswith(only)
-        for index in range(len(places(ast.parse((ROOT / "src" / file).read_text("utf-8")))))
+        for index in range(len(changes(ast.parse((ROOT / "src" / file).read_text("utf-8")), harder=harder)))
     ]
     random.Random(seed).shuffle(found)
     yield from found
@@ -178,29 +249,64 @@ class Mutant(NamedTuple):
     place: str
 
 
-def try_mutant(source: Path, file: str, index: int) -> Mutant:
+def try_mutant(source: Path, file: str, index: int, *, harder: bool) -> Mutant:
     path = source / file
     original = path.read_text("utf-8")
     tree = ast.parse(original)
-    node = places(tree)[index]
-    number: int = getattr(node, "lineno", 0)
-    before = ast.unparse(node)
-    mutate(node)
-    change = f"{before} -> {ast.unparse(node)}"
+    made = changes(tree, harder=harder)[index]
+    number: int = getattr(made.old, "lineno", 0)
+    change = " -> ".join(ast.unparse(ast.fix_missing_locations(node)).splitlines()[0] for node in made)
     line = original.splitlines()[number - 1].strip()
     place = f"{file}:{number}: {change}   in   {line}"
     if (file.removeprefix("holdfast/"), line, change) in EQUIVALENT:
         return Mutant(noticed=False, equivalent=True, place=place)
-    path.write_text(ast.unparse(ast.fix_missing_locations(tree)), encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
-    argv = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--timeout", "60", *TARGETS[file]]
+    path.write_text(ast.unparse(ast.fix_missing_locations(_Put(made).visit(tree))), encoding="utf-8")
     try:
-        done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, timeout=180, check=False)
-        return Mutant(done.returncode != 0, equivalent=False, place=place)
-    except subprocess.TimeoutExpired:
-        return Mutant(noticed=True, equivalent=False, place=place)
+        return Mutant(not passes(TARGETS[file]), equivalent=False, place=place)
     finally:
         path.write_text(original, encoding="utf-8")
+
+
+def copy_of_source(directory: str) -> Path:
+    """The product with its byte code, but none of the files that change: theirs could be taken for the original's."""
+    source = Path(directory, "src")
+    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(source, quiet=1)
+    for file in TARGETS:
+        for stale in (source / file).parent.glob(f"__pycache__/{Path(file).stem}.*.pyc"):
+            stale.unlink()
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(source))
+    os.environ.update(PYTHONPATH=str(source), PYTHONDONTWRITEBYTECODE="1", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    os.chdir(ROOT)
+    for name in ("asyncio", "hypothesis.strategies", "msgspec", "pytest_timeout"):
+        import_module(name)  # once, for every child
+    return source
+
+
+def passes(tests: Sequence[str], *, limit_s: float = 180.0) -> bool:
+    """Run tests against the copy; a run that does not end has not passed."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        plugins = ["-p", "no:cacheprovider", "-p", "pytest_timeout"]
+        code = 1
+        try:
+            code = int(pytest.main(["-x", "-q", "--assert=plain", *plugins, "--timeout", "60", *tests]))
+        finally:
+            os._exit(code)  # whatever was raised: the copy is the parent's to remove
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
 
 
 def main() -> int:
@@ -209,24 +315,36 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--file", default="", help="Only files whose path ends so.")
+    parser.add_argument(
+        "--harder", action="store_true", help="Also boundaries, fixed conditions, words, parts left out."
+    )
     options = parser.parse_args()
     end = time.monotonic() + options.minutes * 60
-    noticed = tried = equivalent = 0
+    tried: Counter[str] = Counter()
+    noticed: Counter[str] = Counter()
+    equivalent: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="holdfast-mutants-") as directory:
-        source = Path(directory, "src")
-        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
-        for file, index in mutants(options.seed, options.file):
-            if tried == options.count or time.monotonic() > end:
+        source = copy_of_source(directory)
+        for file, index in mutants(options.seed, options.file, harder=options.harder):
+            if tried.total() == options.count or time.monotonic() > end:
                 break
-            mutant = try_mutant(source, file, index)
-            equivalent += mutant.equivalent
-            tried += not mutant.equivalent
-            noticed += mutant.noticed
+            if not tried[file] and not equivalent[file] and not passes(TARGETS[file]):
+                sys.exit(f"the tests of {file} fail without any change; run {' '.join(TARGETS[file])}")
+            mutant = try_mutant(source, file, index, harder=options.harder)
+            equivalent[file] += mutant.equivalent
+            tried[file] += not mutant.equivalent
+            noticed[file] += mutant.noticed
             if not (mutant.noticed or mutant.equivalent):
                 print(f"survived: {mutant.place}", flush=True)
+    for file in sorted(tried):
+        print(_score(file, tried[file], noticed[file], equivalent[file]))
+    print(_score("together", tried.total(), noticed.total(), equivalent.total()))
+    return 0 if noticed.total() >= 0.95 * tried.total() else 1
+
+
+def _score(what: str, tried: int, noticed: int, equivalent: int) -> str:
     score = 100 * noticed / tried if tried else 0.0
-    print(f"{tried} mutants, {noticed} noticed, score {score:.1f} %; {equivalent} equivalent ones left out")
-    return 0 if score >= 95 else 1
+    return f"{what}: {tried} mutants, {noticed} noticed, score {score:.1f} %; {equivalent} equivalent ones left out"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast import Tool, ToolContext, ToolResult
-from holdfast.contract import Answer, Args, Effects, Opinion, PromptFacts, RuleSubject
+from holdfast.contract import Answer, Args, Effects, Opinion, PromptFacts, Question, RuleSubject
 from holdfast.events import CallStarted, PermissionDecided
 from holdfast.hooks import Hook, HookAnswer, HookCall
 from holdfast.permissions import ClassifierAnswer, ClassifierRequest, Decision, PermissionContext, Rule
@@ -225,6 +225,19 @@ def test_it_has_a_bounded_time() -> None:
     assert fake.cancelled == 1
     assert "longer than 0.5 s" in decision(run(Fake(after_s=1), classify_timeout_s=0.5)).reason
     assert run(Fake(after_s=9), classify_timeout_s=10).outcomes == {"1": "completed"}
+
+
+def test_a_late_classifier_is_stopped_before_a_person_is_asked() -> None:
+    fake = Fake("allow", after_s=1_000)
+    stopped_by_then: list[int] = []
+
+    class Watching(ScriptedAsker):
+        async def ask(self, question: Question) -> Answer:
+            stopped_by_then.append(fake.cancelled)
+            return await super().ask(question)
+
+    run(fake, asker=Watching())
+    assert stopped_by_then == [1]
 
 
 def test_a_classifier_that_swallows_its_cancellation_is_left_behind() -> None:

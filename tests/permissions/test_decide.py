@@ -329,3 +329,152 @@ def test_the_reason_names_what_is_allowed() -> None:
     assert words["allow"] == "no opinion"
     every = context("default", allow, rule("allow", "Edit(//else/**)"))
     assert {step.layer: step.behavior for step in survey(both, every)}["allow"] == "allow"
+
+
+def command(text: str) -> CallFacts:
+    return facts_from_input("Bash", {"command": text}, "/proj")
+
+
+def test_a_file_command_inside_is_an_edit_in_words_of_its_own() -> None:
+    found = decide(command("touch new"), context())
+    words = "default mode asks before a file command inside the working directories"
+    assert (found.behavior, found.layer, found.reason) == ("ask", "mode", words)
+    modes = ("acceptEdits", "dontAsk", "plan")
+    assert [decide(command("touch new"), context(mode)).behavior for mode in modes] == ["allow", "deny", "deny"]
+
+
+def test_a_command_that_only_reads_is_asked_about_where_it_reads_outside() -> None:
+    found = decide(command("cat /else/a"), context())
+    assert (found.behavior, found.reason) == ("ask", "default mode asks before reading '/else/a'")
+    assert decide(command("cat /else/a"), context("default", rule("allow", "Read(//else/**)"))).behavior == "allow"
+    assert decide(command("cat /proj/a"), context()).behavior == "allow"
+
+
+def test_an_allow_rule_for_the_command_does_not_cover_what_it_reads_outside() -> None:
+    make, read = rule("allow", "Bash(make *)"), rule("allow", "Read(//else/**)")
+    answers = [
+        decide(command("make all < /else/a"), context("default", *rules)).reason
+        for rules in ([make], [read], [make, read])
+    ]
+    assert answers == [
+        "default mode asks before reading '/else/a'",
+        "default mode asks before a command that may change something",
+        "the rule Read(//else/**) allows it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "asks"),
+    [
+        ("Custom", {"level": 3}, "Custom(level:3)"),
+        ("WebFetch", {"url": "https://docs.example.com/a"}, "WebFetch(domain:*.example.com)"),
+        ("Agent", {"subagent_type": "writer", "prompt": "p"}, "Agent(writer)"),
+        ("Skill", {"skill": "review"}, "Skill(review)"),
+        ("Read", {"file_path": "/proj/a"}, "Read(a)"),
+        ("Bash", {"command": "ls"}, "Bash(ls)"),
+    ],
+)
+def test_an_ask_rule_asks_about_what_it_names_even_in_bypass(tool: str, arguments: dict[str, Any], asks: str) -> None:
+    call = facts_from_input(tool, arguments, "/proj")
+    found = decide(call, context("bypassPermissions", rule("ask", asks), rule("allow", tool)))
+    assert (found.behavior, found.layer, found.rule) == ("ask", "ask", rule("ask", asks))
+
+
+def test_a_tool_that_reaches_the_network_is_asked_about_even_if_it_changes_nothing() -> None:
+    call = CUSTOM._replace(read_only=True, effects=Effects(network=["example.com"]))
+    assert decide(call, context()).reason == "default mode asks before a call of Custom"
+    assert decide(call._replace(effects=Effects()), context()).behavior == "allow"
+
+
+def test_a_change_of_the_sessions_own_records_is_free() -> None:
+    found = decide(CUSTOM._replace(session_state=True), context("dontAsk"))
+    assert (found.behavior, found.reason) == ("allow", "dontAsk mode allows a change of the session's own records")
+    assert decide(CUSTOM, context("dontAsk")).behavior == "deny"
+
+
+def test_the_reason_says_what_is_asked_about() -> None:
+    outside = facts_from_input("Read", {"file_path": "/else/a"}, "/proj")
+    calls = (outside, EDIT, CUSTOM, FOREIGN, CUSTOM._replace(requires_interaction=True))
+    found = [decide(call, context()) for call in calls]
+    assert [(one.layer, one.reason) for one in found] == [
+        ("mode", "default mode asks before reading '/else/a'"),
+        ("mode", "default mode asks before writing '/proj/a'"),
+        ("mode", "default mode asks before a call of Custom, which may change something"),
+        ("mode", "default mode asks before a call of mcp__server__tool"),
+        ("tool", "Custom needs a person's answer"),
+    ]
+    boxed = command("make install")._replace(sandboxed=True)
+    assert decide(boxed, context(sandbox_auto_allow=True)).reason == "default mode allows a command in the sandbox"
+    assert HookOpinion("ask").reason == ""
+
+
+def test_the_ceiling_is_a_step_of_its_own_after_the_childs_trace() -> None:
+    child = context("default").child("acceptEdits")
+    found = decide(EDIT, child)
+    assert [(step.layer, step.behavior) for step in found.trace] == [("mode", "allow"), ("ceiling", "ask")]
+    assert found.reason == "the agent that started this one may not: default mode asks before writing '/proj/a'"
+
+
+def test_every_path_of_a_call_is_guarded_not_only_the_first() -> None:
+    writes = CUSTOM._replace(effects=Effects(writes=["/proj/a", "/proj/.git/config"]))
+    found = decide(writes, context("acceptEdits", rule("allow", "Custom")), hook=HOOK_ALLOW)
+    assert (found.behavior, found.layer) == ("ask", "guard")
+    assert "'/proj/.git/config' is protected" in found.reason
+
+
+def test_every_path_of_a_call_is_refused_where_no_tool_may_open_it() -> None:
+    for effects in (Effects(reads=["/proj/a", "/proc/1/mem"]), Effects(writes=["/proj/a", "/proc/1/mem"])):
+        found = decide(CUSTOM._replace(effects=effects), context("bypassPermissions"))
+        assert (found.behavior, found.layer) == ("deny", "guard")
+
+
+def test_a_remote_tool_under_a_name_of_its_own_cannot_pass_as_keeping_our_records() -> None:
+    call = CUSTOM._replace(server="s", session_state=True)
+    assert decide(call, context()).reason == "default mode asks before a call of Custom"
+
+
+@pytest.mark.parametrize("text", ["rm -rf /", "rm -rf ~", "git $x"])
+def test_a_critical_or_doubtful_command_is_asked_about_in_every_mode_whatever_allows_it(text: str) -> None:
+    rules = rule("allow", "Bash"), rule("deny", "Bash(git push *)")
+    for mode, expected in (("default", "ask"), ("bypassPermissions", "ask"), ("auto", "ask"), ("dontAsk", "deny")):
+        found = decide(command(text), context(mode, *rules), hook=HOOK_ALLOW)
+        assert (found.behavior, found.layer, found.guarded) == (expected, "guard", expected == "ask"), mode
+    words = {step.layer: step.behavior for step in survey(command(text), context("bypassPermissions", *rules))}
+    assert (words["guard"], words["mode"]) == ("ask", "allow")
+
+
+def test_a_survey_hears_every_layer_by_itself() -> None:
+    rules = [rule("deny", "Custom(a:1)"), rule("ask", "Custom(b:2)"), rule("allow", "Custom")]
+    call = CUSTOM._replace(input={"a": 1, "b": 2})
+    heard = survey(call, context("dontAsk", *rules), hook=HOOK_ASK, opinion=Opinion.deny("no"))
+    assert {step.layer: (step.behavior, step.reason) for step in heard} == {
+        "hook": ("ask", "the hook"),
+        "classifier": ("no opinion", ""),
+        "deny": ("deny", "the rule Custom(a:1) speaks of it"),
+        "ask": ("ask", "the rule Custom(b:2) speaks of it"),
+        "tool": ("deny", "no"),
+        "guard": ("no opinion", ""),
+        "allow": ("allow", "the rule Custom speaks of it"),
+        "mode": ("deny", "dontAsk mode by itself refuses a call of Custom, which may change something"),
+    }
+    quiet = {step.layer: step for step in survey(CUSTOM, context("auto"))}
+    assert quiet["hook"] == Step("hook", "no opinion")
+    assert quiet["classifier"].behavior == "ask"
+    assert quiet["mode"].reason == "auto mode leaves a call of Custom, which may change something to the classifier"
+
+
+def test_a_child_gives_its_own_reason_where_its_parent_is_as_strict() -> None:
+    found = decide(EDIT, context().child("default"))
+    assert (found.behavior, found.layer) == ("ask", "mode")
+
+
+def test_a_tool_without_an_objection_has_no_opinion_unless_it_needs_a_person() -> None:
+    for opinion in (Opinion("no_objection"), Opinion("passthrough")):
+        for needs, expected in ((False, "no opinion"), (True, "ask")):
+            heard = survey(CUSTOM._replace(requires_interaction=needs), context(), opinion=opinion)
+            assert {step.layer: step.behavior for step in heard}["tool"] == expected
+
+
+def test_a_word_of_a_hook_that_nobody_knows_allows_nothing() -> None:
+    word: Any = "perhaps"
+    assert decide(EDIT, context(), hook=HookOpinion(word)).behavior == "ask"

@@ -122,6 +122,35 @@ def test_a_file_with_a_second_name_is_guarded_and_the_plan_file_is_not() -> None
     assert "has 2 names" in guard_of_write(facts("/proj/x", "/state/plan.md", links=2), ROOTS)
 
 
+GOVERNED = ROOTS.with_options(governing=("/proj/Cfg",))
+
+
+@pytest.mark.parametrize(
+    ("given", "target"),
+    [
+        ("/proj/Cfg/settings.json", "/proj/Cfg/settings.json"),
+        ("/proj/Cfg", "/proj/Cfg"),
+        ("/proj/link", "/proj/Cfg/settings.json"),
+        ("/proj/Cfg/settings.json", "/proj/elsewhere"),
+    ],
+)
+def test_a_write_where_the_settings_lie_is_protected_by_any_of_its_names(given: str, target: str) -> None:
+    assert row_of_write(facts(given, target), GOVERNED) == "edit outside or protected"
+    assert "is protected (/proj/Cfg" in guard_of_write(facts(given, target), GOVERNED)
+    assert row_of_write(facts(given, target), ROOTS) == "edit inside"
+
+
+def test_where_the_disk_folds_the_settings_are_protected_in_any_case() -> None:
+    shouted = facts("/proj/CFG/settings.json")
+    assert "is protected" in guard_of_write(shouted._replace(folds=True), GOVERNED)
+    assert guard_of_write(shouted, GOVERNED) == ""
+    assert guard_of_write(facts("/proj/Cfgs/a")._replace(folds=True), GOVERNED) == ""
+
+
+def test_what_is_protected_by_its_name_stays_so_beside_the_settings() -> None:
+    assert "is protected (.git governs" in guard_of_write(facts("/proj/.git/config"), GOVERNED)
+
+
 def test_a_row_without_an_answer_for_some_mode_cannot_be_written() -> None:
     with pytest.raises(ValueError, match="shorter"):
         table_row("allow", "ask")

@@ -1,4 +1,8 @@
+import os
+
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
 
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.path_index import Filed, PathIndex
@@ -37,6 +41,7 @@ ANCHORS = [
     ("../x/**", "/project/x/a", False, True),
     ("a/../b", "/project/sub/b", False, True),
     ("a/**/../b", "/project/sub/a/b", False, True),
+    ("a/**/../b", "/project/sub/a/x/b", False, True),
     ("$HOME/x", "/home/user/x", False, True),
     ("${HOME}/x", "/home/user/x", False, True),
     ("//proj", "/proj-evil/x", False, False),
@@ -44,6 +49,17 @@ ANCHORS = [
     ("/", "/project/a", True, True),
     ("../../../../x", "/x", False, True),
     (".//x", "/project/sub/x", True, True),
+    ("./**", "/project/sub/a", True, True),
+    ("./**", "/project/a", False, False),
+    ("**", "/project/sub/a/b", True, True),
+    ("src/.", "/project/sub/src/a", False, True),
+    ("/.", "/project/a", False, True),
+    ("/./", "/project/a", False, True),
+    (".//", "/project/sub/a", False, True),
+    ("~/.", "/home/user/a", False, True),
+    ("~//", "/home/user/a", True, True),
+    ("d/**/", "/project/sub/d/e/f", True, True),
+    ("d/**/", "/project/sub/x/d/e/f", False, False),
 ]
 
 
@@ -60,6 +76,22 @@ def test_the_four_anchors(content: str, path: str, allows: bool, denies: bool) -
         return run_case(case, PermissionContext(home="/home/user")).decision.behavior
 
     assert (verdict("allow"), verdict("deny")) == ("allow" if allows else "ask", "deny" if denies else "ask")
+
+
+@given(
+    st.sampled_from(("", "./", "/", "//", "~/")),
+    st.lists(st.sampled_from(("a", "b", ".", "..", "")), min_size=1, max_size=6),
+)
+@example("./", ["", ""])
+@example("a/", ["."])
+def test_a_deny_written_like_a_path_holds_for_what_that_path_names(anchor: str, parts: list[str]) -> None:
+    content = anchor + "/".join(parts)
+    assume(content)
+    place = "/" if content.startswith("//") else "/home/user" if content.startswith("~") else "/project/sub"
+    meant = os.path.normpath(f"{place}/{content.removeprefix('~').lstrip('/')}")
+    for path in (meant, f"{meant}/x"):
+        answer = judge("Read", {"file_path": path}, cwd="/project/sub", deny=[f"Read({content})"]).behavior
+        assert answer == "deny", path
 
 
 def test_relative_paths_are_cut_by_whole_components() -> None:
@@ -116,6 +148,9 @@ def test_the_longest_pattern_is_exact() -> None:
         ("~", False, "home", ""),
         ("~/", False, "home", ""),
         ("~/a", False, "home", "/a"),
+        ("./a", False, "cwd", "/a"),
+        ("./a/**", True, "cwd", "/a/**"),
+        ("//a/**", True, "root", "/a/**"),
         ("~/a/b", True, "home", "/a/b"),
         ("a//b", True, "cwd", "a/b"),
         ("a/./b", True, "cwd", "a/b"),
@@ -130,9 +165,19 @@ def test_a_pattern_is_read_from_its_anchor(text: str, widened: bool, anchor: str
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"), [("a//b", "empty name"), ("a\\", "single backslash"), ("[a", "bracket expression")]
+    ("text", "reason"),
+    [
+        ("a//b", "empty name"),
+        ("a\\", "single backslash"),
+        ("[a", "bracket expression"),
+        ("~root/x", "only ~/ (your own home directory) is known"),
+        ("$HOME/x", "variables are not expanded in allow rules"),
+        ("${HOME}/x", "variables are not expanded in allow rules"),
+        ("a\0", "NUL character"),
+        ("!a", "cannot be negated"),
+    ],
 )
-def test_a_pattern_that_can_never_match_says_why(text: str, reason: str) -> None:
+def test_a_pattern_that_an_allow_rule_cannot_use_says_why(text: str, reason: str) -> None:
     found = compile_path_rule(text, widened=False)
     assert isinstance(found, str)
     assert reason in found

@@ -82,6 +82,17 @@ def test_every_name_on_the_way_is_known(project: Path) -> None:
     assert set(facts.names) == {str(project / name / "a.py") for name in ("c", "b", "src")}
 
 
+def test_a_deny_on_a_link_in_the_middle_holds_for_what_lies_deep_below_it(project: Path) -> None:
+    (project / "src" / "deep").mkdir()
+    (project / "src" / "deep" / "x").write_text("x")
+    (project / "b").symlink_to("./src/.")
+    (project / "c").symlink_to("b")
+    facts = look("c/./deep/x", project)
+    assert facts.target == str(project / "src" / "deep" / "x")
+    assert set(facts.names) == {str(project / name / "deep" / "x") for name in ("c", "b", "src")}
+    assert verdict("Read", "c/deep/x", context(project, ("deny", "Read(b/deep/x)")), project) == "deny"
+
+
 def test_a_dangling_link_is_judged_by_what_it_would_create(project: Path) -> None:
     (project / "d").symlink_to(project.parent / "outside" / "new")
     assert look("d", project).target == str(project.parent / "outside" / "new")
@@ -101,6 +112,8 @@ def test_a_loop_of_links_is_refused(project: Path) -> None:
     (project / "y").symlink_to("x")
     assert "links" in look("x", project).refusal
     assert verdict("Read", "x", context(project, mode="bypassPermissions"), project) == "deny"
+    folding = context(project, mode="bypassPermissions", disk=LiveDisk(lambda _: True))
+    assert verdict("Read", "x", folding, project) == "deny"
 
 
 @pytest.mark.parametrize(
@@ -246,9 +259,21 @@ def test_the_limits_of_a_path_are_exact() -> None:
     disk = NoDisk()
     assert disk.look("/" + "a" * 4_095, "/", home="/").refusal == ""
     assert "longer" in disk.look("/" + "a" * 4_096, "/", home="/").refusal
-    assert disk.look("/" + "é" * 2_047, "/", home="/").refusal == ""
+    assert disk.look("/a" + "é" * 2_047, "/", home="/").refusal == ""
     assert "longer" in disk.look("/" + "é" * 2_048, "/", home="/").refusal
     assert (disk.look("/a/", "/", home="/").is_dir, disk.look("/a", "/", home="/").is_dir) == (True, None)
+
+
+def test_the_length_counts_as_the_kernel_reads_it_dots_and_all(tmp_path: Path) -> None:
+    dots = "/" + "./" * 2_047
+    assert look(f"{dots}a").refusal == ""
+    assert "longer than 4096 bytes" in look(f"{dots}ab").refusal
+    assert look("", tmp_path) == look(tmp_path)
+
+
+def test_the_kernels_own_files_are_refused_without_a_disk_too() -> None:
+    assert "belongs to the kernel" in NoDisk().look("/proc/1/mem", "/", home="/").refusal
+    assert NoDisk().look("/process", "/", home="/").refusal == ""
 
 
 def test_forty_links_can_be_followed_and_no_more(tmp_path: Path) -> None:
@@ -263,6 +288,16 @@ def test_forty_links_can_be_followed_and_no_more(tmp_path: Path) -> None:
     facts = disk.look(str(root / "link40"), "/", home="/")
     assert (facts.refusal, facts.target) == ("", str(root / "file"))
     assert "too many links" in disk.look(str(root / "link41"), "/", home="/").refusal
+
+
+def test_links_may_only_make_a_path_twice_as_long_as_one_can_be(tmp_path: Path) -> None:
+    root = Path(os.path.realpath(tmp_path))
+    (root / "directory").mkdir()
+    (root / "link1").symlink_to("link2/" + "./" * 2_000)
+    (root / "link2").symlink_to("link3/" + "./" * 2_000)
+    (root / "link3").symlink_to("directory")
+    assert look(root / "link1").target == str(root / "directory")
+    assert "too many links" in look(f"{root}/link1/{'./' * 150}").refusal
 
 
 def test_a_new_file_behind_a_link_and_back_lies_where_the_kernel_puts_it(tmp_path: Path) -> None:

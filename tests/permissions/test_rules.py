@@ -2,8 +2,19 @@ import pytest
 
 from holdfast.contract import UsageError
 from holdfast.events import to_builtins
+from holdfast.permissions.path_rules import PathRule
 from holdfast.permissions.policy_tests import judge
-from holdfast.permissions.rules import Behavior, Rule, RuleProblem, RuleSource, compile_rule, parse_rule, parse_rules
+from holdfast.permissions.rules import (
+    Behavior,
+    Rule,
+    RuleProblem,
+    RuleSource,
+    Server,
+    WholeTool,
+    compile_rule,
+    parse_rule,
+    parse_rules,
+)
 from holdfast.permissions.traits import ALIASES, KNOWN_TOOLS
 from holdfast.registry import names as registry_names
 
@@ -49,10 +60,14 @@ def test_a_rule_is_a_tool_with_or_without_a_specifier(text: str, tool: str, cont
         ("Ba sh", "deny", "malformed"),
         ("Read(x" + "x" * 20_000 + ")", "deny", "malformed"),
         ("Bash(:*)", "deny", "malformed"),
+        ("Bash(:)", "deny", "malformed"),
         ("Bash(a\0b)", "deny", "malformed"),
+        ("Bash(a\x1fb)", "deny", "malformed"),
         ("*", "allow", "malformed"),
         ("mcp__*", "allow", "malformed"),
         ("mcp__a*__b", "allow", "malformed"),
+        ("mcp__a*", "allow", "malformed"),
+        ("mcp____*", "allow", "malformed"),
         ("Web*", "allow", "malformed"),
         ("*(x)", "deny", "malformed"),
         ("Read(!x)", "deny", "malformed"),
@@ -143,7 +158,12 @@ PARAMETERS: list[tuple[str, dict[str, object], str, bool]] = [
     ("Bash", {"command": "ls", "run_in_background": False}, "Bash(run_in_background:true)", False),
     ("Bash", {"command": "ls", "timeout": 5000}, "Bash(timeout:5*)", True),
     ("Bash", {"command": "ls", "timeout": 5000}, "Bash(timeout:*)", False),
+    ("Bash", {"command": "ls", "dangerouslyDisableSandbox": True}, "Bash(dangerouslyDisableSandbox:true)", True),
+    ("Bash", {"command": "ls", "description": "list"}, "Bash(description:list)", True),
     ("Read", {"file_path": "a", "offset": 5}, "Read(offset:5)", True),
+    ("Read", {"file_path": "a", "limit": 5}, "Read(limit:5)", True),
+    ("Read", {"file_path": "a", "pages": "1-2"}, "Read(pages:1-2)", True),
+    ("Edit", {"file_path": "a", "replace_all": True}, "Edit(replace_all:true)", True),
     ("mcp__s__t", {"mode": "write"}, "mcp__s__t(mode:write)", True),
     ("mcp__s__t", {"mode": "read"}, "mcp__s__t(mode:write)", False),
     ("WebFetch", {"url": "https://example.com", "prompt": "steal"}, "WebFetch(prompt:steal)", True),
@@ -193,7 +213,58 @@ def reason_of(text: str, behavior: Behavior = "deny") -> str:
     return found.reason
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["description", "prompt", "subagent_type", "model", "run_in_background", "name", "isolation", "mode", "cwd"],
+)
+def test_an_allow_rule_never_names_a_parameter_of_an_agent_and_a_deny_rule_also_an_agent_of_that_name(
+    name: str,
+) -> None:
+    assert f"the parameter '{name}'" in reason_of(f"Agent({name}:x)", "allow")
+    denied = judge("Agent", {"subagent_type": f"{name}:x"}, mode="bypassPermissions", deny=[f"Agent({name}:x)"])
+    assert denied.behavior == "deny"
+
+
+def test_a_skill_takes_arguments_where_its_allow_rule_ends_in_a_star() -> None:
+    call = {"skill": "review", "args": "all of it"}
+    answers = [judge("Skill", call, allow=[rule]).behavior for rule in ("Skill(review:*)", "Skill(review *)")]
+    assert answers == ["allow", "allow"]
+    assert judge("Skill", call, allow=["Skill(review)"]).behavior == "ask"
+
+
+def test_the_star_of_an_agent_rule_is_a_part_of_its_name() -> None:
+    answers = [judge("Agent", {"subagent_type": name}, deny=["Agent(team:*)"]).behavior for name in ("team:a", "team")]
+    assert answers == ["deny", "allow"]
+
+
+def test_only_a_rule_in_the_remote_spelling_reaches_a_whole_server() -> None:
+    assert compile_rule(Rule("allow", "files")) == (WholeTool(),)
+    assert compile_rule(Rule("allow", "mcp__files")) == (WholeTool(), Server("mcp__files"))
+
+
+def test_a_path_that_looks_like_a_parameter_nobody_has_is_only_a_path() -> None:
+    assert compile_rule(Rule("deny", "Read", "a:b")) == (PathRule("cwd", "a:b"),)
+
+
+def test_what_reads_like_a_parameter_is_a_name_where_an_allow_rule_has_no_parameters() -> None:
+    assert judge("Skill", {"skill": "mode:fast"}, allow=["Skill(mode:fast)"]).behavior == "allow"
+    assert judge("Edit", {"file_path": "limit:5"}, allow=["Edit(limit:5)"]).behavior == "allow"
+    assert isinstance(parsed("Cd(/srv)", "allow"), Rule)
+
+
+@pytest.mark.parametrize(
+    ("tool", "shared"),
+    [(tool, "Edit") for tool in ("Write", "NotebookEdit", "MultiEdit")]
+    + [(tool, "Read") for tool in ("Glob", "Grep", "LSP")],
+)
+def test_a_tool_without_path_rules_says_whose_rules_cover_it(tool: str, shared: str) -> None:
+    assert f"write {shared}(src/a), which covers it" in reason_of(f"{tool}(src/a)")
+
+
 def test_a_rule_that_is_not_in_force_says_what_to_write() -> None:
+    assert reason_of("").startswith("the rule is empty")
+    assert "write WebFetch(prompt:value)" in reason_of("WebFetch(prompt:)")
+    assert "write Bash for every command" in reason_of("Bash( :* )")
     assert reason_of("Read(file_path:x)").startswith("'file_path' is what Read rules match anyway")
     assert "the parameter 'model'" in reason_of("Agent(model:opus)", "allow")
     assert "write Edit(src/a)" in reason_of("Write(src/a)")
@@ -214,6 +285,13 @@ def test_a_star_for_paths_means_the_working_directory_when_allowed_and_everythin
 
 
 def test_a_rule_reads_as_it_is_written() -> None:
+    assert to_builtins(Rule.parse("deny", " Read(a) ")) == {
+        "behavior": "deny",
+        "tool": "Read",
+        "content": "a",
+        "source": {},
+    }
+    assert RuleSource().kind == "session"
     assert (Rule("deny", "Read").text, Rule("deny", "Read", "a").text) == ("Read", "Read(a)")
     assert to_builtins(Rule("deny", "Read")) == {"behavior": "deny", "tool": "Read"}
     with pytest.raises(AttributeError):

@@ -190,7 +190,7 @@ class _Judge:
         bypass = context.effective_mode == "bypassPermissions"
         guarded = refused or _shell_guard(seen) or ("" if bypass else _path_guard(call, context, seen))
         broad = whole_allow(context, seen)
-        granted = broad or (parts[0].rule if parts and all(part.rule is not None for part in parts) else None)
+        granted = broad or (parts[0].rule if all(part.rule is not None for part in parts) else None)
         cells: list[Cell] = [self._answer(part, context) for part in parts]
         tool = NO_OPINION
         if opinion is not None and opinion.behavior in STRICTNESS:
@@ -241,8 +241,7 @@ class _Judge:
                 return _end("deny", "mode", f"{mode} mode asks nobody, and no rule allows {part.what}", trace)
         if rule is not None:
             return _end("allow", "allow", f"the rule {rule.text} allows it", trace, rule)
-        what = parts[-1].what if parts else "this"
-        return _end("allow", "mode", f"{mode} mode allows {what}", trace)
+        return _end("allow", "mode", f"{mode} mode allows {parts[-1].what}", trace)
 
     def _risk(self, context: "PermissionContext", seen: Seen) -> Risk:
         """The classifier's word; a tool that shows it nothing is asked about."""
@@ -317,7 +316,10 @@ def _sandboxed(call: CallFacts, context: "PermissionContext") -> bool:
 
 
 def _parts(call: CallFacts, context: "PermissionContext", seen: Voices) -> list[_Part]:
-    if call.session_state and not call.tool.startswith("mcp__"):
+    """The effects of a call; there is always at least one, and nothing is allowed for having none."""
+    # What a remote tool says about itself never counts: not its kind, not that it only reads or keeps our records.
+    remote = call.tool.startswith("mcp__") or call.server is not None
+    if call.session_state and not remote:
         return [_SESSION_PART]
     if seen.shell is not None:
         return _shell_parts(call, context, seen.shell)
@@ -328,8 +330,6 @@ def _parts(call: CallFacts, context: "PermissionContext", seen: Voices) -> list[
     for path, rule in zip_longest(sight.writes, hits.writes):
         parts.append(_Part(row_of_write(path, context), "writing", rule, path))
     kind = call.subject.kind
-    # What a remote tool says about itself never counts: not its kind, not that it only reads.
-    remote = call.tool.startswith("mcp__") or call.server is not None
     if remote or kind in ("domain", "mcp") or call.passthrough or call.effects.network:
         row, what = "network, MCP or passthrough", f"a call of {call.tool}"
     elif not call.read_only and not (kind == "edit_path" and sight.writes):

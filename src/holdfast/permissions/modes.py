@@ -83,7 +83,11 @@ def _protection(path: PathFacts, context: "PermissionContext") -> str | None:
     """What protects a path from being written unasked: its name, or that it lies where the settings of this user do."""
     governing = context.roots.governing
     if governing:
-        for name in path.names:
+        names = path.names
+        if path.folds:  # `/CFG/settings.json` is the same file there
+            governing = tuple(root.casefold() for root in governing)
+            names = tuple(name.casefold() for name in names)
+        for name in names:
             if is_inside(name, governing):
                 return name
     return protected_by(path.names)

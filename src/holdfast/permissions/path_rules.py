@@ -56,7 +56,7 @@ def compile_path_rule(content: str, *, widened: bool) -> PathRule | str:
         return "only ~/ (your own home directory) is known; write the path of another home with //"
     up = 0
     if widened:
-        rest, up = _widen(rest, anchor=anchor)
+        rest, up = _widen(rest)
     if rest and pattern_of(rest).never:
         return f"the pattern can never match a path: {_why_never(rest)}"
     return PathRule(anchor, rest, up)
@@ -67,8 +67,8 @@ def _anchored(text: str) -> tuple[Anchor, str]:
         rest = text.lstrip("/")
         return "root", f"/{rest}" if rest else ""
     if text == "~" or text.startswith("~/"):
-        rest = text[1:].strip("/") and text[1:]
-        return "home", rest
+        rest = text[1:]
+        return "home", rest if rest.strip("/") else ""
     if text.startswith("/"):
         return "source", text if text != "/" else ""
     if text in (".", "./"):
@@ -85,17 +85,19 @@ def _home_variable(text: str) -> str:
     return text
 
 
-def _widen(pattern: str, *, anchor: Anchor) -> tuple[str, int]:
+def _widen(pattern: str) -> tuple[str, int]:
     """The pattern of a deny or ask rule with every doubtful part read in the wider way, and how far it climbs."""
-    if "//" in pattern or "/./" in pattern or pattern.startswith("./") or ".." in pattern:
-        head = "/" if pattern.startswith("/") else ""
-        tail = "/" if pattern.endswith("/") else ""
-        parts = [part for part in pattern.split("/") if part not in ("", ".")]
-        if ".." in parts:
-            kept, up = _without_parents(parts)
-            return (f"/{'/'.join(kept)}{tail}" if kept else ""), up
-        pattern = head + "/".join(parts) + tail if parts else ""
-    if anchor == "cwd" and pattern.endswith("/**") and "/" not in pattern.removesuffix("/**"):
+    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    tail = "/" if pattern.endswith("/") else ""
+    if ".." in parts:
+        kept, up = _without_parents(parts)
+        return (f"/{'/'.join(kept)}{tail}" if kept else ""), up
+    if not parts:
+        return "", 0
+    head = "/" if pattern.startswith("/") else ""
+    pattern = head + "/".join(parts) + tail
+    name, _, below = pattern.partition("/")
+    if name and below == "**":
         pattern = "**/" + pattern
     return pattern, 0
 

@@ -53,7 +53,7 @@ def absolute_path(path: str, cwd: str, *, home: str) -> str:
     if path == "~" or path.startswith("~/"):
         path = home + path[1:]
     if not path.startswith("/"):
-        path = f"{cwd}/{path}" if path else cwd
+        path = f"{cwd}/{path}"
     return path
 
 
@@ -124,9 +124,8 @@ class LiveDisk:
         given = _normal(absolute)
         problem = _unjudgeable(given)
         if problem or len(absolute) > MAX_PATH_BYTES:
-            lexical = _lexical(path, cwd, home)
             too_long = f"the path is longer than {MAX_PATH_BYTES} bytes; shorten it"
-            return lexical._replace(refusal=problem or lexical.refusal or too_long)
+            return _lexical(path, cwd, home)._replace(refusal=problem or too_long)
         facts = self._opened(absolute, given)
         if facts is None:
             facts = self._walked(absolute, given)

@@ -243,8 +243,8 @@ def _compile(behavior: Behavior, tool: str, content: str | None) -> tuple[Form, 
 def _tool_glob(behavior: Behavior, tool: str, content: str | None) -> Form:
     if content not in (None, "*"):
         raise _RuleError("a pattern of tool names takes no specifier; name one tool, or drop the brackets")
-    server, found, _ = tool.removeprefix(_MCP).partition("__")
-    literal_server = tool.startswith(_MCP) and found and server and "*" not in server
+    server = tool.removeprefix(_MCP).partition("__")[0]  # all of it when no tool follows, and then with the star
+    literal_server = tool.startswith(_MCP) and server and "*" not in server
     if behavior == "allow" and not literal_server:
         raise _RuleError("an allow rule may use '*' in the tool name only behind a literal mcp__<server>__")
     return ToolGlob(StarGlob(tool))
