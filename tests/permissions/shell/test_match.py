@@ -104,7 +104,7 @@ def test_rules_that_can_never_match_say_why(content: str) -> None:
     ],
 )
 def test_a_denial_names_the_text_that_its_rule_is_about(command: str, content: str, text: str | None) -> None:
-    hit = deny_matches(index("other", content, "*; last"), analyse(command))
+    hit = deny_matches(index("other", content, "other; last"), analyse(command))
     assert (None if hit is None else (hit.rule.content, hit.text)) == (None if text is None else (content, text))
 
 
@@ -296,6 +296,8 @@ def test_allow_needs_every_part_and_nothing_else(command: str, contents: list[st
 
 def test_an_edit_rule_covers_a_redirect() -> None:
     assert covers("npm test > out.txt", "npm test", edit=True)
+    assert covers("timeout 5 npm test > out.txt", "npm test", edit=True)
+    assert covers("npm test; > out.txt", "npm test", edit=True)
     assert not covers("npm test > ~/out.txt", "npm test", edit=True)
     assert not covers("npm test > *.txt", "npm test", edit=True)
     assert not covers("npm test > $x", "npm test", edit=True)
