@@ -49,11 +49,17 @@ TARGETS = {
     f"{PERMISSIONS}/web.py": ["tests/permissions/test_web.py"],
     f"{PERMISSIONS}/star_glob.py": ["tests/permissions/test_star_glob.py"],
     f"{PERMISSIONS}/shell/match.py": ["tests/permissions/shell/test_match.py"],
+    f"{PERMISSIONS}/shell/rule_index.py": [
+        "tests/permissions/shell/test_rule_index.py",
+        "tests/permissions/shell/test_match.py",
+    ],
+    f"{PERMISSIONS}/path_index.py": ["tests/permissions/test_path_index.py"],
     "holdfast/lib/wildmatch.py": ["tests/lib/test_wildmatch.py", "tests/lib/test_gitignore.py"],
 }
 _ORDER = "only the order counts"
 _CACHE = "the size of a cache is only felt as time"
 _SHORTCUT = "a shortcut: the long way gives the same answer"
+_FILED = "where a pattern is filed is only felt as time"
 _NEGATIVE = "whoever asks only looks whether it is negative"
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("permissions/decide.py", 'STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}', "2 -> 3"): _ORDER,
@@ -118,6 +124,35 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("lib/wildmatch.py", "return -1", "1 -> 2"): _NEGATIVE,
     ("lib/wildmatch.py", "return -1 if found is None else found.start()", "1 -> 2"): _NEGATIVE,
     ("lib/wildmatch.py", "if end < 0:", "0 -> 1"): "a bracket never closes at the first character",
+    ("permissions/shell/match.py", "first = command.split(None, 1)", "1 -> 2"): "only the first word is looked at",
+    ("permissions/shell/rule_index.py", "_MAX_SKIPPED: Final = 1024", "1024 -> 1025"): _CACHE,
+    (
+        "permissions/shell/rule_index.py",
+        "if len(self._skipped) < _MAX_SKIPPED:",
+        "len(self._skipped) < _MAX_SKIPPED -> len(self._skipped) >= _MAX_SKIPPED",
+    ): _CACHE,
+    ("permissions/shell/rule_index.py", "self.longest = 0", "0 -> 1"): "no rule is shorter than one character",
+    ("permissions/shell/rule_index.py", "while 0 <= position <= longest:", "0 -> 1"): "no rule begins with a gap",
+    ("permissions/shell/rule_index.py", "position = text.find(gap, position + 1)", "1 -> 2"): "no rule ends in a gap",
+    ("permissions/path_index.py", "_CROWDED: Final = 4", "4 -> 5"): _FILED,
+    (
+        "permissions/path_index.py",
+        "if not _crowded(places):",
+        "not _crowded(places) -> +bool(_crowded(places))",
+    ): _FILED,
+    (
+        "permissions/path_index.py",
+        "return all(len(place) >= _CROWDED for place in places)",
+        "len(place) >= _CROWDED -> len(place) < _CROWDED",
+    ): _FILED,
+    **{
+        (
+            "permissions/path_index.py",
+            "return next(size for size in (16, 8, 4, 2, 1) if len(text) >= size)",
+            f"{size} -> {size + 1}",
+        ): _FILED
+        for size in (16, 8, 4, 2)
+    },
 }
 """File, source line and change (`before -> after`) of mutants that nobody can tell from the original, and why."""
 _SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {

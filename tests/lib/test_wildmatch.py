@@ -19,6 +19,7 @@ def fits(pattern: str, text: str) -> bool | None:
     [
         ("[a-c]", "abc", "d`"),
         ("[!a]", "b\x01\xff", "a\u0100"),
+        ("[!0-9]", "a\x10", "059"),
         ("[^a-c]", "d", "abc"),
         ("[]a]", "]a", "b"),
         ("[!]a]", "b", "]a"),

@@ -179,7 +179,7 @@ def _bracket(body: str, position: int) -> tuple[frozenset[str], int]:
         if char == "]" and not first:
             break
         first = False
-        if char == "-" and previous and position + 1 < len(body) and body[position + 1] != "]":
+        if char == "-" and previous and not body.startswith("]", position + 1):
             position = _range(body, position + 1, low=previous, accepted=accepted)
             previous = None
         elif body.startswith("[:", position):
@@ -200,10 +200,10 @@ def _bracket(body: str, position: int) -> tuple[frozenset[str], int]:
 
 
 def _range(body: str, position: int, *, low: str, accepted: set[str]) -> int:
-    if body[position] == "\\":
+    if body.startswith("\\", position):
         position += 1
-        if position >= len(body):
-            raise NeverMatchesError
+    if position >= len(body):
+        raise NeverMatchesError
     accepted.update(chr(code) for code in range(ord(low), ord(body[position]) + 1))
     return position + 1
 

@@ -89,7 +89,7 @@ def old_verdict(call: RecordedCall) -> OldVerdict:
     """What was decided then; a record that cannot be read tells at least how the call ended."""
     ended: Behavior = "allow" if call.behavior == "allow" else "ask" if call.behavior == "ask" else "deny"
     try:
-        decision = msgspec.convert(call.decision, Decision, from_attributes=True)
+        decision = msgspec.convert(call.decision, Decision)
     except (msgspec.ValidationError, RecursionError):
         return OldVerdict(ended, None, "", None)
     trace = decision.trace
@@ -99,7 +99,7 @@ def old_verdict(call: RecordedCall) -> OldVerdict:
         asking = next((step for step in reversed(trace[:-1]) if step.behavior == "ask"), None)
         if asking is not None:
             answered = decision.behavior
-            return OldVerdict("ask", answered, asking.layer, asking.rule or decision.rule, trace)
+            return OldVerdict("ask", answered, asking.layer, asking.rule, trace)
     return OldVerdict(decision.behavior, None, decision.layer, decision.rule, trace)
 
 

@@ -148,15 +148,17 @@ class PathIndex(Generic[_T]):
             places.append(self._absolute.at([*(root.split("/")[1:] if root != "/" else ()), *shape.directory]).entries)
         elif shape.directory and not up:
             places.append(self._relative.at(shape.directory).entries)
-        if places and len(places[0]) < _CROWDED:
+        if not _crowded(places):
             return places
         places += [self._component.setdefault(name, []) for name in shape.components]
-        for drawers, texts, end in ((self._tails, shape.tails, -1), (self._heads, shape.heads, 1)):
-            if not places or min(map(len, places)) >= _CROWDED:
-                for text in texts:
-                    size = _key_size(text)
-                    key = text[-size:] if end < 0 else text[:size]
-                    places.append(drawers.setdefault(size, {}).setdefault(key, []))
+        if _crowded(places):
+            for text in shape.tails:
+                size = _key_size(text)
+                places.append(self._tails.setdefault(size, {}).setdefault(text[-size:], []))
+        if _crowded(places):
+            for text in shape.heads:
+                size = _key_size(text)
+                places.append(self._heads.setdefault(size, {}).setdefault(text[:size], []))
         return places
 
     def __bool__(self) -> bool:
@@ -210,7 +212,7 @@ class PathIndex(Generic[_T]):
             ways += [
                 self._relative.along(names[0 if cwd == "/" else cwd.count("/") :])
                 for cwd in dict.fromkeys((*cwds, *grant_cwds))
-                if cwd == "/" or relative_to(cwd, directory) is not None
+                if relative_to(cwd, directory) is not None
             ]
         ways = [way for way in ways if way.entries or way.below]
         # Each entry once, however often its name stands in the path: a path may repeat one half a million times.
@@ -254,6 +256,11 @@ def _remember(known: dict[tuple[object, ...], _V], key: tuple[object, ...], valu
     if len(known) >= _MAX_ANSWERS:
         known.clear()
     known[key] = value
+
+
+def _crowded(places: Sequence[Sequence[object]]) -> bool:
+    """Whether another place is worth its look-ups."""
+    return all(len(place) >= _CROWDED for place in places)
 
 
 def _key_size(text: str) -> int:

@@ -77,6 +77,58 @@ def test_rules_that_can_never_match_say_why(content: str) -> None:
         compile_bash_rule(content)
 
 
+@pytest.mark.parametrize(
+    ("command", "content", "text"),
+    [
+        ("/opt/deploy all", "/opt/deploy *", "/opt/deploy all"),
+        ("/opt/deploy all", "/opt/deploy all", "/opt/deploy all"),
+        ("/opt/deploy all", "deploy *", "deploy all"),
+        ("A=1 make all", "A=1 *", "A=1 make all"),
+        ("A=1  make   all", "A=1 make all", "A=1 make all"),
+        ("'my tool' x", "my tool:*", "my tool x"),
+        ("> out", "my tool:*", None),
+        ("make", "A=1 *", None),
+        ("", "make", None),
+        (" ", "make", None),
+        ("! make", "! make", "! make"),
+        ("cd a  &&  make", "cd a && make", "cd a && make"),
+        ("cd a && make", "cd * && make", "cd a && make"),
+        ("cd a && make", "cd * && make *", "cd a && make"),
+        ("cd a && make b", "cd * && make *", "cd a && make b"),
+        ("cd a && makefoo", "cd * && make *", None),
+        ("cd a && makefoo", "cd * && make*", "cd a && makefoo"),
+        ("cd a && make b", "cd * && make", None),
+        ("cd a && make b", "cd a && make:*", "cd a && make b"),
+        ("cd a && make", "cd a && make:*", "cd a && make"),
+        ("cd a && makefoo", "cd a && make:*", None),
+    ],
+)
+def test_a_denial_names_the_text_that_its_rule_is_about(command: str, content: str, text: str | None) -> None:
+    hit = deny_matches(index("other", content, "other; last"), analyse(command))
+    assert (None if hit is None else (hit.rule.content, hit.text)) == (None if text is None else (content, text))
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("rm x", "rm x"),
+        ("/bin/rm x", "rm x"),
+        ("/bin/rm", "rm"),
+        ("sudo 'rm' x", "rm x"),
+        ("1 2 3 4 5 6 7 rm", "rm"),
+        ("1 2 3 4 5 6 7 8 rm", None),
+        ("ls rmx", None),
+    ],
+)
+def test_in_text_that_is_not_parsed_each_of_the_first_eight_words_may_be_the_command(
+    command: str, text: str | None
+) -> None:
+    analysis = analyse(command + " | a" * 301)
+    assert not analysis.parts
+    hit = deny_matches(index("rm *"), analysis)
+    assert (hit and hit.text) == text
+
+
 OPERATORS = ["&&", "||", ";", "|", "|&", "&", "\n"]
 
 
@@ -212,6 +264,30 @@ def test_deep_substitutions_are_denied() -> None:
         ("touch $(rm b)", ["touch *"], False),
         ("touch $(date)", ["touch *"], True),
         ("npm test", [], False),
+        ("./timeout 5 npm test", ["npm test"], False),
+        ("./timeout 5 npm test", ["./timeout *"], False),
+        ("./timeout 5 npm test", ["./timeout *", "npm test"], True),
+        ("/usr/bin/timeout 5 npm test", ["npm test"], True),
+        ("ls | ./xargs touch", ["touch *"], False),
+        ("/usr/bin/../../tmp/npm test", ["npm test"], False),
+        ("/usr/bin/below/npm test", ["npm test"], False),
+        ("./deploy all", ["./deploy *"], True),
+        ("bash -c 'touch x'", ["touch *"], False),
+        ("find . -name '*.py' -delete", ["find . -name '*.py' -delete"], True),
+        ("find . -name *.py -delete", ["find . -name '*.py' -delete"], False),
+        ("find . -name '*.py' -delete", ["find . -name '*' -delete"], False),
+        ("env ls && npm test", ["npm test"], False),
+        ("npm a;b", ["npm 'a;b'"], False),
+        ("ls", [], True),
+        ("env ls", [], True),
+        ("cd sub && ls", [], True),
+        ("cd /tmp && ls", [], False),
+        ("LC_ALL=C; npm test", ["npm test"], True),
+        ("CI=1 npm test", ["npm test"], True),
+        ("PATH=. npm test", ["*"], False),
+        ("IFS=, npm test", ["npm test"], False),
+        ("IFS=, read -r a; npm test", ["npm test"], True),
+        ("FOO=1 read -r a; npm test", ["npm test"], False),
     ],
 )
 def test_allow_needs_every_part_and_nothing_else(command: str, contents: list[str], expected: bool) -> None:
@@ -220,6 +296,8 @@ def test_allow_needs_every_part_and_nothing_else(command: str, contents: list[st
 
 def test_an_edit_rule_covers_a_redirect() -> None:
     assert covers("npm test > out.txt", "npm test", edit=True)
+    assert covers("timeout 5 npm test > out.txt", "npm test", edit=True)
+    assert covers("npm test; > out.txt", "npm test", edit=True)
     assert not covers("npm test > ~/out.txt", "npm test", edit=True)
     assert not covers("npm test > *.txt", "npm test", edit=True)
     assert not covers("npm test > $x", "npm test", edit=True)
@@ -229,12 +307,46 @@ def test_every_command_means_doubted_ones_only_while_nothing_is_denied() -> None
     assert covers("$x", "*", guarded=False)
     assert not covers("$x", "*", guarded=True)
     assert covers("anything --at all | here", "*")
+    assert not covers("$x", "npm *", guarded=False)
+    everything = index("*", exact_words=True)
+    assert not allowed(everything, analyse("$x")).allowed
+    assert allowed(everything, analyse("$x"), guarded=False) == Coverage(
+        allowed=True, rules=(compile_bash_rule("*"),), open=()
+    )
 
 
 def test_coverage_says_what_is_left_open() -> None:
     found = allowed(index("npm test", exact_words=True), analyse("npm test && make all"))
     assert found == Coverage(allowed=False, rules=found.rules, open=("no rule allows make all",))
     assert [rule.content for rule in found.rules] == ["npm test"]
+
+
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("$x", ("which command runs is not known before it runs",)),
+        ("npm test > out", ("it writes to > out",)),
+        ("X=1; npm test", ("it sets the variable X",)),
+        ("X=1 npm test", ("it sets X for npm",)),
+        ("cd /tmp && npm test", ("it moves to /tmp",)),
+        ("cd /tmp; npm test", ("it moves to /tmp, .",)),
+        ("cd $x && npm test", ("it runs in a directory that is not known",)),
+        ("make; make", ("no rule allows make",)),
+        ("/usr/bin/make", ("no rule allows /usr/bin/make",)),
+        ("env npm test", ("no rule allows env npm test",)),
+        ("npm test", ()),
+    ],
+)
+def test_what_is_left_open_is_told_in_words_and_once(command: str, left: tuple[str, ...]) -> None:
+    found = allowed(index("npm test", exact_words=True), analyse(command))
+    assert (found.allowed, found.open) == (not left, left)
+
+
+def test_who_asks_may_say_which_directories_are_inside() -> None:
+    rules, moved = index("npm test", exact_words=True), analyse("cd /tmp; npm test")
+    asked: list[str] = []
+    assert allowed(rules, moved, inside=lambda directory: asked.append(directory) is None).allowed
+    assert asked == ["/tmp"]
 
 
 @pytest.mark.parametrize(
@@ -245,6 +357,18 @@ def test_coverage_says_what_is_left_open() -> None:
         ("xargs git", "git push *", True),
         ("git push", "git push *", False),
         ('rm "$f" x', "rm -rf *", True),
+        ("/usr/bin/git $x", "git push *", True),
+        ("/usr/bin/git pu", "git push *", False),
+        ("git push $x", "git push", True),
+        ("git pull $x", "git push", False),
+        ("git push origin $x", "git push", False),
+        ("git push $x", "* --force", True),
+        ("git push $x", "*--force*", True),
+        ("git push $x", "git * --force", True),
+        ("npm ci $x", "git * --force", False),
+        ("$x push", "git push", True),
+        ("$x push", "*", True),
+        ("git push", "* --force", False),
     ],
 )
 def test_expansions_that_could_become_a_denied_command_are_noticed(command: str, content: str, possible: bool) -> None:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LANGUAGE"})
-_TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
+TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
+"""Where a program named by its path is the one that its bare name means."""
 _KERNEL: Final = ("/dev", "/proc")
 
 _inspect: "Callable[..., CommandFacts] | None" = None
@@ -302,7 +303,7 @@ class Emitter(Surroundings):
         if not base or not name.isascii():
             self.doubt("the command's name is not plain ASCII")
             return f"its name {name!r} is not plain ASCII"
-        if name != base and posixpath.dirname(name) not in _TRUSTED_DIRECTORIES:
+        if name != base and posixpath.dirname(name) not in TRUSTED_DIRECTORIES:
             return f"{name} is not a program of the system"
         if self.functions:
             return "a function may have taken its name"

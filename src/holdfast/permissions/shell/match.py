@@ -3,7 +3,7 @@
 import posixpath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.emit import safe_environment
+from holdfast.permissions.shell.emit import TRUSTED_DIRECTORIES, safe_environment
 from holdfast.permissions.shell.parts import SHELL_CWD
 from holdfast.permissions.shell.rule_index import GAP, BashRule, RuleIndex, compile_bash_rule, wild_match
 from holdfast.permissions.shell.words import names
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part, Redirect
 
-_TRUSTED: Final = ("/bin/", "/usr/bin/", "/usr/local/bin/")
 __all__ = [
     "BashRule",
     "Coverage",
@@ -50,8 +49,10 @@ def deny_matches(index: RuleIndex, analysis: "Analysis") -> Hit | None:
         return Hit(index.everything, analysis.command)
     skips = index.skips
     for part in analysis.parts:
+        if not part.texts:
+            continue
         name = part.name
-        if skips(name) and (not part.texts or (part.texts[0] == name and not part.assigns and " " not in name)):
+        if skips(name) and part.texts[0] == name and not part.assigns and " " not in name:
             continue
         hit = _part_hit(index, part)
         if hit is not None:
@@ -68,8 +69,6 @@ ask_matches = deny_matches
 
 
 def _part_hit(index: RuleIndex, part: "Part") -> Hit | None:
-    if not part.texts:
-        return None
     text = " ".join(part.texts)
     rule = index.find(text)
     first = part.words[0] if part.words else None
@@ -127,16 +126,17 @@ def _piece_hit(index: RuleIndex, piece: str) -> Hit | None:
 
 
 def _whole_hit(index: RuleIndex, command: str) -> Hit | None:
-    if not index.compound:
-        first = command.split(None, 1)[:1]
-        if not first or index.skips(first[0]):
-            return None
+    first = command.split(None, 1)
+    if not first or index.skips(first[0]):
+        return None
     text = " ".join(command.split())
     rule = index.find_exact(text)
     if rule is not None:
         return Hit(rule, text)
     for rule in index.compound:
-        if wild_match(rule.loose, text) or (rule.kind == "prefix" and (text + " ").startswith(rule.loose[0] + " ")):
+        pieces = (rule.loose[0] + " ", "") if rule.kind == "prefix" else rule.loose
+        # The blank in front of a last star also stands for the end of the text.
+        if wild_match(pieces, text if pieces[-1] else text + " "):
             return Hit(rule, text)
     return None
 
@@ -150,9 +150,10 @@ def possible_match(index: RuleIndex, analysis: "Analysis") -> Hit | None:
         known = part.static_text
         if words[0].static:
             known = part.name + known[len(words[0].text) :]
+        bare = known.removesuffix(" ")  # what is left when the expansion gives no word at all
         for rule in index.rules:
             head = rule.loose[0] if rule.loose else ""
-            if head and (head.startswith(known) or (known.startswith(head) and rule.kind == "wild")):
+            if head.startswith(known) or head == bare or (rule.kind == "wild" and known.startswith(head)):
                 return Hit(rule, part.text)
     return None
 
@@ -227,7 +228,7 @@ def _allow_environment(name: str) -> bool:
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
     part = analysis.parts[number]
     hull = part.hull
-    if hull == "strip" or not part.texts:
+    if not part.texts or (hull == "strip" and _of_the_system(part)):
         return None
     parent = part.parent
     if parent in used and analysis.parts[parent].hull in ("opaque", "exact"):
@@ -247,10 +248,16 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
 
 def _allow_forms(part: "Part") -> tuple[str, ...]:
     exact = f"{part.exact}{_MORE_WORDS}" if part.more else part.exact
-    word = part.words[0].text if part.words else part.name
-    if word != part.name and word.startswith(_TRUSTED) and posixpath.basename(word) == part.name:
+    word = part.texts[0]
+    if word != part.name and _of_the_system(part):
         return exact, part.name + exact[len(word) :]
     return (exact,)
+
+
+def _of_the_system(part: "Part") -> bool:
+    """Whether the command word means the program of its name, and not one that lies elsewhere under the same name."""
+    word = part.texts[0]
+    return word == part.name or posixpath.dirname(word) in TRUSTED_DIRECTORIES
 
 
 def _surroundings(part: "Part", inside: "Callable[[str], bool]") -> "list[str]":
@@ -261,7 +268,7 @@ def _surroundings(part: "Part", inside: "Callable[[str], bool]") -> "list[str]":
     ]
     if part.cwds is None:
         found.append("it runs in a directory that is not known")
-    elif part.cwds != (SHELL_CWD,) and not all(cwd == SHELL_CWD or inside(cwd) for cwd in part.cwds):
+    elif not all(cwd == SHELL_CWD or inside(cwd) for cwd in part.cwds):
         found.append(f"it moves to {', '.join(cwd or '.' for cwd in part.cwds)}")
     return found
 

@@ -70,7 +70,7 @@ def _pattern(text: str) -> tuple[str, bool]:
                 quote = ""
             else:
                 out.append(_STAR if char == "*" else char)
-        elif char in "'\"" and text.find(char, position) >= 0:
+        elif char in "'\"" and text.find(char, position) != -1:
             quote = char
         elif char == "\\" and position < len(text):
             out.append(text[position])
@@ -132,7 +132,7 @@ class _Bucket:
             if rule is not None:
                 return rule
             position = text.find(gap, position + 1)
-        return prefix.get(text) if position < 0 and len(text) <= longest else None
+        return prefix.get(text) if len(text) <= longest else None
 
 
 class RuleIndex:
@@ -171,7 +171,7 @@ class RuleIndex:
             self._bucket(pieces[0])
         elif rule.kind == "prefix":
             self._bucket(pieces[0]).add_prefix(pieces[0], rule)
-        elif len(pieces) == 2 and pieces[0] and not pieces[1] and self._gap not in pieces[0]:
+        elif len(pieces) == 2 and not pieces[1] and self._gap not in pieces[0]:
             self._heads.setdefault(pieces[0], rule)
         else:
             self._verbatim.setdefault("*".join(pieces), rule)
