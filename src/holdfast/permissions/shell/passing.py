@@ -1,5 +1,6 @@
 """Names that one command hands to another: `echo /proc/self/environ | xargs cat` reads what `cat` does not name."""
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -7,6 +8,8 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.parts import Part
 
+MAY_BE_SPECIAL: Final = re.compile(r"proc|dev(?!/null)|[*?\[{][^\s/]*/|/[^\s/]*[*?\[{]|\s\"?'?/(?:[\s\"';|)]|$)")
+"""Text without which nothing can be the name of a device or of a process."""
 _LISTING: Final = frozenset({"find", "ls", "fd", "fdfind", "rg", "tree", "du"})
 
 

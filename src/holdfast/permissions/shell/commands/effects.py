@@ -30,8 +30,10 @@ _COPY = (
     " --recursive --archive --verbose --update? --preserve? --no-clobber --interactive --parents"
     " --reflink? --sparse:text --suffix:text"
 )
-_REMOVE = "-f|--force -i -I --interactive? -r|-R|--recursive -d|--dir -v|--verbose --one-file-system"
-" --preserve-root? --no-preserve-root"
+_REMOVE = (
+    "-f|--force -i -I --interactive? -r|-R|--recursive -d|--dir -v|--verbose --one-file-system"
+    " --preserve-root? --no-preserve-root"
+)
 
 EFFECTS: "Mapping[str, Effect]" = {
     "cp": Effect("edit", "it copies files", _COPY, "last"),
