@@ -289,7 +289,7 @@ def test_both_wires_carry_prompt_tools_and_results(wire: str, tmp_path: Path) ->
     code, out, err, requests = asyncio.run(asyncio.wait_for(scene(), 60))
     lines = [json.loads(line) for line in out.splitlines()]
     assert (code, err, lines[-1]["result"]) == (0, b"", "You wanted milk.")
-    assert [line["type"] for line in lines] == ["system", "assistant", "user", "assistant", "result"]
+    assert [line["type"] for line in lines] == ["system", "assistant", "assistant", "user", "assistant", "result"]
     assert len(requests) == 2
     sent = json.dumps(requests)
     assert "Speak plainly." in sent

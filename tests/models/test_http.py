@@ -155,11 +155,28 @@ def test_a_page_in_place_of_an_answer_is_told_and_not_asked_for_again(
     assert "proxy" in str(error)
 
 
-def test_a_page_that_drips_is_not_waited_for(ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.models.http._PAGE_S", 0.3)
-    drip = [part for _ in range(600) for part in (Pause(0.02), b"<p>")]
+def test_a_page_that_drips_is_not_waited_for(ask: Callable[..., Any]) -> None:
+    drip = [b"  ", b"<p>", *(part for _ in range(2_000) for part in (Pause(0.02), b"<p>"))]
     error = ask([FakeTurn(raw=drip, content_type="text/html")]).error
     assert "content type 'text/html'" in str(error)
+
+
+def test_a_refusal_that_drips_is_not_waited_for(ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.models.http._REFUSAL_S", 0.3)
+    drip = [part for _ in range(2_000) for part in (Pause(0.02), b"x")]
+    assert ask([FakeTurn(raw=drip, status=500)]).error.kind == "server"
+
+
+@pytest.mark.parametrize("spec", ["anthropic:claude-x", "openai:local"])
+def test_a_stream_that_calls_itself_a_page_is_read_and_words_that_do_are_told(
+    ask: Callable[..., Any], spec: str
+) -> None:
+    stream = FakeTurn(blocks=[{"type": "text", "text": "hi"}], content_type="text/html")
+    words = FakeTurn(raw=b"Please sign in first.", content_type="text/html")
+    asked = ask([stream, words], spec=spec)
+    assert isinstance(asked.events[-1], StreamEnded)
+    assert not asked.error.is_retryable
+    assert "Please sign in first." in str(asked.error)
 
 
 def test_a_redirect_says_where_it_leads(ask: Callable[..., Any]) -> None:

@@ -21,8 +21,8 @@ __all__ = ["Channel", "Exchange", "header_lines"]
 
 _MAX_ERROR_BYTES = 16 * 1024
 _DRAIN_S = 0.25
-_PAGE_S = 10.0
-"""How long the rest of an answer that is of no use may take."""
+_REFUSAL_S = 10.0
+"""How long the reasons of a refusal may take."""
 _OPENING_BYTES = 2_048
 _SHOWN_CHARS = 200
 _MIN_SECRET_CHARS = 6
@@ -61,8 +61,6 @@ class Channel:
             exchange = Exchange(response, self)
             if not response.is_success:
                 raise await self._refusal(response, exchange)
-            if exchange.is_page:
-                raise exchange.not_a_model(await self._beginning(exchange))
             yield exchange
         finally:
             await response.aclose()
@@ -121,17 +119,12 @@ class Channel:
 
     async def _refusal(self, response: "httpx2.Response", exchange: "Exchange") -> ModelError:
         headers = {name.lower(): value for name, value in response.headers.items()}
-        body = await self._beginning(exchange)
-        return error_from_answer(response.status_code, headers, body, clean=self.clean)
-
-    async def _beginning(self, exchange: "Exchange") -> bytes:
-        """What an answer of no use says, as far as it comes in a short while."""
-        exchange.wait_at_most(_PAGE_S)
         try:
-            async with asyncio.timeout(_PAGE_S):
-                return await exchange.read_all(limit_bytes=_MAX_ERROR_BYTES, is_cut=True)
+            async with asyncio.timeout(_REFUSAL_S):
+                body = await exchange.read_all(limit_bytes=_MAX_ERROR_BYTES, is_cut=True)
         except (ModelError, TimeoutError):
-            return b""
+            body = b""
+        return error_from_answer(response.status_code, headers, body, clean=self.clean)
 
     def _silent(self, after_s: float) -> ModelError:
         return ModelError(f"{self._where} was silent for {after_s:g} s.", "timeout")
@@ -193,11 +186,6 @@ class Exchange:
         return "json" in self._content_type
 
     @property
-    def is_page(self) -> bool:
-        """The answer is for a browser: a gateway's error or a proxy's login, whatever its status says."""
-        return "html" in self._content_type
-
-    @property
     def _content_type(self) -> str:
         return self._response.headers.get("content-type", "").lower()
 
@@ -220,7 +208,14 @@ class Exchange:
 
     def senseless(self, data: bytes, why: str) -> ModelError:
         """The error for data that cannot be read: a page where an answer should be, or a broken answer."""
-        return self.not_a_model(data) if data.lstrip()[:1] == b"<" else self.broken(why)
+        return self.not_a_model(data) if self._is_page(data) else self.broken(why)
+
+    def _is_page(self, data: bytes) -> bool:
+        """Whether data that is no event is for a browser: a proxy's login, or a gateway's error.
+
+        The content type alone does not tell: there are servers that stream events as `text/html`.
+        """
+        return data.lstrip()[:1] == b"<" or "html" in self._content_type
 
     def error_in(self, data: bytes) -> ModelError:
         """The error that an event of this answer tells."""
@@ -241,6 +236,8 @@ class Exchange:
                 raise self.broken(f"it has more than {self._channel.options.max_stream_bytes} bytes")
             if not self._has_events and len(self._opening) < _OPENING_BYTES:
                 self._opening += chunk or b""
+                if self._opening.lstrip()[:1] == b"<":  # no event begins so, and a page may be long
+                    raise self.not_a_model(self._opening)
             try:
                 events = self._splitter.finish() if chunk is None else self._splitter.feed(chunk)
             except EventTooLarge as error:
@@ -249,7 +246,7 @@ class Exchange:
                 self._has_events, self._opening = True, b""
                 self._wait_s = self._patience_s
                 return events
-        if self._opening.lstrip()[:1] == b"<":  # no server-sent event begins so
+        if not self._has_events and self._is_page(self._opening):
             raise self.not_a_model(self._opening)
         return None
 
