@@ -170,3 +170,13 @@ def test_time_at_work_is_counted_once_and_shared_time_is_found() -> None:
     assert union_s(work) == 4.0
     assert overlap_s(work, [(2.5, 5.5)]) == 1.0
     assert union_s([]) == 0.0
+
+
+def test_a_terminal_too_narrow_for_bars_gets_none(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "25")
+    assert run(["demo", "--fast"]) == 0
+    out = capfd.readouterr().out
+    assert "The tests pass" in out
+    assert "the model writes" not in out

@@ -210,6 +210,7 @@ def test_a_model_that_fails_is_exit_1_with_the_reason_on_standard_error(answer: 
         (("hi", "--output-format", "xml"), "xml"),
         (("hi", "--setting-sources", "moon"), "moon"),
         (("hi", "--max-budget-usd", "nan"), "no amount"),
+        (("hi", "--json-schema", "/dev/zero"), "smaller schema"),
         (("hi", "--max-budget-usd", "inf"), "no amount"),
     ],
 )
@@ -294,3 +295,9 @@ def test_a_further_directory_that_is_not_there_is_told(answer: Print) -> None:
     done = answer("hi", "--add-dir", "nowhere", turns=["ok"])
     assert (done.code, done.out) == (0, "ok\n")
     assert "--add-dir 'nowhere' is no directory" in done.err
+
+
+def test_a_tool_that_is_none_is_told(answer: Print) -> None:
+    done = answer("hi", "--tools", "Read,Raed", turns=["x"])
+    assert (done.code, done.out) == (0, "x\n")
+    assert "'Raed' is no tool" in done.err

@@ -130,3 +130,12 @@ def test_exec_does_not_wait_at_a_second_signal_for_a_reader_that_never_reads(tmp
         process.kill()
         # The last one may meet a process that has let go of its handlers already.
         assert ended in (128 + signal.SIGTERM, -signal.SIGTERM)
+
+
+def test_without_a_place_for_the_log_the_end_is_quiet(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    nowhere = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "file")}
+    ended = holdfast("tools", cwd=tmp_path, env=nowhere, capture_output=True)
+    assert ended.returncode == 0
+    assert b"the log file cannot be used" in ended.stderr
+    assert b"Traceback" not in ended.stderr

@@ -30,6 +30,7 @@ __all__ = ["DemoView", "overlap_s", "union_s"]
 _MAX_COLUMNS = 110
 _LABEL = 30
 _SHOWN_LINES = 4
+_SHORTEST_BARS = 20
 _LAYERS = {"mode": "by the mode", "allow": "by a rule", "ask": "by a person", "deny": "by a rule"}
 _NEXT = (
     'export ANTHROPIC_API_KEY=…; holdfast -p "why does this test fail?"',
@@ -179,7 +180,8 @@ class DemoView:
     def _end_turn(self) -> None:
         """After a turn with many calls: one bar for each, on the time in which the model wrote."""
         turn, self._turn = self._turn, []
-        if len(turn) >= _SHOWN_LINES and self._requests:
+        has_room = self._columns >= _LABEL + _SHORTEST_BARS
+        if len(turn) >= _SHOWN_LINES and self._requests and has_room:
             self._draw(turn, self._requests[-1])
         if self._requests:
             self._line()

@@ -8,10 +8,14 @@ import click
 
 from holdfast.app import Options, Rights
 from holdfast.permissions import MODES
+from holdfast.registry import ALIASES, BUILTIN_NAMES
 from holdfast.settings.sources import split_tool_list
 from holdfast.settings.trust_question import explain_untrusted
 
 __all__ = ["session_options", "to_options", "warn"]
+
+
+_KNOWN = frozenset({"default", *BUILTIN_NAMES, *ALIASES})
 
 
 def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,6 +59,9 @@ def to_options(given: dict[str, Any]) -> Options:
         if not os.path.isdir(os.path.join(given["cwd"] or "", os.path.expanduser(directory))):
             click.echo(f"holdfast: --add-dir {directory!r} is no directory, so it adds nothing", err=True)
     tools = tuple(name for text in given["tools"] for name in split_tool_list(text))
+    for name in tools:
+        if name not in _KNOWN and not name.startswith("mcp__"):
+            click.echo(f"holdfast: --tools {name!r} is no tool; `holdfast tools` lists them", err=True)
     return Options(
         cwd=given["cwd"],
         permission_mode=given["permission_mode"],

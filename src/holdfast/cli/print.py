@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import os
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -21,7 +20,7 @@ _NOT_INTERACTIVE = (
     "the interactive face is not built yet. Give a prompt to answer and end: `holdfast -p {prompt}`. "
     "`holdfast --help` lists the commands; `holdfast demo` shows the work without a key"
 )
-_SCHEMA_BYTES = 1 << 20
+_SCHEMA_CHARS = 1 << 20
 
 
 class _PrintCommand(click.Command):
@@ -248,12 +247,12 @@ def _schema(text: str) -> dict[str, Any]:
     raw = text
     if not text.lstrip().startswith("{"):
         try:
-            if os.path.getsize(text) > _SCHEMA_BYTES:
-                raise UsageError(f"--json-schema: {text!r} is larger than {_SCHEMA_BYTES:,} bytes")
             with open(text, encoding="utf-8") as file:
-                raw = file.read()
+                raw = file.read(_SCHEMA_CHARS + 1)  # what is no file has no size that could be asked for
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--json-schema is neither JSON nor a file that can be read: {error}") from error
+    if len(raw) > _SCHEMA_CHARS:
+        raise UsageError(f"--json-schema holds more than {_SCHEMA_CHARS:,} characters; give a smaller schema")
     try:
         found: Any = msgspec.json.decode(raw)
     except (msgspec.DecodeError, RecursionError) as error:

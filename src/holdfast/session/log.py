@@ -45,7 +45,6 @@ class PrivateLogHandler(logging.Handler):
     """Appends to a file of mode 0600 and turns it over before it grows past its size. Never raises into its caller."""
 
     def __init__(self, directory: str, *, max_bytes: int = _MAX_BYTES, keep_files: int = _KEEP_FILES) -> None:
-        super().__init__()
         self.path = os.path.join(directory, LOG_NAME)
         self._max_bytes = max_bytes
         self._keep_files = keep_files
@@ -55,6 +54,7 @@ class PrivateLogHandler(logging.Handler):
         except BaseException:
             os.close(self._directory)
             raise
+        super().__init__()  # last: it makes the handler known, and one that could not be opened cannot be closed
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record with one system call."""
