@@ -100,11 +100,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "not name -> +bool(name)",
     ): _SHORTCUT,
     (
-        "permissions/paths.py",
-        "if self._links_left < 0 or len(link) + len(rest) > 2 * MAX_PATH_BYTES:",
-        "2 -> 3",
-    ): "a bound on work; no name of that length can be opened",
-    (
         "permissions/model_question.py",
         'mark = hashlib.sha256(data.encode("ascii")).hexdigest()[:16]',
         "16 -> 17",

@@ -1,9 +1,11 @@
 import pytest
 
 from holdfast.permissions.context import MODES, PermissionContext
+from holdfast.permissions.decide import decide
 from holdfast.permissions.modes import TABLE, cell, guard_of_write, row_of_read, row_of_write, table_row
 from holdfast.permissions.paths import NoDisk, PathFacts
 from holdfast.permissions.policy_tests import judge
+from holdfast.permissions.traits import facts_from_input
 
 # call, then default, plan, acceptEdits, auto, dontAsk, bypassPermissions: the table of the specification
 CASES: list[tuple[str, dict[str, object], str]] = [
@@ -34,6 +36,10 @@ CASES: list[tuple[str, dict[str, object], str]] = [
     ("WebFetch", {"url": "https://example.com"}, "ask ask ask allow deny allow"),
     ("WebFetch", {"url": "http://localhost"}, "deny deny deny deny deny deny"),
     ("WebSearch", {"query": "x"}, "ask ask ask allow deny allow"),
+    ("Bash", {"command": "ls"}, "allow allow allow allow allow allow"),
+    ("Bash", {"command": "touch new"}, "ask deny allow allow deny allow"),
+    ("Bash", {"command": "make"}, "ask deny ask allow deny allow"),
+    ("Bash", {"command": "git push --force"}, "ask deny ask ask deny allow"),
     ("mcp__server__tool", {}, "ask ask ask ask deny allow"),
     ("ReadMcpResourceTool", {"server": "s", "uri": "u"}, "ask ask ask ask deny allow"),
     ("Custom", {}, "ask deny ask ask deny allow"),
@@ -91,6 +97,12 @@ def facts(given: str, target: str | None = None, *, links: int = 1) -> PathFacts
 )
 def test_a_read_is_inside_when_both_its_name_and_its_target_are(given: str, target: str, row: str) -> None:
     assert row_of_read(facts(given, target), ROOTS) == row
+
+
+def test_the_plan_file_may_be_written_in_plan_mode_too() -> None:
+    call = facts_from_input("Write", {"file_path": "/state/plan.md"}, "/proj")
+    answers = [decide(call, ROOTS.with_mode(mode)).behavior for mode in MODES]
+    assert answers == ["ask", "allow", "allow", "allow", "deny", "allow"]
 
 
 @pytest.mark.parametrize(

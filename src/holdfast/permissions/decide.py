@@ -235,9 +235,9 @@ class _Judge:
                 trace.append(step := self._classifier_step(context, seen))
                 if step.behavior == "ask":
                     return _end("ask", "classifier", f"{step.reason}, and auto mode asks about that", trace)
-            if answer == "ask":
+            elif answer == "ask":
                 return _end("ask", "mode", f"{mode} mode asks before {part.what}", trace)
-            if answer == "deny":
+            elif answer != "allow":
                 return _end("deny", "mode", f"{mode} mode asks nobody, and no rule allows {part.what}", trace)
         if rule is not None:
             return _end("allow", "allow", f"the rule {rule.text} allows it", trace, rule)
