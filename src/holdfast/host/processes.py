@@ -107,7 +107,6 @@ class Processes:
             pid = plumbing.spawn(environment, self._environments.job_entry(job))
         except (OSError, ValueError, subprocess.SubprocessError) as problem:
             plumbing.close()
-            self._spare.refill()
             raise StartError(_explain(command, problem)) from problem
         path = command.spill_path() if callable(command.spill_path) else command.spill_path
         spill = None if path is None else SpillFile(path, command.cap_bytes)
