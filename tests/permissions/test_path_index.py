@@ -69,6 +69,14 @@ def test_a_pattern_that_climbs_is_anchored_above_the_working_directory() -> None
     assert find(filed, "/a.py", cwds=("/",)) == ("all", "one")
 
 
+@pytest.mark.parametrize("cwd", ["", "/proj", "/proj/sub"])
+def test_a_pattern_is_anchored_at_the_working_directory_wherever_that_is(cwd: str) -> None:
+    filed = [Filed("/src/a.py", None, "it")]
+    assert find(filed, f"{cwd}/src/a.py", cwds=(cwd or "/",)) == ("it",)
+    assert find(filed, f"{cwd}/x/src/a.py", cwds=(cwd or "/",)) == ()
+    assert find(filed, f"{cwd}/a.py", cwds=(cwd or "/",)) == ()
+
+
 def test_each_working_directory_anchors_and_a_grant_only_by_its_own() -> None:
     index = PathIndex([Filed("/a.py", None, "deny"), Filed("/a.py", None, "allow", grants=True)])
     for path, values in {"/p/a.py": {"deny"}, "/q/a.py": {"allow"}, "/r/a.py": set[str](), "/a.py": {"deny"}}.items():
