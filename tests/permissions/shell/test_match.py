@@ -303,6 +303,13 @@ def test_an_edit_rule_covers_a_redirect() -> None:
     assert not covers("npm test > $x", "npm test", edit=True)
 
 
+def test_a_redirect_that_connects_is_covered_by_no_rule_but_one_for_every_command() -> None:
+    for redirect in ("< /dev/tcp/host/80", "< /dev/udp/$x/53", "> /dev/tcp/host/80", "2> /dev/tcp/host/80"):
+        assert not covers(f"npm test {redirect}", "npm test", "npm:*", edit=True)
+    assert covers("npm test < /dev/tcp/host/80", "*")
+    assert covers("npm test < input/dev/tcp/x", "npm test")
+
+
 def test_every_command_means_doubted_ones_only_while_nothing_is_denied() -> None:
     assert covers("$x", "*", guarded=False)
     assert not covers("$x", "*", guarded=True)

@@ -30,6 +30,8 @@ _ALLOW_ENVIRONMENT: Final = names(
 )
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
+_CONNECTS: Final = ("/dev/tcp/", "/dev/udp/")
+"""Names that bash itself connects by, when they stand in a redirect."""
 _MORE_WORDS: Final = f"{GAP}\x1e"
 """Stands for arguments that arrive at run time: a rule for the exact words does not cover them."""
 
@@ -203,6 +205,9 @@ def allowed(
         plain = redirect.target is not None and redirect.target.static and "~" not in redirect.text
         if not plain or edit_allowed is None or not edit_allowed(redirect):
             missing.append(f"it writes to {redirect.text}")
+    for redirect in analysis.redirects if index.everything is None else ():
+        if redirect.target is not None and redirect.target.text.startswith(_CONNECTS):
+            missing.append(f"it talks to another machine by {redirect.text}")
     rules = tuple(dict.fromkeys(used.values()))
     return Coverage(allowed=not missing, rules=rules, open=tuple(dict.fromkeys(missing)))
 
