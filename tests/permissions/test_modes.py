@@ -1,8 +1,10 @@
+from typing import get_args
+
 import pytest
 
 from holdfast.permissions.context import MODES, PermissionContext
 from holdfast.permissions.decide import decide
-from holdfast.permissions.modes import TABLE, cell, guard_of_write, row_of_read, row_of_write, table_row
+from holdfast.permissions.modes import TABLE, Cell, cell, guard_of_write, row_of_read, row_of_write, table_row
 from holdfast.permissions.paths import NoDisk, PathFacts
 from holdfast.permissions.policy_tests import judge
 from holdfast.permissions.traits import facts_from_input
@@ -62,6 +64,7 @@ def test_manual_is_default() -> None:
 
 def test_every_row_has_an_answer_for_every_mode() -> None:
     assert {row: tuple(cells) for row, cells in TABLE.items()} == dict.fromkeys(TABLE, MODES)
+    assert {answer for cells in TABLE.values() for answer in cells.values()} == set(get_args(Cell))
     assert cell("shell", "auto") == "classifier"
 
 
