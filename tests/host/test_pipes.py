@@ -167,6 +167,12 @@ def test_spare_pipes_are_at_hand_as_new_ones_and_leave_nothing_open() -> None:
         assert os.read(ours, 2) == b"x"
         os.close(ours)
         os.close(theirs)
+    for _ in range(2):
+        ours, theirs = spare.take_plain()
+        assert os.get_blocking(ours)
+        assert not os.get_inheritable(theirs)
+        os.close(ours)
+        os.close(theirs)
     spare.refill()
     spare.close()
     assert len(os.listdir("/proc/self/fd")) == before

@@ -9,8 +9,10 @@ from holdfast.contract import (
     Answer,
     ArgumentsInvalid,
     Asker,
+    Effects,
     Opinion,
     Question,
+    RuleSubject,
     Tool,
     ToolContext,
 )
@@ -105,8 +107,8 @@ class Approver:
     def _look_at_input(self, call: Call, tool: Tool, ctx: ToolContext) -> Decision:
         """A command that touches no file is judged by its words alone: the same words, the same decision."""
         key: tuple[object, ...] | None = None
+        call.read_only = read_only = tool.is_read_only(call.args)
         if tool in self._remembered:
-            call.read_only = read_only = tool.is_read_only(call.args)
             key = (tool, read_only, ctx.cwd, *call.raw.items())
             try:
                 decision = self._known.get(key)
@@ -114,15 +116,15 @@ class Approver:
                 key = decision = None
             if decision is not None:
                 return decision
-        facts = self._facts(call, tool, ctx)
-        if facts.subject.kind != "command" or not _is_judged_by_words(facts):
-            return decide(facts, self._state.permissions)
+        effects, subject = tool.effects(call.args, ctx), tool.permission_matcher(call.args, ctx)
+        if subject.kind != "command" or not _is_judged_by_words(tool.name, subject.value, effects, ctx.cwd):
+            return decide(self._facts_of(call, tool, ctx, effects, subject), self._state.permissions)
         self._remembered.add(tool)
         # Where no rule speaks of commands, all that only read and touch no file are judged alike.
-        shared = None if self._judges_commands else (tool, facts.read_only)
+        shared = None if self._judges_commands else (tool, read_only)
         decision = None if shared is None else self._known.get(shared)
         if decision is None:
-            decision = decide(facts, self._state.permissions)
+            decision = decide(self._facts_of(call, tool, ctx, effects, subject), self._state.permissions)
         if len(self._known) > _REMEMBERED:
             self._known.clear()
         for known in (key, shared):
@@ -193,21 +195,23 @@ class Approver:
         return await self._ask(call, tool, ctx, decision)
 
     def _facts(self, call: Call, tool: Tool, ctx: ToolContext) -> CallFacts:
-        args = call.args
-        call.read_only = read_only = tool.is_read_only(args)
+        call.read_only = tool.is_read_only(call.args)
+        return self._facts_of(call, tool, ctx, tool.effects(call.args, ctx), tool.permission_matcher(call.args, ctx))
+
+    def _facts_of(self, call: Call, tool: Tool, ctx: ToolContext, effects: Effects, subject: RuleSubject) -> CallFacts:
         remote = tool.mcp_info
         return CallFacts(
             tool.name,
             tool.names,
             call.raw,
             ctx.cwd,
-            read_only,
-            tool.effects(args, ctx),
-            tool.permission_matcher(args, ctx),
+            call.read_only,
+            effects,
+            subject,
             tool.session_state,
             tool.requires_user_interaction,
             server=None if remote is None else remote.server,
-            classifier_input=None if tool.judged_by_name else tool.classifier_input(args),
+            classifier_input=None if tool.judged_by_name else tool.classifier_input(call.args),
         )
 
     async def _hear_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> HookOpinion | None:
@@ -290,10 +294,10 @@ class Approver:
             await tool.validate(call.args, ctx)
 
 
-def _is_judged_by_words(facts: CallFacts) -> bool:
+def _is_judged_by_words(tool: str, command: str, effects: Effects, cwd: str) -> bool:
     from holdfast.permissions.bash_rules import is_judged_by_words  # noqa: PLC0415 - with the first command
 
-    return is_judged_by_words(facts)
+    return is_judged_by_words(tool, command, effects, cwd=cwd)
 
 
 def _may_object(call: Call, tool: Tool) -> bool:

@@ -116,8 +116,10 @@ class Pipeline:
         call.began = True
         try:
             approval = _NOT_ANY_MORE if call.stop is not None else self._approver.at_once(call, tool, ctx)
-            if approval is None or (approval.allowed and tool.has_validate):
-                approval = await self._approve(call, tool, ctx, approval)
+            if tool.has_validate and (approval is None or approval.allowed):
+                await tool.validate(call.args, ctx)
+            if approval is None:
+                approval = await self._approver.settle(call, tool, ctx)
             if approval.allowed and call.stop is None:
                 self.emit(CallStarted(call.id, tool.name, call.read_only))
                 self._on_acting(call)
@@ -132,11 +134,6 @@ class Pipeline:
                 raise
         finally:
             self._on_left(call)
-
-    async def _approve(self, call: Call, tool: Tool, ctx: ToolContext, approval: Approval | None) -> Approval:
-        if tool.has_validate:
-            await tool.validate(call.args, ctx)
-        return approval or await self._approver.settle(call, tool, ctx)
 
     def _refuse(self, call: Call, tool: Tool, approval: Approval) -> None:
         if call.stop is not None:

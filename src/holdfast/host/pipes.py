@@ -33,28 +33,37 @@ def open_pipe() -> tuple[int, int]:
 
 
 class SparePipes:
-    """A few pipes made while nothing waits for them, so that the next start has them at hand."""
+    """The pipes of the next start, made while nothing waits for them."""
 
     _KEPT = 2
 
     def __init__(self) -> None:
         self._pipes: list[tuple[int, int]] = []
+        self._plain: tuple[int, int] | None = None
 
     def take(self) -> tuple[int, int]:
         """A pipe as `open_pipe` makes it."""
         return self._pipes.pop() if self._pipes else open_pipe()
+
+    def take_plain(self) -> tuple[int, int]:
+        """A pipe whose both ends block."""
+        taken, self._plain = self._plain, None
+        return taken or os.pipe()
 
     def refill(self) -> None:
         """Make those that were taken; whoever has no handles left does without."""
         with contextlib.suppress(OSError):
             while len(self._pipes) < self._KEPT:
                 self._pipes.append(open_pipe())
+            self._plain = self._plain or os.pipe()
 
     def close(self) -> None:
         """Let go of them."""
-        while self._pipes:
-            for fd in self._pipes.pop():
+        for pipe in (*self._pipes, *([self._plain] if self._plain else [])):
+            for fd in pipe:
                 os.close(fd)
+        self._pipes.clear()
+        self._plain = None
 
 
 def _widen(fd: int) -> None:

@@ -45,6 +45,7 @@ class Plumbing:
                 environment,
                 own_entry,
                 streams=(stdin, stdout, stderr),
+                errors=self._spare.take_plain(),
                 cwd=command.cwd,
                 pass_fds=command.pass_fds,
             )

@@ -65,6 +65,7 @@ def spawn(
     own_entry: bytes,
     *,
     streams: tuple[int, int, int],
+    errors: tuple[int, int] | None = None,
     cwd: str | None = None,
     pass_fds: Sequence[int] = (),
 ) -> int:
@@ -75,6 +76,7 @@ def spawn(
         environment: What it sees.
         own_entry: One more variable, as `NAME=value`.
         streams: Handles that become its input, output and error output.
+        errors: A pipe for what keeps it from being loaded; it is closed here.
         cwd: Where it starts.
         pass_fds: Handles that it gets besides its streams.
 
@@ -82,12 +84,10 @@ def spawn(
         OSError: It could not be started.
         ValueError: An argument or a variable holds a NUL byte.
     """
-    if _fork_exec is None:
-        return _by_popen(argv, environment, own_entry, streams=streams, cwd=cwd, pass_fds=pass_fds)
-    problems, tell = os.pipe()
+    problems, tell = errors or os.pipe()
     try:
         # Low numbers are what the child's own streams become; only who has closed them gets pipes there.
-        if min(problems, tell, *streams) <= 2:
+        if _fork_exec is None or min(problems, tell, *streams) <= 2:
             return _by_popen(argv, environment, own_entry, streams=streams, cwd=cwd, pass_fds=pass_fds)
         try:
             pid = _start(_fork_exec, argv, environment, own_entry, (problems, tell), streams, cwd, pass_fds)

@@ -20,6 +20,7 @@ from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_o
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 if TYPE_CHECKING:
+    from holdfast.contract import Effects
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.rules import Rule
     from holdfast.permissions.shell.analysis import Analysis
@@ -71,17 +72,16 @@ def only_reads(call: CallFacts) -> bool:
     return analyse(call.subject.value, cwd=call.cwd).read_only
 
 
-def is_judged_by_words(call: CallFacts) -> bool:
+def is_judged_by_words(tool: str, command: str, effects: "Effects", *, cwd: str) -> bool:
     """Whether neither a file nor the user's home has a say: the command only reads, and nothing that has a name."""
-    effects, subject = call.effects, call.subject
-    if subject.kind != "command" or effects.reads or effects.writes or effects.network or not effects.known:
+    if effects.reads or effects.writes or effects.network or not effects.known:
         return False
-    if call.tool == "PowerShell" or "~" in subject.value:
+    if tool == "PowerShell" or "~" in command:
         return False
     # What the tool says of itself is not enough: the decision goes by the text.
     from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - loaded only where it is used
 
-    analysis = analyse(subject.value, cwd=call.cwd)
+    analysis = analyse(command, cwd=cwd)
     return analysis.read_only and not analysis.touches
 
 
