@@ -11,7 +11,7 @@ from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables
 from holdfast.permissions.shell.parts import Part, Redirect
-from holdfast.permissions.shell.passing import MAY_BE_SPECIAL, passed_on
+from holdfast.permissions.shell.passing import may_be_special, passed_on
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ def _finish(walker: _Found, command: str) -> Analysis:
                 reason = f"{part.name or part.source[:40]}: {part.refusal}"
                 break
             unknown = unknown or part.reads_unknown or part.more
-        if unknown and not reason and MAY_BE_SPECIAL.search(command):
+        if unknown and not reason and may_be_special(command):
             reason = passed_on(walker.parts, walker.stdin_texts)
     parts, redirects = tuple(walker.parts), tuple(walker.redirections)
     dynamic, moves, touches = False, False, bool(redirects)

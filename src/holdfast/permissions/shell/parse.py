@@ -221,6 +221,7 @@ _COSTLY: Final = {
     "for": 300,
     "case": 300,
     ")": 600,
+    "{": 3_000,
 }
 """Tokens for which the grammar's time grows with the square of their number, and how many are still quick."""
 

@@ -8,9 +8,14 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.parts import Part
 
-MAY_BE_SPECIAL: Final = re.compile(r"proc|dev(?!/null)|[*?\[{][^\s/]*/|/[^\s/]*[*?\[{]|\s\"?'?/(?:[\s\"';|)]|$)")
-"""Text without which nothing can be the name of a device or of a process."""
+_SPECIAL: Final = re.compile(r"proc|dev(?!/null)|\s\"?'?/(?:[\s\"';|)]|$)")
+_PATTERN: Final = frozenset("*?[{")
 _LISTING: Final = frozenset({"find", "ls", "fd", "fdfind", "rg", "tree", "du"})
+
+
+def may_be_special(command: str) -> bool:
+    """Whether the text holds something without which nothing is the name of a device or of a process."""
+    return _SPECIAL.search(command) is not None or ("/" in command and not _PATTERN.isdisjoint(command))
 
 
 def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
