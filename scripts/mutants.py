@@ -248,7 +248,7 @@ def _changed_harder(node: ast.AST) -> Iterator[ast.AST]:
                 yield ast.BoolOp(op, [*values[:index], *values[index + 1 :]])
         case ast.If(test, body, orelse) if ast.unparse(test) != "TYPE_CHECKING":
             yield ast.If(ast.Constant(True), body, orelse)  # noqa: FBT003 - the word itself
-            yield ast.If(ast.Constant(False), body, orelse)  # noqa: FBT003
+            yield ast.If(ast.Constant(False), body, orelse)  # noqa: FBT003 - the word itself
         case ast.IfExp(_, body, orelse):
             yield body
             yield orelse

@@ -169,6 +169,22 @@ def test_a_signal_answers_what_is_open_and_says_so_in_the_exit_code(start_exec: 
     assert run.process.wait(timeout=30) == 128 + number
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_also_stops_what_still_runs_when_the_input_has_ended(
+    start_exec: StartExec, tmp_path: Path, number: int
+) -> None:
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    run = start_exec("--permission-mode", "bypassPermissions")
+    run.send(use(1, "Bash", command=f"read -t 0.5 < <(sleep 1); echo up > {told}; sleep 300"))
+    assert run.process.stdin is not None
+    run.process.stdin.close()
+    assert told.read_text() == "up\n"  # the input has ended long before
+    run.process.send_signal(number)
+    assert run.read() == IsPartialDict(tool_use_id="1", is_error=True, content=IsStr(regex=".*Interrupted.*"))
+    assert run.process.wait(timeout=30) == 128 + number
+
+
 def test_an_answer_that_makes_no_sense_leaves_its_question_open(start_exec: StartExec) -> None:
     run = start_exec("--ask", "stdio")
     run.send({"type": "tool_use", "id": "1", "name": "Bash", "input": {"command": "touch made"}})

@@ -59,20 +59,28 @@ class _Session:
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._quit, 128 + number)
         replies = asyncio.create_task(self._write_replies())
-        self._main = asyncio.create_task(self._read_lines(LineReader(loop)))
+        self._main = asyncio.create_task(self._serve(LineReader(loop), replies))
         try:
             await self._main
-            self._questions.answer_all(Answer(message="standard input ended, so nobody can be asked any more"))
         except asyncio.CancelledError:
             self._questions.answer_all(Answer(message="the run was stopped"))
             await self._executor.interrupt()
+            await self._write_the_rest(replies)
+        await self._session.close()
+        await self._writer.close()
+        return self._exit_code
+
+    async def _serve(self, lines: LineReader, replies: asyncio.Task[None]) -> None:
+        """Everything that a signal stops: reading, and waiting for what runs when the input has ended."""
+        await self._read_lines(lines)
+        self._questions.answer_all(Answer(message="standard input ended, so nobody can be asked any more"))
+        await self._write_the_rest(replies)
+
+    async def _write_the_rest(self, replies: asyncio.Task[None]) -> None:
         replies.cancel()
         await asyncio.wait([replies])
         async for event in self._executor.results():
             self._write_reply(event)
-        await self._session.close()
-        await self._writer.close()
-        return self._exit_code
 
     def _show(self, question: Question) -> None:
         self._writer.write(
