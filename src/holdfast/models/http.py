@@ -82,7 +82,7 @@ class Channel:
             async with asyncio.timeout(self.options.first_byte_timeout_s):
                 return await client.send(request, stream=True)
         except TimeoutError as error:
-            raise self.silent(self.options.first_byte_timeout_s) from error
+            raise self._silent(self.options.first_byte_timeout_s) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise self._failure(error, has_begun=False) from error
 
@@ -126,12 +126,12 @@ class Channel:
             body = b""
         return error_from_answer(response.status_code, headers, body, clean=self.clean)
 
-    def silent(self, after_s: float) -> ModelError:
-        return ModelError(f"{self.where} was silent for {after_s:g} s.", "timeout")
+    def _silent(self, after_s: float) -> ModelError:
+        return ModelError(f"{self._where} was silent for {after_s:g} s.", "timeout")
 
-    def idle(self, after_s: float) -> ModelError:
+    def _idle(self, after_s: float) -> ModelError:
         return ModelError(
-            f"{self.where} sent only signs of life for {after_s:g} s, and nothing of its answer.", "timeout"
+            f"{self._where} sent only signs of life for {after_s:g} s, and nothing of its answer.", "timeout"
         )
 
     def _failure(self, error: Exception, *, has_begun: bool) -> ModelError:
@@ -140,18 +140,18 @@ class Channel:
         reason = self.clean(str(error)) or type(error).__name__
         if isinstance(error, httpx2.ConnectTimeout):
             limit_s = self.options.connect_timeout_s
-            return ModelError(f"{self.where} could not be reached in {limit_s:g} s.", "connection")
+            return ModelError(f"{self._where} could not be reached in {limit_s:g} s.", "connection")
         if isinstance(error, httpx2.TimeoutException):
-            return ModelError(f"{self.where} did not answer in time ({type(error).__name__}).", "timeout")
+            return ModelError(f"{self._where} did not answer in time ({type(error).__name__}).", "timeout")
         if has_begun:
-            return ModelError(f"The answer of {self.where} was cut: {reason}", "broken_stream")
+            return ModelError(f"The answer of {self._where} was cut: {reason}", "broken_stream")
         if isinstance(error, (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
-            return ModelError(f"The request to {self.where} cannot be sent: {reason}", "invalid_request")
+            return ModelError(f"The request to {self._where} cannot be sent: {reason}", "invalid_request")
         advice = "Check the address and the network, and that the server runs."
-        return ModelError(f"The connection to {self.where} failed: {reason.rstrip('.')}. {advice}", "connection")
+        return ModelError(f"The connection to {self._where} failed: {reason.rstrip('.')}. {advice}", "connection")
 
     @property
-    def where(self) -> str:
+    def _where(self) -> str:
         return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
 
@@ -198,7 +198,7 @@ class Exchange:
         text = " ".join(body[: _SHOWN_CHARS * 8].decode("utf-8", "replace").split())[:_SHOWN_CHARS]
         channel = self._channel
         return ModelError(
-            f"{channel.where} answered {self._response.status_code} with something else than a model's answer: "
+            f"{channel._where} answered {self._response.status_code} with something else than a model's answer: "  # noqa: SLF001 - one object in two classes
             f"content type {channel.clean(self._content_type) or 'none'!r}, beginning {channel.clean(text)!r}. "
             f"Check the base URL {_without_login(channel.base_url)!r}, and that no proxy or login page is in between.",
             "invalid_request",
@@ -298,10 +298,10 @@ class Exchange:
             return None
         except TimeoutError as error:
             if left_s < self._wait_s:
-                raise self._channel.idle(idle_limit_s) from error
-            raise self._channel.silent(self._wait_s) from error
+                raise self._channel._idle(idle_limit_s) from error  # noqa: SLF001 - one object in two classes
+            raise self._channel._silent(self._wait_s) from error  # noqa: SLF001 - the same
         except httpx2.HTTPError as error:
-            raise self._channel._failure(error, has_begun=True) from error
+            raise self._channel._failure(error, has_begun=True) from error  # noqa: SLF001 - the same
         finally:
             # Only waiting counts: a reader that takes its time between two events is no fault of the server.
             self._idle_s += clock() - began_s
