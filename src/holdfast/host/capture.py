@@ -3,6 +3,7 @@
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
 
 LINES_COUNTED_WITHIN_BYTES = 64 << 20
 """Counting newlines in gigabytes would make us slower than the writer; beyond this only bytes are counted."""
@@ -11,12 +12,16 @@ LINES_COUNTED_WITHIN_BYTES = 64 << 20
 class SpillFile:
     """A private file for full output: made new, readable only by its owner, never longer than its cap."""
 
-    def __init__(self, path: str, cap_bytes: int) -> None:
-        self.path = path
+    # Defaults stand on the class: most commands write little, and their file is never made.
+    path: str = ""
+    written_bytes: int = 0
+    error: OSError | None = None
+    _fd: int | None = None
+
+    def __init__(self, path: str | Callable[[], str | None], cap_bytes: int) -> None:
+        """Take the place, or who names it once the file is needed, and how much may go there."""
+        self._place = path
         self.cap_bytes = cap_bytes
-        self.written_bytes = 0
-        self.error: OSError | None = None
-        self._fd: int | None = None
 
     @property
     def is_open(self) -> bool:
@@ -26,8 +31,13 @@ class SpillFile:
     def open(self) -> None:
         """Make the file. It must not exist and no link is followed: a planted name cannot redirect us."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        place = self._place() if callable(self._place) else self._place
+        if place is None:
+            self.error = FileNotFoundError("there is no place for the full output")
+            return
+        self.path = place
         try:
-            self._fd = os.open(self.path, flags, 0o600)
+            self._fd = os.open(place, flags, 0o600)
         except OSError as problem:
             self.error = problem
 

@@ -52,7 +52,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Read stdout by `Process.read` or `Process.lines` as it comes instead of capturing it."""
     pass_fds: Sequence[int] = ()
     spill_path: str | Callable[[], str | None] | None = None
-    """Where the full text goes once it is more than what is kept in memory; who names the place is asked once."""
+    """Where the full text goes once it is more than what is kept in memory; who names the place is asked then, once."""
     cap_bytes: int = SPILL_CAP_BYTES
     """How much of the full text goes to `spill_path`; the rest is drained and counted."""
     kept_bytes: int = KEPT_BYTES

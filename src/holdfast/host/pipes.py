@@ -52,10 +52,13 @@ class SparePipes:
 
     def refill(self) -> None:
         """Make those that were taken; whoever has no handles left does without."""
-        with contextlib.suppress(OSError):
-            while len(self._pipes) < self._KEPT:
-                self._pipes.append(open_pipe())
+        pipes = self._pipes
+        try:
+            while len(pipes) < self._KEPT:
+                pipes.append(open_pipe())
             self._plain = self._plain or os.pipe()
+        except OSError:
+            pass
 
     def close(self) -> None:
         """Let go of them."""

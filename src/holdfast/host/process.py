@@ -32,6 +32,7 @@ class Process:
     _stopped_by: Stopped = Stopped.NOBODY
     _is_finished: bool = False
     _readers: Sequence[PipeReader] = ()
+    _open_pipes: int = 0
     _stream: PipeStream | None = None
     _writer: PipeWriter | None = None
     _ending: asyncio.Task[None] | None = None
@@ -73,13 +74,16 @@ class Process:
     def attach(self, *, readers: Sequence[PipeReader], stream: PipeStream | None, writer: PipeWriter | None) -> None:
         """Take over our ends of the pipes."""
         self._readers, self._stream, self._writer = readers, stream, writer
+        self._open_pipes = len(readers)
 
     def pipe_ended(self) -> None:
         """A captured stream reached its end: most often because the process is just ending."""
-        if self._exit is None and self._pidfd is not None and _ends_now(self._pidfd):
+        self._open_pipes -= 1
+        if self._exit is not None:
+            if not self._open_pipes:
+                self._finish()
+        elif self._pidfd is not None and _ends_now(self._pidfd):
             self._exited()  # one turn of the loop earlier than the handle would be told
-        elif self._exit is not None and not self._has_open_pipe():
-            self._finish()
 
     # -- what callers use
 
@@ -253,13 +257,10 @@ class Process:
         for reader in self._readers:
             if reader.is_open:
                 reader.drain()
-        if self._has_open_pipe():
+        if self._open_pipes:
             self._wait_for_pipes(self.output.total_bytes, 0.0)
         else:
             self._finish()
-
-    def _has_open_pipe(self) -> bool:
-        return any(reader.is_open for reader in self._readers)
 
     def _wait_for_pipes(self, seen_bytes: int, waited_s: float) -> None:
         """Somebody else holds a pipe: give it a moment, longer while output still comes, never for ever."""

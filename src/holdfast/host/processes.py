@@ -108,8 +108,7 @@ class Processes:
         except (OSError, ValueError, subprocess.SubprocessError) as problem:
             plumbing.close()
             raise StartError(_explain(command, problem)) from problem
-        path = command.spill_path() if callable(command.spill_path) else command.spill_path
-        spill = None if path is None else SpillFile(path, command.cap_bytes)
+        spill = None if command.spill_path is None else SpillFile(command.spill_path, command.cap_bytes)
         output = Output(kept_bytes=command.kept_bytes, spill=spill, is_merged=command.merge_stderr)
         process = Process(
             command,
@@ -126,11 +125,7 @@ class Processes:
         plumbing.connect(process, output, poller)
         self._registry.started(pid)
         self._watch()
-        # What follows costs nobody time: the process still loads.
         self._spare.refill()
-        if self._sidecar is not None:
-            with contextlib.suppress(OSError):  # somebody has ended it, and now it cannot start: the next start tries
-                self._sidecar.ensure()
         return process
 
     def _get_poller(self) -> Poller:
@@ -182,6 +177,9 @@ class Processes:
         # The next tick is set first: whatever a look raises when the machine is short of everything, the watch goes on.
         is_needed = bool(self._running or self._lingering)
         self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick) if is_needed else None
+        if self._sidecar is not None:
+            with contextlib.suppress(OSError):  # somebody has ended it, and now it cannot start: the next tick tries
+                self._sidecar.ensure()
         if self._has_strangers:
             self._meet_orphans()
         if self._pressure.should_look():

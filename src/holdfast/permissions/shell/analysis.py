@@ -1,6 +1,7 @@
 """One analysis of shell text, used by permissions, scheduling, plan mode, undo and display."""
 
 import os
+import re
 import time
 from functools import lru_cache
 from types import MappingProxyType
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
-from holdfast.permissions.shell.emit import START, load_tables
+from holdfast.permissions.shell.emit import START, load_tables, plain_part
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.passing import may_be_special, passed_on
 from holdfast.permissions.shell.words import names
@@ -23,6 +24,8 @@ _CACHED: Final = 256
 _BUDGET_S: Final = 0.050
 _TIMED_CHARS: Final = 1_000  # reading the clock costs as much as a short command
 _MAX_SCRIPTS: Final = 64
+_PLAIN_CHARS: Final = 120
+_PLAIN_COMMAND: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*+(?: [A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*+)*+\Z")
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _NO_VALUES: Final["Mapping[str, Sequence[str]]"] = MappingProxyType[str, "Sequence[str]"]({})
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
@@ -267,11 +270,35 @@ def analyse(command: str, *, cwd: str | None = None) -> Analysis:
 
 @lru_cache(maxsize=_CACHED)
 def _analyse(command: str, cwd: str | None, _home: str | None) -> Analysis:
+    load_tables()
+    return read_plain(command) or read_by_grammar(command, cwd)
+
+
+def read_plain(command: str) -> Analysis | None:
+    """Read one command of bare words, of which nothing has a meaning to the shell: that needs no parser.
+
+    Most of what models run is this simple. None leaves the text to the parser.
+    """
+    if len(command) >= _PLAIN_CHARS or not _PLAIN_COMMAND.match(command):
+        return None
+    part = plain_part(command.split(" "), command)
+    if part is None or (part.reads_unknown and part.refusal is None and may_be_special(command)):
+        return None
+    name, refusal = part.name, part.refusal
+    touches = bool(part.reads or part.writes or part.reads_unknown) or name == "git"
+    reason = "" if refusal is None else f"{name}: {refusal}"
+    return Analysis(
+        command, read_only=not reason, reason=reason, parts=(part,), parsed=True, doubt="", pieces=(), redirects=(),
+        assigned=(), cd_targets=(), inverted=False, values=_NO_VALUES, names=(name,), touches=touches,
+    )  # fmt: skip
+
+
+def read_by_grammar(command: str, cwd: str | None = None) -> Analysis:
+    """Read whatever the shell can be given."""
     costly = g.too_costly(command)
     if costly is not None:
         return _unparsed(command, costly)
     g.grammar()
-    load_tables()
     started = time.thread_time() if len(command) > _TIMED_CHARS else 0.0
     text, doubt = command, ""
     if "\\\n" in command:

@@ -20,7 +20,7 @@ from holdfast.permissions.shell.wrappers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tree_sitter import Node, TreeCursor
 
@@ -49,6 +49,21 @@ def load_tables() -> "Callable[..., CommandFacts]":
         _plain.update(plain_builtins(commands.CommandFacts(None)))
         _inspect, _path_refusal = commands.inspect_command, commands.path_refusal
     return _inspect
+
+
+def plain_names() -> "Iterable[str]":
+    """The commands of which `plain_part` can judge at least some forms."""
+    load_tables()
+    return _plain.keys()
+
+
+def plain_part(texts: list[str], source: str) -> Part | None:
+    """Judge a text that is one command of certain words; None when its tables leave that to the long road."""
+    judge = _plain.get(texts[0])
+    facts = None if judge is None else judge(texts, False)  # noqa: FBT003 - nothing is piped into it
+    if facts is None:
+        return None
+    return _new_part(Part, (None, texts[0], texts, source, (), (), START, 0, -1, "", *facts, False, False))
 
 
 def safe_environment(name: str) -> bool:
