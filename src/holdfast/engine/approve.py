@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from holdfast.contract import (
@@ -117,7 +118,7 @@ class Approver:
             if decision is not None:
                 return decision
         effects, subject = tool.effects(call.args, ctx), tool.permission_matcher(call.args, ctx)
-        if subject.kind != "command" or not _is_judged_by_words(tool.name, subject.value, effects, ctx.cwd):
+        if subject.kind != "command" or not _word_judge()(tool.name, subject.value, effects, cwd=ctx.cwd):
             return decide(self._facts_of(call, tool, ctx, effects, subject), self._state.permissions)
         self._remembered.add(tool)
         # Where no rule speaks of commands, all that only read and touch no file are judged alike.
@@ -294,10 +295,11 @@ class Approver:
             await tool.validate(call.args, ctx)
 
 
-def _is_judged_by_words(tool: str, command: str, effects: Effects, cwd: str) -> bool:
+@cache
+def _word_judge() -> Callable[..., bool]:
     from holdfast.permissions.bash_rules import is_judged_by_words  # noqa: PLC0415 - with the first command
 
-    return is_judged_by_words(tool, command, effects, cwd=cwd)
+    return is_judged_by_words
 
 
 def _may_object(call: Call, tool: Tool) -> bool:

@@ -105,6 +105,8 @@ class Run:
     @property
     def _automatic_s(self) -> float | None:
         limits = self._tool.limits
+        if limits.automatic_background_s is None:
+            return None
         is_on = self._ctx.session.agent_id is None or limits.automatic_in_subagents
         return limits.automatic_background_s if is_on and self._may_go_on_alone else None
 
@@ -124,8 +126,8 @@ class Run:
         analysis, ctx = self._analysis, self._ctx
         meaning = analysis.exit_meaning(ended.code) if ended.code else None
         opening, is_error = ending(ended, meaning, limit_s=self._limit_s)
-        modifiers = self._moved()
-        if not process.output.total_bytes and not opening and not self._notices:
+        modifiers = () if self._report is None else self._moved(self._report)
+        if not opening and not self._notices and not process.output.total_bytes:
             self._notices.append("The command gave no output")
         shown = show(process.output, opening=opening, notices=self._notices, spill_path=self._new_result_file)
         if shown_file is not None and ended.code == 0:
@@ -144,10 +146,8 @@ class Run:
         display = (summary(operations) or None) if operations else None
         return ToolResult(data, shown.content, is_error=is_error, modifiers=modifiers, display=display)
 
-    def _moved(self) -> tuple[ContextModifier, ...]:
-        if self._report is None:
-            return ()
-        modifiers, notice = leave(self._report.read(), self._ctx, self._tool.inside)
+    def _moved(self, report: CwdReport) -> tuple[ContextModifier, ...]:
+        modifiers, notice = leave(report.read(), self._ctx, self._tool.inside)
         if notice:
             self._notices.append(notice)
         return modifiers

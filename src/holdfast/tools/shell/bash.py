@@ -3,7 +3,8 @@
 import asyncio
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -31,6 +32,9 @@ from holdfast.tools.shell._environment import ShellEnvironment
 from holdfast.tools.shell._follow import Followed
 from holdfast.tools.shell._output import BashOutput
 from holdfast.tools.shell._sed import SedEdit, preview_sed_edit, write_shown_edit
+
+if TYPE_CHECKING:
+    from holdfast.tools.shell._run import Run
 
 __all__ = ["Bash", "BashArgs", "BashLimits"]
 
@@ -216,13 +220,18 @@ class Bash(Tool[BashArgs, BashOutput]):
         """Run it, or write the edit that was shown instead of it."""
         if args.simulated_sed_edit is not None:
             return write_shown_edit(args.simulated_sed_edit, ctx)
-        from holdfast.tools.shell._run import Run  # noqa: PLC0415 - a session that runs no command does not need it
-
-        return await Run(self, args, ctx, shell.analyse(args.command, cwd=ctx.cwd)).result()
+        return await _run_type()(self, args, ctx, shell.analyse(args.command, cwd=ctx.cwd)).result()
 
     def is_shadowed(self, analysis: "shell.Analysis") -> bool:
         """Whether a name in the command is a function or alias of the user."""
         return self.environment.has_functions and not self.environment.shadowed.isdisjoint(analysis.names)
+
+
+@cache
+def _run_type() -> "type[Run]":
+    from holdfast.tools.shell._run import Run  # noqa: PLC0415 - a session that runs no command does not need it
+
+    return Run
 
 
 def _waits_first_s(analysis: "shell.Analysis") -> float | None:
