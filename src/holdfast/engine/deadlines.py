@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
+from math import inf
 
 from holdfast.engine.call import Call
 
@@ -11,7 +12,7 @@ __all__ = ["Deadlines"]
 class Deadlines:
     """Calls `overdue(call, seconds)` for each running call whose time is up."""
 
-    __slots__ = ("_alarm", "_default_s", "_overdue", "_running")
+    __slots__ = ("_alarm", "_default_s", "_overdue", "_rings_at", "_running")
 
     def __init__(
         self, running: Iterable[Call], overdue: Callable[[Call, float], None], default_s: float | None = None
@@ -20,6 +21,7 @@ class Deadlines:
         self._default_s = default_s
         self._overdue = overdue
         self._alarm: asyncio.TimerHandle | None = None
+        self._rings_at = inf
 
     def start(self, call: Call) -> None:
         """The tool begins to work now; its own limit, else the default, counts from here."""
@@ -31,20 +33,26 @@ class Deadlines:
             limit_s = self._default_s
             if limit_s is None:
                 return
-        call.deadline = now + limit_s
-        if self._alarm is None or self._alarm.when() > call.deadline:
+        call.deadline = deadline = now + limit_s
+        if deadline < self._rings_at:
             self.cancel()
-            self._alarm = loop.call_at(call.deadline, self._ring)
+            self._ring_at(deadline, loop)
+
+    def _ring_at(self, moment: float, loop: asyncio.AbstractEventLoop) -> None:
+        self._alarm = loop.call_at(moment, self._ring)
+        self._rings_at = moment
 
     def cancel(self) -> None:
         """No alarm any more."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
+            self._rings_at = inf
 
     def _ring(self) -> None:
         loop = asyncio.get_running_loop()
         self._alarm = None
+        self._rings_at = inf
         ahead: list[float] = []
         for call in list(self._running):
             if call.deadline is None:
@@ -55,4 +63,4 @@ class Deadlines:
             else:
                 ahead.append(call.deadline)
         if ahead:
-            self._alarm = loop.call_at(min(ahead), self._ring)
+            self._ring_at(min(ahead), loop)

@@ -242,7 +242,8 @@ class Executor:
         return Call(id_, name, raw, self._count, self.turn)
 
     def _pump(self) -> None:
-        while (call := self._gate.next()) is not None:
+        gate = self._gate
+        while gate.queue and (call := gate.next()) is not None:
             call.state = "executing"
             state = self.state
             call.context = ToolContext(state.cwd, call.id, state.session, state.file_reads, self._progress)
@@ -266,7 +267,8 @@ class Executor:
             elif call.reply is None or (call.reply.outcome == "cancelled" and call.is_stopped_from_outside()):
                 self._stop_queued(_ENDED)
         self._outbox.finish(call)
-        self._pump()
+        if self._gate.queue:
+            self._pump()
 
     def _apply_modifiers(self, call: Call) -> None:
         """Exclusive: at once. Concurrent: together when the batch ends, in call order."""

@@ -15,11 +15,12 @@ class Gate:
     A safe call behind a waiting exclusive one waits. A turn begins when every call of the one before has ended.
     """
 
-    __slots__ = ("_exclusive", "_limit", "_queue", "_turn", "running")
+    __slots__ = ("_exclusive", "_limit", "_turn", "queue", "running")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._queue: deque[Call] = deque()
+        self.queue: deque[Call] = deque()
+        """The calls that wait."""
         self._exclusive = False
         self._turn = 0
         self.running: dict[Call, None] = {}
@@ -27,19 +28,19 @@ class Gate:
 
     def push(self, call: Call) -> None:
         """Queue a call."""
-        self._queue.append(call)
+        self.queue.append(call)
 
     def queued(self) -> Iterator[Call]:
         """The calls that wait."""
-        return iter(tuple(self._queue))
+        return iter(tuple(self.queue))
 
     def remove(self, call: Call) -> None:
         """Take a waiting call out of the queue."""
-        self._queue.remove(call)
+        self.queue.remove(call)
 
     def next(self) -> Call | None:
         """The call that may start now, marked as running; none if the head has to wait."""
-        queue, running = self._queue, self.running
+        queue, running = self.queue, self.running
         if not queue or (running and (self._exclusive or len(running) >= self._limit)):
             return None
         call = queue[0]
