@@ -93,7 +93,7 @@ class Executor:
         self._cancel_grace_s = cancel_grace_s
         self._spill = parts.SpillStore(spill_directory)
         self._resources = _held_by(self.pool) if resources is None else tuple(resources)
-        self._outbox = Outbox(self._emit)
+        self._outbox = Outbox(self._emit, self._raise_fatal)
         self._gate = Gate(max_concurrency)
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
         hook_set = parts.Hooks(hooks)
@@ -135,7 +135,7 @@ class Executor:
             if call.reply is not None:
                 self._outbox.finish(call)
         if call.reply is None:
-            self._gate.push(call)
+            self._gate.queue.append(call)
             self._pump()
 
     def end_turn(self) -> None:
@@ -163,7 +163,7 @@ class Executor:
 
     def results(self) -> AsyncIterator[CallFinished | CallProgressed]:
         """Progress at once and replies in call order, until every call added so far is answered."""
-        return self._outbox.read(self._raise_fatal)
+        return self._outbox
 
     def listen(self, listener: Callable[[Event], None]) -> None:
         """From now on tell this one of every event too, after those who listen already."""
@@ -253,7 +253,7 @@ class Executor:
         """The call has its reply: make room for others, unless it was given up before it came to an end."""
         if call.state != "executing":
             return
-        self._gate.leave(call)
+        self._gate.running.pop(call, None)
         stop = call.stop
         if stop is not None and stop.discarded:
             call.state = "yielded"

@@ -20,15 +20,11 @@ class Gate:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self.queue: deque[Call] = deque()
-        """The calls that wait."""
+        """The calls that wait, in their order; new ones come last."""
         self._exclusive = False
         self._turn = 0
         self.running: dict[Call, None] = {}
         """The calls that run now, in the order they started."""
-
-    def push(self, call: Call) -> None:
-        """Queue a call."""
-        self.queue.append(call)
 
     def queued(self) -> Iterator[Call]:
         """The calls that wait."""
@@ -52,10 +48,6 @@ class Gate:
             self._turn = call.turn
         running[queue.popleft()] = None
         return call
-
-    def leave(self, call: Call) -> None:
-        """A running call has ended."""
-        self.running.pop(call, None)
 
 
 def _is_safe(call: Call) -> bool:

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Container, Coroutine, Iterator
-from typing import Any
+from collections.abc import Callable, Container, Iterator
+from typing import Self
 
 from holdfast.contract import UsageError
 from holdfast.engine.call import Call
@@ -18,12 +18,17 @@ _MAX_PENDING_PROGRESS = 1_000
 
 
 class Outbox:
-    """Replies wait here until every earlier call is answered. One reader, woken only when there is news."""
+    """Replies wait here until every earlier call is answered. One reader, woken only when there is news.
 
-    __slots__ = ("_events", "_order", "_progress", "_waiter", "emit")
+    It is its own asynchronous iterator: a generator would cost each turn more than its events do.
+    """
 
-    def __init__(self, emit: Callable[[Event], None]) -> None:
+    __slots__ = ("_at_end", "_events", "_order", "_progress", "_waiter", "emit")
+
+    def __init__(self, emit: Callable[[Event], None], at_end: Callable[[], None]) -> None:
+        """Take who is told of replies, and who may raise what stopped the run once all is read."""
         self.emit = emit
+        self._at_end = at_end
         self._order: deque[Call] = deque()
         self._events: deque[CallFinished | CallProgressed] = deque()
         self._progress = 0
@@ -79,12 +84,11 @@ class Outbox:
                 self._progress -= 1
             yield event
 
-    def read(self, at_end: Callable[[], None]) -> "Reading":
-        """Everything until no call is unanswered; `at_end` may raise what stopped the run."""
-        return Reading(self, at_end)
+    def __aiter__(self) -> Self:
+        return self
 
-    async def take(self, at_end: Callable[[], None]) -> CallFinished | CallProgressed:
-        """The next event.
+    async def __anext__(self) -> CallFinished | CallProgressed:
+        """The next event, until no call is unanswered; then the end, or what stopped the run.
 
         Raises:
             StopAsyncIteration: No call is unanswered.
@@ -93,7 +97,7 @@ class Outbox:
         events = self._events
         while not events:
             if not self._order:
-                at_end()
+                self._at_end()
                 raise StopAsyncIteration
             if self._waiter is not None:
                 raise UsageError("results() has a reader already; read the events of one executor in one place")
@@ -111,22 +115,6 @@ class Outbox:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-
-
-class Reading:
-    """What `async for` reads an outbox by. An asynchronous generator would cost each turn more than its events do."""
-
-    __slots__ = ("_at_end", "_outbox")
-
-    def __init__(self, outbox: Outbox, at_end: Callable[[], None]) -> None:
-        self._outbox = outbox
-        self._at_end = at_end
-
-    def __aiter__(self) -> "Reading":
-        return self
-
-    def __anext__(self) -> Coroutine[Any, Any, CallFinished | CallProgressed]:
-        return self._outbox.take(self._at_end)
 
 
 def ignore(event: Event) -> None:
