@@ -218,6 +218,7 @@ from holdfast.host.guard import run_guarded
 def program():
     if sys.argv[1] == "handle":
         signal.signal(signal.SIGINT, lambda *_: print("got-int", flush=True))
+    signal.signal(signal.SIGCONT, lambda *_: print("back", os.tcgetpgrp(0) == os.getpgrp(), flush=True))
     signal.signal(signal.SIGWINCH, lambda *_: print("size", os.get_terminal_size(0).columns, flush=True))
     print("front", os.tcgetpgrp(0) == os.getpgrp(), flush=True)
     for line in sys.stdin:
@@ -254,6 +255,10 @@ class Terminal:
     def see(self, pattern: str) -> None:
         self.wait(lambda: re.search(pattern, self.screen()))
 
+    def at_prompt(self) -> None:
+        """Wait until the shell reads again: what is typed before may reach the program, or lose its end of line."""
+        self.wait(lambda: self.screen().rstrip().endswith("prompt>"))
+
     def close(self) -> None:
         subprocess.run([*self.base, "kill-server"], check=False, timeout=60)
 
@@ -276,22 +281,30 @@ def test_job_control_in_a_terminal_works_as_without_the_guard(
         terminal.see("size 100")
         terminal.keys("C-z")
         terminal.see("Stopped")
+        terminal.at_prompt()
         terminal.keys("fg", "Enter")
+        terminal.see("back True")
         terminal.keys("hello", "Enter")
         terminal.see("echo-hello-end")
         terminal.keys("C-z")
         eventually(lambda: terminal.screen().count("Stopped") == 2)
+        terminal.at_prompt()
         terminal.keys("bg", "Enter")
         terminal.keys("fg", "Enter")
+        eventually(lambda: terminal.screen().count("back True") >= 2)
         terminal.keys("again", "Enter")
         terminal.see("echo-again-end")
         terminal.keys("quit", "Enter")
+        terminal.at_prompt()
         terminal.keys("echo status=$?", "Enter")
         terminal.see("status=3")
+        terminal.at_prompt()
         terminal.keys("clear", "Enter")
+        eventually(lambda: "status=3" not in terminal.screen())
         terminal.keys(f"{sys.executable} {program} die", "Enter")
         terminal.see("front True")
         terminal.keys("C-c")
+        terminal.at_prompt()
         terminal.keys("echo status=$?", "Enter")
         terminal.see("status=130")
     finally:
