@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SHELL = ("Bash", "Monitor", "PowerShell")
+_CASE = '{"command": "git status", "expect": "allow"}'
 _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
@@ -115,7 +116,9 @@ def lint_command(*, as_json: bool, **given: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per case.")
 @session_options
 def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
-    """Run the unit tests of a policy: JSON lines in FILE (`-` for standard input). Exit 1 if any fails.
+    """Run the unit tests of a policy: JSON lines in FILE (`-` for standard input).
+
+    Exit 1 if any fails, 2 if there is none.
 
     \b
     {"command": "git status", "expect": "allow", "read_only": true}
@@ -134,6 +137,8 @@ def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
             continue
         for failure in failures:
             click.echo(f"line {number}: {without_controls(failure)}")
+    if not cases:  # a policy whose tests got lost must not look like one that passes them
+        raise UsageError(f"{file.name!r} holds no case, so nothing is tested. Write one on each line, such as {_CASE}")
     if not as_json:
         click.echo(f"{cases - failed} passed, {failed} failed")
     return 1 if failed else 0
