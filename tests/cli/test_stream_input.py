@@ -137,3 +137,26 @@ def test_a_rule_that_is_none_does_not_count_and_the_yes_does() -> None:
     rules: list[Any] = [{"toolName": "Nope)("}, {"toolName": "Bash", "ruleContent": ""}, {"toolName": "Read"}]
     update = {"type": "addRules", "rules": rules, "behavior": "allow"}
     assert answer(behavior="allow", updatedPermissions=[update]).answer.added == (RuleUpdate("allow", ("Read",)),)
+
+
+def replacing(behavior: str, rules: Any) -> tuple[RuleUpdate, ...]:
+    update = {"type": "replaceRules", "rules": rules, "behavior": behavior, "destination": "localSettings"}
+    return answer(behavior="allow", updatedPermissions=[update]).answer.added
+
+
+def test_rules_may_replace_others_and_an_empty_list_leaves_none() -> None:
+    read = RuleUpdate("deny", ("Read",), "localSettings", replaces=True)
+    assert replacing("deny", [{"toolName": "Read"}]) == (read,)
+    assert replacing("deny", []) == (read._replace(rules=()),)
+    assert replacing("deny", None) == replacing("deny", {}) == ()
+
+
+def test_a_replacement_that_cannot_be_read_whole_takes_no_refusal_away() -> None:
+    half: list[Any] = [{"toolName": "Read"}, {"toolName": "Nope)("}]
+    assert replacing("deny", half) == (RuleUpdate("deny", ("Read",), "localSettings"),)
+    assert replacing("deny", half[1:]) == ()
+    assert replacing("allow", half) == (RuleUpdate("allow", ("Read",), "localSettings", replaces=True),)
+
+
+def test_an_update_of_no_kind_does_not_count() -> None:
+    assert answer(behavior="allow", updatedPermissions=[{"type": []}, 5, {}]).answer.added == ()

@@ -27,6 +27,8 @@ class RuleUpdate(NamedTuple):
     behavior: Literal["allow", "ask", "deny"]
     rules: tuple[str, ...]
     destination: str = "session"
+    replaces: bool = False
+    """They stand in place of the rules of the same behavior that were kept there."""
 
 
 class Answer(NamedTuple):
@@ -45,11 +47,11 @@ class Answer(NamedTuple):
 
     @property
     def added(self) -> tuple[RuleUpdate, ...]:
-        """All rules that count: a no allows nothing, now or later."""
+        """All rules that count: a no allows nothing, now or later, so it takes no refusal away either."""
         own = (RuleUpdate(self.behavior, self.rules, self.destination),) if self.rules else ()
-        return tuple(
-            update for update in (*own, *self.updates) if self.behavior == "allow" or update.behavior != "allow"
-        )
+        if self.behavior == "allow":
+            return (*own, *self.updates)
+        return tuple(update._replace(replaces=False) for update in (*own, *self.updates) if update.behavior != "allow")
 
 
 class Asker(Protocol):
