@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from holdfast.contract import PromptFacts
+from holdfast.contract import PromptFacts, SessionFacts
 from holdfast.events import CallFinished
 from holdfast.host.command import Exit, Stopped
 from holdfast.tools.shell._reply import ending
@@ -137,6 +137,14 @@ def test_waiting_first_is_refused_with_advice(desk: Any, command: str) -> None:
     reply = desk.one(command)
     assert reply.is_error
     assert "TaskOutput" in text(reply)
+
+
+def test_without_a_background_the_advice_against_waiting_names_none(desk: Any) -> None:
+    session = SessionFacts(project_root=str(desk.cwd), prompt=PromptFacts(background=False))
+    told = text(desk.run(lambda: desk.sh("sleep 60"), session=session))
+    assert "Sleep" in told
+    assert "background" not in told
+    assert "Task" not in told
 
 
 @pytest.mark.parametrize("command", ["", "  \n", "echo a\0b"])

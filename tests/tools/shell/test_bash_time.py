@@ -84,6 +84,23 @@ def test_the_user_can_let_a_running_command_go_on(
     assert not desk.bash.background("x")
 
 
+def test_without_a_background_the_user_cannot_let_a_command_go_on(
+    desk: Any, comes_true: Callable[[Callable[[], object]], Awaitable[None]]
+) -> None:
+    session = SessionFacts(project_root=str(desk.cwd), prompt=PromptFacts(background=False))
+
+    async def work() -> CallFinished:
+        command = "touch begun; read < go; echo done"
+        desk.running.add({"type": "tool_use", "id": "x", "name": "Bash", "input": {"command": command}})
+        await comes_true((desk.cwd / "begun").exists)
+        assert not desk.bash.background("x")
+        await asyncio.to_thread((desk.cwd / "go").write_bytes, b"\n")
+        return [event async for event in desk.running.results()][-1]
+
+    os.mkfifo(desk.cwd / "go")
+    assert desk.run(work, session=session).content == "done"
+
+
 def test_progress_tells_new_output_lines_and_time(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.tools.shell._follow.PROGRESS_AFTER_S", 0.05)
     monkeypatch.setattr("holdfast.tools.shell._follow._PROGRESS_EVERY_S", 0.05)
