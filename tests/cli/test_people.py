@@ -77,6 +77,11 @@ def test_a_file_without_a_case_is_no_passed_policy(
     assert '{"command": "git status", "expect": "allow"}' in err
 
 
+def test_a_file_without_an_end_is_no_policy_test(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["permissions", "test", "/dev/zero"]) == 2
+    assert "'/dev/zero', line 1 has more than" in capfd.readouterr().err
+
+
 def test_trust_shows_what_the_folder_brings_and_can_be_taken_back(capfd: pytest.CaptureFixture[str]) -> None:
     explain = ["permissions", "explain", "Bash", '{"command":"make all"}', "--json"]
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SHELL = ("Bash", "Monitor", "PowerShell")
+_MAX_LINE_BYTES = 16 * 1024 * 1024
 _CASE = '{"command": "git status", "expect": "allow"}'
 _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
@@ -126,7 +127,9 @@ def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
     """  # noqa: D301 - click wants the character itself
     base = load_rights(to_options(given)).permissions
     cases = failed = 0
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE_BYTES + 1), b""), 1):
+        if len(line) > _MAX_LINE_BYTES:  # such as a device without end
+            raise UsageError(f"{file.name!r}, line {number} has more than {_MAX_LINE_BYTES} bytes; that is no case")
         if not line.strip():
             continue
         cases += 1
