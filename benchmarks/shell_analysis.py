@@ -6,7 +6,8 @@ import time
 
 from holdfast.permissions.shell import parse as grammar
 from holdfast.permissions.shell.analysis import Analysis, analyse
-from holdfast.permissions.shell.match import RuleIndex, allowed, compile_bash_rule, deny_matches
+from holdfast.permissions.shell.match import allowed, deny_matches
+from holdfast.permissions.shell.rule_index import RuleIndex, compile_bash_rule
 from measure import Row, row
 
 PIECES = [

@@ -1,7 +1,10 @@
 """For every test: nobody's home directory is touched, and Hypothesis runs the same examples each time."""
 
+import asyncio
 import os
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +19,7 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
+_SCRIPTS = Path(__file__).parents[1] / "scripts"
 _BASES = {
     "XDG_CONFIG_HOME": ".config",
     "XDG_STATE_HOME": ".local/state",
@@ -50,3 +54,31 @@ def open_files() -> Callable[[], set[tuple[str, str]]]:
         return found
 
     return look
+
+
+@pytest.fixture
+def comes_true() -> Callable[[Callable[[], object]], Awaitable[None]]:
+    """Waits, while others work, until something is true; at most ten seconds."""
+
+    async def wait(condition: Callable[[], object]) -> None:
+        for _ in range(2_000):
+            if condition():
+                return
+            await asyncio.sleep(0.005)
+        pytest.fail("it did not become true in ten seconds")
+
+    return wait
+
+
+@pytest.fixture
+def run_script() -> Callable[..., str]:
+    """Runs a development script to its good end, in a bounded time, and gives what it printed."""
+
+    def run(name: str, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, str(_SCRIPTS / name), *arguments], capture_output=True, text=True, timeout=110, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run

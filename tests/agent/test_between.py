@@ -82,6 +82,16 @@ def test_a_reminder_goes_with_the_next_request_only() -> None:
     assert [block["type"] for block in run.sent(1)] == ["tool_result"]
 
 
+def test_another_day_is_told_once_with_the_next_request() -> None:
+    days = iter([None, "2026-11-17 (Tuesday)", None])
+    again = answer(call("b", "Scripted", {}))
+    run = run_loop(answer(call("a", "Scripted", {})), again, OK, new_day=lambda: next(days))
+    told = [[block["text"] for block in run.sent(request) if block["type"] == "text"] for request in range(3)]
+    assert [len(texts) for texts in told] == [1, 1, 0]
+    assert told[1][0].startswith("<system-reminder>\nIt is 2026-11-17 (Tuesday) now.")
+    assert [event.kind for event in run.of(Reminded)] == ["date"]
+
+
 def test_people_come_first_and_everybody_in_order() -> None:
     queue = PromptQueue()
     for text, source in (("1", "task"), ("2", "user"), ("3", "cron"), ("4", "user")):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent.environment import Environment, GitState, describe_environment
+from holdfast.agent.environment import Environment, GitState, Today, describe_environment
 from holdfast.host.processes import Processes
 
 NOW = datetime(2026, 11, 16, 8, 30, tzinfo=UTC)
@@ -210,3 +210,17 @@ def test_text_from_the_repository_cannot_pose_as_lines_of_the_block(repository: 
     assert "<U+202E>" in found.git.commits[0]
     assert len(found.git.commits[0]) < 200
     assert all(line.isprintable() for line in found.text.splitlines())
+
+
+def test_a_new_day_is_news_once_and_again_when_the_words_are_gone() -> None:
+    first, second = datetime(2026, 11, 16, 23, 59, tzinfo=UTC), datetime(2026, 11, 17, 0, 1, tzinfo=UTC)
+    clock = [first]
+    today = Today(first, lambda: clock[0])
+    assert today.news() is None
+    clock[0] = second
+    assert [today.news(), today.news()] == ["2026-11-17 (Tuesday)", None]
+    today.tell_again()
+    assert today.news() == "2026-11-17 (Tuesday)"
+    clock[0] = first
+    today.tell_again()
+    assert today.news() is None

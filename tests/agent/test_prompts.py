@@ -1,3 +1,5 @@
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,7 @@ from holdfast.agent import Loop
 from holdfast.agent.prompts import PromptQueue
 from holdfast.engine import Executor
 from holdfast.events import Event, ModelRequested, PromptSubmitted
-from holdfast.session import SessionStore
+from holdfast.session import Session, SessionStore
 from holdfast.session.repair import repair
 from holdfast.testing.clock import run_virtual
 from holdfast.testing.loops import read_run
@@ -26,6 +28,14 @@ def test_users_come_first_and_everything_is_told_once() -> None:
 
 def told(model: PlannedModel, request: int = 0) -> list[str]:
     return [block["text"] for block in model.requests[request].messages[-1]["content"] if block["type"] == "text"]
+
+
+@asynccontextmanager
+async def one_call_long(session: Session) -> AsyncGenerator[Loop]:
+    """An agent whose model makes one call, and then says that it is done."""
+    async with Executor([ScriptedTool()], permission_mode="bypassPermissions", on_event=session.journal) as executor:
+        model = PlannedModel(answer(call("a", "Scripted", {})), answer(words("ok")))
+        yield Loop(executor, model, journal=session.journal)
 
 
 def resumed(store: SessionStore, id_: str, *, fork: bool = False) -> tuple[PlannedModel, list[Event]]:
@@ -49,11 +59,7 @@ def crashed(store: SessionStore, root: Path) -> str:
     session = store.create(str(root))
 
     async def body() -> None:
-        async with Executor(
-            [ScriptedTool()], permission_mode="bypassPermissions", on_event=session.journal
-        ) as executor:
-            model = PlannedModel(answer(call("a", "Scripted", {})), answer(words("ok")))
-            loop = Loop(executor, model, journal=session.journal)
+        async with one_call_long(session) as loop:
             loop.submit("in time")
             await read_run(loop)
             loop.submit("first, later")
@@ -90,11 +96,7 @@ def test_a_crash_before_the_message_is_written_repeats_it_and_one_after_does_not
     seen: list[int] = []
 
     async def body() -> None:
-        async with Executor(
-            [ScriptedTool()], permission_mode="bypassPermissions", on_event=session.journal
-        ) as executor:
-            model = PlannedModel(answer(call("a", "Scripted", {})), answer(words("ok")))
-            loop = Loop(executor, model, journal=session.journal)
+        async with one_call_long(session) as loop:
 
             async def look(event: Event) -> None:
                 if isinstance(event, ModelRequested):

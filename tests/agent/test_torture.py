@@ -1,19 +1,7 @@
 """Agents that are killed at random points and resumed; `make torture` kills 200."""
 
-import subprocess
-import sys
-from pathlib import Path
-
-SCRIPT = Path(__file__).parents[2] / "scripts" / "torture_loop.py"
+from collections.abc import Callable
 
 
-def test_killed_agents_go_on_with_no_result_lost_and_nothing_done_twice() -> None:
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--kills", "20", "--seed", "7"],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("20 kills")
+def test_killed_agents_go_on_with_no_result_lost_and_nothing_done_twice(run_script: Callable[..., str]) -> None:
+    assert run_script("torture_loop.py", "--kills", "20", "--seed", "7").startswith("20 kills")

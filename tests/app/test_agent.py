@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,6 +94,26 @@ def test_several_runs_are_one_conversation_and_one_session(tmp_path: Path) -> No
 
     session = run(scene())
     run(later(session))
+
+
+def test_an_agent_that_works_past_midnight_is_told_the_new_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [datetime(2026, 11, 16, 23, 59, tzinfo=UTC)]
+    monkeypatch.setattr("holdfast.app.start_agent._now", lambda: clock[0])
+
+    async def scene() -> None:
+        model = ScriptedModel(["one", {"blocks": ["two"], "expect": ["It is 2026-11-17 (Tuesday) now."]}, "three"])
+        async with Agent(model, cwd=tmp_path) as one:
+            await one.run("first")
+            clock[0] += timedelta(minutes=2)
+            assert (await one.run("second")).text == "two"
+            await one.run("third")
+        system = "".join(block.text for block in model.requests[0].system)
+        assert "Date at the start of the session: 2026-11-16 (Monday)" in system
+        assert ["It is 2026" in str(request.messages[-1]) for request in model.requests] == [False, True, False]
+
+    run(scene())
 
 
 def test_a_resumed_session_tells_no_model_the_thoughts_of_another(tmp_path: Path) -> None:

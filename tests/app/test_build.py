@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.app import Options, load_rights, open_session
 from holdfast.app.keep_rules import RuleKeeper
-from holdfast.contract import UsageError
+from holdfast.contract import RuleUpdate, UsageError
 from holdfast.events import CallFinished
 from holdfast.session import user_store
 
@@ -94,9 +94,25 @@ def test_the_session_is_on_disk_with_its_calls_and_its_long_results(tmp_path: Pa
 
 @pytest.mark.parametrize("destination", ["localSettings", "projectSettings", "userSettings"])
 def test_an_always_is_written_to_the_chosen_file_and_counts_next_time(tmp_path: Path, destination: str) -> None:
-    RuleKeeper(str(tmp_path))("deny", ("Read(a.txt)",), destination)
+    RuleKeeper(str(tmp_path))(RuleUpdate("deny", ("Read(a.txt)",), destination))
     rights = load_rights(Options(cwd=str(tmp_path)))
     assert [rule.text for rule in rights.permissions.rules] == ["Read(a.txt)"]
+
+
+def test_rules_that_replace_others_do_so_in_both_formats_of_a_file_and_nowhere_else(tmp_path: Path) -> None:
+    existing = tmp_path / ".claude" / "settings.local.json"
+    native = tmp_path / ".holdfast" / "settings.local.json"
+    for file in (existing, native):
+        file.parent.mkdir()
+        rules = {"deny": [f"Read({file.parent.name})"], "ask": ["Edit(b)"]}
+        file.write_text(json.dumps({"permissions": rules}), encoding="utf-8")
+    settings(tmp_path, deny=["Read(shared)"])
+    files = RuleKeeper(str(tmp_path))(RuleUpdate("deny", ("Read(c)",), "localSettings", replaces=True))
+    assert files == (str(native), str(existing))
+    rights = load_rights(Options(cwd=str(tmp_path)))
+    in_force = sorted((rule.behavior, rule.text) for rule in rights.permissions.rules)
+    assert in_force == [("ask", "Edit(b)"), ("ask", "Edit(b)"), ("deny", "Read(c)"), ("deny", "Read(shared)")]
+    assert json.loads(existing.read_text(encoding="utf-8")) == {"permissions": {"deny": [], "ask": ["Edit(b)"]}}
 
 
 def test_an_always_that_cannot_be_written_costs_only_its_memory(
@@ -104,6 +120,7 @@ def test_an_always_that_cannot_be_written_costs_only_its_memory(
 ) -> None:
     settings(tmp_path)
     (tmp_path / ".holdfast" / "settings.json").write_text("broken", encoding="utf-8")
-    RuleKeeper(str(tmp_path))("allow", ("Read",), "projectSettings")
-    RuleKeeper(str(tmp_path))("allow", ("Read",), "nowhere")
+    keep = RuleKeeper(str(tmp_path))
+    assert keep(RuleUpdate("allow", ("Read",), "projectSettings", replaces=True)) == ()
+    assert keep(RuleUpdate("allow", ("Read",), "nowhere")) == ()
     assert len(caplog.records) == 2

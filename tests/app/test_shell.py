@@ -51,6 +51,8 @@ def test_without_background_work_the_field_is_an_error(monkeypatch: pytest.Monke
     executor = build_executor(Options(cwd=str(tmp_path), permission_mode="bypassPermissions"))
     assert executor.call("Bash", {"command": "true", "run_in_background": True}).outcome == "invalid"
     assert executor.call("Bash", {"command": "echo works"}).content == "works"
+    assert executor.call("TaskOutput", {"task_id": "b12345678"}).outcome == "invalid"
+    assert executor.call("KillShell", {"shell_id": "b12345678"}).outcome == "invalid"
 
 
 def test_long_output_and_task_output_read_as_inside(tmp_path: Path) -> None:

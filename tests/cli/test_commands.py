@@ -235,6 +235,12 @@ def test_tools_are_listed_as_this_session_would_offer_them(
         assert shown["description"] == listed["description"]
         return listed["input_schema"]["properties"]
 
+    def names() -> set[str]:
+        assert run(["tools", "--json"]) == 0
+        return {tool["name"] for tool in json.loads(capfd.readouterr().out)}
+
     assert "run_in_background" in bash()
+    everything = names()
     monkeypatch.setenv("HOLDFAST_DISABLE_BACKGROUND_TASKS", "1")
     assert "run_in_background" not in bash()
+    assert everything - names() == {"TaskOutput", "TaskStop"}

@@ -64,6 +64,24 @@ def test_the_bundled_policy_tests_pass_and_a_wrong_expectation_fails(
     assert "ok" not in lines[2]
 
 
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize("text", ["", "\n  \n"])
+def test_a_file_without_a_case_is_no_passed_policy(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str, options: list[str]
+) -> None:
+    (tmp_path / "t.jsonl").write_text(text, encoding="utf-8")
+    assert run(["permissions", "test", str(tmp_path / "t.jsonl"), *options]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "t.jsonl' holds no case" in err
+    assert '{"command": "git status", "expect": "allow"}' in err
+
+
+def test_a_file_without_an_end_is_no_policy_test(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["permissions", "test", "/dev/zero"]) == 2
+    assert "'/dev/zero', line 1 has more than" in capfd.readouterr().err
+
+
 def test_trust_shows_what_the_folder_brings_and_can_be_taken_back(capfd: pytest.CaptureFixture[str]) -> None:
     explain = ["permissions", "explain", "Bash", '{"command":"make all"}', "--json"]
 

@@ -73,7 +73,7 @@ def test_json_stays_json_whatever_the_terminals_encoding_is(tmp_path: Path) -> N
     [
         (["call", "Read", "-"], 1),
         (["permissions", "explain", "Bash", "-"], 2),
-        (["permissions", "test", "-"], 0),
+        (["permissions", "test", "-"], 2),
         (["trust"], 1),
     ],
 )

@@ -1,7 +1,7 @@
 """What the program at the other end may say, and what becomes of nonsense."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from dirty_equals import IsPartialDict
@@ -137,3 +137,26 @@ def test_a_rule_that_is_none_does_not_count_and_the_yes_does() -> None:
     rules: list[Any] = [{"toolName": "Nope)("}, {"toolName": "Bash", "ruleContent": ""}, {"toolName": "Read"}]
     update = {"type": "addRules", "rules": rules, "behavior": "allow"}
     assert answer(behavior="allow", updatedPermissions=[update]).answer.added == (RuleUpdate("allow", ("Read",)),)
+
+
+def replacing(behavior: str, rules: Any) -> tuple[RuleUpdate, ...]:
+    update = {"type": "replaceRules", "rules": rules, "behavior": behavior, "destination": "localSettings"}
+    return answer(behavior="allow", updatedPermissions=[update]).answer.added
+
+
+def test_allow_rules_may_replace_others_and_an_empty_list_leaves_none() -> None:
+    read = RuleUpdate("allow", ("Read",), "localSettings", replaces=True)
+    assert replacing("allow", [{"toolName": "Read"}]) == (read,)
+    assert replacing("allow", []) == (read._replace(rules=()),)
+    assert replacing("allow", None) == replacing("allow", {}) == ()
+    assert replacing("allow", [{"toolName": "Read"}, {"toolName": "Nope)("}]) == (read,)
+
+
+@pytest.mark.parametrize("behavior", ["deny", "ask"])
+def test_a_replacement_takes_no_refusal_away(behavior: Literal["deny", "ask"]) -> None:
+    assert replacing(behavior, [{"toolName": "Read"}]) == (RuleUpdate(behavior, ("Read",), "localSettings"),)
+    assert replacing(behavior, []) == ()
+
+
+def test_an_update_of_no_kind_does_not_count() -> None:
+    assert answer(behavior="allow", updatedPermissions=[{"type": []}, 5, {}]).answer.added == ()

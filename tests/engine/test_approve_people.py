@@ -15,6 +15,7 @@ from holdfast.contract import (
     SessionFacts,
 )
 from holdfast.events import PermissionAsked
+from holdfast.permissions import PermissionContext, Rule, RuleSource
 from holdfast.testing import Script, ScriptedAsker, play, run_tool
 
 from .conftest import (
@@ -92,15 +93,16 @@ def test_always_is_remembered_in_the_session_for_yes_and_for_no():
 
 
 def test_each_rule_update_of_an_answer_has_its_own_behavior_and_place():
-    kept: list[tuple[str, tuple[str, ...], str]] = []
+    kept: list[RuleUpdate] = []
     updates = (
         RuleUpdate("allow", ("Write",), "localSettings"),
         RuleUpdate("deny", ("Reader",), "userSettings"),
         RuleUpdate("ask", ("Other",)),
     )
 
-    def keep(behavior: str, rules: tuple[str, ...], destination: str) -> None:
-        kept.append((behavior, rules, destination))
+    def keep(update: RuleUpdate) -> tuple[str, ...]:
+        kept.append(update)
+        return ()
 
     def rules_after(answer: Answer) -> list[tuple[str, str]]:
         async def scene() -> list[tuple[str, str]]:
@@ -113,10 +115,43 @@ def test_each_rule_update_of_an_answer_has_its_own_behavior_and_place():
         return asyncio.run(scene())
 
     assert rules_after(Answer("allow", updates=updates)) == [("allow", "Write"), ("deny", "Reader"), ("ask", "Other")]
-    assert kept == [("allow", ("Write",), "localSettings"), ("deny", ("Reader",), "userSettings")]
+    assert kept == list(updates[:2])
     kept.clear()
     assert rules_after(Answer("deny", message="no", updates=updates)) == [("deny", "Reader"), ("ask", "Other")]
-    assert kept == [("deny", ("Reader",), "userSettings")]
+    assert kept == [updates[1]]
+
+
+def test_an_answer_may_replace_the_allow_rules_of_one_place():
+    file = "/x/settings.local.json"
+    here = [Rule.parse("allow", "Reader"), Rule.parse("allow", "Kept", RuleSource(kept_in="localSettings"))]
+    filed = [Rule.parse("allow", name, RuleSource("local", path)) for name, path in (("Filed", file), ("Other", "/y"))]
+    permissions = PermissionContext("default", [*here, *filed, Rule.parse("deny", "Plain")])
+
+    def rules_after(answer: Answer, *files: str) -> list[str]:
+        async def scene() -> list[str]:
+            asker = ScriptedAsker([answer])
+            async with Executor(
+                [Write()], permissions=permissions, asker=asker, keep_rules=lambda update: files
+            ) as executor:
+                executor.add({"type": "tool_use", "id": "1", "name": "Write", "input": {}})
+                _ = [event async for event in executor.results()]
+                return [rule.text for rule in executor.state.permissions.rules]
+
+        return asyncio.run(scene())
+
+    in_session = RuleUpdate("allow", ("New",), replaces=True)
+    assert rules_after(Answer("allow", updates=(in_session,))) == ["Kept", "Filed", "Other", "Plain", "New"]
+    in_file = in_session._replace(destination="localSettings")
+    assert rules_after(Answer("allow", updates=(in_file,)), file) == ["Reader", "Other", "Plain", "New"]
+    assert rules_after(Answer("allow", updates=(in_file,))) == ["Reader", "Filed", "Other", "Plain", "New"]
+    nothing = in_session._replace(rules=())
+    assert rules_after(Answer("allow", updates=(nothing,))) == ["Kept", "Filed", "Other", "Plain"]
+    # A no changes nothing, and no answer takes a refusal away.
+    everything = ["Reader", "Kept", "Filed", "Other", "Plain"]
+    assert rules_after(Answer("deny", message="no", updates=(in_session, nothing))) == everything
+    refusal = in_session._replace(behavior="deny")
+    assert rules_after(Answer("allow", updates=(refusal,))) == [*everything, "New"]
+    assert rules_after(Answer("allow", updates=(refusal._replace(rules=()),)), file) == everything
 
 
 def test_a_face_that_fails_to_ask_is_a_no_and_not_the_tools_fault(caplog: pytest.LogCaptureFixture):

@@ -75,4 +75,15 @@ def test_a_worker_asks_its_leader_and_keeps_given_rules_to_its_session() -> None
     leader = ScriptedAsker([Answer("allow", rules=("Write",), destination="userSettings", updates=updates)])
     answer = asyncio.run(WorkerAsker("explorer", leader).ask(QUESTION))
     assert [update.destination for update in answer.added] == ["session", "session"]
+
+
+def test_a_workers_own_rules_are_not_replaced_in_place_of_a_files() -> None:
+    updates = (RuleUpdate("allow", ("Read",), "localSettings", replaces=True), RuleUpdate("allow", (), replaces=True))
+    answer = asyncio.run(WorkerAsker("explorer", ScriptedAsker([Answer("allow", updates=updates)])).ask(QUESTION))
+    assert answer.added == (RuleUpdate("allow", ("Read",)), RuleUpdate("allow", (), replaces=True))
+
+
+def test_a_workers_question_names_it() -> None:
+    leader = ScriptedAsker([Answer("allow")])
+    asyncio.run(WorkerAsker("explorer", leader).ask(QUESTION))
     assert (leader.questions[0].id, leader.questions[0].reason) == ("explorer:q", "explorer: why")

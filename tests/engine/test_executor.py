@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -29,7 +28,9 @@ from holdfast.events import (
 )
 from holdfast.hooks import Hook, HookCall
 from holdfast.registry import assemble
-from holdfast.testing import Gate, Script, ScriptedAsker, ScriptedTool, Timeline, play, run_virtual
+from holdfast.testing import Gate, Script, ScriptedAsker, ScriptedTool, play, run_virtual
+
+from .conftest import Changing, block, drain
 
 
 class NoArgs(Args):
@@ -45,18 +46,6 @@ class Plain(Tool[NoArgs]):
 
     def prompt(self, facts: PromptFacts | None = None) -> str:
         return "Do as told."
-
-
-def block(id_: str, name: str = "Plain", **arguments: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "id": id_, "name": name, "input": arguments}
-
-
-async def drain(executor: Executor) -> list[CallFinished]:
-    return [event async for event in executor.results() if isinstance(event, CallFinished)]
-
-
-def everything_answered_once(timeline: Timeline, *ids: str) -> bool:
-    return timeline.order == list(ids) and timeline.record.running == []
 
 
 # The promise of the front page.
@@ -345,25 +334,6 @@ def test_plain_functions_run_in_threads_and_report_progress_from_there():
 # Context modifiers.
 
 STAMP = FileStamp(1, 2, 3, 4, "5", whole=True)
-
-
-class Changing(Tool[Any]):
-    """Asks for the changes it is told, after a while."""
-
-    name = "Changing"
-    max_result_chars = 1_000
-    read_only = True
-    json_schema = MappingProxyType({"type": "object"})
-
-    def prompt(self, facts: PromptFacts | None = None) -> str:
-        return "Change."
-
-    def is_concurrency_safe(self, args: Any) -> bool:
-        return args["safe"]
-
-    async def call(self, args: Any, ctx: ToolContext) -> ToolResult[str]:
-        await asyncio.sleep(args.get("seconds", 0))
-        return ToolResult(ctx.cwd, modifiers=args["changes"])
 
 
 def run_changes(*calls: dict[str, Any]) -> tuple[Executor, list[Any], list[ContextChanged]]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.lib.guarded_read import ReadRefusedError, others_may_write, read_guarded
+from holdfast.lib.guarded_read import ReadRefusedError, others_may_write, read_guarded, read_named
 
 
 def test_a_regular_file_is_read_and_a_missing_one_is_none(tmp_path: Path) -> None:
@@ -97,3 +97,20 @@ def test_the_private_group_of_a_user_is_that_user() -> None:
     assert others_may_write(found(0o100666, 1000, 1000))
     assert others_may_write(found(0o100664, 0, 0))
     assert not others_may_write(found(0o100644, 1000, 100))
+
+
+def test_a_file_that_the_user_named_may_be_a_pipe_but_no_device_and_has_an_end(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"piped")
+    os.close(writing)
+    assert read_named(f"/dev/fd/{reading}", limit_bytes=5) == b"piped"
+    os.close(reading)
+    (tmp_path / "long").write_bytes(b"123456")
+    with pytest.raises(ReadRefusedError, match="more than 5 bytes"):
+        read_named(str(tmp_path / "long"), limit_bytes=5)
+    with pytest.raises(ReadRefusedError, match="neither a file nor a pipe"):
+        read_named("/dev/zero", limit_bytes=5)
+    with pytest.raises(IsADirectoryError):
+        read_named(str(tmp_path), limit_bytes=5)
+    with pytest.raises(FileNotFoundError):
+        read_named(str(tmp_path / "none"), limit_bytes=5)

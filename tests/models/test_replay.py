@@ -176,3 +176,11 @@ def test_broken_input_is_replayed_as_the_text_it_was(tmp_path: Path) -> None:
     path.write_text(json.dumps({"type": "assistant", "content": [call]}), encoding="utf-8")
     (block,) = blocks(ReplayModel.from_file(path), [{"role": "user", "content": "x"}])
     assert block["input"] == '{"file_path": '
+
+
+def test_what_has_no_end_is_no_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="'/dev/zero' cannot be read: it is neither a file nor a pipe"):
+        ReplayModel.from_file("/dev/zero")
+    monkeypatch.setattr("holdfast.models.recording._MAX_BYTES", 10)
+    with pytest.raises(UsageError, match="more than 10 bytes"):
+        ReplayModel.from_file(stream_json(tmp_path / "said.jsonl"))

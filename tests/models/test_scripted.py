@@ -193,6 +193,12 @@ def test_the_header_sets_window_and_price(tmp_path: Path) -> None:
         ("", ["no turns"]),
         ('{"blocks": [{"tool": "T", "raw": "x", "input": {}}]}', ["`raw`"]),
         ('{"blocks": [{"words": "x"}]}', ["neither"]),
+        ('{"blocks": 5}', ["line 1", "`blocks` is 5"]),
+        ('{"turns": null}', ["`turns` is None"]),
+        ('{"expect": true}', ["`expect` is True"]),
+        ('{"error": 7}', ["`error` is 7"]),
+        ('{"error": {"kind": "server", "status": "x"}}', ["`error`", "status"]),
+        ("[" * 100_000, ["line 1", "no JSON"]),
     ],
 )
 def test_a_mistake_in_a_script_is_named_with_its_place(tmp_path: Path, text: str, named: list[str]) -> None:
@@ -201,6 +207,15 @@ def test_a_mistake_in_a_script_is_named_with_its_place(tmp_path: Path, text: str
     with pytest.raises(UsageError) as caught:
         ScriptedModel.from_file(path)
     assert all(word in str(caught.value) for word in named), str(caught.value)
+
+
+def test_what_has_no_end_is_no_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="'/dev/zero' cannot be read: it is neither a file nor a pipe"):
+        ScriptedModel.from_file("/dev/zero")
+    monkeypatch.setattr("holdfast.models.script._MAX_BYTES", 10)
+    (tmp_path / "s.json").write_text('["0123456789"]', encoding="utf-8")
+    with pytest.raises(UsageError, match="more than 10 bytes"):
+        ScriptedModel.from_file(tmp_path / "s.json")
 
 
 def test_a_script_that_is_not_there_is_named(tmp_path: Path) -> None:

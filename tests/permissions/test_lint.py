@@ -50,6 +50,8 @@ def test_good_rules_have_no_findings() -> None:
         ({"allow": ["Read(//proc/**)"]}, ("never matches", "Read(//proc/**)")),
         ({"deny": ["Write(x)"]}, ("ignored", "Write(x)")),
         ({"deny": ["Bash("]}, ("malformed", "Bash(")),
+        ({"allow": ["Read(./a/../b)"]}, ("malformed", "Read(./a/../b)")),
+        ({"allow": ["Edit(../shared/**)"]}, ("malformed", "Edit(../shared/**)")),
         ({"deny": ["Raed"]}, ("unknown tool", "Raed")),
     ],
 )
@@ -61,6 +63,7 @@ def test_each_kind_of_finding(lists: dict[str, list[str]], expected: tuple[str, 
     "lists",
     [
         {"allow": ["Edit(src/a)"], "deny": ["Edit(./lib/**)"]},
+        {"allow": ["Edit(..a/.b/...)"], "deny": ["Read(./a/../b)"], "ask": ["Edit(../x/./y)"]},
         {"allow": ["Edit(~/a)"], "deny": ["Edit(//a)"]},
         {"allow": ["Bash(git push)"], "deny": ["Bash(git push --force)"]},
         {"allow": ["Bash(git push)"], "deny": ["Bash(*git push)"]},

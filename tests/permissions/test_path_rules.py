@@ -168,6 +168,12 @@ def test_a_pattern_is_read_from_its_anchor(text: str, widened: bool, anchor: str
     ("text", "reason"),
     [
         ("a//b", "empty name"),
+        ("./a/../b", "it contains '..' as a name"),
+        ("../shared/**", "it contains '..' as a name"),
+        ("~/../x", "it contains '..' as a name"),
+        ("//a/./b", "it contains '.' as a name"),
+        ("././a", "it contains '.' as a name"),
+        ("a/\\../b", "as a name"),
         ("a\\", "single backslash"),
         ("[a", "bracket expression"),
         ("~root/x", "only ~/ (your own home directory) is known"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.settings.edit_text import add_to_list, remove_from_list, set_value
+from holdfast.settings.edit_text import add_to_list, remove_from_list, set_list, set_value
 from holdfast.settings.errors import SettingsError
 
 PATH = ("permissions", "allow")
@@ -114,3 +114,17 @@ def test_adding_changes_nothing_but_the_list(
     assert json.loads(changed) == {**value, "permissions": permissions}
     assert changed.count("\r\n") == (changed.count("\n") if crlf else 0)
     assert json.loads(remove_from_list(changed, PATH, expected))["permissions"].get("allow", []) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "values", "after"),
+    [
+        ("", [], ""),
+        ("", ["A"], '{\n  "permissions": {\n    "allow": [\n      "A"\n    ]\n  }\n}\n'),
+        ('{"x": 1}', [], '{"x": 1}'),
+        ('{"permissions": {"allow": ["A", 5, "B"]}}', ["B", "C"], '{"permissions": {"allow": ["B", "C"]}}'),
+        ('{"permissions": {"allow": ["A"], "deny": ["A"]}}', [], '{"permissions": {"allow": [], "deny": ["A"]}}'),
+    ],
+)
+def test_a_list_is_replaced_and_what_it_had_already_stays(before: str, values: list[str], after: str) -> None:
+    assert set_list(before, PATH, values) == after

@@ -42,15 +42,6 @@ def on_board(work: Callable[[TaskBoard], Awaitable[Any]], places: Places | None 
     return asyncio.run(whole())
 
 
-async def eventually(condition: Callable[[], object]) -> None:
-    """Wait until something is true, at most ten seconds."""
-    for _ in range(2_000):
-        if condition():
-            return
-        await asyncio.sleep(0.005)
-    pytest.fail("it did not become true in ten seconds")
-
-
 def test_ids_have_the_letter_of_their_type_and_eight_characters() -> None:
     assert re.fullmatch(r"b[0-9a-z]{8}", new_task_id("local_bash"))
     letters = ["local_bash", "local_agent", "remote_agent", "in_process_teammate", "local_workflow", "monitor_mcp"]
@@ -85,12 +76,14 @@ def test_a_benign_exit_code_is_no_failure(tmp_path: Path) -> None:
     assert on_board(work).status == "completed"
 
 
-def test_output_streams_to_the_file_while_the_task_runs(tmp_path: Path) -> None:
+def test_output_streams_to_the_file_while_the_task_runs(
+    tmp_path: Path, comes_true: Callable[[Callable[[], object]], Awaitable[None]]
+) -> None:
     os.mkfifo(tmp_path / "go")
 
     async def work(board: TaskBoard) -> tuple[str, str]:
         record = await launch(board, "echo one; read x < go; echo two >&2", tmp_path)
-        await eventually(lambda: read_output(record.output_file, 100).text)
+        await comes_true(lambda: read_output(record.output_file, 100).text)
         early = read_output(record.output_file, 100).text
         await asyncio.to_thread((tmp_path / "go").write_text, "x\n", encoding="utf-8")
         await board.wait(record.id, 20)
@@ -178,10 +171,12 @@ def test_a_task_that_cannot_start_leaves_no_trace(tmp_path: Path) -> None:
     assert on_board(work) == 0
 
 
-def test_stopping_ends_the_whole_tree(tmp_path: Path) -> None:
+def test_stopping_ends_the_whole_tree(
+    tmp_path: Path, comes_true: Callable[[Callable[[], object]], Awaitable[None]]
+) -> None:
     async def work(board: TaskBoard) -> tuple[str, list[int]]:
         record = await launch(board, "sleep 77 & echo $!; (trap '' TERM; sleep 78) & echo $!; wait", tmp_path)
-        await eventually(lambda: len(read_output(record.output_file, 100).text.split()) == 2)
+        await comes_true(lambda: len(read_output(record.output_file, 100).text.split()) == 2)
         stopped = await board.stop(record.id)
         assert stopped is not None
         pids = [int(word) for word in read_output(record.output_file, 100).text.split()]

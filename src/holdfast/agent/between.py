@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from holdfast.agent.history import Block, prompt_blocks
+from holdfast.agent.notes import date_changed
 from holdfast.agent.prompt.reading import InstructionFile
 from holdfast.agent.prompt.reminders import instructions_loaded, reminder
 from holdfast.agent.prompts import PromptQueue
@@ -25,6 +26,7 @@ class Between:
         emit: Callable[[Event], None],
         notices: Callable[[], Sequence[str]] | None,
         instructions_for: Callable[[str], Sequence[InstructionFile]] | None,
+        new_day: Callable[[], str | None] | None = None,
         queue: PromptQueue | None = None,
     ) -> None:
         self.queue = PromptQueue() if queue is None else queue  # an empty one is false
@@ -32,6 +34,7 @@ class Between:
         self._emit = emit
         self._notices = notices
         self._instructions_for = instructions_for
+        self._new_day = new_day
         self._reminders: list[tuple[Reminded, str]] = []
         """What listeners are told, and the model."""
         self._read: dict[str, None] = {}
@@ -69,6 +72,8 @@ class Between:
             else:
                 blocks += prompt.blocks
         self._find_instructions()
+        if self._new_day is not None and (day := self._new_day()) is not None:
+            self.remind("date", date_changed(day))
         reminders, self._reminders = self._reminders, []
         for event, text in reminders:
             self._emit(event)

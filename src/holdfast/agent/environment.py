@@ -8,7 +8,7 @@ the branch is read from a file, and nothing is run.
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -21,7 +21,7 @@ from holdfast.lib.visible import visible
 from holdfast.settings.directories import home_directory
 from holdfast.settings.layout import find_layout
 
-__all__ = ["Environment", "GitState", "describe_environment"]
+__all__ = ["Environment", "GitState", "Today", "describe_environment"]
 
 GIT_LIMIT_S: Final = 2.0
 _GIT_KEPT_BYTES: Final = 4 << 10
@@ -31,6 +31,31 @@ _LINE_CHARS: Final = 160
 _HEAD_BYTES: Final = 4_096
 _STATUS: Final = ("status", "--short", "--untracked-files=normal", "--ignore-submodules=dirty")
 _LOG: Final = ("log", "--no-decorate", "--no-show-signature", "--no-color", f"-n{_COMMITS}", "--format=%h %s")
+
+
+class Today:
+    """The day that the model knows, and news of it when the clock says another one."""
+
+    def __init__(self, begun: datetime, clock: Callable[[], datetime]) -> None:
+        """Begin with the day that the prompt tells."""
+        self._clock = clock
+        self._first = self._told = _day(begun)
+
+    def news(self) -> str | None:
+        """The day, if it is not the one that was told last; it counts as told now."""
+        day = _day(self._clock())
+        if day == self._told:
+            return None
+        self._told = day
+        return day
+
+    def tell_again(self) -> None:
+        """The words that were told along the way are gone; what the prompt says is not."""
+        self._told = self._first
+
+
+def _day(now: datetime) -> str:
+    return f"{now:%Y-%m-%d} ({now:%A})"
 
 
 class GitState(msgspec.Struct, frozen=True):
@@ -135,7 +160,7 @@ async def describe_environment(
         platform=sys.platform,
         os_version=f"{system.sysname} {system.release}" if system else sys.platform,
         shell=os.path.basename(env.get("SHELL", "")),
-        date=f"{now:%Y-%m-%d} ({now:%A})",
+        date=_day(now),
         model=model,
         git=await _look_at_git(layout.cwd, layout.root, processes if trusted else None, env, trusted=trusted),
         directories=tuple(os.path.normpath(os.path.join(layout.cwd, name)) for name in additional_directories),

@@ -57,6 +57,7 @@ class Loop:
         notices: Callable[[], Sequence[str]] | None = None,
         instructions_for: Callable[[str], Sequence[InstructionFile]] | None = None,
         instructions: Sequence[InstructionFile] = (),
+        new_day: Callable[[], str | None] | None = None,
         source: StartSource | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
@@ -75,6 +76,7 @@ class Loop:
             notices: Asked between turns and at the end of a run for what the model should know now, each told once.
             instructions_for: Asked for the instructions that a file brings along, when the model has read that file.
             instructions: What the system prompt holds already; only announced.
+            new_day: Asked before each request for the date, where it is another than the one the model knows.
             source: How the session came about; by the history when omitted.
             on_event: Told of the loop's own events at once, also when no run is read.
         """
@@ -94,7 +96,12 @@ class Loop:
         queue = PromptQueue(journal)
         queue.restore(queued)
         self._between = Between(
-            executor, emit=self._emit, notices=notices, instructions_for=instructions_for, queue=queue
+            executor,
+            emit=self._emit,
+            notices=notices,
+            instructions_for=instructions_for,
+            new_day=new_day,
+            queue=queue,
         )
         self._compactor = Compactor(self._state)
         self._guard = RepeatGuard()

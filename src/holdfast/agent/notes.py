@@ -11,6 +11,7 @@ __all__ = [
     "STREAM_CUT",
     "SUMMARY",
     "call_dropped",
+    "date_changed",
     "output_missing",
 ]
 
@@ -39,6 +40,11 @@ def call_dropped(name: str) -> str:
         f"Your answer reached the output limit in the middle of a {name} call, so that call was not made. "
         "Make it again in smaller steps."
     )
+
+
+def date_changed(day: str) -> str:
+    """It is another day than the one the model knows."""
+    return f"It is {day} now. Do not mention this to the user unless it matters."
 
 
 def output_missing(tool: str) -> str:

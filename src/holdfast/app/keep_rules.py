@@ -3,13 +3,14 @@
 import logging
 from typing import Final, Literal
 
+from holdfast.contract import RuleUpdate
 from holdfast.settings import SettingsError, SettingsRoots, SourceKind
-from holdfast.settings.save import save_rules, save_target
+from holdfast.settings.save import replace_rules, save_rules, save_targets
 
 __all__ = ["RuleKeeper"]
 
 _log = logging.getLogger(__name__)
-_KINDS: Final = {
+_KINDS: Final[dict[str, Literal[SourceKind.USER, SourceKind.PROJECT, SourceKind.LOCAL]]] = {
     "userSettings": SourceKind.USER,
     "projectSettings": SourceKind.PROJECT,
     "localSettings": SourceKind.LOCAL,
@@ -22,14 +23,24 @@ class RuleKeeper:
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd
 
-    def __call__(self, behavior: Literal["allow", "ask", "deny"], rules: tuple[str, ...], destination: str) -> None:
-        """Save the rules; the session has them already, so a failure costs nothing but the memory of it."""
-        kind = _KINDS.get(destination)
+    def __call__(self, update: RuleUpdate) -> tuple[str, ...]:
+        """Save the rules; returns the files in which they have replaced others.
+
+        The session has them in any case, so a failure costs nothing but the memory of it.
+        """
+        kind = _KINDS.get(update.destination)
         if kind is None:
-            _log.warning("unknown destination %r: the rules %s hold for this session only", destination, rules)
-            return
+            _log.warning("unknown destination %r: the rules %s hold here only", update.destination, update.rules)
+            return ()
+        replaced: list[str] = []
         try:
-            target = save_target(kind, self._cwd, SettingsRoots.from_environment())  # pyright: ignore[reportArgumentType]
-            save_rules(target.file, behavior, rules, within=target.within)
+            first, *others = save_targets(kind, self._cwd, SettingsRoots.from_environment())
+            if not update.replaces:
+                save_rules(first.file, update.behavior, update.rules, within=first.within)
+                return ()
+            for target, rules in ((first, update.rules), *((other, ()) for other in others)):
+                replace_rules(target.file, update.behavior, rules, within=target.within)
+                replaced.append(target.file)
         except SettingsError as error:
-            _log.warning("the rules %s hold for this session only: %s", rules, error)
+            _log.warning("the rules %s hold for this session only: %s", update.rules, error)
+        return tuple(replaced)

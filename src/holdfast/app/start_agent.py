@@ -22,6 +22,7 @@ from holdfast.settings import SettingsRoots
 
 if TYPE_CHECKING:
     from holdfast.agent import Loop
+    from holdfast.agent.environment import Today
     from holdfast.agent.instructions import Instructions
     from holdfast.app.telemetry import Telemetry
     from holdfast.models import Model, SystemBlock
@@ -146,7 +147,9 @@ class _Listener:
     def of_loop(self, event: Event) -> None:
         """Take an event of the loop."""
         if self.place is not None and isinstance(event, ContextCompacted):
-            self.place.instructions.tell_again()  # the words that were told are gone from the conversation
+            # The words that were told are gone from the conversation.
+            self.place.instructions.tell_again()
+            self.place.today.tell_again()
         for told in self._tell:
             told(event)
 
@@ -200,6 +203,7 @@ def _make_loop(
         notices=lambda: [notice.text for notice in opened.shell.board.take_notices()],
         instructions_for=place.instructions.for_file,
         instructions=place.instructions.files,
+        new_day=place.today.news,
         source=opened.beginning.source,
         on_event=listener.of_loop,
     )
@@ -211,21 +215,23 @@ class _Place(NamedTuple):
 
     environment: str
     instructions: "Instructions"
+    today: "Today"
 
 
 async def _look_around(rights: Rights, model: str) -> _Place:
     """Look at the place: the repository, and what the user and the project want."""
-    from holdfast.agent.environment import describe_environment  # noqa: PLC0415 - only agents need it
+    from holdfast.agent.environment import Today, describe_environment  # noqa: PLC0415 - only agents need it
     from holdfast.agent.instructions import InstructionOptions, load_instructions  # noqa: PLC0415 - the same
     from holdfast.host.processes import Processes  # noqa: PLC0415 - the same
 
     settings = rights.settings
+    now = _now()
     processes = Processes() if settings.trusted else None  # git runs in a trusted folder only
     try:
         looking = asyncio.create_task(
             describe_environment(
                 settings.cwd,
-                now=datetime.now().astimezone(),
+                now=now,
                 model=model,
                 trusted=settings.trusted,
                 processes=processes,
@@ -240,10 +246,14 @@ async def _look_around(rights: Rights, model: str) -> _Place:
             trusted=settings.trusted,
             options=InstructionOptions.from_settings(settings, may_read=_may_read(rights)),
         )
-        return _Place((await looking).text, instructions)
+        return _Place((await looking).text, instructions, Today(now, _now))
     finally:
         if processes is not None:
             await processes.close()
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
 
 
 def _may_read(rights: Rights) -> Callable[[str], bool]:

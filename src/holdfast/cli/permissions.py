@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _SHELL = ("Bash", "Monitor", "PowerShell")
+_MAX_LINE_BYTES = 16 * 1024 * 1024
+_CASE = '{"command": "git status", "expect": "allow"}'
 _COLOURS = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
@@ -115,7 +117,9 @@ def lint_command(*, as_json: bool, **given: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per case.")
 @session_options
 def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
-    """Run the unit tests of a policy: JSON lines in FILE (`-` for standard input). Exit 1 if any fails.
+    """Run the unit tests of a policy: JSON lines in FILE (`-` for standard input).
+
+    Exit 1 if any fails, 2 if there is none.
 
     \b
     {"command": "git status", "expect": "allow", "read_only": true}
@@ -123,7 +127,9 @@ def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
     """  # noqa: D301 - click wants the character itself
     base = load_rights(to_options(given)).permissions
     cases = failed = 0
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE_BYTES + 1), b""), 1):
+        if len(line) > _MAX_LINE_BYTES:  # such as a device without end
+            raise UsageError(f"{file.name!r}, line {number} has more than {_MAX_LINE_BYTES} bytes; that is no case")
         if not line.strip():
             continue
         cases += 1
@@ -134,6 +140,8 @@ def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
             continue
         for failure in failures:
             click.echo(f"line {number}: {without_controls(failure)}")
+    if not cases:  # a policy whose tests got lost must not look like one that passes them
+        raise UsageError(f"{file.name!r} holds no case, so nothing is tested. Write one on each line, such as {_CASE}")
     if not as_json:
         click.echo(f"{cases - failed} passed, {failed} failed")
     return 1 if failed else 0

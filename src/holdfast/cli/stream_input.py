@@ -24,7 +24,7 @@ __all__ = [
 _log = logging.getLogger(__name__)
 Line = dict[str, Any]
 Behavior = Literal["allow", "ask", "deny"]
-_ADDED = frozenset({"addRules", "replaceRules"})
+_RULES = ("addRules", "replaceRules")
 _URGENT = frozenset({"now", "next"})
 
 
@@ -121,17 +121,18 @@ def _answer(response: Line) -> Message:
 def _updates(given: Any) -> Iterator[RuleUpdate]:
     """The rules among permission updates, each as it says itself; what is no rule does not count."""
     for update in map(_object, cast("list[Any]", given) if isinstance(given, list) else []):
-        behavior = update.get("behavior")
-        if update.get("type") not in _ADDED or behavior not in ("allow", "ask", "deny"):
-            _log.warning("a permission update of the host does not count: %s %s", update.get("type"), behavior)
+        kind, behavior, given_rules = update.get("type"), update.get("behavior"), update.get("rules")
+        if kind not in _RULES or behavior not in ("allow", "ask", "deny") or not isinstance(given_rules, list):
+            _log.warning("a permission update of the host does not count: %s %s", kind, behavior)
             continue
-        rules = tuple(_rules(update.get("rules"), behavior))
-        if rules:
-            yield RuleUpdate(behavior, rules, str(update.get("destination") or "session"))
+        rules = tuple(_rules(cast("list[Any]", given_rules), behavior))
+        replaces = kind == "replaceRules" and behavior == "allow"  # a host takes no refusal away
+        if rules or replaces:
+            yield RuleUpdate(behavior, rules, str(update.get("destination") or "session"), replaces)
 
 
-def _rules(given: Any, behavior: Behavior) -> Iterator[str]:
-    for rule in map(_object, cast("list[Any]", given) if isinstance(given, list) else []):
+def _rules(given: list[Any], behavior: Behavior) -> Iterator[str]:
+    for rule in map(_object, given):
         name, content = str(rule.get("toolName") or ""), rule.get("ruleContent")
         text = name if content is None else f"{name}({content})"
         if name and _is_rule(text, behavior):

@@ -28,14 +28,14 @@ def command() -> None:
 def list_tools(*, as_json: bool, **given: Any) -> int:
     """List every tool with what it does."""
     executor = build_executor(to_options(given))
-    pool = executor.pool
+    pool, facts = executor.pool, executor.state.session.prompt
     if as_json:
-        click.echo(pool.to_bytes(facts=executor.state.session.prompt))
+        click.echo(pool.to_bytes(facts=facts))
         return 0
     width = max((len(tool.name) for tool in pool), default=0)
     for tool in pool:
         name = click.style(tool.name.ljust(width), bold=True)
-        click.echo(f"{name}  {_fitted(tool.description(), indent=width + 2)}")
+        click.echo(f"{name}  {_fitted(tool.description(facts), indent=width + 2)}")
     return 0
 
 

@@ -27,6 +27,8 @@ class RuleUpdate(NamedTuple):
     behavior: Literal["allow", "ask", "deny"]
     rules: tuple[str, ...]
     destination: str = "session"
+    replaces: bool = False
+    """They stand in place of the allow rules that were kept there; rules that deny or ask are only ever added."""
 
 
 class Answer(NamedTuple):
@@ -45,10 +47,12 @@ class Answer(NamedTuple):
 
     @property
     def added(self) -> tuple[RuleUpdate, ...]:
-        """All rules that count: a no allows nothing, now or later."""
+        """All rules that count: a no allows nothing, now or later, and no answer takes a deny or a question away."""
         own = (RuleUpdate(self.behavior, self.rules, self.destination),) if self.rules else ()
         return tuple(
-            update for update in (*own, *self.updates) if self.behavior == "allow" or update.behavior != "allow"
+            update if update.behavior == "allow" else update._replace(replaces=False)
+            for update in (*own, *self.updates)
+            if self.behavior == "allow" or update.behavior != "allow"
         )
 
 

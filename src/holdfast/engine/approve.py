@@ -2,9 +2,9 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.contract import (
     Answer,
@@ -14,6 +14,7 @@ from holdfast.contract import (
     Opinion,
     Question,
     RuleSubject,
+    RuleUpdate,
     Tool,
     ToolContext,
 )
@@ -22,13 +23,13 @@ from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
 from holdfast.engine.state import AgentState
 from holdfast.events import Event, PermissionAsked, PermissionDecided
 from holdfast.hooks import HookCall, Hooks
-from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Rule, Step, decide
+from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Step, decide
 
 __all__ = ["Approval", "Approver", "KeepRules"]
 
 _log = logging.getLogger(__name__)
-KeepRules = Callable[[Literal["allow", "ask", "deny"], tuple[str, ...], str], None]
-"""Writes the rules of an "always" to the chosen settings file: behavior, rules, destination."""
+KeepRules = Callable[[RuleUpdate], Collection[str]]
+"""Writes the rules of an "always" to the chosen settings file; tells the files in which they replaced others."""
 _REMEMBERED = 256
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
@@ -267,10 +268,9 @@ class Approver:
 
     async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer) -> Approval:
         for update in answer.added:
-            rules = [Rule.parse(update.behavior, text) for text in update.rules]
-            self._state.permissions = self._state.permissions.with_rules(*rules)
-            if update.destination != "session" and self._keep_rules is not None:
-                self._keep_rules(update.behavior, update.rules, update.destination)
+            keep = self._keep_rules if update.destination != "session" else None
+            files = () if keep is None else keep(update)
+            self._state.permissions = self._state.permissions.with_update(update, files=files)
         if answer.behavior != "allow":
             ends_turn = not answer.message and self._state.session.agent_id is None
             said = f"the user refused and said: {answer.message}" if answer.message else "the user refused"

@@ -80,5 +80,9 @@ class WorkerAsker:
         """Ask the leader. Without a leader that answers, the answer is no."""
         asked = question._replace(id=f"{self._agent_id}:{question.id}", reason=f"{self._agent_id}: {question.reason}")
         answer = await self._leader.ask(asked)
-        here = tuple(update._replace(destination="session") for update in answer.updates)
+        here = tuple(
+            # What would replace a file's rules must not replace those of this session instead.
+            update._replace(destination="session", replaces=update.replaces and update.destination == "session")
+            for update in answer.updates
+        )
         return answer._replace(destination="session", updates=here)

@@ -50,6 +50,23 @@ def read_guarded(path: str, *, limit_bytes: int, owner: Owner = "anyone", follow
         os.close(handle)
 
 
+def read_named(path: str, *, limit_bytes: int) -> bytes:
+    """Return the content of a file or pipe that the user named; a device, or more than the limit, is refused.
+
+    Raises:
+        ReadRefusedError: It is a device or a socket, or it is too long.
+        OSError: Nothing has that name, or the system refused.
+    """
+    kind = os.stat(path).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind) or stat.S_ISDIR(kind)):  # a directory has an error of its own
+        raise ReadRefusedError(path, "it is neither a file nor a pipe")
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        return _drain(handle, path, limit_bytes)
+    finally:
+        os.close(handle)
+
+
 def _look(path: str, *, owner: Owner, follow: bool) -> os.stat_result | None:
     try:
         named = os.lstat(path)

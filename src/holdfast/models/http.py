@@ -71,6 +71,38 @@ class Channel:
         if client is not None and self._loop is asyncio.get_running_loop():
             await client.aclose()
 
+    @property
+    def address(self) -> str:
+        """The server's name and port, as messages tell them: without the path and without a login."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+    def silent(self, after_s: float) -> ModelError:
+        """The error for a server of which nothing came for this long."""
+        return ModelError(f"{self.address} was silent for {after_s:g} s.", "timeout")
+
+    def stalled(self, after_s: float) -> ModelError:
+        """The error for a server that keeps the connection alive, but has not gone on with its answer for this long."""
+        return ModelError(
+            f"{self.address} sent only signs of life for {after_s:g} s, and nothing of its answer.", "timeout"
+        )
+
+    def failed(self, error: Exception, *, has_begun: bool) -> ModelError:
+        """The error for a connection that broke, in our words: before the answer, or in the midst of it."""
+        import httpx2  # noqa: PLC0415 - loaded already, or there would be no error
+
+        reason = self.clean(str(error)) or type(error).__name__
+        if isinstance(error, httpx2.ConnectTimeout):
+            limit_s = self.options.connect_timeout_s
+            return ModelError(f"{self.address} could not be reached in {limit_s:g} s.", "connection")
+        if isinstance(error, httpx2.TimeoutException):
+            return ModelError(f"{self.address} did not answer in time ({type(error).__name__}).", "timeout")
+        if has_begun:
+            return ModelError(f"The answer of {self.address} was cut: {reason}", "broken_stream")
+        if isinstance(error, (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
+            return ModelError(f"The request to {self.address} cannot be sent: {reason}", "invalid_request")
+        advice = "Check the address and the network, and that the server runs."
+        return ModelError(f"The connection to {self.address} failed: {reason.rstrip('.')}. {advice}", "connection")
+
     async def _send(self, path: str, body: bytes, *, is_streaming: bool) -> "httpx2.Response":
         import httpx2  # noqa: PLC0415 - 100 ms that only a real request pays
 
@@ -82,9 +114,9 @@ class Channel:
             async with asyncio.timeout(self.options.first_byte_timeout_s):
                 return await client.send(request, stream=True)
         except TimeoutError as error:
-            raise self._silent(self.options.first_byte_timeout_s) from error
+            raise self.silent(self.options.first_byte_timeout_s) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            raise self._failure(error, has_begun=False) from error
+            raise self.failed(error, has_begun=False) from error
 
     def _open_client(self) -> "httpx2.AsyncClient":
         loop = asyncio.get_running_loop()
@@ -125,34 +157,6 @@ class Channel:
         except (ModelError, TimeoutError):
             body = b""
         return error_from_answer(response.status_code, headers, body, clean=self.clean)
-
-    def _silent(self, after_s: float) -> ModelError:
-        return ModelError(f"{self._where} was silent for {after_s:g} s.", "timeout")
-
-    def _idle(self, after_s: float) -> ModelError:
-        return ModelError(
-            f"{self._where} sent only signs of life for {after_s:g} s, and nothing of its answer.", "timeout"
-        )
-
-    def _failure(self, error: Exception, *, has_begun: bool) -> ModelError:
-        import httpx2  # noqa: PLC0415 - loaded already, or there would be no error
-
-        reason = self.clean(str(error)) or type(error).__name__
-        if isinstance(error, httpx2.ConnectTimeout):
-            limit_s = self.options.connect_timeout_s
-            return ModelError(f"{self._where} could not be reached in {limit_s:g} s.", "connection")
-        if isinstance(error, httpx2.TimeoutException):
-            return ModelError(f"{self._where} did not answer in time ({type(error).__name__}).", "timeout")
-        if has_begun:
-            return ModelError(f"The answer of {self._where} was cut: {reason}", "broken_stream")
-        if isinstance(error, (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
-            return ModelError(f"The request to {self._where} cannot be sent: {reason}", "invalid_request")
-        advice = "Check the address and the network, and that the server runs."
-        return ModelError(f"The connection to {self._where} failed: {reason.rstrip('.')}. {advice}", "connection")
-
-    @property
-    def _where(self) -> str:
-        return urlsplit(self.base_url).netloc.rpartition("@")[2]
 
 
 class Exchange:
@@ -198,7 +202,7 @@ class Exchange:
         text = " ".join(body[: _SHOWN_CHARS * 8].decode("utf-8", "replace").split())[:_SHOWN_CHARS]
         channel = self._channel
         return ModelError(
-            f"{channel._where} answered {self._response.status_code} with something else than a model's answer: "  # noqa: SLF001 - one object in two classes
+            f"{channel.address} answered {self._response.status_code} with something else than a model's answer: "
             f"content type {channel.clean(self._content_type) or 'none'!r}, beginning {channel.clean(text)!r}. "
             f"Check the base URL {_without_login(channel.base_url)!r}, and that no proxy or login page is in between.",
             "invalid_request",
@@ -298,10 +302,10 @@ class Exchange:
             return None
         except TimeoutError as error:
             if left_s < self._wait_s:
-                raise self._channel._idle(idle_limit_s) from error  # noqa: SLF001 - one object in two classes
-            raise self._channel._silent(self._wait_s) from error  # noqa: SLF001 - the same
+                raise self._channel.stalled(idle_limit_s) from error
+            raise self._channel.silent(self._wait_s) from error
         except httpx2.HTTPError as error:
-            raise self._channel._failure(error, has_begun=True) from error  # noqa: SLF001 - the same
+            raise self._channel.failed(error, has_begun=True) from error
         finally:
             # Only waiting counts: a reader that takes its time between two events is no fault of the server.
             self._idle_s += clock() - began_s

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from holdfast.contract.errors import UsageError
+from holdfast.lib.guarded_read import read_named
 
 __all__ = ["Recording", "Reply", "RequestSeen", "read_recording", "seen_in"]
 
 JOURNAL_NAME = "journal.jsonl"
+_MAX_BYTES = 512 * 1024 * 1024
 _MAX_LINE_BYTES = 64 * 1024 * 1024
 
 
@@ -45,10 +47,10 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     name = os.fspath(path)
     file = os.path.join(name, JOURNAL_NAME) if os.path.isdir(name) else name
     try:
-        with open(file, "rb") as opened:
-            data = opened.read()
-    except OSError as error:
-        raise UsageError(f"the recording {file!r} cannot be read: {error.strerror}") from error
+        data = read_named(file, limit_bytes=_MAX_BYTES)
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise UsageError(f"the recording {file!r} cannot be read: {reason}") from error
     reader = _Reader()
     for line in _lines(data):
         reader.take(line)

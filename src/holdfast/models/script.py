@@ -11,12 +11,14 @@ from typing import Any, NamedTuple, cast, get_args
 import msgspec
 
 from holdfast.contract.errors import UsageError
+from holdfast.lib.guarded_read import read_named
 from holdfast.models.errors import ModelErrorKind
 from holdfast.models.interface import Usage
 
 __all__ = ["Script", "ScriptedBlock", "ScriptedError", "Turn", "parse_turn", "read_script"]
 
 SCRIPT_VERSION = 1
+_MAX_BYTES = 64 * 1024 * 1024
 _STATUSES: Mapping[str, int] = {
     "rate_limit": 429,
     "overloaded": 529,
@@ -92,7 +94,7 @@ def parse_turn(raw: Any, where: str = "the turn") -> Turn:
     if isinstance(raw, str):
         return Turn(blocks=(_block(raw, where),))
     if isinstance(raw, list | tuple):
-        return Turn(blocks=_blocks(cast("Sequence[Any]", raw), where))
+        return Turn(blocks=_blocks(raw, where))
     if not isinstance(raw, dict):
         raise UsageError(f"{where} is {raw!r}; write a text, a list of blocks, or an object with `blocks`")
     given = cast("dict[str, Any]", raw)
@@ -112,20 +114,20 @@ def parse_turn(raw: Any, where: str = "the turn") -> Turn:
 
 def read_script(path: str | os.PathLike[str]) -> Script:
     """Read a script file. Raises `UsageError` that names the file and the turn."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise UsageError(f"the script {os.fspath(path)!r} cannot be read: {reason}") from error
     name = os.fspath(path)
+    try:
+        text = read_named(name, limit_bytes=_MAX_BYTES).decode()
+    except (OSError, ValueError) as error:  # not UTF-8, or a path that no file can have
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise UsageError(f"the script {name!r} cannot be read: {reason}") from error
     items = _items(text, name)
     header: dict[str, Any] = {}
     first = items[0][1] if items else None
     if isinstance(first, dict) and "script" in first:
         header = cast("dict[str, Any]", first)
         items = items[1:]
-    items += [(f"turn {n}", turn) for n, turn in enumerate(header.get("turns", ()), 1)]
+    turns_given = _list(header.get("turns", ()), f"the header of {name}: `turns`")
+    items += [(f"turn {number}", turn) for number, turn in enumerate(turns_given, 1)]
     if not items:
         raise UsageError(f"the script {name!r} has no turns")
     turns = tuple(parse_turn(raw, f"{name}, {where}") for where, raw in items)
@@ -136,7 +138,7 @@ def _items(text: str, name: str) -> list[tuple[str, Any]]:
     """The turns as they are written, each with the place where it stands."""
     try:
         whole: Any = msgspec.json.decode(text.encode())
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return _lines(text, name)
     if isinstance(whole, list):
         return [(f"turn {number}", raw) for number, raw in enumerate(cast("list[Any]", whole), 1)]
@@ -152,7 +154,7 @@ def _lines(text: str, name: str) -> list[tuple[str, Any]]:
             continue
         try:
             found.append((f"line {number}", msgspec.json.decode(line.encode())))
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise UsageError(f"{name}, line {number} is no JSON: {error}. Write one turn on each line.") from error
     return found
 
@@ -171,8 +173,9 @@ def _with_header(turns: tuple[Turn, ...], header: dict[str, Any], name: str) -> 
     )
 
 
-def _blocks(raw: Sequence[Any], where: str) -> tuple[ScriptedBlock, ...]:
-    return tuple(_block(item, f"{where}, block {number}") for number, item in enumerate(raw, 1))
+def _blocks(raw: Any, where: str) -> tuple[ScriptedBlock, ...]:
+    blocks = _list(raw, f"{where}: `blocks`")
+    return tuple(_block(item, f"{where}, block {number}") for number, item in enumerate(blocks, 1))
 
 
 def _block(raw: Any, where: str) -> ScriptedBlock:
@@ -212,18 +215,22 @@ def _call(given: dict[str, Any], where: str) -> dict[str, Any]:
 def _error(raw: Any, where: str) -> ScriptedError | None:
     if raw is None:
         return None
-    given: dict[str, Any] = {"kind": raw} if isinstance(raw, str) else raw
+    given: Any = {"kind": raw} if isinstance(raw, str) else raw
+    if not isinstance(given, dict):
+        raise UsageError(f"{where}: `error` is {raw!r}; write the kind of error, or an object with `kind`")
+    return _error_of(cast("dict[str, Any]", given), where)
+
+
+def _error_of(given: dict[str, Any], where: str) -> ScriptedError:
     _known(given, {"kind", "message", "status", "retry_after_s", "after_chars"}, f"{where}, `error`")
     kind: Any = given.get("kind")
     if kind not in get_args(ModelErrorKind):
         raise UsageError(f"{where}: the error kind {kind!r} is none of {', '.join(get_args(ModelErrorKind))}")
-    return ScriptedError(
-        kind,
-        str(given.get("message", f"the script says: {kind}")),
-        status=given.get("status", _STATUSES.get(kind)),
-        retry_after_s=given.get("retry_after_s"),
-        after_chars=given.get("after_chars"),
-    )
+    usual = {"message": f"the script says: {kind}", "status": _STATUSES.get(kind)}
+    try:
+        return msgspec.convert({**usual, **given}, ScriptedError)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where}: `error` is {given!r}: {error}") from error
 
 
 def _usage(raw: Any, where: str) -> Usage | None:
@@ -234,10 +241,16 @@ def _usage(raw: Any, where: str) -> Usage | None:
 
 
 def _texts(raw: Any, where: str) -> tuple[str, ...]:
-    texts: tuple[Any, ...] = (raw,) if isinstance(raw, str) else tuple(raw)
+    texts: tuple[Any, ...] = (raw,) if isinstance(raw, str) else tuple(_list(raw, f"{where}: `expect`"))
     if not all(isinstance(text, str) for text in texts):
         raise UsageError(f"{where}: `expect` is {raw!r}; write a text or a list of texts")
     return texts
+
+
+def _list(raw: Any, where: str) -> Sequence[Any]:
+    if not isinstance(raw, list | tuple):
+        raise UsageError(f"{where} is {raw!r}; write a list")
+    return cast("Sequence[Any]", raw)
 
 
 def _seconds(given: Mapping[str, Any], key: str, where: str) -> float:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.rules import Rule
     from holdfast.permissions.shell.analysis import Analysis
-    from holdfast.permissions.shell.match import RuleIndex
     from holdfast.permissions.shell.parts import Cwds, Part, Redirect
+    from holdfast.permissions.shell.rule_index import RuleIndex
 
 __all__ = ["ShellPart", "ShellVerdict", "is_judged_by_words", "judge_shell", "only_reads"]
 

@@ -1,12 +1,12 @@
 """The permission context: mode, rules, roots and flags, deeply immutable. A change makes a new one."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
-from holdfast.contract import UsageError
+from holdfast.contract import RuleUpdate, UsageError
 from holdfast.permissions.paths import Disk, LiveDisk
 from holdfast.permissions.rulebook import RuleBook
 from holdfast.permissions.rules import Behavior, Rule, RuleSource
@@ -182,6 +182,25 @@ class PermissionContext:
     def with_rules(self, *rules: Rule) -> "PermissionContext":
         """More rules in the same mode."""
         return PermissionContext(self.mode, (*self.rules, *rules), **self._flags())
+
+    def with_update(self, update: RuleUpdate, *, files: Collection[str] = ()) -> "PermissionContext":
+        """The rules that an answer adds, or puts in the place of those that were kept where it keeps them.
+
+        Args:
+            update: The rules; each must be one.
+            files: Settings files in which they have replaced the rules of their behavior.
+        """
+        place = None if update.destination == "session" else update.destination
+        added = [Rule.parse(update.behavior, text, RuleSource(kept_in=place)) for text in update.rules]
+        if not update.replaces:
+            return self.with_rules(*added)
+
+        def is_replaced(rule: Rule) -> bool:
+            source = rule.source
+            of_session = source.kind == "session" and source.kept_in == place
+            return rule.behavior == update.behavior and (of_session or source.path in files)
+
+        return self.replacing_rules([*(rule for rule in self.rules if not is_replaced(rule)), *added])
 
     def replacing_rules(self, rules: Iterable[Rule]) -> "PermissionContext":
         """Other rules, everything else as it is."""

@@ -57,6 +57,11 @@ def compile_path_rule(content: str, *, widened: bool) -> PathRule | str:
     up = 0
     if widened:
         rest, up = _widen(rest)
+    elif dots := _dots_in(rest):
+        return (
+            f"the pattern can never match a path: it contains {dots!r} as a name, and paths are compared without such "
+            "names; write the path that is meant, from // or ~/ where it is not below the working directory"
+        )
     if rest and pattern_of(rest).never:
         return f"the pattern can never match a path: {_why_never(rest)}"
     return PathRule(anchor, rest, up)
@@ -100,6 +105,14 @@ def _widen(pattern: str) -> tuple[str, int]:
     if name and below == "**":
         pattern = "**/" + pattern
     return pattern, 0
+
+
+def _dots_in(pattern: str) -> str | None:
+    """The first `.` or `..` among the names of a pattern.
+
+    An allow rule with one is not resolved: `a/../b` is `b` only while `a` is no link, and a grant must not guess.
+    """
+    return next((part for part in pattern.split("/") if part.replace("\\", "") in (".", "..")), None)
 
 
 def _without_parents(parts: Sequence[str]) -> tuple[list[str], int]:

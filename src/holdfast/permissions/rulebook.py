@@ -23,7 +23,7 @@ from holdfast.permissions.rules import (
 )
 
 if TYPE_CHECKING:
-    from holdfast.permissions.shell.match import RuleIndex
+    from holdfast.permissions.shell.rule_index import RuleIndex
 
 __all__ = ["RuleBook", "Wholes"]
 
@@ -203,7 +203,7 @@ class RuleBook:
         return found
 
     def _compiled_commands(self, behavior: Behavior, tool: str, *, narrow: bool) -> "RuleIndex":
-        from holdfast.permissions.shell.match import RuleIndex, compile_bash_rule  # noqa: PLC0415 - with the first command
+        from holdfast.permissions.shell.rule_index import RuleIndex, compile_bash_rule  # noqa: PLC0415 - when needed
 
         rules = self.commands(behavior, tool)
         if narrow:

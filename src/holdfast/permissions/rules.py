@@ -50,6 +50,8 @@ class RuleSource(msgspec.Struct, frozen=True, omit_defaults=True):
     line: int | None = None
     root: str | None = None
     """The directory that anchors `/x` patterns of this source; the project root when it is none."""
+    kept_in: str | None = None
+    """For a rule that an answer added: the destination it is kept in besides this session."""
 
 
 class Rule(msgspec.Struct, frozen=True, omit_defaults=True):

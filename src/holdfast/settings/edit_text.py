@@ -33,6 +33,15 @@ def add_to_list(text: str, path: tuple[str, ...], values: Sequence[str]) -> str:
     return changed
 
 
+def set_list(text: str, path: tuple[str, ...], values: Sequence[str]) -> str:
+    """Return the text with these values and no others in the list at a path of keys; those that are there stay."""
+    if text.strip("\ufeff \t\r\n"):
+        node = _at(_parsed(text), path)
+        items = node.items if isinstance(node, Array) else []
+        text = remove_from_list(text, path, {item.value for item in items if isinstance(item, Scalar)} - {*values})
+    return add_to_list(text, path, values)
+
+
 def set_value(text: str, path: tuple[str, ...], value: str | float | bool) -> str:  # noqa: FBT001  # a value, not a switch
     """Return the text with a scalar at a path of keys; missing keys are filled in."""
     if not text.strip("\ufeff \t\r\n"):
@@ -49,12 +58,10 @@ def set_value(text: str, path: tuple[str, ...], value: str | float | bool) -> st
     return _insert(text, parent, [entry])
 
 
-def remove_from_list(text: str, path: tuple[str, ...], values: Iterable[str]) -> str:
+def remove_from_list(text: str, path: tuple[str, ...], values: Iterable[object]) -> str:
     """Return the text without the values in the list at a path of keys."""
     gone = set(values)
-    node: Node | None = _parsed(text)
-    for key in path:
-        node = node.members.get(key) if isinstance(node, Object) else None
+    node = _at(_parsed(text), path)
     if not isinstance(node, Array):
         return text
     for at in range(len(node.items) - 1, -1, -1):
@@ -63,6 +70,13 @@ def remove_from_list(text: str, path: tuple[str, ...], values: Iterable[str]) ->
             text = _cut(text, node, at)
             del node.items[at]
     return text
+
+
+def _at(root: Node, path: tuple[str, ...]) -> Node | None:
+    node: Node | None = root
+    for key in path:
+        node = node.members.get(key) if isinstance(node, Object) else None
+    return node
 
 
 def _cut(text: str, node: Array, at: int) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from holdfast.lib.atomic import ABSENT, Absent, FileChangedError, write_atomic
 from holdfast.lib.stamp import Stamp
 from holdfast.settings.documents import document, read_text
-from holdfast.settings.edit_text import add_to_list, remove_from_list, set_value
+from holdfast.settings.edit_text import add_to_list, remove_from_list, set_list, set_value
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.layout import find_layout
 from holdfast.settings.model import Behavior
@@ -40,18 +40,27 @@ def save_target(
     kind: Literal[SourceKind.USER, SourceKind.PROJECT, SourceKind.LOCAL], cwd: str, roots: SettingsRoots
 ) -> SaveTarget:
     """Choose the file for a kind: the native one, unless only the existing format's file is there."""
+    return save_targets(kind, cwd, roots)[0]
+
+
+def save_targets(
+    kind: Literal[SourceKind.USER, SourceKind.PROJECT, SourceKind.LOCAL], cwd: str, roots: SettingsRoots
+) -> tuple[SaveTarget, ...]:
+    """The file that `save_target` chooses, and behind it the one in the other format, where there is one."""
     layout = find_layout(cwd, home=roots.home)
     if kind is SourceKind.USER:
-        return SaveTarget(_chosen(user_candidates(roots)))
+        return tuple(SaveTarget(file) for file in _chosen(user_candidates(roots)))
     place = layout.root
     if kind is SourceKind.LOCAL and layout.main_checkout is not None:
         place = layout.main_checkout
-    return SaveTarget(_chosen(folder_candidates(kind, [place])), within=place)
+    return tuple(SaveTarget(file, within=place) for file in _chosen(folder_candidates(kind, [place])))
 
 
-def _chosen(found: list[Candidate]) -> str:
+def _chosen(found: list[Candidate]) -> tuple[str, ...]:
     existing, native = found[0].path, found[1].path
-    return existing if os.path.lexists(existing) and not os.path.lexists(native) else native
+    if not os.path.lexists(existing):
+        return (native,)
+    return (native, existing) if os.path.lexists(native) else (existing,)
 
 
 def save_rules(file: str, behavior: Behavior, rules: Sequence[str], *, within: str | None = None) -> Saved:
@@ -68,6 +77,12 @@ def save_rules(file: str, behavior: Behavior, rules: Sequence[str], *, within: s
     """
     path = ("permissions", behavior)
     return _save(SaveTarget(file, within), lambda text: add_to_list(text, path, rules))
+
+
+def replace_rules(file: str, behavior: Behavior, rules: Sequence[str], *, within: str | None = None) -> Saved:
+    """Let a settings file hold these rules of a behavior and no others; the arguments are those of `save_rules`."""
+    path = ("permissions", behavior)
+    return _save(SaveTarget(file, within), lambda text: set_list(text, path, rules))
 
 
 def remove_rules(file: str, behavior: Behavior, rules: Sequence[str], *, within: str | None = None) -> Saved:

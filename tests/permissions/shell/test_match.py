@@ -5,17 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.permissions.shell.analysis import analyse
-from holdfast.permissions.shell.match import (
-    BashRule,
-    Coverage,
-    RuleIndex,
-    allowed,
-    compile_bash_rule,
-    deny_matches,
-    possible_match,
-    wild_match,
-)
+from holdfast.permissions.shell.match import Coverage, allowed, deny_matches, possible_match
 from holdfast.permissions.shell.parts import Redirect
+from holdfast.permissions.shell.rule_index import BashRule, RuleIndex, compile_bash_rule, wild_match
 
 
 def index(*contents: str, exact_words: bool = False) -> RuleIndex:

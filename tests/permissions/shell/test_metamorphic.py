@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.permissions.shell.analysis import analyse
-from holdfast.permissions.shell.match import RuleIndex, compile_bash_rule, deny_matches
+from holdfast.permissions.shell.match import deny_matches
+from holdfast.permissions.shell.rule_index import RuleIndex, compile_bash_rule
 
 READING = [
     "ls -la",

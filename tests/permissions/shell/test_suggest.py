@@ -1,7 +1,8 @@
 import pytest
 
 from holdfast.permissions.shell.analysis import analyse
-from holdfast.permissions.shell.match import RuleIndex, allowed, compile_bash_rule
+from holdfast.permissions.shell.match import allowed
+from holdfast.permissions.shell.rule_index import RuleIndex, compile_bash_rule
 from holdfast.permissions.shell.suggest import suggest_rules
 
 

@@ -75,6 +75,13 @@ class Desk:
         return self.run(lambda: self.sh(command, **raw))
 
 
+def text(reply: CallFinished) -> str:
+    """What the model reads of a reply, without its pictures."""
+    if isinstance(reply.content, str):
+        return reply.content
+    return "\n".join(block.get("text", "") for block in reply.content)
+
+
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)

@@ -11,14 +11,12 @@ import pytest
 
 from holdfast.tools.shell.bash import BashLimits
 
+from .conftest import text
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 pytestmark = pytest.mark.timeout(60)
-
-
-def text(reply: Any) -> str:
-    return reply.content if isinstance(reply.content, str) else str(reply.content)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from holdfast.contract import PromptFacts
 from holdfast.tools.shell.bash import Bash
 from holdfast.tools.shell.sleep import Sleep
 
@@ -54,3 +55,10 @@ def test_the_bash_text_covers(behaviour: str, words: tuple[str, ...]) -> None:
 def test_the_description_is_one_paragraph() -> None:
     assert len(Bash().description()) < 300
     assert "prompt cache" in Sleep().prompt()
+
+
+def test_the_text_of_sleep_tells_of_tasks_only_where_there_are_any() -> None:
+    assert "TaskOutput" in Sleep().prompt()
+    alone = Sleep().prompt(PromptFacts(background=False))
+    assert "task" not in alone.lower()
+    assert "The wait ends early when the user writes something." in alone

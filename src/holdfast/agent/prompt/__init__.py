@@ -8,11 +8,10 @@ if TYPE_CHECKING:
     from holdfast.agent.prompt.build import PromptParts, build_system_prompt, render_instructions
     from holdfast.agent.prompt.fences import defused, fenced
     from holdfast.agent.prompt.reading import InstructionFile
-    from holdfast.agent.prompt.reminders import ListedTask, reminder
+    from holdfast.agent.prompt.reminders import reminder
 
 __all__ = [
     "InstructionFile",
-    "ListedTask",
     "PromptParts",
     "build_system_prompt",
     "defused",
@@ -27,6 +26,6 @@ export_lazily(
         "build": ("PromptParts", "build_system_prompt", "render_instructions"),
         "fences": ("defused", "fenced"),
         "reading": ("InstructionFile",),
-        "reminders": ("ListedTask", "reminder"),
+        "reminders": ("reminder",),
     },
 )

@@ -9,18 +9,9 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.classify import high_risk
     from holdfast.permissions.shell.critical import critical_removal
     from holdfast.permissions.shell.deceive import deception, show, visible
-    from holdfast.permissions.shell.match import (
-        BashRule,
-        Coverage,
-        Hit,
-        RuleIndex,
-        allowed,
-        ask_matches,
-        compile_bash_rule,
-        deny_matches,
-        possible_match,
-    )
+    from holdfast.permissions.shell.match import Coverage, Hit, allowed, ask_matches, deny_matches, possible_match
     from holdfast.permissions.shell.parts import Part, Redirect
+    from holdfast.permissions.shell.rule_index import BashRule, RuleIndex, compile_bash_rule
     from holdfast.permissions.shell.suggest import suggest_rules
     from holdfast.permissions.shell.words import Word
 
@@ -54,18 +45,9 @@ export_lazily(
         "classify": ("high_risk",),
         "critical": ("critical_removal",),
         "deceive": ("deception", "show", "visible"),
-        "match": (
-            "BashRule",
-            "Coverage",
-            "Hit",
-            "RuleIndex",
-            "allowed",
-            "ask_matches",
-            "compile_bash_rule",
-            "deny_matches",
-            "possible_match",
-        ),
+        "match": ("Coverage", "Hit", "allowed", "ask_matches", "deny_matches", "possible_match"),
         "parts": ("Part", "Redirect"),
+        "rule_index": ("BashRule", "RuleIndex", "compile_bash_rule"),
         "suggest": ("suggest_rules",),
         "words": ("Word",),
     },

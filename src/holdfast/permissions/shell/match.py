@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.emit import TRUSTED_DIRECTORIES, safe_environment
 from holdfast.permissions.shell.parts import SHELL_CWD
-from holdfast.permissions.shell.rule_index import GAP, BashRule, RuleIndex, compile_bash_rule, wild_match
+from holdfast.permissions.shell.rule_index import GAP, BashRule, RuleIndex, wild_match
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -14,17 +14,8 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part, Redirect
 
-__all__ = [
-    "BashRule",
-    "Coverage",
-    "Hit",
-    "RuleIndex",
-    "allowed",
-    "ask_matches",
-    "compile_bash_rule",
-    "deny_matches",
-    "possible_match",
-]
+__all__ = ["Coverage", "Hit", "allowed", "ask_matches", "deny_matches", "possible_match"]
+
 _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
 )

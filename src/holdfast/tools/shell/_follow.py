@@ -74,10 +74,12 @@ class Follower:
         self._waiter: asyncio.Future[None] | None = None
         self._told = (0, 0)
 
-    def let_go(self) -> None:
-        """The user wants the command to go on in the background."""
-        self._is_let_go = True
-        self.wake()
+    def let_go(self) -> bool:
+        """The user wants the command to go on in the background; false where there is none."""
+        if self._ctx.session.prompt.background:
+            self._is_let_go = True
+            self.wake()
+        return self._is_let_go
 
     def wake(self) -> None:
         """Something is to be looked at."""

@@ -55,6 +55,10 @@ class BashLimits(NamedTuple):
 # Words of bash.md that do not hold everywhere.
 _USUAL_LIMITS = "120000 (2 minutes) if omitted, at most 600000 (10 minutes)"
 _GOES_ON = "goes on in the background where that is possible, otherwise it is ended"
+_INSTEAD_OF_SLEEPING = (
+    "To wait for a background task use TaskOutput; to pause use Sleep; to wait for a condition run a loop that checks "
+    "it with run_in_background"
+)
 _WAITS_FOR_A_TASK = ", to wait for a task TaskOutput"
 
 
@@ -110,11 +114,9 @@ class Bash(Tool[BashArgs, BashOutput]):
         self.followed = Followed()
 
     def background(self, tool_use_id: str) -> bool:
-        """Let a running command go on in the background, as the user wishes; false if there is none."""
+        """Let a running command go on in the background, as the user wishes; false if either is missing."""
         follower = self.followed.get(tool_use_id)
-        if follower is not None:
-            follower.let_go()
-        return follower is not None
+        return follower is not None and follower.let_go()
 
     def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
         """The text beside this file, with the time limits of this session, and silent about a background it lacks."""
@@ -194,7 +196,6 @@ class Bash(Tool[BashArgs, BashOutput]):
 
     async def validate(self, args: BashArgs, ctx: ToolContext) -> None:
         """Refuse what cannot work, and waiting for nothing."""
-        del ctx
         if not args.command.strip():
             raise ArgumentsInvalid("`command` is empty; say what to run")
         if "\0" in args.command:
@@ -203,10 +204,9 @@ class Bash(Tool[BashArgs, BashOutput]):
             return
         sleep_s = _waits_first_s(shell.analyse(args.command))
         if sleep_s is not None and sleep_s >= _LONGEST_FIRST_SLEEP_S:
+            advice = _INSTEAD_OF_SLEEPING if ctx.session.prompt.background else "To pause use Sleep"
             raise ToolFailed(
-                f"the command only sleeps for {sleep_s:g} s first and blocks everything meanwhile. To wait for a "
-                "background task use TaskOutput; to pause use Sleep; to wait for a condition run a loop that checks "
-                "it with run_in_background"
+                f"the command only sleeps for {sleep_s:g} s first and blocks everything meanwhile. {advice}"
             )
 
     async def preview(self, args: BashArgs, ctx: ToolContext) -> Preview | None:

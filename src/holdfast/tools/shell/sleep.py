@@ -5,12 +5,14 @@ from typing import TypedDict
 
 from pydantic import Field
 
-from holdfast.contract import Args, Effects, Tool, ToolContext, ToolResult
+from holdfast.contract import NO_FACTS, Args, Effects, PromptFacts, Tool, ToolContext, ToolResult
 from holdfast.tasks import TaskBoard
 
 __all__ = ["Sleep", "SleepArgs", "SleepOutput"]
 
 _DAY_S = 86_400
+_OR_A_TASK_ENDS = " or a background task ends"
+_WAITS_FOR_A_TASK = " To wait for one background task, TaskOutput with `block` is better: it returns with the output."
 
 
 class SleepArgs(Args):
@@ -41,6 +43,11 @@ class Sleep(Tool[SleepArgs, SleepOutput]):
     def __init__(self, board: TaskBoard | None = None) -> None:
         self.board = board or TaskBoard()
         self.resources = (self.board,)
+
+    def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
+        """The text beside this file, silent about a background that the session lacks."""
+        text = super().prompt(facts)
+        return text if facts.background else text.replace(_OR_A_TASK_ENDS, "").replace(_WAITS_FOR_A_TASK, "")
 
     def effects(self, args: SleepArgs, ctx: ToolContext) -> Effects:
         """It touches nothing."""

@@ -5,7 +5,17 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
-from holdfast.contract import Alias, Args, ArgumentsInvalid, Effects, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.contract import (
+    Alias,
+    Args,
+    ArgumentsInvalid,
+    Effects,
+    SessionFacts,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+)
 from holdfast.host.ripgrep import Ripgrep, RipgrepError
 from holdfast.tasks import TaskBoard, TaskRecord, is_terminal
 from holdfast.tasks.output import TaskText, read_output
@@ -59,6 +69,10 @@ class TaskOutput(Tool[TaskOutputArgs, TaskOutputData]):
         self.board = board or TaskBoard()
         self.resources = (self.board,)
         self.search = search or Ripgrep()
+
+    def is_enabled(self, session: SessionFacts) -> bool:
+        """Where nothing goes on in the background, there is no task."""
+        return session.prompt.background
 
     def effects(self, args: TaskOutputArgs, ctx: ToolContext) -> Effects:
         """It touches nothing but this session's records."""

@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 from pydantic import Field
 
-from holdfast.contract import Args, Effects, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.contract import Args, Effects, SessionFacts, Tool, ToolContext, ToolFailed, ToolResult
 from holdfast.tasks import TaskBoard, is_terminal
 
 __all__ = ["TaskStop", "TaskStopArgs", "TaskStopOutput"]
@@ -40,6 +40,10 @@ class TaskStop(Tool[TaskStopArgs, TaskStopOutput]):
     def __init__(self, board: TaskBoard | None = None) -> None:
         self.board = board or TaskBoard()
         self.resources = (self.board,)
+
+    def is_enabled(self, session: SessionFacts) -> bool:
+        """Where nothing goes on in the background, there is no task."""
+        return session.prompt.background
 
     def effects(self, args: TaskStopArgs, ctx: ToolContext) -> Effects:
         """It ends processes of this session only."""

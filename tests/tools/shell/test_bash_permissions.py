@@ -1,0 +1,147 @@
+"""Bash: what the engine and the permissions are told, and what people are shown."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from holdfast.contract import Answer, Question, ToolContext
+from holdfast.engine import Executor
+from holdfast.events import CallFinished
+from holdfast.tools.shell.bash import Bash, BashArgs
+
+from .conftest import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize(
+    ("command", "read_only", "safe"),
+    [
+        ("ls", True, True),
+        ("cd sub && ls", True, False),
+        ("touch x", False, False),
+        ("git status", True, True),
+        ("echo $(rm x)", False, False),
+    ],
+)
+def test_behaviour_follows_the_analysis(command: str, read_only: bool, safe: bool) -> None:
+    tool = Bash()
+    args = BashArgs(command=command)
+    assert (tool.is_read_only(args), tool.is_concurrency_safe(args)) == (read_only, safe)
+    assert tool.on_user_message(args) == ("cancel" if read_only else "block")
+    assert tool.is_destructive(args) is not read_only
+
+
+def test_effects_name_what_the_text_tells(tmp_path: Path) -> None:
+    effects = Bash().effects(BashArgs(command="cp a b > c"), ToolContext(tmp_path))
+    assert str(tmp_path / "a") in effects.reads
+    assert str(tmp_path / "c") in effects.writes
+    assert not effects.known
+
+
+class _Yes:
+    """Somebody who always agrees, and remembers what was shown."""
+
+    def __init__(self) -> None:
+        self.questions: list[Question] = []
+
+    async def ask(self, question: Question) -> Answer:
+        self.questions.append(question)
+        return Answer("allow")
+
+
+def test_git_is_hardened_only_when_a_read_only_command_ran_unasked(desk: Any) -> None:
+    asker = _Yes()
+
+    async def work() -> tuple[str, str]:
+        show = "git config --get core.hooksPath"  # what git itself was told
+        unasked = await desk.sh(f"cat /dev/null; {show}")
+        asked = await desk.sh(f"touch x; {show}")
+        return text(unasked), text(asked)
+
+    assert desk.run(work, permission_mode="default", asker=asker) == ("/dev/null", "Exit code 1: the key is not set")
+    assert len(asker.questions) == 1
+
+
+def test_git_that_would_start_programs_of_the_repository_is_asked_about(desk: Any) -> None:
+    asker = _Yes()
+
+    async def work() -> list[int]:
+        await desk.sh("git init -q . && git status")
+        asked = [len(asker.questions)]
+        for command in ("git status --short", "git config filter.x.clean evil", "git status --short", "ls"):
+            await desk.sh(command)
+            asked.append(len(asker.questions))
+        return asked
+
+    # Making the repository and its setting is asked about in any case; the second `git status` because of the setting.
+    assert desk.run(work, permission_mode="default", asker=asker) == [1, 1, 2, 3, 3]
+    assert "filter" in asker.questions[-1].reason
+
+
+def test_a_sed_edit_is_shown_as_a_diff_and_written_as_shown(desk: Any, tmp_path: Path) -> None:
+    asker = _Yes()
+    (tmp_path / "f.txt").write_text("one\ntwo\n", encoding="utf-8")
+    reply = desk.run(lambda: desk.sh("sed -i 's/two/2/' f.txt"), permission_mode="default", asker=asker)
+    assert not reply.is_error
+    assert "-two\n+2\n" in asker.questions[0].preview
+    assert (tmp_path / "f.txt").read_text(encoding="utf-8") == "one\n2\n"
+
+
+def test_a_sed_edit_is_not_written_over_a_change_made_after_it_was_shown(desk: Any, tmp_path: Path) -> None:
+    file = tmp_path / "f.txt"
+    file.write_text("one\ntwo\n", encoding="utf-8")
+
+    class Meddler:
+        async def ask(self, question: Question) -> Answer:
+            file.write_text("two and more\n", encoding="utf-8")
+            return Answer("allow")
+
+    reply = desk.run(lambda: desk.sh("sed -i 's/two/2/' f.txt"), permission_mode="default", asker=Meddler())
+    assert reply.is_error
+    assert file.read_text(encoding="utf-8") == "two and more\n"
+
+
+def test_providers_credentials_never_reach_a_command(
+    monkeypatch: pytest.MonkeyPatch, make_desk: Callable[..., Any]
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "canary-1")
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-2")
+    reply = make_desk().one("env; cat /proc/self/environ")
+    assert "canary" not in text(reply)
+
+
+@pytest.mark.parametrize(
+    ("setting", "outcomes"),
+    [
+        ("cancel-dependents", ["completed", "cancelled", "completed"]),
+        ("cancel-all", ["completed", "cancelled", "cancelled"]),
+        ("independent", ["completed", "failed", "completed"]),
+    ],
+)
+def test_a_failed_command_and_the_calls_behind_it(desk: Any, tmp_path: Path, setting: Any, outcomes: list[str]) -> None:
+    (tmp_path / "f.txt").write_text("one\n", encoding="utf-8")
+
+    async def turn() -> list[CallFinished]:
+        async with Executor(
+            desk.tools, cwd=tmp_path, permission_mode="bypassPermissions", sibling_errors=setting
+        ) as executor:
+            for number, (name, raw) in enumerate(
+                [
+                    ("Bash", {"command": "mkdir no/such/place"}),
+                    ("Edit", {"file_path": "f.txt", "old_string": "one", "new_string": "1"}),
+                    ("Read", {"file_path": "f.txt"}),
+                ]
+            ):
+                executor.add({"type": "tool_use", "id": f"t{number}", "name": name, "input": raw})
+            return [event async for event in executor.results() if isinstance(event, CallFinished)]
+
+    replies = asyncio.run(turn())
+    assert [reply.outcome for reply in replies] == outcomes
+    assert replies[0].is_error
+    assert "Exit code 1" in text(replies[0])
