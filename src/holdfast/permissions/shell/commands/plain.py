@@ -11,6 +11,7 @@ from holdfast.permissions.shell.commands.effects import DOWNLOADS, EFFECTS, KIND
 from holdfast.permissions.shell.commands.facts import CommandFacts
 from holdfast.permissions.shell.commands.find import ALONE, LEADING, WITH_VALUE
 from holdfast.permissions.shell.commands.git import CHECKS, FORMATS, PATHS
+from holdfast.permissions.shell.commands.git_names import behind_colons
 from holdfast.permissions.shell.commands.inspect import OWN_RULES, TABLES
 from holdfast.permissions.shell.commands.options import ANY_NUMBER, PATH_KINDS, Tool, compiled, is_count
 from holdfast.permissions.shell.commands.sed import SED, script_refusal
@@ -151,10 +152,10 @@ class Sorter:
         return marks | _RECURSIVE if name in compiled(self._tool).recursive else marks
 
 
-def _ordinary(paths: "Sequence[str]") -> bool:
-    """Whether none of these can be a device or a process."""
+def _ordinary(paths: "Sequence[str]", recursive: int = 0) -> bool:
+    """Whether none of these can be, or when read with all that is below it can hold, a device or a process."""
     for path in paths:  # noqa: SIM110 - a hot loop, and a generator costs more than its turns
-        if "dev" in path or "proc" in path:
+        if "dev" in path or "proc" in path or (recursive and path[:1] == "/"):
             return False
     return True
 
@@ -188,19 +189,18 @@ class _Table:
     def judge(self, texts: "Sequence[str]", piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
         """Give the facts of a plain call."""
         found = self._sort(texts, 1)
-        if found is None or not self._least <= len(found[0]) <= self._most:
+        if found is None:
+            return None
+        operands, marks = found
+        if not self._least <= len(operands) <= self._most:
             return None
         if self._nothing is not None:
             return self._nothing
-        operands, marks = found
         if self._pattern and not marks & _PATTERN:
             del operands[:1]
         recursive = self._always or marks & _RECURSIVE
-        if self._files:
-            if not _ordinary(operands):
-                return None
-            if recursive and any(path[:1] == "/" for path in operands):
-                return None
+        if self._files and not _ordinary(operands, recursive):
+            return None
         if not operands and self._default and (recursive or not self._files):
             operands = [self._default]
         if piped and self._searches and operands == [self._default]:
@@ -240,12 +240,18 @@ def _git(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: 
     if operands and key in PATHS:
         if key == "grep" and not marks & _PATTERN:
             operands = operands[1:]
+        outside = key in ("hash-object", "diff")
+        named: list[str] = []
         for text in operands:
-            if ":" in text:
+            if ":" not in text:
+                named.append(text)
+            elif outside:
                 return None
-        if key in ("hash-object", "diff") and not _ordinary(operands):
+            else:
+                named.extend(behind_colons(text))
+        if outside and not _ordinary(operands):
             return None
-        reads = operands or reads
+        reads = named or reads
     return _new_facts(CommandFacts, (None, tuple(reads), (), False, "git", False))
 
 
