@@ -63,8 +63,8 @@ torture: setup system ## Long: kill sessions, crash writers, race editors, chaot
 oracle: setup system ## Long: run generated read-only commands under strace (N=20000, SEED=1)
 	@$(BIN)/python scripts/shell_oracle.py --count $(or $(N),20000) --seed $(or $(SEED),1)
 
-fuzz: setup ## Long: the property tests with many examples, and 200,000 pairs against git check-ignore
-	@HYPOTHESIS_PROFILE=deep HOLDFAST_GITIGNORE_PAIRS=200000 $(BIN)/python -m pytest -n $(WORKERS) --timeout 3600 \
+fuzz: setup ## Long (about 20 minutes): the property tests with many examples, and 200,000 pairs against git check-ignore
+	@HYPOTHESIS_PROFILE=deep HOLDFAST_GITIGNORE_PAIRS=200000 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600 \
 		tests/engine/test_schedules.py tests/permissions tests/lib tests/settings
 
 soak: setup ## Keep 64 background jobs busy and watch files and memory (SOAK_S=600)

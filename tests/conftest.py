@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "ci", derandomize=True, deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow]
 )
+# `make fuzz`: every property gets this many examples, those with a larger size of their own here (`max(…)`) as well;
+# only whole sessions (`tests/engine/test_schedules.py`) get fewer. An example should cost about a millisecond.
 settings.register_profile(
     "deep", deadline=None, max_examples=20_000, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )

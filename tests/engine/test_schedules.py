@@ -1,6 +1,7 @@
 """Random schedules on the virtual clock: whatever arrives and whoever stops it, the promises hold."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -82,8 +83,18 @@ def check_promises(timeline: Timeline, ids: list[str], limit: int) -> None:
     assert len(set(started)) == len(started), "a call ran twice"
 
 
+FAILS_LATE: dict[str, Any] = {"seconds": 0.5, "safe": True, "end": "error"}
+ALONE: dict[str, Any] = {"safe": False, "read_only": False}
+READS: dict[str, Any] = {"safe": True, "read_only": True}
+
+
 @settings(max_examples=EXAMPLES * 3)
 @given(steps=st.lists(CALM, max_size=14), limit=LIMITS, sibling_errors=SIBLINGS)
+@example(  # a reader waits behind one that must run alone, until that is dropped because the call it waits for fails
+    steps=[("call", READS), ("call", READS), ("call", FAILS_LATE), ("call", ALONE), ("call", READS)],
+    limit=2,
+    sibling_errors="cancel-dependents",
+)
 def test_every_call_is_answered_once_in_order_without_overlap_or_overtaking(
     steps: Steps, limit: int, sibling_errors: SiblingErrors
 ):
@@ -121,20 +132,38 @@ def check_nothing_waits_needlessly(timeline: Timeline, script: Script, limit: in
     """A call at the head of the queue starts as soon as those before it allow."""
     spans = {span.call: span for span in timeline.record.spans}
     queued = {event.tool_use_id: at_s for at_s, event in timeline.events if isinstance(event, CallQueued)}
+    stopped_s = stopped_in_the_queue(timeline)
     turns = turns_of(script)
     before: list[Any] = []
-    for id_, span in spans.items():
+    passed_s = 0.0
+    for id_, queued_s in queued.items():
+        passed_s = max(passed_s, stopped_s.get(id_, 0.0))
+        if id_ not in spans:
+            continue
+        span = spans[id_]
         others = [(other.ended_s or 0.0, other) for other in before]
         free_s = max(
             (end for end, other in others if not (span.safe and other.safe) or turns[other.call] != turns[id_]),
             default=0.0,
         )
         in_order_s = max((other.started_s for other in before), default=0.0)
-        earliest = max(queued[id_], free_s, in_order_s)
+        earliest = max(queued_s, free_s, in_order_s, passed_s)
         crowd = sum(other.started_s <= earliest < (other.ended_s or 0.0) for other in before)
         if crowd < limit:
             assert span.started_s <= earliest + 1e-6, f"{id_} waited although it could start at {earliest}"
         before.append(span)
+
+
+def stopped_in_the_queue(timeline: Timeline) -> dict[str, float]:
+    """When each call that never started left the queue: with the end of the failed call that its reply names."""
+    spans = {span.call: span for span in timeline.record.spans}
+    found: dict[str, float] = {}
+    for _, event in timeline.events:
+        if isinstance(event, CallFinished) and event.outcome == "cancelled" and event.tool_use_id not in spans:
+            culprit = re.search(r"\(call (c\d+)\) failed", str(event.content))
+            assert culprit is not None, event.content
+            found[event.tool_use_id] = spans[culprit[1]].ended_s or 0.0
+    return found
 
 
 @settings(max_examples=EXAMPLES * 4)

@@ -41,7 +41,7 @@ def rebuild(old: bytes, hunks: list[Hunk]) -> bytes:
 LINES = st.lists(st.sampled_from([b"a", b"b", b"", b"c\r", b"longer"]), max_size=40).map(b"\n".join)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=max(1000, settings().max_examples))
 @given(LINES, LINES)
 def test_hunks_between_any_two_contents_rebuild_the_new_one(old: bytes, new: bytes) -> None:
     spans = span_between(old, new)
@@ -49,7 +49,7 @@ def test_hunks_between_any_two_contents_rebuild_the_new_one(old: bytes, new: byt
     assert rebuild(old, hunks_of(old, spans)) == new
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=max(500, settings().max_examples))
 @given(LINES, st.lists(st.tuples(st.integers(0, 120), st.integers(0, 9), st.binary(max_size=4)), max_size=6))
 def test_hunks_of_several_spans_rebuild_the_new_content(old: bytes, raw: list[tuple[int, int, bytes]]) -> None:
     spans: list[Span] = []

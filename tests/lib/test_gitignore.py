@@ -17,7 +17,7 @@ NAMES = [
     *("#", "\\a", "[", "a:", "1", "{a,b}"),
 ]
 PAIRS = int(os.environ.get("HOLDFAST_GITIGNORE_PAIRS", "30000"))
-"""The long run of `make torture` sets 200000."""
+"""`make fuzz` sets 200000."""
 
 
 def git_ignored(repository: Path, pattern: str, paths: list[str]) -> set[str]:

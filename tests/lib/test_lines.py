@@ -60,7 +60,7 @@ def test_windows_anywhere_equal_the_naive_split(tmp_path: Path, opened: list[int
             )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=max(300, settings().max_examples))
 @given(
     data=st.binary(max_size=300).map(lambda raw: raw.replace(b"a", b"\n")),
     first=st.integers(1, 40),

@@ -113,7 +113,7 @@ def test_text_outside_the_encoding_is_refused() -> None:
     assert caught.value.character == "日"
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=max(1000, settings().max_examples))
 @given(st.text(max_size=200), st.sampled_from(["utf-8", "utf-16-le", "utf-16-be", "cp1252", "utf-8-sig", "shift_jis"]))
 def test_whatever_decodes_encodes_to_the_same_bytes(text: str, codec: str) -> None:
     data = text.encode(codec, "ignore")
@@ -124,7 +124,7 @@ def test_whatever_decodes_encodes_to_the_same_bytes(text: str, codec: str) -> No
     assert file.encode(file.text) == data
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=max(500, settings().max_examples))
 @given(st.binary(max_size=400))
 def test_any_bytes_are_either_refused_or_survive(data: bytes) -> None:
     try:

@@ -56,14 +56,14 @@ def dress(command: str, forms: list[str]) -> str:
     return command
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=max(400, settings().max_examples))
 @given(commands, dresses)
 def test_a_dress_never_makes_a_change_read_only(command: str, forms: list[str]) -> None:
     if analyse(dress(command, forms)).read_only:
         assert analyse(command).read_only
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=max(300, settings().max_examples))
 @given(
     st.sampled_from(READING), st.lists(st.sampled_from([form for form in DRESSES if "<<E\n" not in form]), max_size=2)
 )
@@ -73,13 +73,13 @@ def test_transparent_syntax_keeps_reading_read_only(command: str, forms: list[st
     assert analysis.read_only or analysis.doubt, f"{text!r}: {analysis.reason}"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=max(300, settings().max_examples))
 @given(commands, st.sampled_from(STRICTER), dresses)
 def test_unsafe_dresses_are_never_read_only(command: str, unsafe: str, forms: list[str]) -> None:
     assert not analyse(dress(unsafe.format(command), forms)).read_only
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=max(400, settings().max_examples))
 @given(dresses, st.sampled_from([*STRICTER, "{0}"]))
 def test_a_deny_survives_every_dress(forms: list[str], unsafe: str) -> None:
     analysis = analyse(dress(unsafe.format("rm -rf x"), forms))

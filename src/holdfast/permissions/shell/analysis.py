@@ -333,25 +333,19 @@ def _limits(walker: _Found, command: str, started: float) -> None:
 
 
 def _finish(walker: _Found, command: str) -> Analysis:
-    reason = ""
     doubts, refusals = walker.doubts, walker.refusals
-    if doubts or refusals:
-        reason = doubts[0] if doubts else refusals[0]
-    else:
-        unknown = False
-        for part in walker.parts:
-            if part.refusal is not None:
-                reason = f"{part.name or part.source[:40]}: {part.refusal}"
-                break
-            unknown = unknown or part.reads_unknown or part.more
-        if unknown and not reason and may_be_special(command):
-            reason = passed_on(walker.parts, walker.stdin_texts)
+    reason = doubts[0] if doubts else refusals[0] if refusals else ""
     parts, redirects = tuple(walker.parts), tuple(walker.redirections)
-    dynamic, moves, touches = False, False, bool(redirects)
+    unknown, dynamic, moves, touches = False, False, False, bool(redirects)
     for part in parts:
-        dynamic = dynamic or part.dynamic_name
-        moves = moves or part.cwds != START
+        if part.refusal is not None and not reason:
+            reason = f"{part.name or part.source[:40]}: {part.refusal}"
+        unknown = unknown or part.reads_unknown or part.more
+        dynamic = dynamic or (part.words is not None and part.dynamic_name)
+        moves = moves or (part.cwds is not START and part.cwds != START)
         touches = touches or bool(part.reads or part.writes or part.reads_unknown) or part.name == "git"
+    if unknown and not reason and may_be_special(command):
+        reason = passed_on(parts, walker.stdin_texts)
     for redirect in redirects:
         moves = moves or redirect.cwds != START
     return Analysis(

@@ -8,7 +8,7 @@ from holdfast.permissions.shell.builtins import COUNT
 from holdfast.permissions.shell.expand import UNSURE, Variable
 from holdfast.permissions.shell.loops import LoopValues
 from holdfast.permissions.shell.quoting import literal, utf8
-from holdfast.permissions.shell.walk import Walker
+from holdfast.permissions.shell.walk import BLANK, Walker
 from holdfast.permissions.shell.words import Word, names
 
 if TYPE_CHECKING:
@@ -55,21 +55,22 @@ class Script(Walker):
         while True:
             child = cursor.node
             assert child is not None
-            self.between(position, child.start_byte)
+            start = child.start_byte
+            if start != position and (start != position + 1 or view[position] not in BLANK):
+                self.between(position, start)
             position = child.end_byte
             kind = self.kinds[child.kind_id]
-            text = view[child.start_byte : child.end_byte]
-            if kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
-                name = text
-            elif 0 < kind < g.LAST_WORD:
-                word = self.word(child, kind)
+            if 0 < kind < g.LAST_WORD:
+                word, text = self.word(child, kind), view[start:position]
                 values.add(word, text)
                 self.note_value(name, word.text if word.static else utf8(text))
                 if word.text.startswith(("/", "~", "..")):
                     self.no_special_file(word)
             elif kind == g.DO_GROUP:
                 self.loop_body(name, values.known(), child)
-            elif kind not in (g.TOKEN, g.COMMENT):
+            elif kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
+                name = view[start:position]
+            elif not g.TOKEN <= kind <= g.COMMENT:
                 self.doubt("a loop this analysis does not know")
                 self.visit(child)
             if not cursor.goto_next_sibling():

@@ -234,13 +234,15 @@ class Emitter(Surroundings):
         if facts is None:
             self.start(tuple(map(known_literal, texts)), texts, source, (), redirects)
             return
+        refusal, reads, writes, network, kind, reads_unknown = facts
         cwds = self.cwds
-        if facts[0] is None and (redirects or cwds is not START):
+        if refusal is None and (redirects or cwds is not START):
             refusal = self.context_refusal(base, (), redirects, facts)
-            if refusal is not None:
-                facts = facts._replace(refusal=refusal)
-        fields = (None, base, texts, source, redirects, (), cwds, self.inside, self.parent, "")
-        self.parts.append(_new_part(Part, fields + facts + (False, self.piped)))
+        fields = (
+            None, base, texts, source, redirects, (), cwds, self.inside, self.parent,
+            "", refusal, reads, writes, network, kind, reads_unknown, False, self.piped,
+        )  # fmt: skip
+        self.parts.append(_new_part(Part, fields))
 
     def special(
         self, argv: "tuple[Word, ...]", *, more: bool

@@ -321,7 +321,7 @@ class Reader:
             building.dynamic(may_be_flag=known.may_be_flag)
 
     def _note_secret(self, building: Building, name: str) -> None:
-        if is_secret(name) and not (name in self.variables and not name.isupper()):
+        if (name not in self.variables or name.isupper()) and is_secret(name):
             building.secret = True
             self.refuse(f"it expands ${name}, whose name says it is a secret")
 

@@ -3,10 +3,13 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.quoting import known_literal
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.permissions.shell.parts import Part
+    from holdfast.permissions.shell.words import Word
 
 _SPECIAL: Final = re.compile(r"proc|dev(?!/null)|\s\"?'?/(?:[\s\"';|)]|$)")
 _PATTERN: Final = frozenset("*?[{")
@@ -15,7 +18,7 @@ _LISTING: Final = frozenset({"find", "ls", "fd", "fdfind", "rg", "tree", "du"})
 
 def may_be_special(command: str) -> bool:
     """Whether the text holds something without which nothing is the name of a device or of a process."""
-    return _SPECIAL.search(command) is not None or ("/" in command and not _PATTERN.isdisjoint(command))
+    return ("/" in command and not _PATTERN.isdisjoint(command)) or _SPECIAL.search(command) is not None
 
 
 def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
@@ -25,19 +28,25 @@ def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
         parts: commands, of which at least one reads files whose names the text does not tell.
         inputs: what the text itself gives to standard input.
     """
-    from holdfast.permissions.shell.commands.devices import path_refusal, special_read_refusal  # noqa: PLC0415 - heavy
-
     for part in parts:
-        listing = part.name in _LISTING
-        for word in part.argv[1:]:
-            text = word.text
-            if text[:1] == "/" or ".." in text:
-                reason = special_read_refusal(word, recursive=listing)
-                if reason is not None:
-                    return f"{reason}, and its name is passed on"
+        for word in _leading_out(part):
+            from holdfast.permissions.shell.commands.devices import special_read_refusal  # noqa: PLC0415 - heavy
+
+            reason = special_read_refusal(word, recursive=part.name in _LISTING)
+            if reason is not None:
+                return f"{reason}, and its name is passed on"
     for given in inputs:
+        from holdfast.permissions.shell.commands.devices import path_refusal  # noqa: PLC0415 - heavy
+
         for text in given.split():
             reason = path_refusal(text)
             if reason is not None:
                 return f"{reason}, and its name is passed on"
     return ""
+
+
+def _leading_out(part: "Part") -> "list[Word]":
+    """Give the arguments that may name something outside of the directory the command runs in."""
+    if part.words is None:
+        return [known_literal(text) for text in part.texts[1:] if text[:1] == "/" or ".." in text]
+    return [word for word in part.words[1:] if word.text[:1] == "/" or ".." in word.text]

@@ -64,11 +64,17 @@ def certain_texts(source: str) -> list[str] | None:
     """Give the arguments in ASCII text that holds nothing but words of certain meaning and blanks, else None."""
     if _PLAIN_LINE.match(source):
         return source.split()
+    if "$" in source and "'" not in source:
+        return None  # outside single quotes it starts an expansion
     found = CERTAIN.findall(source)
     # Joined they are the text only if single blanks, and nothing else, stand between the words.
     if " ".join(found) != source or not source.isascii():
         return None
-    return [unquoted(text) if "'" in text or '"' in text else text for text in found]
+    if "'" not in source:
+        return [text.replace('"', "") for text in found]
+    if '"' not in source:
+        return [text.replace("'", "") for text in found]
+    return [unquoted(text) for text in found]
 
 
 class _Literals(dict[str, Word]):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.parts import Cwds, Redirect
 
-_BLANK: Final = " \t\n"
+BLANK: Final = " \t\n"
 
 
 class Walker(AssignmentReader):
@@ -49,7 +49,7 @@ class Walker(AssignmentReader):
             child = cursor.node
             assert child is not None
             start = child.start_byte
-            if start != position and (start != position + 1 or view[position] not in _BLANK):
+            if start != position and (start != position + 1 or view[position] not in BLANK):
                 self.between(position, start)
             position = child.end_byte
             kind = self.kinds[child.kind_id]
@@ -64,14 +64,14 @@ class Walker(AssignmentReader):
             self.cwds = self.ok if self.ok is self.fail else self.merge(self.ok, self.fail)
             if not cursor.goto_next_sibling():
                 break
-        if position != node.end_byte and view[position : node.end_byte].strip(_BLANK):
+        if position != node.end_byte and view[position : node.end_byte].strip(BLANK):
             self.doubt("text the parser passed over")
         cursor.goto_parent()
         self.settle()
 
     def between(self, start: int, end: int) -> None:
         """Doubt text between two nodes that is not white space."""
-        if self.view[start:end].strip(_BLANK):
+        if self.view[start:end].strip(BLANK):
             self.doubt("text the parser passed over")
 
     def branches(self, node: "Node") -> None:
@@ -89,7 +89,7 @@ class Walker(AssignmentReader):
             child = cursor.node
             assert child is not None
             start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+            if start != position and (start != position + 1 or self.view[position] not in BLANK):
                 self.between(position, start)
             position = child.end_byte
             if not g.TOKEN <= self.kinds[child.kind_id] <= g.COMMENT:
@@ -117,7 +117,7 @@ class Walker(AssignmentReader):
             child = cursor.node
             assert child is not None
             start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+            if start != position and (start != position + 1 or self.view[position] not in BLANK):
                 self.between(position, start)
             position = child.end_byte
             kind = self.kinds[child.kind_id]
@@ -144,7 +144,7 @@ class Walker(AssignmentReader):
             child = cursor.node
             assert child is not None
             start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+            if start != position and (start != position + 1 or self.view[position] not in BLANK):
                 self.between(position, start)
             position = child.end_byte
             kind = self.kinds[child.kind_id]
@@ -184,7 +184,7 @@ class Walker(AssignmentReader):
             child = cursor.node
             assert child is not None
             start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in _BLANK):
+            if start != position and (start != position + 1 or self.view[position] not in BLANK):
                 self.between(position, start)
             position = child.end_byte
             if child.is_named and self.kinds[child.kind_id] != g.COMMENT:

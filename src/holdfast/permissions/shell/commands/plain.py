@@ -11,6 +11,7 @@ from holdfast.permissions.shell.commands.effects import DOWNLOADS, EFFECTS, KIND
 from holdfast.permissions.shell.commands.facts import CommandFacts
 from holdfast.permissions.shell.commands.find import ALONE, LEADING, WITH_VALUE
 from holdfast.permissions.shell.commands.git import CHECKS, FORMATS, PATHS
+from holdfast.permissions.shell.commands.git_names import behind_colons
 from holdfast.permissions.shell.commands.inspect import OWN_RULES, TABLES
 from holdfast.permissions.shell.commands.options import ANY_NUMBER, PATH_KINDS, Tool, compiled, is_count
 from holdfast.permissions.shell.commands.sed import SED, script_refusal
@@ -46,11 +47,13 @@ Sorted = tuple[list[str], int]
 class Sorter:
     """Sorts the certain words of one tool's calls into options and operands; what it meets, it learns."""
 
-    __slots__ = ("_dashed", "_ends", "_known", "_permute", "_tool")
+    __slots__ = ("_dashed", "_ends", "_glued", "_known", "_numeric", "_permute", "_tool")
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
+        self._numeric = tool.numeric
         self._known: dict[str, int] = {}
+        self._glued: dict[str, int] = {}
         self._permute = tool.permute
         self._dashed = tool.dashed_values or tool.plain
         self._ends = tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner"
@@ -91,46 +94,52 @@ class Sorter:
         return self._ends or not any(text[:1] == "-" and len(text) > 1 for text in texts[at:])
 
     def _learn(self, text: str) -> int:
-        mark, keep = self._read(text)
-        if keep and len(self._known) < _MAX_LEARNT:
-            self._known[text] = mark
+        if self._numeric and text[1:].isdigit():
+            return 0
+        option = text[: text.find("=") + 1] if text[1] == "-" else text[:2]
+        mark = self._glued.get(option) if option != text else None
+        if mark is None:
+            mark, meant = self._read(text)
+            kept = self._known if meant == text else self._glued
+            if meant and len(kept) < _MAX_LEARNT:
+                kept[meant] = mark
         return mark
 
-    def _read(self, text: str) -> tuple[int, bool]:
-        """The marks of a word, and whether it is worth remembering."""
+    def _read(self, text: str) -> tuple[int, str]:
+        """The marks of a word, and what of it has them always: the word, its option with any value glued on, or ""."""
         table = compiled(self._tool)  # not before a call needs it: most tools are never met
         single = table.valued.get(text)
         if single is not None:
             marks = self._marks(single)
-            return (marks if marks & _OUTSIDE else marks | _TAKES | self._counts(single)), True
+            return (marks if marks & _OUTSIDE else marks | _TAKES | self._counts(single)), text
         if text == "--":
-            return _ENDS, True
+            return _ENDS, text
         if text[:2] != "--":
             return self._short(text)
         name, glued, _ = text[2:].partition("=")
         option = table.long.get(name)
         if option is None or (glued and option.takes == "none") or name == "end-of-options":
-            return _OUTSIDE, False
-        if glued and self._counts(option) and not is_count(text[len(name) + 3 :]):
-            return _OUTSIDE, False
-        return self._marks(option), not glued
+            return _OUTSIDE, ""
+        if not glued:
+            return self._marks(option), text
+        if self._counts(option):
+            return (self._marks(option) if is_count(text[len(name) + 3 :]) else _OUTSIDE), ""
+        return self._marks(option), f"--{name}="
 
-    def _short(self, text: str) -> tuple[int, bool]:
-        tool, short = self._tool, compiled(self._tool).short
-        if tool.numeric and text[1:].isdigit():
-            return 0, False
+    def _short(self, text: str) -> tuple[int, str]:
+        short, any_value = compiled(self._tool).short, self._tool.glued_values
         option = short.get(text[1])
         if option is not None and option.takes != "none" and len(text) > 2:
-            rest = text[2:]
-            fits = (tool.glued_values or rest.isdigit()) and (not self._counts(option) or is_count(rest))
-            return (self._marks(option) if fits else _OUTSIDE), False
+            rest, counts = text[2:], self._counts(option)
+            fits = (any_value or rest.isdigit()) and (not counts or is_count(rest))
+            return (self._marks(option) if fits else _OUTSIDE), text[:2] if any_value and not counts else ""
         marks = 0
         for letter in text[1:]:
             option = short.get(letter)
             if option is None or option.takes != "none":
-                return _OUTSIDE, False
+                return _OUTSIDE, ""
             marks |= self._marks(option)
-        return marks, True
+        return marks, text
 
     def _counts(self, option: "Option") -> int:
         return _COUNTS if option.kind == "num" and not self._tool.plain else 0
@@ -143,10 +152,10 @@ class Sorter:
         return marks | _RECURSIVE if name in compiled(self._tool).recursive else marks
 
 
-def _ordinary(paths: "Sequence[str]") -> bool:
-    """Whether none of these can be a device or a process."""
+def _ordinary(paths: "Sequence[str]", recursive: int = 0) -> bool:
+    """Whether none of these can be, or when read with all that is below it can hold, a device or a process."""
     for path in paths:  # noqa: SIM110 - a hot loop, and a generator costs more than its turns
-        if "dev" in path or "proc" in path:
+        if "dev" in path or "proc" in path or (recursive and path[:1] == "/"):
             return False
     return True
 
@@ -180,19 +189,18 @@ class _Table:
     def judge(self, texts: "Sequence[str]", piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
         """Give the facts of a plain call."""
         found = self._sort(texts, 1)
-        if found is None or not self._least <= len(found[0]) <= self._most:
+        if found is None:
+            return None
+        operands, marks = found
+        if not self._least <= len(operands) <= self._most:
             return None
         if self._nothing is not None:
             return self._nothing
-        operands, marks = found
         if self._pattern and not marks & _PATTERN:
             del operands[:1]
         recursive = self._always or marks & _RECURSIVE
-        if self._files:
-            if not _ordinary(operands):
-                return None
-            if recursive and any(path[:1] == "/" for path in operands):
-                return None
+        if self._files and not _ordinary(operands, recursive):
+            return None
         if not operands and self._default and (recursive or not self._files):
             operands = [self._default]
         if piped and self._searches and operands == [self._default]:
@@ -232,12 +240,18 @@ def _git(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: 
     if operands and key in PATHS:
         if key == "grep" and not marks & _PATTERN:
             operands = operands[1:]
+        outside = key in ("hash-object", "diff")
+        named: list[str] = []
         for text in operands:
-            if ":" in text:
+            if ":" not in text:
+                named.append(text)
+            elif outside:
                 return None
-        if key in ("hash-object", "diff") and not _ordinary(operands):
+            else:
+                named.extend(behind_colons(text))
+        if outside and not _ordinary(operands):
             return None
-        reads = operands or reads
+        reads = named or reads
     return _new_facts(CommandFacts, (None, tuple(reads), (), False, "git", False))
 
 
