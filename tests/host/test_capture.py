@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.host import capture
-from holdfast.host.capture import Capture, Output, SpillFile
+from holdfast.host.capture import Capture, Intake, Output, SpillFile
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -126,3 +126,32 @@ def test_a_full_disk_ends_the_file_and_not_the_stream(tmp_path: Path, monkeypatc
     assert output.spill.error.errno == errno.ENOSPC
     assert output.stdout.total_bytes == 19
     assert (tmp_path / "f").read_bytes() == b"0123456789abc"
+
+
+def test_a_stream_is_skipped_only_where_nothing_but_its_end_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capture, "LINES_COUNTED_WITHIN_BYTES", 20)
+    monkeypatch.setattr(capture, "_WORTH_DROPPING_BYTES", 5)
+    asked: list[int] = []
+
+    def drop(count: int) -> int:
+        asked.append(count)
+        return count - 1  # the kernel may take less
+
+    output = output_with(tmp_path / "f", cap=30)
+    intake = Intake(output, output.stdout)
+    intake.add(b"0123456789" * 2)
+    assert not intake.skip(100, drop)  # its bytes still go to the disk
+    intake.add(b"abcdefghij" * 2)
+    assert not intake.skip(14, drop)  # hardly more than what is kept
+    assert not Intake(output, output.stderr).skip(100, drop)  # its lines are still counted
+    assert asked == []
+    assert intake.skip(100, drop)
+    assert asked == [90]
+    assert output.total_bytes == 40 + 89
+    intake.add(b"the end is")
+    assert output.stdout.kept() == (b"0123456789", 40 + 89 - 10, b"the end is")
+    assert (tmp_path / "f").read_bytes() == b"0123456789" * 2 + b"abcdefghij"
+    output.spill_from_now(str(tmp_path / "g"), 1000)
+    output.close()

@@ -27,9 +27,12 @@ class Taker:
         self.ended = asyncio.Event()
         self.total = 0
         self.threads: set[str] = set()
-        self.reader = PipeReader(poller, self.ours, sink=self.take, on_end=self.ended.set)
+        self.reader = PipeReader(poller, self.ours, sink=self, on_end=self.ended.set)
 
-    def take(self, data: bytes | memoryview) -> None:
+    def skip(self, waiting_bytes: int, drop: Callable[[int], int]) -> bool:
+        return False
+
+    def add(self, data: bytes | memoryview) -> None:
         self.total += len(data)
         self.threads.add(threading.current_thread().name)
 

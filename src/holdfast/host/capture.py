@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 LINES_COUNTED_WITHIN_BYTES = 64 << 20
 """Counting newlines in gigabytes would make us slower than the writer; beyond this only bytes are counted."""
+_WORTH_DROPPING_BYTES = 256 << 10
 
 
 class SpillFile:
@@ -85,6 +86,12 @@ class Capture:
             data = data[room:]
         if data:
             self._add_to_tail(data)
+
+    def skip(self, count: int) -> None:
+        """Count a piece that was never seen; what comes next is the end of the stream."""
+        self.total_bytes += count
+        self._tail.clear()
+        self._tail_bytes = 0
 
     def _add_to_tail(self, data: bytes | memoryview) -> None:
         if len(data) >= self.kept_bytes:
@@ -201,6 +208,26 @@ class Output:
             spill.write(data)
         capture.add(data)
 
+    def skip(self, capture: Capture, waiting_bytes: int, drop: Callable[[int], int]) -> bool:
+        """Let a stream drop what nobody wants any more: no line of it is counted, and no byte goes to the disk.
+
+        Args:
+            capture: The stream.
+            waiting_bytes: How much of it waits; as much as is kept of its end is never dropped.
+            drop: Drops so many bytes and tells how many they were.
+
+        Returns:
+            Whether anything was dropped.
+        """
+        count = waiting_bytes - capture.kept_bytes
+        with self._lock:
+            spill = self.spill
+            is_saved = spill is not None and spill.is_open and spill.written_bytes < spill.cap_bytes
+            if count < _WORTH_DROPPING_BYTES or is_saved or capture.total_bytes < LINES_COUNTED_WITHIN_BYTES:
+                return False
+            capture.skip(drop(count))
+            return True
+
     def spill_from_now(self, path: str, cap_bytes: int) -> None:
         """Send what was kept so far and everything that comes to a file: a process moves to the background."""
         with self._lock:
@@ -223,3 +250,21 @@ class Output:
         with self._lock:
             if self.spill is not None:
                 self.spill.close()
+
+
+class Intake:
+    """The way of one stream into an output."""
+
+    __slots__ = ("_capture", "_output")
+
+    def __init__(self, output: Output, capture: Capture) -> None:
+        self._output = output
+        self._capture = capture
+
+    def add(self, data: bytes | memoryview) -> None:
+        """Take the next piece."""
+        self._output.add(self._capture, data)
+
+    def skip(self, waiting_bytes: int, drop: Callable[[int], int]) -> bool:
+        """Drop the next piece unseen, where only the end of the stream is wanted."""
+        return self._output.skip(self._capture, waiting_bytes, drop)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 
+from holdfast.host.drop import Dropper, Sink
 from holdfast.host.poller import Poller
 
 READ_BYTES = 64 << 10
@@ -21,8 +22,6 @@ _WORTH_WAKING_BYTES = 512 << 10
 _NAP_S = 0.0004
 _DRAIN_LIMIT_BYTES = 4 << 20
 _IGNORE_PAUSE_S = 0.02
-
-Sink = Callable[[bytes | memoryview], None]
 
 
 def open_pipe() -> tuple[int, int]:
@@ -109,7 +108,7 @@ class PipeReader:
         elif self._sink is None:
             self._rest()
         else:
-            self._sink(data)
+            self._sink.add(data)
             self._weigh(len(data))
 
     def _weigh(self, read_bytes: int) -> None:
@@ -140,7 +139,7 @@ class PipeReader:
             if not data:
                 self._finish()
             elif self._sink is not None:
-                self._sink(data)
+                self._sink.add(data)
             taken += len(data)
         return not self.is_open
 
@@ -192,7 +191,14 @@ class PipeReader:
         poller = select.poll()
         poller.register(self._fd, select.POLLIN | select.POLLHUP)
         poller.register(listen, select.POLLIN)
+        with contextlib.closing(Dropper(self._fd)) as dropper:
+            return self._pump_into(buffer, poller, dropper)
+
+    def _pump_into(self, buffer: memoryview, poller: select.poll, dropper: Dropper) -> bool:
         while not self._should_leave_thread:
+            if self._sink is not None and dropper.drops_some(self._sink):
+                time.sleep(_NAP_S)
+                continue
             try:
                 count = os.readv(self._fd, [buffer])
             except BlockingIOError:
@@ -204,7 +210,7 @@ class PipeReader:
             sink = self._sink
             if not count or sink is None:
                 return not count
-            sink(buffer[:count])
+            sink.add(buffer[:count])
             if count < _WORTH_WAKING_BYTES:
                 time.sleep(_NAP_S)
         return False

@@ -1,9 +1,8 @@
 """The pipes of one start: made before, connected after, and closed when nothing came of it."""
 
 import os
-from functools import partial
 
-from holdfast.host.capture import Output
+from holdfast.host.capture import Intake, Output
 from holdfast.host.command import Command, Stdin
 from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, SparePipes
 from holdfast.host.poller import Poller
@@ -67,9 +66,9 @@ class Plumbing:
         if command.streams_stdout:
             stream = PipeStream(poller, self._stdout)
         else:
-            readers.append(PipeReader(poller, self._stdout, sink=partial(output.add, output.stdout), on_end=on_end))
+            readers.append(PipeReader(poller, self._stdout, sink=Intake(output, output.stdout), on_end=on_end))
         if not command.merge_stderr:
-            readers.append(PipeReader(poller, self._stderr, sink=partial(output.add, output.stderr), on_end=on_end))
+            readers.append(PipeReader(poller, self._stderr, sink=Intake(output, output.stderr), on_end=on_end))
         if self._stdin >= 0:
             writer = PipeWriter(poller.loop, self._stdin)
             if isinstance(command.stdin, bytes):
