@@ -14,7 +14,7 @@ from holdfast.contract import (
     RuleUpdate,
     SessionFacts,
 )
-from holdfast.events import PermissionAsked
+from holdfast.events import CallFinished, PermissionAsked
 from holdfast.permissions import PermissionContext, Rule, RuleSource
 from holdfast.testing import Script, ScriptedAsker, play, run_tool
 
@@ -152,6 +152,25 @@ def test_an_answer_may_replace_the_allow_rules_of_one_place():
     refusal = in_session._replace(behavior="deny")
     assert rules_after(Answer("allow", updates=(refusal,))) == [*everything, "New"]
     assert rules_after(Answer("allow", updates=(refusal._replace(rules=()),)), file) == everything
+
+
+def test_what_is_no_rule_is_kept_nowhere():
+    kept: list[RuleUpdate] = []
+
+    def keep(update: RuleUpdate) -> tuple[str, ...]:
+        kept.append(update)
+        return ()
+
+    bad = RuleUpdate("allow", ("Write(((",), "localSettings", replaces=True)
+    asker = ScriptedAsker([Answer("allow", updates=(bad,))])
+
+    async def scene() -> list[CallFinished]:
+        async with Executor([Write()], permission_mode="default", asker=asker, keep_rules=keep) as executor:
+            executor.add({"type": "tool_use", "id": "1", "name": "Write", "input": {}})
+            return [event async for event in executor.results() if isinstance(event, CallFinished)]
+
+    assert asyncio.run(scene())[0].is_error
+    assert kept == []
 
 
 def test_a_face_that_fails_to_ask_is_a_no_and_not_the_tools_fault(caplog: pytest.LogCaptureFixture):

@@ -150,8 +150,26 @@ def test_a_stream_is_skipped_only_where_nothing_but_its_end_is_wanted(
     assert intake.skip(100, drop)
     assert asked == [90]
     assert output.total_bytes == 40 + 89
-    intake.add(b"the end is")
-    assert output.stdout.kept() == (b"0123456789", 40 + 89 - 10, b"the end is")
+    assert output.stdout.last_lines(1).endswith("abcdefghij")  # as fresh as it was seen
+    intake.add(b"the end")
+    assert output.stdout.kept() == (b"0123456789", 40 + 89 + 7 - 10 - 7, b"the end")
+    intake.add(b" is")
+    assert output.stdout.kept() == (b"0123456789", 40 + 89 + 10 - 20, b"the end is")
     assert (tmp_path / "f").read_bytes() == b"0123456789" * 2 + b"abcdefghij"
     output.spill_from_now(str(tmp_path / "g"), 1000)
+    output.close()
+
+
+def test_what_was_dropped_behind_the_tail_is_left_out_of_a_file_that_begins_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capture, "LINES_COUNTED_WITHIN_BYTES", 10)
+    monkeypatch.setattr(capture, "_WORTH_DROPPING_BYTES", 5)
+    output = Output(kept_bytes=4, spill=None, is_merged=False)
+    output.add(output.stdout, b"abcdefghijkl")
+    assert output.skip(output.stdout, 20, lambda count: count)
+    assert output.stdout.text() == "abcd\n[... 20 bytes left out ...]\nijkl"
+    output.spill_from_now(str(tmp_path / "f"), 1000)
+    output.add(output.stdout, b"mn")
+    assert (tmp_path / "f").read_bytes() == b"abcd\n[... 24 bytes left out ...]\nmn"
     output.close()

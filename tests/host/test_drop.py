@@ -1,5 +1,6 @@
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,22 @@ from holdfast.host import capture, drop
 from holdfast.host.capture import Output
 from holdfast.host.command import Command
 from holdfast.host.processes import Processes
+
+
+def test_without_a_handle_for_nowhere_everything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(24, "Too many open files")
+
+    class Greedy:
+        def add(self, data: bytes | memoryview) -> None: ...
+
+        def skip(self, waiting_bytes: int, drop: Callable[[int], int]) -> bool:
+            return bool(drop(waiting_bytes))
+
+    monkeypatch.setattr(os, "open", refuse)
+    dropper = drop.Dropper(0)
+    assert not any(dropper.drops_some(Greedy()) for _ in range(2))
+    dropper.close()
 
 
 @pytest.mark.skipif(not hasattr(os, "splice"), reason="needs splice")

@@ -107,6 +107,23 @@ def test_a_heavy_stream_can_be_left_in_the_middle(ending: str) -> None:
     go(work)
 
 
+def test_a_heavy_stream_without_a_handle_for_its_thread_is_read_on_by_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> tuple[int, int]:
+        raise OSError(24, "Too many open files")
+
+    async def work(poller: Poller) -> None:
+        taker = Taker(poller)
+        monkeypatch.setattr(os, "pipe", refuse)
+        writer = flood(taker.theirs, 10)
+        await taker.until(lambda: taker.total == 10 << 20)
+        writer.join()
+        assert taker.threads == {"MainThread"}
+        os.close(taker.theirs)
+        await taker.ended.wait()
+
+    go(work)
+
+
 def test_drain_takes_what_is_there_and_tells_whether_that_was_all() -> None:
     async def work(poller: Poller) -> None:
         taker = Taker(poller)

@@ -128,3 +128,23 @@ def test_adding_changes_nothing_but_the_list(
 )
 def test_a_list_is_replaced_and_what_it_had_already_stays(before: str, values: list[str], after: str) -> None:
     assert set_list(before, PATH, values) == after
+
+
+TEXTS = st.lists(st.sampled_from(["A", "B(x:*)", "C]", 'D"q', "E,", "F//", "", "G\n", "é", "Bash(curl:*)"]), max_size=5)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["allow", "ask", "deny"]), TEXTS),
+    TEXTS,
+    st.sampled_from([None, 2, "\t"]),
+    st.permutations(["allow", "ask", "deny"]),
+)
+def test_replacing_one_list_changes_nothing_else(
+    lists: dict[str, list[str]], values: list[str], indent: int | str | None, order: list[str]
+) -> None:
+    permissions = {key: lists[key] for key in order if key in lists}
+    text = json.dumps({"x": [1, {"allow": []}], "permissions": permissions, "y": "z"}, indent=indent)
+    after = json.loads(set_list(text, PATH, values))
+    assert set(after["permissions"].pop("allow", [])) == set(values)
+    permissions.pop("allow", None)
+    assert after == {"x": [1, {"allow": []}], "permissions": permissions, "y": "z"}

@@ -23,7 +23,7 @@ from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
 from holdfast.engine.state import AgentState
 from holdfast.events import Event, PermissionAsked, PermissionDecided
 from holdfast.hooks import HookCall, Hooks
-from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Step, decide
+from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Rule, Step, decide
 
 __all__ = ["Approval", "Approver", "KeepRules"]
 
@@ -268,6 +268,8 @@ class Approver:
 
     async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer) -> Approval:
         for update in answer.added:
+            for text in update.rules:
+                Rule.parse(update.behavior, text)  # what is no rule is kept nowhere
             keep = self._keep_rules if update.destination != "session" else None
             files = () if keep is None else keep(update)
             self._state.permissions = self._state.permissions.with_update(update, files=files)

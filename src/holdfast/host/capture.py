@@ -67,6 +67,9 @@ class SpillFile:
 class Capture:
     """One stream: its first and last bytes, and how much there was."""
 
+    is_stale: bool = False
+    """What came after the tail was dropped unseen."""
+
     def __init__(self, kept_bytes: int) -> None:
         self.kept_bytes = kept_bytes
         self.total_bytes = 0
@@ -88,16 +91,16 @@ class Capture:
             self._add_to_tail(data)
 
     def skip(self, count: int) -> None:
-        """Count a piece that was never seen; what comes next is the end of the stream."""
+        """Count a piece that was never seen; until the next one comes, the tail is what there was before it."""
         self.total_bytes += count
-        self._tail.clear()
-        self._tail_bytes = 0
+        self.is_stale = True
 
     def _add_to_tail(self, data: bytes | memoryview) -> None:
-        if len(data) >= self.kept_bytes:
+        if self.is_stale or len(data) >= self.kept_bytes:
+            self.is_stale = False
             self._tail.clear()
             self._tail_bytes = 0
-            data = data[len(data) - self.kept_bytes :]
+            data = data[max(0, len(data) - self.kept_bytes) :]
         self._tail.append(bytes(data))
         self._tail_bytes += len(data)
         # Whole pieces fall off the front, so the tail is between one and two times what is asked for.
@@ -239,6 +242,8 @@ class Output:
         spill.open()
         for stream in (self.stdout, self.stderr):
             head, dropped, tail = stream.kept()
+            if stream.is_stale:  # what is left out stands behind it
+                dropped, tail = dropped + len(tail), b""
             spill.write(head)
             if dropped:
                 self._has_gap = True

@@ -1,5 +1,6 @@
 """Drop what nobody wants of a stream without looking at it: the kernel moves it from the pipe to nowhere."""
 
+import contextlib
 import fcntl
 import os
 import termios
@@ -28,7 +29,10 @@ class Dropper:
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC) if hasattr(os, "splice") else -1
+        self._nowhere = -1
+        if hasattr(os, "splice"):
+            with contextlib.suppress(OSError):  # no handle is left: everything is read
+                self._nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         self._waiting = array("i", [0])
         self._fresh_until = 0.0
 

@@ -165,9 +165,12 @@ class PipeReader:
     # -- heavy streams
 
     def _move_to_thread(self) -> None:
+        try:
+            listen, self._wake = os.pipe()
+        except OSError:  # no handle is left: the loop reads on
+            return
         self._poller.remove(self._fd)
         _widen(self._fd)
-        listen, self._wake = os.pipe()
         self._should_leave_thread = False
         self._thread = threading.Thread(target=self._run, args=(listen,), name="holdfast-pipe", daemon=True)
         self._thread.start()
@@ -196,7 +199,8 @@ class PipeReader:
 
     def _pump_into(self, buffer: memoryview, poller: select.poll, dropper: Dropper) -> bool:
         while not self._should_leave_thread:
-            if self._sink is not None and dropper.drops_some(self._sink):
+            sink = self._sink
+            if sink is not None and dropper.drops_some(sink):
                 time.sleep(_NAP_S)
                 continue
             try:

@@ -64,12 +64,15 @@ def remove_from_list(text: str, path: tuple[str, ...], values: Iterable[object])
     node = _at(_parsed(text), path)
     if not isinstance(node, Array):
         return text
-    for at in range(len(node.items) - 1, -1, -1):
-        item = node.items[at]
-        if isinstance(item, Scalar) and item.value in gone:
-            text = _cut(text, node, at)
-            del node.items[at]
-    return text
+    items = node.items
+    goes = [isinstance(item, Scalar) and item.value in gone for item in items]
+    first = next((at for at, is_gone in enumerate(goes) if not is_gone), None)
+    if first is None:
+        return text[: node.start + 1] + text[node.end - 1 :] if items else text
+    for at in range(len(items) - 1, first, -1):
+        if goes[at]:
+            text = text[: items[at - 1].end] + text[items[at].end :]
+    return text[: items[0].start] + text[items[first].start :]
 
 
 def _at(root: Node, path: tuple[str, ...]) -> Node | None:
@@ -77,16 +80,6 @@ def _at(root: Node, path: tuple[str, ...]) -> Node | None:
     for key in path:
         node = node.members.get(key) if isinstance(node, Object) else None
     return node
-
-
-def _cut(text: str, node: Array, at: int) -> str:
-    items = node.items
-    if at > 0:
-        return text[: items[at - 1].end] + text[items[at].end :]
-    if len(items) > 1:
-        return text[: items[0].start] + text[items[1].start :]
-    closing = text.index("]", items[0].end)
-    return text[: node.start + 1] + text[closing:]
 
 
 class _Entry:

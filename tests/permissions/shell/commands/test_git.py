@@ -2,6 +2,7 @@ import shlex
 
 import pytest
 
+from holdfast.permissions.shell.analysis import analyse
 from holdfast.permissions.shell.commands import inspect_command
 from holdfast.permissions.shell.words import Word
 
@@ -111,3 +112,22 @@ def test_revisions_known_only_at_run_time_are_refused_but_paths_after_dashes_are
     assert inspect_command("git", [Word("config"), unknown]).refusal
     assert inspect_command("git", [Word("symbolic-ref"), Word("--"), unknown]).refusal
     assert inspect_command("git", [Word("branch"), Word("--"), unknown]).refusal
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git blame -- a --output=x", "git annotate -- a --output=x", "git blame --end-of-options a --output=x",
+        "git blame -- HEAD --output=x", "git blame -- -- --output=x", "git blame -- a $x", "git blame -- a *",
+        'git blame -- a "$x"', "git blame a --output=x",
+    ],
+)  # fmt: skip
+def test_blame_reads_options_behind_the_dashes(command: str) -> None:
+    assert not analyse(command).read_only
+
+
+@pytest.mark.parametrize(
+    "command", ["git blame -- a", "git blame HEAD -- src/a.py", "git annotate a", "git blame -L1,5 a"]
+)
+def test_blame_of_a_named_file_only_looks(command: str) -> None:
+    assert analyse(command).read_only

@@ -69,6 +69,14 @@ class Tool:
     """A separate value may begin with `-`; elsewhere such a word is refused, in case versions of a tool disagree."""
     glued_values: bool = True
     """`-n5` is `-n 5`; otherwise only a number may be glued, since the tool reads the rest as further options."""
+    reads_on: bool = False
+    """Words behind `--` may still be read as options, as `git blame -- file --output=x` does."""
+
+
+def ends_at_dashes(tool: Tool) -> bool:
+    """Whether `--` is sure to end the options, so that any word may follow it."""
+    is_known = tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner"
+    return is_known and not tool.reads_on
 
 
 class Compiled(NamedTuple):
@@ -247,11 +255,13 @@ class _Reader(Scan):
         """Stop reading options; a word that still looks like one is refused unless the values are certain."""
         self.ended_at = len(self.operands)
         tool = self.tool
-        if tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner":
+        if ends_at_dashes(tool):
             return
         for word in self.args[self.at :]:
             if word.static and word.text[:1] == "-" and len(word.text) > 1:
                 self.refuse(f"{word.text!r} after '--' looks like an option")
+            elif tool.reads_on and not word.static and word.may_be_flag:
+                self.refuse("a word known only at run time may become an option")
 
     def dynamic(self, word: "Word") -> None:
         if word.may_be_flag and not self.tool.plain:

@@ -13,7 +13,7 @@ from holdfast.permissions.shell.commands.find import ALONE, LEADING, WITH_VALUE
 from holdfast.permissions.shell.commands.git import CHECKS, FORMATS, PATHS
 from holdfast.permissions.shell.commands.git_names import behind_colons
 from holdfast.permissions.shell.commands.inspect import OWN_RULES, TABLES
-from holdfast.permissions.shell.commands.options import ANY_NUMBER, PATH_KINDS, Tool, compiled, is_count
+from holdfast.permissions.shell.commands.options import ANY_NUMBER, PATH_KINDS, Tool, compiled, ends_at_dashes, is_count
 from holdfast.permissions.shell.commands.sed import SED, script_refusal
 from holdfast.permissions.shell.commands.tables_git import GIT_NETWORK, GIT_READS, GIT_SECOND_WORDS
 from holdfast.permissions.shell.commands.versions import VERSION_QUERIES
@@ -56,7 +56,7 @@ class Sorter:
         self._glued: dict[str, int] = {}
         self._permute = tool.permute
         self._dashed = tool.dashed_values or tool.plain
-        self._ends = tool.plain or tool.dashed_values or tool.kind == "git" or tool.operands == "inner"
+        self._ends = ends_at_dashes(tool)
 
     def sort(self, texts: "Sequence[str]", at: int) -> Sorted | None:
         """Sort the words from this one on, or None when one of them is unusual."""

@@ -73,6 +73,7 @@ def _git(options: str, operands: str = "text", **more: int | bool) -> Tool:
         numeric=bool(more.get("numeric")),
         most=int(more.get("most", 10_000)),
         least=int(more.get("least", 0)),
+        reads_on=bool(more.get("reads_on")),
     )
 
 
@@ -101,9 +102,10 @@ GIT_READS: "Mapping[str, Tool]" = {
         " -M?num -C?num -c --date:text"
         " --porcelain -p --line-porcelain --incremental --encoding:text --contents:file --first-parent --reverse"
         " --ignore-rev:text --ignore-revs-file:file --color-lines --color-by-age --abbrev? --minimal --since:text"
-        " --no-progress --score-debug --no-textconv --end-of-options"
+        " --no-progress --score-debug --no-textconv --end-of-options",
+        reads_on=True,
     ),
-    "annotate": _git("-L:text -l -t -e|--show-email -n|--show-number -w -b -f|--show-name"),
+    "annotate": _git("-L:text -l -t -e|--show-email -n|--show-number -w -b -f|--show-name", reads_on=True),
     "rev-parse": _git(
         "--abbrev-ref? --short? --verify -q|--quiet --symbolic --symbolic-full-name --all --branches?"
         " --tags? --remotes?"
