@@ -48,7 +48,10 @@ TARGETS = {
     f"{PERMISSIONS}/paths.py": ["tests/permissions/test_paths.py", "tests/permissions/test_path_rules.py"],
     f"{PERMISSIONS}/web.py": ["tests/permissions/test_web.py"],
     f"{PERMISSIONS}/star_glob.py": ["tests/permissions/test_star_glob.py"],
-    f"{PERMISSIONS}/shell/match.py": ["tests/permissions/shell/test_match.py"],
+    f"{PERMISSIONS}/shell/match.py": [
+        "tests/permissions/shell/test_match.py",
+        "tests/permissions/shell/test_global_options.py",
+    ],
     f"{PERMISSIONS}/shell/rule_index.py": [
         "tests/permissions/shell/test_rule_index.py",
         "tests/permissions/shell/test_match.py",
