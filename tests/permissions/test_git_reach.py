@@ -115,3 +115,9 @@ def test_an_index_that_cannot_be_read_is_asked_about(repository: Path) -> None:
 
 def test_outside_a_repository_nothing_is_tracked(tmp_path: Path) -> None:
     assert verdict("git diff", tmp_path, "Read(./.env)") == "allow"
+
+
+def test_a_folder_with_an_empty_git_directory_belongs_to_the_repository_around_it(repository: Path) -> None:
+    (repository / "sub" / ".git").mkdir()
+    assert verdict("git diff HEAD", repository / "sub", f"Read(/{repository}/.env)") == "ask"
+    assert verdict("git diff HEAD", repository / "sub", f"Read(/{repository}/other)") == "allow"

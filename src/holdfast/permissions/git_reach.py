@@ -161,12 +161,23 @@ def _matches(name: str, pattern: str) -> bool:
 
 def _top_of(directory: str) -> str | None:
     here = directory
-    while not os.path.lexists(f"{here}/.git"):
+    while not os.path.lexists(f"{here}/.git") or _is_passed_by(f"{here}/.git"):
         parent = os.path.dirname(here)
         if parent == here:
             return None
         here = parent
     return here
+
+
+def _is_passed_by(dot_git: str) -> bool:
+    """Whether git goes on to the folder above: a directory by that name need not be a repository."""
+    from holdfast.permissions.shell.commands.git_config import is_git_directory  # noqa: PLC0415 - as below
+    from holdfast.permissions.shell.commands.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
+
+    try:
+        return os.path.isdir(dot_git) and not is_git_directory(dot_git)
+    except (ConfigUnreadableError, OSError):
+        return False
 
 
 def _tracked(top: str, context: "PermissionContext", cwd: str) -> "tuple[tuple[str, Rule], ...]":

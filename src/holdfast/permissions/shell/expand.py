@@ -69,7 +69,7 @@ def is_secret(name: str) -> bool:
 class Building:
     """One word while its pieces are read."""
 
-    __slots__ = ("glob", "head", "prefix", "secret", "split", "static")
+    __slots__ = ("glob", "head", "prefix", "secret", "single", "split", "static")
 
     def __init__(self) -> None:
         self.prefix = ""
@@ -77,6 +77,7 @@ class Building:
         self.split = False
         self.glob = False
         self.secret = False
+        self.single = False
         self.head = True
 
     def add(self, text: str) -> None:
@@ -94,7 +95,7 @@ class Building:
         """Finish."""
         text = utf8(self.prefix)
         flag = self.split or (text.startswith("-") if text else self.head and not (self.static and not self.glob))
-        return Word(text, self.static and not self.glob, flag, self.glob, self.secret)
+        return Word(text, self.static and not self.glob, flag, self.glob, self.secret, single=self.single)
 
 
 class Reader:
@@ -158,6 +159,7 @@ class Reader:
             return literal(text)
         building = Building()
         if kind == g.STRING and _ONE_VARIABLE.match(text):
+            building.single = True
             self._variable(building, text[2:-1], in_quotes=True)
         else:
             self._piece(building, node, kind, first=True)

@@ -13,6 +13,7 @@ class Word(NamedTuple):
         glob: an unquoted glob or brace expansion, so it may become several arguments.
         secret: expands a variable whose name says it holds a secret.
         shallow: a pattern whose wildcards all stand in its last component.
+        single: the word becomes exactly one argument although its text is not known.
     """
 
     text: str
@@ -21,6 +22,7 @@ class Word(NamedTuple):
     glob: bool = False
     secret: bool = False
     shallow: bool = False
+    single: bool = False
 
 
 def names(text: str) -> frozenset[str]:

@@ -127,6 +127,69 @@ def test_blame_reads_options_behind_the_dashes(command: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "git stash list -- --output=x", "git stash list HEAD -- --output=x", "git stash list -- a --output=x",
+        'git stash list -- "$x"', "git stash list --end-of-options --output=x", "git stash show -- --output=x",
+        "git reflog -- --output=x", "git range-diff a b c -- --output=x", "git log --end-of-options --output=x",
+        'git log --end-of-options "$x"', "git diff --end-of-options --ext-diff",
+    ],
+)  # fmt: skip
+def test_other_commands_that_may_read_on_are_refused(command: str) -> None:
+    assert not analyse(command).read_only
+
+
+@pytest.mark.parametrize("form", ["%G?", "%h %+GG", "%-GS", "% GK", "%>(20)%+GS", "%(signature)", "%(signature:grade)"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git log --format='{}'", "git log --pretty='format:{}'", "git show --format '{}'",
+        "git shortlog --group='{}' HEAD",
+        "git shortlog --group=format:'{}' HEAD", "git shortlog --group '{}' HEAD", "git for-each-ref --format='{}'",
+        "git branch --format='{}'", "git tag -l --format='{}'", "git stash list --format='{}'",
+        "git reflog --format='{}'",
+    ],
+)  # fmt: skip
+def test_a_format_that_asks_for_a_signature_starts_gpg(command: str, form: str) -> None:
+    assert not analyse(command.format(form)).read_only
+
+
+@pytest.mark.parametrize(
+    "command", ["git log -p", "git diff HEAD~1", "git show", "git stash show", "git range-diff a b c"]
+)
+def test_submodules_that_a_commit_names_are_listed_but_not_entered(command: str) -> None:
+    assert analyse(f"{command} --submodule").read_only
+    assert analyse(f"{command} --submodule=log").read_only
+    assert analyse(f"{command} --submodule=short").read_only
+    assert not analyse(f"{command} --submodule=diff").read_only
+    assert not analyse(f"{command} --submodule=").read_only
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'git blame -- "$f"', 'git blame HEAD -- "$f"', 'git blame -L1,5 -- "$f"', 'git annotate -- "$f"',
+        'for f in *.py; do git blame -- "$f"; done', 'while read -r f; do git blame -s -- "$f"; done < list',
+    ],
+)  # fmt: skip
+def test_one_quoted_word_behind_the_dashes_of_blame_is_the_file(command: str) -> None:
+    assert analyse(command).read_only
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git blame -- $f", 'git blame -- "$@"', 'git blame -- "$*"', 'git blame -- "${f[@]}"', 'git blame -- "$f" a',
+        'git blame -- a "$f"', 'git blame -- "$f" "$g"', 'git blame -- "$f"*', 'git blame -- "$f"$g', 'git blame "$f"',
+        'git blame "$f" -- a', 'git blame --end-of-options "$f"', 'ls | xargs git blame -- "$f"', "git blame -- -x",
+        'git blame -- "$f" --output=x', "ls | xargs git blame --", "ls | xargs -I{} git blame -- {}",
+    ],
+)  # fmt: skip
+def test_more_than_one_word_behind_the_dashes_of_blame_is_refused(command: str) -> None:
+    assert not analyse(command).read_only
+
+
+@pytest.mark.parametrize(
     "command", ["git blame -- a", "git blame HEAD -- src/a.py", "git annotate a", "git blame -L1,5 a"]
 )
 def test_blame_of_a_named_file_only_looks(command: str) -> None:

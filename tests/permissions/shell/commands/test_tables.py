@@ -9,7 +9,7 @@ from holdfast.permissions.shell.commands.options import Option, Tool, compiled, 
 from holdfast.permissions.shell.commands.tables_git import GIT_READS
 from holdfast.permissions.shell.words import Word
 
-VALUES = {"num": "5", "text": "x", "file": "f.txt", "path": "f.txt", "out": "out.txt"}
+VALUES = {"num": "5", "text": "x", "file": "f.txt", "path": "f.txt", "out": "out.txt", "shown": "log"}
 EVERY = {**TABLES, **{f"git {name}": tool for name, tool in GIT_READS.items() if name != "ls-remote"}}
 
 

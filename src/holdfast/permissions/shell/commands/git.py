@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands.facts import CommandFacts, names
-from holdfast.permissions.shell.commands.git_names import behind_colons
+from holdfast.permissions.shell.commands.git_names import behind_colons, starts_gpg
 from holdfast.permissions.shell.commands.options import Scan, scan
 from holdfast.permissions.shell.commands.tables_git import GIT_NETWORK, GIT_PATH_WRITERS, GIT_READS, GIT_SECOND_WORDS
 
@@ -19,7 +19,9 @@ PATHS = names(
 """Subcommands whose operands may be paths."""
 _REFLOG_ACTIONS = frozenset({"expire", "delete", "drop", "write", "exists", "list"})
 _LISTING = ("-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-FORMATS = ("--format", "--pretty", "--sort")
+FORMATS = ("--format", "--pretty", "--sort", "--group", "--submodule")
+"""Options whose value says what is printed, which may take a program."""
+_SUBMODULE_FORMATS = frozenset({"log", "short"})
 
 
 def inspect_git(args: "Sequence[Word]") -> CommandFacts:
@@ -73,9 +75,9 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
     check = CHECKS.get(key)
     if check is not None:
         check(found)
-    for value in found.values(*FORMATS) if found.given else ():
-        if not value.static or "%G" in value.text or "signature" in value.text:
-            found.refuse("a format with %G or %(signature) starts gpg")
+    for name, value in found.given:
+        if value is not None and name in FORMATS:
+            _judge_format(found, name, value)
     # `git diff` leaves the repository by itself when a path is outside it.
     outside = key in ("hash-object", "diff") or found.has("--no-index")
     skip = 1 if key == "grep" and not found.has("-e", "-f") else 0
@@ -89,6 +91,15 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
     reads = tuple(found.reads) or (".",)
     kind = "git" if key != "version" else "version"
     return CommandFacts(found.refusal, reads, tuple(found.writes), False, kind, found.reads_unknown)  # noqa: FBT003 - hot
+
+
+def _judge_format(found: Scan, name: str, value: "Word") -> None:
+    if name == "--submodule":
+        # `diff` starts git in a repository that only a commit names, so that nobody has looked at its settings.
+        if value.text not in _SUBMODULE_FORMATS:
+            found.refuse("git would run in the submodules that a commit names")
+    elif not value.static or starts_gpg(value.text):
+        found.refuse("a format with %G or %(signature) starts gpg")
 
 
 def _branch(found: Scan) -> None:

@@ -6,11 +6,14 @@ can switch off, and `git_config_refusal` finds what they cannot.
 """
 
 import os
+import re
 import stat
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands.git_config_text import ConfigUnreadableError, parse_config
 from holdfast.permissions.shell.commands.git_index import gitlinks
+from holdfast.permissions.shell.commands.git_names import starts_gpg
+from holdfast.permissions.shell.commands.tables_git import GIT_READS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +28,15 @@ _SETTINGS = {
     "core.alternateRefsCommand": "false",
     "credential.helper": "",
     "diff.autoRefreshIndex": "false",
+    "diff.submodule": "short",
+    "status.submoduleSummary": "false",
     "log.showSignature": "false",
+    "log.diffMerges": "separate",
+    "gpg.program": "false",
+    "gpg.openpgp.program": "false",
+    "gpg.x509.program": "false",
+    "gpg.ssh.program": "false",
+    "index.threads": "1",
     "maintenance.auto": "false",
     "gc.auto": "0",
     "safe.bareRepository": "explicit",
@@ -79,13 +90,18 @@ _BAD_ENDINGS = {
     "diff": ("command", "textconv"),
     "merge": ("driver",),
     "gpg": ("program", "defaultkeycommand"),
-    "remote": ("promisor", "vcs", "uploadpack", "receivepack"),
+    "hook": ("command",),
+    "remote": ("promisor", "partialclonefilter", "vcs", "uploadpack", "receivepack"),
     "pager": None,
     "includeif": ("path",),
 }
+_COMMANDS = frozenset(name.split(" ")[0] for name in GIT_READS)
 _BOOLEAN = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
-_MOST_FILES = 200
+_Place = tuple[str, str]
+"""The git directory and the work tree that a configuration is for."""
+_MOST_FILES = 400
 _MOST_DEPTH = 10
+_HEAD = re.compile(r"ref: ?refs/[^\s]|[0-9a-f]{40}")
 
 
 def git_config_refusal(cwd: str) -> str | None:
@@ -115,7 +131,9 @@ class _Inspection:
         while True:
             dot_git = os.path.join(here, ".git")
             if os.path.lexists(dot_git):
-                return self.repository(here, dot_git, depth=0)
+                reason = self.repository(here, dot_git, depth=0)
+                if reason or is_git_directory(git_directory(here, dot_git)):
+                    return reason
             if _looks_bare(here):
                 return f"{here!r} looks like a bare repository, whose files anyone may have put there"
             parent = os.path.dirname(here)
@@ -133,9 +151,10 @@ class _Inspection:
         common = _common_dir(git_dir)
         files = [os.path.join(common, "config"), os.path.join(git_dir, "config.worktree")]
         for path in dict.fromkeys(files):
-            if reason := self.file(path, top, depth=0):
+            if reason := self.file(path, (git_dir, top), depth=0):
                 return reason
-        return self.modules(common, depth=depth) or self.links(top, git_dir, depth=depth)
+        # Links first: only they know where the work tree of a submodule must be.
+        return self.links(top, git_dir, depth=depth) or self.modules(common, depth=depth)
 
     def modules(self, common: str, *, depth: int) -> str | None:
         """Check the stored configuration of every submodule."""
@@ -153,27 +172,33 @@ class _Inspection:
                 return reason
         return None
 
-    def file(self, path: str, top: str | None, *, depth: int) -> str | None:
-        if path in self.seen:
+    def file(self, path: str, place: "_Place | None", *, depth: int) -> str | None:
+        if place is None and path in self.seen:
+            return None
+        seen = f"{path}\0{place}"  # one file may be included from several repositories
+        if seen in self.seen:
             return None
         if depth > _MOST_DEPTH or len(self.seen) > _MOST_FILES:
             raise ConfigUnreadableError("too many included files")
-        self.seen.add(path)
+        self.seen.update((path, seen))
         text = _read(path)
         if text is None:
             return None
         for key, value in parse_config(text):
             if reason := _key_refusal(key, value):
                 return f"{reason} (in {path})"
-            if key == "core.worktree" and top and not _same(os.path.join(os.path.dirname(path), value), top):
+            if key == "core.worktree" and place and not _same(os.path.join(place[0], value), place[1]):
                 return f"git setting {key!r} moves the work tree (in {path})"
-            if key == "include.path" and (reason := self.include(path, value, top, depth=depth)):
+            if key == "include.path" and (reason := self.include(path, value, place, depth=depth)):
                 return reason
         return None
 
-    def include(self, path: str, value: str, top: str | None, *, depth: int) -> str | None:
+    def include(self, path: str, value: str, place: "_Place | None", *, depth: int) -> str | None:
+        if value.startswith(("%(", ":(")):
+            raise ConfigUnreadableError(f"{path!r} includes {value!r}, whose place only git knows")
+        # Not normalised: what `..` means behind a link is for the system to say.
         target = os.path.join(os.path.dirname(path), os.path.expanduser(value))
-        return self.file(os.path.normpath(target), top, depth=depth + 1)
+        return self.file(target, place, depth=depth + 1)
 
 
 def _same(one: str, other: str) -> bool:
@@ -190,11 +215,12 @@ def _key_refusal(key: str, value: str) -> str | None:
     if key == "core.fsmonitor":
         return None if value.lower() in _BOOLEAN else named
     if section == "pretty" or key in ("format.pretty", "branch.sort", "tag.sort"):
-        return named if "%G" in value or "signature" in value else None
+        return named if starts_gpg(value) else None
     if key == "core.sshcommand":
         return None if _plain_ssh(value) else named
     if section == "alias":
-        return named if value.lstrip().startswith("!") else None
+        # Newer versions let an alias stand for a command of theirs that is on its way out.
+        return named if value.lstrip().startswith("!") or key.split(".")[1] in _COMMANDS else None
     if section == "credential" and last == "helper":
         return named if value.startswith("!") or "/" in value else None
     if section in _BAD_ENDINGS:
@@ -212,9 +238,19 @@ def _plain_ssh(value: str) -> bool:
 
 
 def _looks_bare(directory: str) -> bool:
-    return os.path.isfile(os.path.join(directory, "HEAD")) and (
-        os.path.isdir(os.path.join(directory, "objects")) or os.path.isfile(os.path.join(directory, "commondir"))
+    # A HEAD that leads nowhere is one, too: git looks at the link itself.
+    return os.path.lexists(os.path.join(directory, "HEAD")) and (
+        os.path.lexists(os.path.join(directory, "objects")) or os.path.lexists(os.path.join(directory, "commondir"))
     )
+
+
+def is_git_directory(path: str) -> bool:
+    """Whether git surely takes this for a repository; past a `.git` that is none it goes on to the folder above."""
+    common = _common_dir(path)
+    whole = all(os.access(os.path.join(common, name), os.X_OK) for name in ("objects", "refs"))
+    head = os.path.join(path, "HEAD")
+    text = None if not whole or os.path.islink(head) else _read(head)
+    return text is not None and _HEAD.match(text) is not None
 
 
 def git_directory(top: str, dot_git: str) -> str:
@@ -225,9 +261,9 @@ def git_directory(top: str, dot_git: str) -> str:
     text = _read(dot_git)
     if text is None or not text.startswith("gitdir: "):
         raise ConfigUnreadableError(f"{dot_git!r} is no git directory")
-    git_dir = os.path.realpath(os.path.join(top, text[8:].strip()))
+    git_dir = os.path.realpath(os.path.join(top, text[8:].rstrip("\r\n")))
     back = _read(os.path.join(git_dir, "gitdir"))
-    if back is not None and os.path.realpath(os.path.join(git_dir, back.strip())) != os.path.realpath(dot_git):
+    if back is not None and os.path.realpath(os.path.join(git_dir, back.rstrip())) != os.path.realpath(dot_git):
         raise ConfigUnreadableError(f"{dot_git!r} leads to a worktree of another directory")
     if back is None and "modules" not in git_dir.split(os.sep):
         raise ConfigUnreadableError(f"{dot_git!r} leads to a directory that is neither a worktree nor a submodule")
@@ -236,7 +272,7 @@ def git_directory(top: str, dot_git: str) -> str:
 
 def _common_dir(git_dir: str) -> str:
     text = _read(os.path.join(git_dir, "commondir"))
-    return git_dir if text is None else os.path.realpath(os.path.join(git_dir, text.strip()))
+    return git_dir if text is None else os.path.realpath(os.path.join(git_dir, text.rstrip("\r\n")))
 
 
 def _module_configs(directory: str) -> "Iterator[str]":
@@ -257,5 +293,9 @@ def _read(path: str) -> str | None:
         return None
     if not stat.S_ISREG(info.st_mode) or info.st_size > 1_000_000:
         raise ConfigUnreadableError(f"{path!r} is not a small regular file")
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        return file.read()
+    # The line ends stay as they are: a lone carriage return ends no line for git.
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        text = file.read()
+    if "\0" in text:
+        raise ConfigUnreadableError(f"{path!r} holds a NUL character, where git may stop reading")
+    return text

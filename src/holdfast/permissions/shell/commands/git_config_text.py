@@ -15,6 +15,8 @@ class ConfigUnreadableError(ValueError):
 
 def parse_config(text: str) -> "Iterator[tuple[str, str]]":
     """Yield (key, value) pairs; section and last part in lower case, a key without `=` has the value `true`."""
+    if "\0" in text:  # git would read a name only up to there: `[diff "x.textconv<NUL>"]` holds diff.x.textconv
+        raise ConfigUnreadableError("it holds a NUL character")
     reader = _Reader(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     section = ""
     while True:

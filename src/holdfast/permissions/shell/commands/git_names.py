@@ -1,9 +1,16 @@
 """How git words name files: `REV:path`, `:2:path`, `:/path`, `:(magic)path`."""
 
+import re
 from collections.abc import Iterator
 
 EXCLUDES = (":!", ":^", ":(exclude")
 """How a path starts that is left out."""
+_SIGNATURE = re.compile(r"%[-+ ]?G|signature")
+
+
+def starts_gpg(form: str) -> bool:
+    """Whether a format asks for a signature: `%G?`, also with the sign that `%+G?` may hold, or `%(signature)`."""
+    return _SIGNATURE.search(form) is not None
 
 
 def behind_colons(word: str) -> Iterator[str]:

@@ -6,7 +6,8 @@ A table is a text of tokens, one per option, aliases joined by `|`:
     -M|--find-renames?  takes a value only when glued: `-M90`, `--find-renames=90`
     !-o|--output:out    known, and refused; listed so that abbreviations and clusters are read rightly
 
-Value kinds: `num`, `text`, `file` (its content is read), `path` (only its metadata is), `out` (written).
+Value kinds: `num`, `text`, `file` (its content is read), `path` (only its metadata is), `out` (written),
+`shown` (how git shows a submodule).
 Whatever is not in the table is refused (law L3).
 """
 
@@ -71,6 +72,8 @@ class Tool:
     """`-n5` is `-n 5`; otherwise only a number may be glued, since the tool reads the rest as further options."""
     reads_on: bool = False
     """Words behind `--` may still be read as options, as `git blame -- file --output=x` does."""
+    alone_is_file: bool = False
+    """Of a tool that reads on: one word alone behind `--` is a file, whatever it looks like."""
 
 
 def ends_at_dashes(tool: Tool) -> bool:
@@ -245,22 +248,26 @@ class _Reader(Scan):
         elif text[:2] != "--":
             self.short(text)
         elif text == "--" or (text == "--end-of-options" and text in self.tool.options):
-            self.after_dashes()
+            self.after_dashes(text)
             return False
         else:
             self.long(text)
         return True
 
-    def after_dashes(self) -> None:
+    def after_dashes(self, text: str) -> None:
         """Stop reading options; a word that still looks like one is refused unless the values are certain."""
         self.ended_at = len(self.operands)
         tool = self.tool
-        if ends_at_dashes(tool):
+        # Versions of git disagree about `--end-of-options`: some drop it and then read on.
+        reads_on = tool.reads_on or text != "--"
+        if ends_at_dashes(tool) and not reads_on:
             return
-        for word in self.args[self.at :]:
+        words = self.args[self.at :]
+        alone = text == "--" and tool.alone_is_file and len(words) == 1
+        for word in words:
             if word.static and word.text[:1] == "-" and len(word.text) > 1:
-                self.refuse(f"{word.text!r} after '--' looks like an option")
-            elif tool.reads_on and not word.static and word.may_be_flag:
+                self.refuse(f"{word.text!r} after {text!r} looks like an option")
+            elif reads_on and not word.static and word.may_be_flag and not (alone and word.single):
                 self.refuse("a word known only at run time may become an option")
 
     def dynamic(self, word: "Word") -> None:

@@ -18,8 +18,8 @@ DIFF = (
     " --stat-name-width:num --stat-count:num"
     " --stat-graph-width:num --compact-summary --no-compact-summary --numstat --shortstat -X?"
     " --dirstat? --cumulative --dirstat-by-file? --summary"
-    " --patch-with-stat -z --name-only --name-status --submodule? --color? --no-color --color-moved? --no-color-moved"
-    " --color-moved-ws:text --word-diff? --word-diff-regex:text --color-words? --no-renames"
+    " --patch-with-stat -z --name-only --name-status --submodule?shown --color? --no-color --color-moved?"
+    " --no-color-moved --color-moved-ws:text --word-diff? --word-diff-regex:text --color-words? --no-renames"
     " --renames --rename-empty --no-rename-empty"
     " --check --ws-error-highlight:text --full-index --binary --abbrev? --no-abbrev -B?"
     " --break-rewrites? -M? --find-renames? -C? --find-copies?"
@@ -39,7 +39,7 @@ _REVISIONS = (
     " -i|--regexp-ignore-case --basic-regexp"
     " -E|--extended-regexp -F|--fixed-strings -P|--perl-regexp --remove-empty --merges --no-merges --min-parents:num"
     " --max-parents:num --no-min-parents --no-max-parents --first-parent --exclude-first-parent-only --not --all"
-    " --branches? --tags? --remotes? --glob:text --exclude:text --exclude-hidden:text --reflog --alternate-refs"
+    " --branches? --tags? --remotes? --glob:text --exclude:text --exclude-hidden:text --reflog"
     " --single-worktree --ignore-missing --bisect --cherry-mark --cherry-pick --left-only --right-only --cherry"
     " -g|--walk-reflogs --merge --boundary --simplify-by-decoration --show-pulls --full-history --dense --sparse"
     " --simplify-merges --ancestry-path? --date-order --author-date-order --topo-order --reverse --no-walk? --do-walk"
@@ -74,6 +74,7 @@ def _git(options: str, operands: str = "text", **more: int | bool) -> Tool:
         most=int(more.get("most", 10_000)),
         least=int(more.get("least", 0)),
         reads_on=bool(more.get("reads_on")),
+        alone_is_file=bool(more.get("alone_is_file")),
     )
 
 
@@ -86,7 +87,7 @@ GIT_READS: "Mapping[str, Tool]" = {
     "log": _git(LOG, numeric=True),
     "show": _git(LOG, numeric=True),
     "whatchanged": _git(LOG, numeric=True),
-    "reflog": _git(LOG, numeric=True),
+    "reflog": _git(LOG, numeric=True, reads_on=True),
     "diff": _git(DIFF + " --cached|--staged --no-index --base --ours --theirs", numeric=True),
     "diff-tree": _git(LOG + " -r --stdin --no-commit-id --always", numeric=True),
     "diff-index": _git(DIFF + " -r --cached"),
@@ -104,8 +105,11 @@ GIT_READS: "Mapping[str, Tool]" = {
         " --ignore-rev:text --ignore-revs-file:file --color-lines --color-by-age --abbrev? --minimal --since:text"
         " --no-progress --score-debug --no-textconv --end-of-options",
         reads_on=True,
+        alone_is_file=True,
     ),
-    "annotate": _git("-L:text -l -t -e|--show-email -n|--show-number -w -b -f|--show-name", reads_on=True),
+    "annotate": _git(
+        "-L:text -l -t -e|--show-email -n|--show-number -w -b -f|--show-name", reads_on=True, alone_is_file=True
+    ),
     "rev-parse": _git(
         "--abbrev-ref? --short? --verify -q|--quiet --symbolic --symbolic-full-name --all --branches?"
         " --tags? --remotes?"
@@ -174,7 +178,9 @@ GIT_READS: "Mapping[str, Tool]" = {
     "check-mailmap": _git("--stdin"),
     "check-ref-format": _git("--branch --normalize --allow-onelevel --refspec-pattern --print"),
     "cherry": _git("-v --abbrev?"),
-    "range-diff": _git(DIFF + " --creation-factor:num --no-dual-color --left-only --right-only --no-notes --notes?"),
+    "range-diff": _git(
+        DIFF + " --creation-factor:num --no-dual-color --left-only --right-only --no-notes --notes?", reads_on=True
+    ),
     "patch-id": _git("--stable --unstable --verbatim"),
     "hash-object": _git("-t:text --stdin --no-filters --literally !-w !--path:text !--stdin-paths"),
     "verify-pack": _git("-v|--verbose -s|--stat-only"),
@@ -184,8 +190,9 @@ GIT_READS: "Mapping[str, Tool]" = {
     "tag": _git("-l|--list -n?num" + _LIST),
     "remote": _git("-v|--verbose", "none"),
     "remote get-url": _git("--push --all", most=1, least=1),
-    "stash list": _git(LOG, numeric=True),
-    "stash show": _git(DIFF + " --include-untracked --only-untracked"),
+    # `stash list` drops the `--` and hands the rest to `git log`, whose options they then are.
+    "stash list": _git(LOG, numeric=True, reads_on=True),
+    "stash show": _git(DIFF + " --include-untracked --only-untracked", reads_on=True),
     "worktree list": _git("--porcelain -z -v|--verbose --expire:text", "none"),
     "submodule status": _git("--cached --recursive -q|--quiet"),
     "submodule": _git("", "none"),
