@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.contract import Answer, Question, ToolContext
+from holdfast.contract.permission import NO_OBJECTION
 from holdfast.engine import Executor
 from holdfast.events import CallFinished
 from holdfast.tools.shell.bash import Bash, BashArgs
@@ -66,6 +67,17 @@ def test_git_is_hardened_only_when_a_read_only_command_ran_unasked(desk: Any) ->
 
     assert desk.run(work, permission_mode="default", asker=asker) == ("/dev/null", "Exit code 1: the key is not set")
     assert len(asker.questions) == 1
+
+
+@pytest.mark.parametrize("name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"])
+def test_git_that_a_variable_leads_elsewhere_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    args, ctx = BashArgs(command="git status"), ToolContext(tmp_path)
+    assert asyncio.run(Bash().check_permission(args, ctx)) == NO_OBJECTION
+    monkeypatch.setenv(name, "elsewhere")
+    opinion = asyncio.run(Bash().check_permission(args, ctx))
+    assert name in str(opinion)
 
 
 def test_git_that_would_start_programs_of_the_repository_is_asked_about(desk: Any) -> None:

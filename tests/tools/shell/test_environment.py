@@ -28,6 +28,25 @@ def variables(environment: ShellEnvironment, times: int = 1) -> Mapping[str, str
     return asyncio.run(ask())
 
 
+def test_variables_of_git_that_start_programs_or_win_over_the_hardening_are_gone_when_nobody_was_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("GIT_EXTERNAL_DIFF", "GIT_TRACE2_EVENT", "GIT_CONFIG_PARAMETERS", "GIT_NEW", "GIT_CONFIG_GLOBAL"):
+        monkeypatch.setenv(name, "x")
+    environment = ShellEnvironment(login=False)
+
+    async def ask(*, unasked: bool) -> Mapping[str, str | None]:
+        async with Processes(environment=environment.base) as processes:
+            return await environment.variables(processes, unasked=unasked)
+
+    asked, unasked = asyncio.run(ask(unasked=False)), asyncio.run(ask(unasked=True))
+    assert not any(name.startswith("GIT_") for name in asked)
+    gone = {name for name, value in unasked.items() if value is None and name.startswith("GIT_")}
+    assert {"GIT_EXTERNAL_DIFF", "GIT_TRACE2_EVENT", "GIT_CONFIG_PARAMETERS", "GIT_NEW"} <= gone
+    assert "GIT_CONFIG_GLOBAL" not in gone
+    assert unasked["GIT_PAGER"] == "cat"
+
+
 @pytest.fixture
 def profile(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SHELL", "/bin/bash")

@@ -97,6 +97,11 @@ class ShellEnvironment:
         """Names that are functions or aliases, so that the text does not tell what they run."""
         return frozenset() if self._login is None or not self.has_functions else self._login.names
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that commands see, as far as the login shell was asked already."""
+        return frozenset(self.base) if self._login is None else frozenset({*self.base, *self._login.variables})
+
     async def variables(self, processes: Processes, *, unasked: bool) -> Mapping[str, str | None]:
         """What to add to the environment of a command, and (None) what to take away.
 
@@ -126,9 +131,9 @@ class ShellEnvironment:
         if not unasked:
             return self._variables
         if self._unasked is None:
-            from holdfast.permissions.shell.commands import UNASKED_ENVIRONMENT  # noqa: PLC0415 - loaded by then
+            from holdfast.permissions.shell.commands import unasked_environment  # noqa: PLC0415 - loaded by then
 
-            self._unasked = {**self._variables, **UNASKED_ENVIRONMENT}
+            self._unasked = {**self._variables, **unasked_environment((*self.base, *self._variables))}
         return self._unasked
 
     def _make(self) -> dict[str, str | None]:

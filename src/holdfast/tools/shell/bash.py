@@ -186,10 +186,14 @@ class Bash(Tool[BashArgs, BashOutput]):
 
     async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
         """Ask about a git command that only reads by its words, where the repository's own settings start programs."""
-        from holdfast.permissions.shell.commands import git_config_refusal  # noqa: PLC0415 - loaded by the analysis
+        from holdfast.permissions.shell.commands import (  # noqa: PLC0415 - loaded by the analysis
+            git_config_refusal,
+            git_variables_refusal,
+        )
 
         del args
-        reason = await asyncio.to_thread(git_config_refusal, ctx.cwd)
+        reason = git_variables_refusal(self.environment.names)
+        reason = reason or await asyncio.to_thread(git_config_refusal, ctx.cwd)
         return NO_OBJECTION if reason is None else Opinion.ask(reason)
 
     # The work.

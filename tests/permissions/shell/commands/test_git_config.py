@@ -91,6 +91,12 @@ def test_a_fresh_repository_and_no_repository_are_fine(repo: Path, tmp_path: Pat
         "[core]\npager = a\\qb",
         "pager = x",
         "[co re]\na=b",
+        "[pretty]\nx = %h %+G?",
+        "[format]\npretty = %-GS",
+        "[alias]\nwhatchanged = log --output=x",
+        '[alias "whatchanged"]\ncommand = log --output=x',
+        '[hook "x"]\ncommand = y',
+        '[remote "o"]\npartialCloneFilter = blob:none',
     ],
 )
 def test_settings_that_start_programs_are_refused(repo: Path, text: str) -> None:
@@ -115,6 +121,8 @@ def test_settings_that_start_programs_are_refused(repo: Path, text: str) -> None
         '[filter "lfs"]\nrequired = true',
         "; a comment\n[a]\nb = c ; d",
         '[remote "o"]\npromisor = false',
+        "[alias]\nlg = log --graph\nconfig-list = config --list",
+        "[pretty]\nx = %h %s%n%+b",
     ],
 )
 def test_everyday_settings_are_fine(repo: Path, text: str) -> None:
@@ -318,6 +326,7 @@ def test_the_parser_agrees_with_git(tmp_path: Path) -> None:
     text = (
         '[a]\n\tb = c\n\td = "x # y" ; z\n[A "S\\"ub"] Key = v\\tw \n[e.F]\n'
         " g\n h = a\\\n  b\n; c\n# d\n[a]\nb =  two words  \n i = \n"
+        'j = " q "  # c\nk = x \\\n\nl = \\\n  y\nm = z ""\nn = "" o\np = u\\t\n'
         '[remote "o"] url = git@h:x;y\n'
     )
     path = tmp_path / "config"

@@ -120,6 +120,14 @@ def test_an_include_that_only_git_can_follow_is_refused(lab: Lab, value: str) ->
     assert git_config_refusal(str(lab.repo))
 
 
+@pytest.mark.parametrize(("name", "value"), [("more ", '"more "'), ("more ", "more \\\n"), ("more x", "more\tx")])
+def test_blanks_in_the_name_of_an_included_file_are_those_that_git_keeps(lab: Lab, name: str, value: str) -> None:
+    (lab.repo / ".git" / name).write_bytes(lab.evil)
+    lab.add(f"[include]\npath = {value}\n".encode())
+    assert "\t" in value or lab.starts(lab.repo)  # only some versions make a space of a tab
+    assert git_config_refusal(str(lab.repo))
+
+
 def test_an_include_through_a_link_is_followed_as_the_system_does(lab: Lab) -> None:
     (lab.repo / "x" / "y").mkdir(parents=True)
     (lab.repo / ".git" / "link").symlink_to(lab.repo / "x" / "y")

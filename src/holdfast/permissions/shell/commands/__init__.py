@@ -8,7 +8,13 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.commands.devices import path_refusal
     from holdfast.permissions.shell.commands.exits import exit_meaning
     from holdfast.permissions.shell.commands.facts import CommandFacts
-    from holdfast.permissions.shell.commands.git_config import GIT_HARDENING, UNASKED_ENVIRONMENT, git_config_refusal
+    from holdfast.permissions.shell.commands.git_config import (
+        GIT_HARDENING,
+        UNASKED_ENVIRONMENT,
+        git_config_refusal,
+        git_variables_refusal,
+        unasked_environment,
+    )
     from holdfast.permissions.shell.commands.inspect import inspect_command
     from holdfast.permissions.shell.commands.special import is_secret_name
 
@@ -18,9 +24,11 @@ __all__ = [
     "CommandFacts",
     "exit_meaning",
     "git_config_refusal",
+    "git_variables_refusal",
     "inspect_command",
     "is_secret_name",
     "path_refusal",
+    "unasked_environment",
 ]
 
 # One program's facts are asked for without the tables of all the others.
@@ -30,7 +38,13 @@ export_lazily(
         "devices": ("path_refusal",),
         "exits": ("exit_meaning",),
         "facts": ("CommandFacts",),
-        "git_config": ("GIT_HARDENING", "UNASKED_ENVIRONMENT", "git_config_refusal"),
+        "git_config": (
+            "GIT_HARDENING",
+            "UNASKED_ENVIRONMENT",
+            "git_config_refusal",
+            "git_variables_refusal",
+            "unasked_environment",
+        ),
         "inspect": ("inspect_command",),
         "special": ("is_secret_name",),
     },

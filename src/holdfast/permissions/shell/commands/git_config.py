@@ -16,7 +16,7 @@ from holdfast.permissions.shell.commands.git_names import starts_gpg
 from holdfast.permissions.shell.commands.tables_git import GIT_READS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _SETTINGS = {
     "core.fsmonitor": "false",
@@ -78,6 +78,42 @@ UNASKED_ENVIRONMENT: "Mapping[str, str]" = {
 }
 """GIT_HARDENING plus what keeps other read-only programs from starting helpers or using the network."""
 
+_PLACES = frozenset(
+    {
+        "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    }
+)  # fmt: skip
+_KEPT_VARIABLES = frozenset(
+    {
+        "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES",
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM", *_PLACES,
+    }
+)  # fmt: skip
+
+_IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
+
+
+def unasked_environment(names: "Iterable[str]") -> "dict[str, str | None]":
+    """What to set, and (None) what to take away, for a command that runs unasked in an environment of these names.
+
+    Most variables of git go: some start programs (`GIT_EXTERNAL_DIFF`), some write files (`GIT_TRACE`), and
+    `GIT_CONFIG_PARAMETERS` would win over the hardening.
+    """
+    away = {
+        name
+        for name in names
+        if name.startswith("GIT_") and name not in _KEPT_VARIABLES and not name.startswith(_IDENTITY)
+    }
+    return {**dict.fromkeys(away), **UNASKED_ENVIRONMENT}
+
+
+def git_variables_refusal(names: "Iterable[str]") -> str | None:
+    """Return why the repository that git uses is not the one found from the directory, or None."""
+    found = sorted(_PLACES.intersection(names))
+    return f"{found[0]} is set, so git does not look at the repository here" if found else None
+
+
 _ALWAYS_BAD = frozenset(
     {
         "core.pager", "core.editor", "core.askpass", "core.gitproxy", "core.alternaterefscommand", "diff.external",
@@ -101,6 +137,7 @@ _Place = tuple[str, str]
 """The git directory and the work tree that a configuration is for."""
 _MOST_FILES = 400
 _MOST_DEPTH = 10
+_BLANKS = frozenset("\t\r\n\v\f")
 _HEAD = re.compile(r"ref: ?refs/[^\s]|[0-9a-f]{40}")
 
 
@@ -187,22 +224,24 @@ class _Inspection:
         for key, value in parse_config(text):
             if reason := _key_refusal(key, value):
                 return f"{reason} (in {path})"
-            if key == "core.worktree" and place and not _same(os.path.join(place[0], value), place[1]):
+            if key == "core.worktree" and place and not _is_top(value, place):
                 return f"git setting {key!r} moves the work tree (in {path})"
             if key == "include.path" and (reason := self.include(path, value, place, depth=depth)):
                 return reason
         return None
 
     def include(self, path: str, value: str, place: "_Place | None", *, depth: int) -> str | None:
-        if value.startswith(("%(", ":(")):
+        # Versions differ in what they make of a tab between words.
+        if value.startswith(("%(", ":(")) or not _BLANKS.isdisjoint(value):
             raise ConfigUnreadableError(f"{path!r} includes {value!r}, whose place only git knows")
         # Not normalised: what `..` means behind a link is for the system to say.
         target = os.path.join(os.path.dirname(path), os.path.expanduser(value))
         return self.file(target, place, depth=depth + 1)
 
 
-def _same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+def _is_top(value: str, place: _Place) -> bool:
+    git_dir, top = place
+    return _BLANKS.isdisjoint(value) and os.path.realpath(os.path.join(git_dir, value)) == os.path.realpath(top)
 
 
 def _key_refusal(key: str, value: str) -> str | None:

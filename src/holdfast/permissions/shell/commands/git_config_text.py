@@ -115,14 +115,17 @@ class _Reader:
 
     def text_value(self) -> str:
         found: list[str] = []
-        quoted = False
+        quoted, length = False, 0  # blanks at the end do not belong to the value, unless they were quoted
         while True:
             letter = self.peek()
             self.at += 1
             if letter in ("", "\n"):
                 break
+            if letter in _SPACE and not quoted:
+                found.extend(letter if found else "")
+                continue
             if letter == "\\":
-                found.append(self.escape())
+                found.extend(self.escape())  # nothing for the end of a line
             elif letter == '"':
                 quoted = not quoted
             elif letter in "#;" and not quoted:
@@ -131,9 +134,10 @@ class _Reader:
                 break
             else:
                 found.append(letter)
+            length = len(found)
         if quoted:
             raise ConfigUnreadableError(f"line {self.line()}: a quoted value has no end")
-        return "".join(found).strip(" \t\r\n")
+        return "".join(found[:length])
 
     def escape(self) -> str:
         letter = self.peek()
