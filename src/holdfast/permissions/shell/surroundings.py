@@ -39,7 +39,8 @@ class Surroundings(Reader):
     """Follows directories and values through the text."""
 
     __slots__ = (
-        "cd_targets", "cwds", "defined", "fail", "ok", "parent", "parts", "piped", "start_cwd", "stdin_texts",
+        "cd_targets", "cwds", "defined", "fail", "ok", "parent", "parts", "physical", "piped", "start_cwd",
+        "stdin_texts",
     )  # fmt: skip
 
     def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
@@ -53,6 +54,7 @@ class Surroundings(Reader):
         self.ok: Cwds = START
         self.fail: Cwds = START
         self.piped = False
+        self.physical = False
         self.parent = -1
 
     def settle(self) -> None:
@@ -120,11 +122,14 @@ class Surroundings(Reader):
         """Follow cd and pushd; what the text does not tell makes the directory unknown."""
         operands = [word for word in argv[1:] if not (word.static and word.text in ("-L", "-P", "--"))]
         target = operands[0] if len(operands) == 1 else None
+        self.physical = self.physical or any(word.static and word.text == "-P" for word in argv[1:])
         new: Cwds = None
         if target is not None and target.static and target.text not in ("-", ""):
             self.cd_targets.append(target.text)
             plain = base == "cd" or not target.text.startswith(("+", "-"))
-            if plain and self.cwds is not None:
+            # With -P the shell is where a link leads, and what is above that the text does not tell.
+            lost = self.physical and ".." in target.text.split("/")
+            if plain and not lost and self.cwds is not None:
                 new = tuple(dict.fromkeys(_join(directory, target.text) for directory in self.cwds))
         elif target is not None or operands:
             self.cd_targets.append("")

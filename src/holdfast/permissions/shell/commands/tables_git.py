@@ -183,7 +183,7 @@ GIT_READS: "Mapping[str, Tool]" = {
     ),
     "patch-id": _git("--stable --unstable --verbatim"),
     "hash-object": _git("-t:text --stdin --no-filters --literally !-w !--path:text !--stdin-paths"),
-    "verify-pack": _git("-v|--verbose -s|--stat-only"),
+    "verify-pack": _git("-v|--verbose -s|--stat-only", reads_on=True),
     "ls-remote": _git("!--heads"),
     "version": _git("--build-options", "none"),
     "branch": _git("-a|--all -r|--remotes -l|--list -v|--verbose --show-current --abbrev? --no-abbrev" + _LIST),
