@@ -124,8 +124,9 @@ def test_these_lists_need_no_parser(text: str) -> None:
     "text",
     ["ls & pwd", "ls |& cat", "ls && $x", "ls; ", "ls | ", "if true; then ls; fi", "ls; done", "export A=1; ls",
      "a=1 ls; b", "ls *; pwd", "(ls); pwd", "{ ls; }; pwd", "! ls; pwd", "ls > x; pwd", "ls < x | cat", "ls ==; pwd",
-     "ls a2>/dev/null; pwd", "ls; pwd\nls", "ls #a; pwd", "git log - 2>&1; pwd", "a | b | c 2>&1 && d", "a | b | c && d 2>&1",
-     "ls é; pwd", "grep '<' x 2>&1; pwd", "time ls; pwd", "; ".join(["ls"] * 65), "echo " + "a" * 1000 + "; ls"],
+     "ls a2>/dev/null; pwd", "ls; pwd\nls", "ls #a; pwd", "git log - 2>&1; pwd", "a | b | c 2>&1 && d", "ls é; pwd",
+     "a | b | c && d 2>&1", "grep '<' x 2>&1; pwd", "time ls; pwd", "; ".join(["ls"] * 65),
+     "echo " + "a" * 1000 + "; ls"],
 )  # fmt: skip
 def test_these_lists_are_left_to_the_parser(text: str) -> None:
     assert analysis.read_plain_list(text) is None
