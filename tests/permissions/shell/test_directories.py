@@ -138,3 +138,9 @@ def test_only_the_stages_of_a_pipeline_have_its_output_for_their_input() -> None
     assert {part.name: part.piped for part in found} == {
         "a": False, "b": True, "c": True, "d": True, "e": False, "f": True, "g": True, "h": False, "i": False,
     }  # fmt: skip
+
+
+def test_a_list_with_redirects_inside_a_stage_is_doubted() -> None:
+    assert analyse("a | b | c | d || rg x 2>&1 | e && f").doubt
+    assert not analyse("a | b | c | d 2>&1 && e").doubt
+    assert not analyse("cd x && a 2>&1 | b | c && d").doubt

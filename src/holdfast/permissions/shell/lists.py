@@ -8,6 +8,8 @@ from holdfast.permissions.shell.assignments import AssignmentReader
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from holdfast.permissions.shell.parts import Cwds
+
 BLANK: Final = " \t\n"
 
 
@@ -75,6 +77,7 @@ class ListReader(AssignmentReader):
         shell `d` and `a` are no part of the pipeline. `behind` tells whether `d` has an input.
         """
         cursor, cwds, piped, position = self.cursor, self.cwds, self.piped, node.start_byte
+        first = behind is None
         behind = piped if behind is None else behind
         cursor.goto_first_child()
         while True:
@@ -88,14 +91,14 @@ class ListReader(AssignmentReader):
             if kind == g.COMMAND:
                 self.simple(child, start, position)
             elif kind == g.TOKEN:
-                self.cwds, self.piped = cwds, True
+                self.cwds, self.piped, first = cwds, True, False
             elif kind == g.LIST:
                 self.listed(child, behind)
                 cwds = self.merge(cwds, self.merge(self.ok, self.fail))
             elif kind != g.COMMENT:
                 self.visit(child)
-                if kind == g.REDIRECTED and (self.cwds is None or self.of_several(child)):
-                    cwds = self.merge(cwds, self.merge(self.ok, self.fail))
+                if kind == g.REDIRECTED:
+                    cwds = self.redirected_stage(child, cwds, first=first)
             if not cursor.goto_next_sibling():
                 break
         cursor.goto_parent()
@@ -104,7 +107,12 @@ class ListReader(AssignmentReader):
             self.cwds = cwds
             self.settle()
 
-    def of_several(self, redirected: "Node") -> bool:
-        """Whether the grammar put redirects on more than the one command that has them."""
-        body = redirected.child(0)
-        return body is not None and self.kinds[body.kind_id] in (g.LIST, g.PIPELINE, g.NEGATED)
+    def redirected_stage(self, node: "Node", cwds: "Cwds", *, first: bool) -> "Cwds":
+        """Give the directories of what stands behind a stage with redirects, which may hold too much for a stage."""
+        body = node.child(0)
+        several = body is not None and self.kinds[body.kind_id] in (g.LIST, g.PIPELINE, g.NEGATED)
+        if several and not first:
+            text = self.view[node.start_byte : node.end_byte]
+            if "&&" in text or "||" in text:
+                self.doubt("a list that the parser and the shell group differently")
+        return self.merge(cwds, self.merge(self.ok, self.fail)) if several or self.cwds is None else cwds
