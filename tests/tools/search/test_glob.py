@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -57,6 +58,22 @@ def test_more_than_a_hundred_are_cut_with_a_notice(session: Any, glob: Glob, tmp
     assert result.data["truncated"]
     assert result.data["filenames"][0] == "f129"
     assert "100 of 130" in result.text
+
+
+def test_the_newest_of_thousands_are_found_whatever_order_they_are_listed_in(
+    session: Any, glob: Glob, tmp_path: Path
+) -> None:
+    chance = random.Random(5)
+    times_ns = {f"{n:04}{'x' * 80}": chance.randint(-50, 300) * 1_000_000_000 for n in range(2500)}  # most share theirs
+    for name, time_ns in times_ns.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, ns=(time_ns, time_ns))
+    result = session.call(glob, pattern="*x")
+    assert result.data["filenames"] == sorted(times_ns, key=lambda name: (-times_ns[name], name))[:100]
+    assert "100 of 2,500" in result.text
+    hiding = Glob(Ripgrep(), hidden=lambda path: "/0" in path)
+    visible = (name for name in times_ns if not name.startswith("0"))
+    assert found(session, hiding, "*x") == sorted(visible, key=lambda name: (-times_ns[name], name))[:100]
 
 
 def test_absolute_patterns_and_directories_outside(session: Any, glob: Glob, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables, plain_part
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.passing import may_be_special, passed_on
+from holdfast.permissions.shell.plain import PlainList, plain_commands
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -271,7 +272,7 @@ def analyse(command: str, *, cwd: str | None = None) -> Analysis:
 @lru_cache(maxsize=_CACHED)
 def _analyse(command: str, cwd: str | None, _home: str | None) -> Analysis:
     load_tables()
-    return read_plain(command) or read_by_grammar(command, cwd)
+    return read_plain(command) or read_plain_list(command, cwd) or read_by_grammar(command, cwd)
 
 
 def read_plain(command: str) -> Analysis | None:
@@ -291,6 +292,16 @@ def read_plain(command: str) -> Analysis | None:
         command, read_only=not reason, reason=reason, parts=(part,), parsed=True, doubt="", pieces=(), redirects=(),
         assigned=(), cd_targets=(), inverted=False, values=_NO_VALUES, names=(name,), touches=touches,
     )  # fmt: skip
+
+
+def read_plain_list(command: str, cwd: str | None = None) -> Analysis | None:
+    """Read a list of commands of certain words, with the usual redirects; None leaves the text to the parser."""
+    commands = plain_commands(command)
+    if commands is None or g.too_costly(command) is not None:
+        return None
+    walker = _Found(command, g.grammar().nowhere, cwd)
+    PlainList(walker).read(commands)
+    return _finish(walker, command)
 
 
 def read_by_grammar(command: str, cwd: str | None = None) -> Analysis:

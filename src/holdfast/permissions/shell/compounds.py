@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.builtins import COUNT
 from holdfast.permissions.shell.expand import UNSURE, Variable
+from holdfast.permissions.shell.lists import BLANK
 from holdfast.permissions.shell.loops import LoopValues
 from holdfast.permissions.shell.quoting import literal, utf8
-from holdfast.permissions.shell.walk import BLANK, Walker
+from holdfast.permissions.shell.walk import Walker
 from holdfast.permissions.shell.words import Word, names
 
 if TYPE_CHECKING:

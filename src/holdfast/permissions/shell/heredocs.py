@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.emit import Emitter
 from holdfast.permissions.shell.expand import SAFE_EXPANSION, is_secret
-from holdfast.permissions.shell.parts import Redirect
+from holdfast.permissions.shell.parts import Cwds, Redirect
 from holdfast.permissions.shell.quoting import literal, utf8
 from holdfast.permissions.shell.surroundings import START
 
@@ -24,9 +24,10 @@ _ESCAPED: Final = re.compile(r"\\[\\$`]")
 _NEAR: Final = 24
 _LOOSE_NUMBER: Final = re.compile(r"(?:\A|[\s;&|(){}])[0-9]+\Z")
 _PLAIN_DUPLICATE: Final = re.compile(r"[0-9]*[<>]& *(?:[0-9]*-?|[A-Za-z0-9_./-]+)\Z")
+_MOVING: Final = re.compile(r"cd|pushd|popd")
 _BACKQUOTED: Final = re.compile(r"`([^`]*)`")
 
-_USUAL: Final = {
+USUAL_REDIRECTS: Final = {
     "2>&1": Redirect(">&", literal("1"), "dup", "2>&1"),
     "2>/dev/null": Redirect(">", literal("/dev/null"), "write", "2>/dev/null"),
     "2> /dev/null": Redirect(">", literal("/dev/null"), "write", "2> /dev/null"),
@@ -46,7 +47,7 @@ class RedirectReader(Emitter):
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
         self.no_variable_before(node)
-        usual = _USUAL.get(self.view[node.start_byte : node.end_byte])
+        usual = USUAL_REDIRECTS.get(self.view[node.start_byte : node.end_byte])
         if usual is not None:
             redirects.append(usual if self.cwds is START else usual._replace(cwds=self.cwds))
             self.redirections.append(redirects[-1])
@@ -190,7 +191,18 @@ class RedirectReader(Emitter):
         redirects.append(redirect)
         self.redirections.append(redirect)
         self.stdin_texts.append(utf8(body))
-        self.visit_children(node, followers)
+        self.visit_followers(followers, f"{' '.join(texts)} {self.view[node.start_byte :]}", visited=not texts)
+
+    def reached(self, text: str, *, visited: bool) -> Cwds:
+        """Give the directories in which what follows on the line of a here-document may run.
+
+        Args:
+            text: what is not read yet: the command with the document, and all from the document on.
+            visited: the document belongs to commands that are read already.
+        """
+        if _MOVING.search(text):
+            return None
+        return self.merge(self.cwds, self.merge(self.ok, self.fail)) if visited else self.cwds
 
     def check_heredoc(self, node: "Node", start: str, body: str, end: str) -> None:
         """Check that the grammar and the shell agree where the document ends, and what the shell expands in it."""
@@ -220,12 +232,12 @@ class RedirectReader(Emitter):
             if is_secret(name) and (name.isupper() or name not in self.variables):
                 self.refuse(f"it expands ${name}, whose name says it is a secret")
 
-    def visit_children(self, node: "Node", positions: list[int]) -> None:
-        """Visit the children at these positions: commands behind `<<END` on its line."""
+    def visit_followers(self, positions: list[int], text: str, *, visited: bool) -> None:
+        """Visit the children at these positions: commands behind `<<END` on its line. See `reached`."""
         if not positions:
             return
         piped, self.piped = self.piped, True
-        cwds, self.cwds = self.cwds, None if "cd" in self.view[node.start_byte :] else self.cwds
+        cwds, self.cwds = self.cwds, self.reached(text, visited=visited)
         cursor = self.cursor
         cursor.goto_first_child()
         position = 0

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser, Tree
+    from tree_sitter import Parser, Tree, TreeCursor
 
 MAX_CHARS: Final = 10_000
 """Longer commands are never run unasked."""
@@ -124,11 +124,12 @@ _BY_NAME: Final = {
 
 
 class Grammar(NamedTuple):
-    """The loaded parser and, per node kind number, this module's category."""
+    """The loaded parser; per node kind number, this module's category; a place in an empty text."""
 
     parser: "Parser"
     kinds: bytes
     names: "Names"
+    nowhere: "TreeCursor"
 
 
 class Names(dict[int, str]):
@@ -153,7 +154,8 @@ def grammar() -> Grammar:
         kinds = bytearray(_KIND_NUMBERS)
         for number, name in names.items():
             kinds[number] = _BY_NAME.get(name, UNKNOWN)
-        _grammar = Grammar(Parser(language), bytes(kinds), names)
+        parser = Parser(language)
+        _grammar = Grammar(parser, bytes(kinds), names, parser.parse(b"").walk())
     return _grammar
 
 

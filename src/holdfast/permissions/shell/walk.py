@@ -1,9 +1,9 @@
-"""Walk the syntax tree once: commands, lists, pipes and directories. Unknown syntax is doubted, never skipped."""
+"""Walk the syntax tree once: statements, commands and directories. Unknown syntax is doubted, never skipped."""
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast.permissions.shell import parse as g
-from holdfast.permissions.shell.assignments import AssignmentReader
+from holdfast.permissions.shell.lists import BLANK, ListReader
 from holdfast.permissions.shell.quoting import certain_texts, known_literal, literal, plain_words, utf8
 from holdfast.permissions.shell.words import Word
 
@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.parts import Cwds, Redirect
 
-BLANK: Final = " \t\n"
 
-
-class Walker(AssignmentReader):
+class Walker(ListReader):
     """Visits statements and hands every simple command to the emitter."""
 
     __slots__ = ()
@@ -69,11 +67,6 @@ class Walker(AssignmentReader):
         cursor.goto_parent()
         self.settle()
 
-    def between(self, start: int, end: int) -> None:
-        """Doubt text between two nodes that is not white space."""
-        if self.view[start:end].strip(BLANK):
-            self.doubt("text the parser passed over")
-
     def branches(self, node: "Node") -> None:
         """Visit statements of which only some run: every directory reached so far stays possible."""
         before = self.cwds
@@ -100,67 +93,6 @@ class Walker(AssignmentReader):
                 break
         cursor.goto_parent()
         self.cwds = reached
-
-    def listed(self, _node: "Node") -> None:
-        """Read `a && b` and `a || b`: the right side knows how the left ended."""
-        cursor = self.cursor
-        cursor.goto_first_child()
-        left = cursor.node
-        assert left is not None
-        position = left.end_byte
-        if self.kinds[left.kind_id] == g.COMMAND:
-            self.simple(left, left.start_byte, position)
-        else:
-            self.visit(left)
-        ok, fail, conjunction = self.ok, self.fail, True
-        while cursor.goto_next_sibling():
-            child = cursor.node
-            assert child is not None
-            start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in BLANK):
-                self.between(position, start)
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
-            if kind == g.TOKEN:
-                conjunction = self.view.startswith("&&", start)
-            elif kind != g.COMMENT:
-                self.cwds = ok if conjunction else fail
-                if kind == g.COMMAND:
-                    self.simple(child, start, position)
-                else:
-                    self.visit(child)
-                if conjunction:
-                    ok, fail = self.ok, fail if fail is self.fail else self.merge(fail, self.fail)
-                else:
-                    ok, fail = ok if ok is self.ok else self.merge(ok, self.ok), self.fail
-        cursor.goto_parent()
-        self.ok, self.fail = ok, fail
-
-    def pipeline(self, node: "Node") -> None:
-        """Read `a | b`: each side runs in its own shell."""
-        cursor, cwds, piped, position = self.cursor, self.cwds, self.piped, node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in BLANK):
-                self.between(position, start)
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
-            if kind == g.COMMAND:
-                self.simple(child, start, position)
-                self.cwds = cwds
-            elif kind == g.TOKEN:
-                self.piped = True
-            elif kind != g.COMMENT:
-                self.visit(child)
-                self.cwds = cwds
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
-        self.piped = piped
-        self.settle()
 
     def subshell(self, node: "Node") -> None:
         """Read `( … )`: what it changes ends with it."""
@@ -356,7 +288,7 @@ class Walker(AssignmentReader):
             if words:
                 self.doubt("words behind a redirect of a group")
             self.bare_redirects(utf8(self.view[node.start_byte : node.end_byte]), redirects)
-            self.ok, self.fail = after or (self.cwds, self.cwds)
+            self.ok, self.fail = after if after and self.cwds is not None else (self.cwds, self.cwds)
         self.piped = piped
 
     def plain_redirected(self, node: "Node", texts: list[str], words: list[Word], redirects: "list[Redirect]") -> None:

@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable
-from heapq import nsmallest
+from heapq import heapify, heappop, nsmallest
 from typing import Any
 
 from pydantic import Field
@@ -15,6 +15,7 @@ from holdfast.host.targets import Targets
 from holdfast.tools.search._place import Place, check_argument, searched
 
 LIMIT = 100
+_MANY = 1_000  # names kept before the oldest of them are dropped
 _SPECIAL = re.compile(r"[*?\[{\\]")
 
 
@@ -57,9 +58,9 @@ class Glob(Tool[GlobArgs, dict[str, Any]]):
         real = self.targets.take(ctx, base)
         argv = ["--files", "--hidden", "--no-ignore", "--no-messages", "--null", f"--glob={pattern}"]
         with searched(real, base, ctx.cwd, only_directory=True) as place:
-            names = _Names(place)
+            names = _Names(place, self.hidden)
             ended = await self.search.run(argv, ".", place.handle, names.take)
-            found, truncated = names.newest(self.hidden)
+            found, truncated = names.newest()
             shown = [place.shown(name) for name in found]
         data: dict[str, Any] = {
             "filenames": shown,
@@ -90,38 +91,45 @@ def _split(args: GlobArgs) -> tuple[str, str]:
 
 
 class _Names:
-    """Collects names and their times piece by piece."""
+    """Collects names and their times piece by piece; where none is hidden, only those that may be among the newest."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, hidden: Callable[[str], bool] | None) -> None:
         self._handle = place.handle
         self._place = place
+        self._hidden = hidden
         self._rest = b""
         self._found: list[tuple[int, bytes]] = []
-
-    @property
-    def count(self) -> int:
+        self._oldest_ns = -1 << 63
+        """Anything older is not among the newest."""
+        self.count = 0
         """How many files were found."""
-        return len(self._found)
 
     def take(self, piece: bytes) -> bool:
         """Take a piece of output; never has enough."""
         *names, self._rest = (self._rest + piece).split(b"\0")
-        stat, handle, found = os.stat, self._handle, self._found
+        stat, handle, found, oldest_ns, gone = os.stat, self._handle, self._found, self._oldest_ns, 0
         for name in names:
             try:
-                found.append((-stat(name, dir_fd=handle, follow_symlinks=False).st_mtime_ns, name))
+                mtime_ns = stat(name, dir_fd=handle, follow_symlinks=False).st_mtime_ns
             except OSError:  # gone since it was listed, and a check first would cost as much
+                gone += 1
                 continue
+            if mtime_ns >= oldest_ns:
+                found.append((-mtime_ns, name))
+        self.count += len(names) - gone
+        if self._hidden is None and len(found) > _MANY:
+            self._found = nsmallest(LIMIT, found)
+            self._oldest_ns = -self._found[-1][0]
         return False
 
-    def newest(self, hidden: Callable[[str], bool] | None) -> tuple[list[str], bool]:
+    def newest(self) -> tuple[list[str], bool]:
         """Return the newest names that are not hidden, and whether there are more."""
+        hidden, names, visible = self._hidden, self._found, list[str]()
         if hidden is None:
-            chosen = nsmallest(LIMIT, self._found)
-            return [_clean(name) for _, name in chosen], len(self._found) > LIMIT
-        visible: list[str] = []
-        for _, name in sorted(self._found):
-            clean = _clean(name)
+            return [_clean(name) for _, name in nsmallest(LIMIT, names)], self.count > LIMIT
+        heapify(names)  # only the first few are wanted, so they are not all sorted
+        while names:
+            clean = _clean(heappop(names)[1])
             if hidden(self._place.absolute(clean)):
                 continue
             if len(visible) == LIMIT:
