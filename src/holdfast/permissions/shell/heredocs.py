@@ -61,7 +61,7 @@ class RedirectReader(Emitter):
     def read_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read a redirect's children one by one."""
         cursor = self.cursor
-        operator, target, end, fd, position = "", None, node.end_byte, "", node.start_byte
+        operator, target, end, fd, position, commands = "", None, node.end_byte, "", node.start_byte, False
         cursor.goto_first_child()
         while True:
             child = cursor.node
@@ -73,6 +73,7 @@ class RedirectReader(Emitter):
             if 0 < kind < g.LAST_WORD:
                 if target is None:
                     target, end = self.word(child, kind), child.end_byte
+                    commands = kind == g.PROCESS_SUBSTITUTION and self.view.startswith("<(", child.start_byte)
                 else:
                     self.take(child, kind, words, texts)
             elif self.names[child.kind_id] == "file_descriptor":
@@ -87,7 +88,8 @@ class RedirectReader(Emitter):
                 break
         cursor.goto_parent()
         text = self.view[node.start_byte : end]
-        redirect = Redirect(operator, target, _kind(operator, target), text, self.cwds)
+        kind = "commands" if commands and operator == "<" else _kind(operator, target)
+        redirect = Redirect(operator, target, kind, text, self.cwds)
         self.check_operator(node, operator, text, fd)
         redirects.append(redirect)
         self.redirections.append(redirect)

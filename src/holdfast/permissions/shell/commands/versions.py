@@ -87,6 +87,21 @@ VERSION_QUERIES: "Mapping[str, Sequence[str]]" = {
     "pkg-config": _LONG,
     "bwrap": _LONG,
     "lua5.4": ("-v",),
+    "ldd": _LONG,
+    "as": _LONG,
+    "readelf": _SHORT_V,
+    "objdump": _SHORT_V,
+    "valgrind": _LONG,
+    "pandoc": _SHORT_V,
+    "htop": _SHORT_UPPER,
+    "bat": _SHORT_UPPER,
+    "shellcheck": _SHORT_UPPER,
+    "clang-format": _LONG,
+    "clang-tidy": _LONG,
+    "ghc": _SHORT_UPPER,
+    "R": _LONG,
+    "julia": _SHORT_V,
+    "zig": ("version",),
 }
 """Program to the argument texts that only print its version."""
 
