@@ -25,6 +25,9 @@ _NEAR: Final = 24
 _LOOSE_NUMBER: Final = re.compile(r"(?:\A|[\s;&|(){}])[0-9]+\Z")
 _PLAIN_DUPLICATE: Final = re.compile(r"[0-9]*[<>]& *(?:[0-9]*-?|[A-Za-z0-9_./-]+)\Z")
 _BACKQUOTED: Final = re.compile(r"`([^`]*)`")
+_SUM: Final = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
+_ON_ONE_LINE: Final = re.compile(r"\$\(([^()`\\\n#]*)\)")
+"""A substitution that can only end where it seems to: a quoted bracket would leave its quote open."""
 
 _USUAL: Final = {
     "2>&1": Redirect(">&", literal("1"), "dup", "2>&1"),
@@ -211,16 +214,27 @@ class RedirectReader(Emitter):
         """Judge a body in which the shell expands."""
         plain = _ESCAPED.sub("", body)
         if "`" in plain or "$(" in plain or "$[" in plain:
-            self.doubt("a here-document that runs commands while it is read")
-            for script in _BACKQUOTED.findall(plain):
-                self.reparse(utf8(script))
-            self._descend(node)
+            self.body_commands(node, body, plain)
         for text in _BRACED.findall(plain):
             if SAFE_EXPANSION.fullmatch(text) is None:
                 self.doubt("a here-document with an expansion that may run code")
         for name in _NAMED.findall(plain.replace("{", "").replace("#", "")):
             if is_secret(name) and (name.isupper() or name not in self.variables):
                 self.refuse(f"it expands ${name}, whose name says it is a secret")
+
+    def body_commands(self, node: "Node", body: str, plain: str) -> None:
+        """Read the commands that run while the document is read."""
+        rest = _SUM.sub(" ", body)
+        scripts = _ON_ONE_LINE.findall(rest)
+        rest = _ESCAPED.sub("", _ON_ONE_LINE.sub(" ", rest))
+        if "`" in rest or "$(" in rest or "$[" in rest:
+            self.doubt("a here-document that runs commands while it is read")
+            for script in _BACKQUOTED.findall(plain):
+                self.reparse(utf8(script))
+            self._descend(node)
+            return
+        for script in scripts:
+            self.reparse(utf8(script))
 
     def visit_children(self, node: "Node", positions: list[int]) -> None:
         """Visit the children at these positions: commands behind `<<END` on its line."""

@@ -20,6 +20,7 @@ VERSION_QUERIES: "Mapping[str, Sequence[str]]" = {
     **{f"python3.{minor}": _SHORT_UPPER for minor in range(8, 16)},
     "pip": _SHORT_UPPER,
     "pip3": _SHORT_UPPER,
+    **{f"pip3.{minor}": _SHORT_UPPER for minor in range(8, 16)},
     "node": _SHORT_V,
     "nodejs": _SHORT_V,
     "npm": _SHORT_V,
