@@ -46,3 +46,16 @@ def test_commands_that_give_the_input_are_parts_and_no_file() -> None:
     assert [part.text for part in found.parts] == ["git ls-files", "wc -l"]
     assert [redirect.kind for redirect in found.redirects] == ["commands"]
     assert analyse("cat < <(ls)/../sda").redirects[0].kind == "read"
+
+
+@pytest.mark.parametrize("move", ["cd sub", r"c\d sub", "pushd sub"])
+@pytest.mark.parametrize("way", ["case x in a) {} ;& b) git status;; esac", "case x in a) {} ;;& b) git status;; esac"])
+def test_a_branch_that_falls_through_moves_the_next_one(way: str, move: str) -> None:
+    assert not analyse(way.format(move)).read_only
+    assert analyse(way.format("ls")).read_only
+
+
+@pytest.mark.parametrize("command", ["cd -P sub/.. && git status", "cd -P sub && cd .. && git status"])
+def test_a_physical_move_through_a_link_may_end_anywhere(command: str) -> None:
+    assert not analyse(command).read_only
+    assert analyse("cd -P . && git status").read_only

@@ -33,3 +33,10 @@ def test_commands_whose_end_is_not_certain_are_doubted(body: str) -> None:
 
 def test_a_quoted_document_runs_nothing() -> None:
     assert [part.text for part in analyse("cat <<'EOF'\n$(rm x)\nEOF").parts] == ["cat"]
+
+
+@pytest.mark.parametrize("move", ["cd sub", r"c\d sub", "pushd sub"])
+@pytest.mark.parametrize("sign", ["&&", "||", "| cat &&"])
+def test_a_move_behind_the_start_of_a_document_is_followed(sign: str, move: str) -> None:
+    assert not analyse(f"cat <<E {sign} {move}\nx\nE\ngit status").read_only
+    assert analyse(f"cat <<E {sign} ls\nx\nE\ngit status").read_only

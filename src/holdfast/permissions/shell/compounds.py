@@ -227,6 +227,7 @@ class Script(Walker):
     def case(self, node: "Node") -> None:
         """Read a case statement: every branch may run."""
         cursor, before, reached, position = self.cursor, self.cwds, self.cwds, node.start_byte
+        falls = ";&" in self.view[position : node.end_byte]  # a branch may run after another one
         cursor.goto_first_child()
         while True:
             child = cursor.node
@@ -235,7 +236,7 @@ class Script(Walker):
             position = child.end_byte
             kind = self.kinds[child.kind_id]
             if kind == g.CASE_ITEM:
-                self.cwds = before
+                self.cwds = reached if falls else before
                 self.visit(child)
                 reached = self.merge(reached, self.ok)
             elif 0 < kind < g.LAST_WORD:

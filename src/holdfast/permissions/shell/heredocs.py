@@ -242,6 +242,7 @@ class RedirectReader(Emitter):
             return
         piped, self.piped = self.piped, True
         cwds, self.cwds = self.cwds, None if "cd" in self.view[node.start_byte :] else self.cwds
+        moves = len(self.cd_targets)
         cursor = self.cursor
         cursor.goto_first_child()
         position = 0
@@ -250,11 +251,14 @@ class RedirectReader(Emitter):
                 child = cursor.node
                 assert child is not None
                 self.visit(child)
+                if len(self.cd_targets) != moves:
+                    self.cwds = None
             position += 1
             if not cursor.goto_next_sibling():
                 break
         cursor.goto_parent()
-        self.cwds = self.merge(cwds, self.cwds)
+        # The grammar puts what stands behind a pipe into it, so that a move seems to end there.
+        self.cwds = self.merge(cwds, self.cwds) if len(self.cd_targets) == moves else None
         self.piped = piped
 
 

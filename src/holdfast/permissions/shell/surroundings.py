@@ -124,6 +124,8 @@ class Surroundings(Reader):
         if target is not None and target.static and target.text not in ("-", ""):
             self.cd_targets.append(target.text)
             plain = base == "cd" or not target.text.startswith(("+", "-"))
+            if posixpath.normpath(target.text) != "." or ".." in target.text:
+                plain = plain and all(word.text != "-P" for word in argv)  # `..` may then be anywhere: links count
             if plain and self.cwds is not None:
                 new = tuple(dict.fromkeys(_join(directory, target.text) for directory in self.cwds))
         elif target is not None or operands:
