@@ -59,3 +59,9 @@ def test_a_branch_that_falls_through_moves_the_next_one(way: str, move: str) -> 
 def test_a_physical_move_through_a_link_may_end_anywhere(command: str) -> None:
     assert not analyse(command).read_only
     assert analyse("cd -P . && git status").read_only
+
+
+@pytest.mark.parametrize("way", ["cd sub && cd ..", "cd sub/..", "cd sub; cd .."])
+def test_the_way_there_and_back_may_end_elsewhere(way: str) -> None:
+    assert not analyse(f"{way} && git status").read_only  # with CDPATH `cd sub` need not go to ./sub
+    assert analyse(f"{way} && ls").read_only
