@@ -221,8 +221,7 @@ class _Found(Script):
 
 
 def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
-    view, data = g.ready(text)
-    tree = g.parse(data)
+    view, tree = g.tree_of(text)
     root = tree.root_node
     walker = _Found(view, tree.walk(), cwd)
     if outer is not None:

@@ -15,11 +15,11 @@ _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 COUNT: Final = re.compile(r"\$\((?:[^()`$]*\| *)?wc -[lcwm](?: *< *[^ ()`$]+)? *\)\Z")
 """A substitution whose output is one number."""
 _STORES: Final = re.compile(r"%[-+ #0'*.0-9$hlLjzt]*+n")
-_SET_FLAGS: Final = re.compile(r"-[euxo]+\Z")
+_SET_FLAGS: Final = re.compile(r"[-+][euxo]+\Z")
 _SET_OPTIONS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
 _UNARY: Final = names("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n")
 _BINARY: Final = names("= == != -eq -ne -lt -le -gt -ge -nt -ot -ef < >")
-_SAFE_READ_NAMES: Final = names("A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE DIR LINE NAME REPLY")
+_SAFE_READ_NAMES: Final = names("A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE DIR LINE NAME REPLY _")
 
 
 SPLITTING: Final = frozenset({"[", "test", "printf"})

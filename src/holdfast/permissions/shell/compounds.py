@@ -23,7 +23,7 @@ _SAFE_NAMES: Final = names(
     "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE FILES DIR DIRS LINE NAME ITEM HASH COMMIT BRANCH"
 )
 _COUNTER_START: Final = re.compile(r"(?:\A|,)\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*-?[0-9]+\s*(?=,|\Z)")
-_MOVES: Final = re.compile(r"\b(?:cd|pushd|popd)\b")
+_MOVES: Final = re.compile(r"(?<!%)\b(?:cd|pushd|popd)\b")  # `%cd` is a date of git
 _SHELL_OPERATORS: Final = frozenset({"<", ">", "&&", "||", "(", ")", "|", ";", "&"})
 _NUMBER_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _NAME_TESTS: Final = frozenset({"-v", "-R", "-o"})
@@ -45,6 +45,19 @@ class Script(Walker):
         """Forget the directory before a body that runs many times and may move."""
         if _MOVES.search(self.view, node.start_byte, node.end_byte):
             self.cwds = None
+
+    def repeated(self, node: "Node", visit: "Callable[[Node], None]", name: str = "") -> None:
+        """Visit what runs many times; `name` is set anew for every turn.
+
+        It is judged by what its first turn meets, so it may not change that for the next one.
+        """
+        before, moves, somewhere = self.variables.copy(), len(self.cd_targets), self.cwds is not None
+        visit(node)
+        if somewhere and len(self.cd_targets) != moves:
+            self.doubt("a loop goes to another directory, in which its next turn starts")
+        for known, variable in before.items():
+            if variable is not UNSURE and known != name and self.variables.get(known) != variable:
+                self.refuse(f"a loop changes the variable {known}, which its next turn uses")
 
     def loop(self, node: "Node") -> None:
         """Read `for name in words; do … done` (and select)."""
@@ -94,7 +107,7 @@ class Script(Walker):
             self.assigned.append(name)
         self.moving(body)
         self.variables[name] = known
-        self.branches_of(body)
+        self.repeated(body, self.branches_of, name)
         self.variables[name] = UNSURE
 
     def branches_of(self, body: "Node") -> None:
@@ -106,7 +119,7 @@ class Script(Walker):
     def while_loop(self, node: "Node") -> None:
         """Read `while … do … done` and until."""
         self.moving(node)
-        self.branches(node)
+        self.repeated(node, self.branches)
 
     def counting_loop(self, node: "Node") -> None:
         """Read `for ((i = 0; i < n; i++)); do … done`."""
@@ -127,7 +140,7 @@ class Script(Walker):
             elif kind in (g.DO_GROUP, g.COMPOUND):
                 seen = True
                 self.moving(child)
-                self.branches_of(child)
+                self.repeated(child, self.branches_of)
             elif start and not end:
                 self._descend(child)
             if not cursor.goto_next_sibling():
@@ -215,6 +228,7 @@ class Script(Walker):
     def case(self, node: "Node") -> None:
         """Read a case statement: every branch may run."""
         cursor, before, reached, position = self.cursor, self.cwds, self.cwds, node.start_byte
+        falls = ";&" in self.view[position : node.end_byte]  # a branch may run after another one
         cursor.goto_first_child()
         while True:
             child = cursor.node
@@ -223,7 +237,7 @@ class Script(Walker):
             position = child.end_byte
             kind = self.kinds[child.kind_id]
             if kind == g.CASE_ITEM:
-                self.cwds = before
+                self.cwds = reached if falls else before
                 self.visit(child)
                 reached = self.merge(reached, self.ok)
             elif 0 < kind < g.LAST_WORD:

@@ -24,7 +24,7 @@ _PLAIN_GLOB: Final = re.compile(r"([A-Za-z0-9_./@%+,-]*+)[*?][A-Za-z0-9_./@%+,*?
 _ONE_VARIABLE: Final = re.compile(r'"\$[A-Za-z_][A-Za-z0-9_]*+"\Z')
 _LIVE: Final = re.compile(r"[$`\\]")
 _SECRET: Final = re.compile(r"TOKEN|SECRET|KEY|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
-_OPERAND: Final = r"(?:[^$`{}\\<>]|[<>](?!\()|\$[A-Za-z_][A-Za-z0-9_]*+)*+"
+_OPERAND: Final = r"(?:[^$`{}\\<>]|[<>](?!\()|\$[A-Za-z_][A-Za-z0-9_]*+|\$'\\[nt]')*+"
 SAFE_EXPANSION: Final = re.compile(
     r"\$\{(?:#(?P<counted>[A-Za-z_][A-Za-z0-9_]*|[@*#?])(?:\[[@*]\])?"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-])(?P<index>\[(?:[@*]|[0-9]+|[A-Za-z_][A-Za-z0-9_]*)\])?"

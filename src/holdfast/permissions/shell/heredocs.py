@@ -26,6 +26,9 @@ _LOOSE_NUMBER: Final = re.compile(r"(?:\A|[\s;&|(){}])[0-9]+\Z")
 _PLAIN_DUPLICATE: Final = re.compile(r"[0-9]*[<>]& *(?:[0-9]*-?|[A-Za-z0-9_./-]+)\Z")
 _MOVING: Final = re.compile(r"cd|pushd|popd")
 _BACKQUOTED: Final = re.compile(r"`([^`]*)`")
+_SUM: Final = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
+_ON_ONE_LINE: Final = re.compile(r"\$\(([^()`\\\n#]*)\)")
+"""A substitution that can only end where it seems to: a quoted bracket would leave its quote open."""
 
 USUAL_REDIRECTS: Final = {
     "2>&1": Redirect(">&", literal("1"), "dup", "2>&1"),
@@ -62,7 +65,7 @@ class RedirectReader(Emitter):
     def read_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read a redirect's children one by one."""
         cursor = self.cursor
-        operator, target, end, fd, position = "", None, node.end_byte, "", node.start_byte
+        operator, target, end, fd, position, commands = "", None, node.end_byte, "", node.start_byte, False
         cursor.goto_first_child()
         while True:
             child = cursor.node
@@ -74,6 +77,7 @@ class RedirectReader(Emitter):
             if 0 < kind < g.LAST_WORD:
                 if target is None:
                     target, end = self.word(child, kind), child.end_byte
+                    commands = kind == g.PROCESS_SUBSTITUTION and self.view.startswith("<(", child.start_byte)
                 else:
                     self.take(child, kind, words, texts)
             elif self.names[child.kind_id] == "file_descriptor":
@@ -88,7 +92,8 @@ class RedirectReader(Emitter):
                 break
         cursor.goto_parent()
         text = self.view[node.start_byte : end]
-        redirect = Redirect(operator, target, _kind(operator, target), text, self.cwds)
+        kind = "commands" if commands and operator == "<" else _kind(operator, target)
+        redirect = Redirect(operator, target, kind, text, self.cwds)
         self.check_operator(node, operator, text, fd)
         redirects.append(redirect)
         self.redirections.append(redirect)
@@ -221,10 +226,7 @@ class RedirectReader(Emitter):
         """Judge a body in which the shell expands."""
         plain = _ESCAPED.sub("", body)
         if "`" in plain or "$(" in plain or "$[" in plain:
-            self.doubt("a here-document that runs commands while it is read")
-            for script in _BACKQUOTED.findall(plain):
-                self.reparse(utf8(script))
-            self._descend(node)
+            self.body_commands(node, body, plain)
         for text in _BRACED.findall(plain):
             if SAFE_EXPANSION.fullmatch(text) is None:
                 self.doubt("a here-document with an expansion that may run code")
@@ -232,12 +234,30 @@ class RedirectReader(Emitter):
             if is_secret(name) and (name.isupper() or name not in self.variables):
                 self.refuse(f"it expands ${name}, whose name says it is a secret")
 
+    def body_commands(self, node: "Node", body: str, plain: str) -> None:
+        """Read the commands that run while the document is read."""
+        rest = _SUM.sub(" ", body)
+        scripts = _ON_ONE_LINE.findall(rest)
+        rest = _ESCAPED.sub("", _ON_ONE_LINE.sub(" ", rest))
+        if "`" in rest or "$(" in rest or "$[" in rest:
+            self.doubt("a here-document that runs commands while it is read")
+            for script in _BACKQUOTED.findall(plain):
+                self.reparse(utf8(script))
+            self._descend(node)
+            return
+        doubts = len(self.doubts)
+        for script in scripts:
+            self.reparse(utf8(script))
+        if len(self.doubts) > doubts:  # `case x in x)` ends no substitution: let the rules see what the grammar finds
+            self._descend(node)
+
     def visit_followers(self, positions: list[int], text: str, *, visited: bool) -> None:
         """Visit the children at these positions: commands behind `<<END` on its line. See `reached`."""
         if not positions:
             return
         piped, self.piped = self.piped, True
         cwds, self.cwds = self.cwds, self.reached(text, visited=visited)
+        moves = len(self.cd_targets)
         cursor = self.cursor
         cursor.goto_first_child()
         position = 0
@@ -246,11 +266,14 @@ class RedirectReader(Emitter):
                 child = cursor.node
                 assert child is not None
                 self.visit(child)
+                if len(self.cd_targets) != moves:
+                    self.cwds = None
             position += 1
             if not cursor.goto_next_sibling():
                 break
         cursor.goto_parent()
-        self.cwds = self.merge(cwds, self.cwds)
+        # The grammar puts what stands behind a pipe into it, so that a move seems to end there.
+        self.cwds = self.merge(cwds, self.cwds) if len(self.cd_targets) == moves else None
         self.piped = piped
 
 

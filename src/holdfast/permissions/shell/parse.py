@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser, Tree, TreeCursor
+    from tree_sitter import Node, Parser, Tree, TreeCursor
 
 MAX_CHARS: Final = 10_000
 """Longer commands are never run unasked."""
@@ -187,6 +187,54 @@ def _stand_in(found: re.Match[str]) -> str:
 def parse(data: bytes) -> "Tree":
     """Parse; the grammar recovers from errors, so there is always a tree."""
     return (_grammar or grammar()).parser.parse(data)
+
+
+_TIMED: Final = re.compile(r"(?<![^\s;&({])time[ \t]+(?=\(|\{\s|\[\[\s|(?:for|while|until|if|case)\s)")
+_BODIES: Final = frozenset(
+    {
+        "program",
+        "list",
+        "compound_statement",
+        "subshell",
+        "do_group",
+        "if_statement",
+        "elif_clause",
+        "else_clause",
+        "while_statement",
+        "case_item",
+        "command_substitution",
+        "process_substitution",
+    }
+)
+
+
+def tree_of(text: str) -> tuple[str, "Tree"]:
+    """Give the view of a shell text and its tree.
+
+    The grammar takes `time` for a command, and what follows for its arguments. In front of a group or a loop it is read
+    as a command of its own, `time; { …; }`: nothing else in the text changes, and what is timed is seen whole.
+    """
+    view, data = ready(text)
+    places = [found.start() + 4 for found in _TIMED.finditer(view)] if "time" in text else []
+    if places:
+        changed = bytearray(data)
+        for place in places:
+            changed[place] = ord(";")
+        tree = parse(bytes(changed))
+        root = tree.root_node
+        if not root.has_error and all(_stands_alone(root, place) for place in places):
+            return view, tree
+    return view, parse(data)
+
+
+def _stands_alone(root: "Node", end: int) -> bool:
+    """Whether the `time` that ends here is a whole command where the shell takes it for its keyword."""
+    word, sign = root.descendant_for_byte_range(end - 4, end), root.descendant_for_byte_range(end, end + 1)
+    name = word.parent if word is not None else None
+    command = name.parent if name is not None and name.type == "command_name" else None
+    if command is None or command.end_byte != end or command.start_byte != end - 4 or command.parent is None:
+        return False
+    return command.parent.type in _BODIES and sign is not None and sign.type == ";"
 
 
 _CONTINUATION: Final = re.compile(r"\\(?:\n|(.))", re.DOTALL)

@@ -16,7 +16,7 @@ SHELL_CWD: Final = ""
 
 
 class Redirect(NamedTuple):
-    """One redirect: `kind` is read, write, dup, heredoc or herestring."""
+    """One redirect: `kind` is read, write, dup, heredoc, herestring or commands (`< <(…)`), else unknown."""
 
     operator: str
     target: Word | None

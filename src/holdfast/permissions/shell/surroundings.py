@@ -142,4 +142,5 @@ class Surroundings(Reader):
 
 def _join(directory: str, target: str) -> str:
     path = posixpath.normpath(posixpath.join(directory, target))
-    return SHELL_CWD if path == "." else path
+    # The way there and back may end elsewhere: with CDPATH in the environment, `cd sub` need not go to `./sub`.
+    return SHELL_CWD if path == "." and directory == SHELL_CWD and ".." not in target else path

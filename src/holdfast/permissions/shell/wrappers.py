@@ -114,7 +114,8 @@ _XARGS: Final = Shape(
 XARGS_DEFAULT: Final = (Word("echo", may_be_flag=False),)
 """What xargs runs when no command is written behind it."""
 _XARGS_QUIET: Final = names(
-    "0 r x d E L l n P s I i null no-run-if-empty exit delimiter max-lines max-args max-procs max-chars replace"
+    "0 r t x d E L l n P s I i null no-run-if-empty verbose exit delimiter max-lines max-args max-procs max-chars"
+    " replace"
 )
 
 

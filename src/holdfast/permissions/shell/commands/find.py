@@ -90,7 +90,7 @@ def _start_paths(args: "Sequence[Word]") -> tuple[int, list[str], list[str], boo
 def _take_value(args: "Sequence[Word]", at: int, reasons: list[str]) -> int:
     if at >= len(args):
         reasons.append("find: the last test has no value")
-    elif not args[at].static and (args[at].may_be_flag or args[at].glob):
+    elif not args[at].static and (args[at].may_be_flag or (args[at].glob and not args[at].text[:1].isalnum())):
         reasons.append("a word known only at run time may become a find action")
     return at + 1
 

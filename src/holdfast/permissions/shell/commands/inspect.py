@@ -52,6 +52,8 @@ OWN_RULES: "Mapping[str, Callable[[Sequence[Word]], CommandFacts]]" = {
     "journalctl": special.inspect_journalctl,
     "ps": special.inspect_ps,
     "unzip": special.inspect_unzip,
+    "nm": special.inspect_nm,
+    "size": special.inspect_size,
     "dd": inspect_dd,
 }
 """Programs with rules of their own."""

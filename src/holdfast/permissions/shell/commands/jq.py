@@ -28,9 +28,7 @@ YQ = Tool(
     abbreviate=False,
     kind="text",
 )
-_REFUSED = frozenset(
-    {"env", "$ENV", "import", "include", "modulemeta", "input_line_number", "get_search_list", "$__prog_args"}
-)
+_REFUSED = frozenset({"env", "$ENV", "import", "include", "modulemeta", "get_search_list", "$__prog_args"})
 _YQ_LETTERS = frozenset(" .[]|()\"'_-,*:=!<>/?@{}+")
 _YQ_REFUSED = ("env", "load", "eval", "system", "input")
 _PAIRS = ("--arg", "--argjson", "--slurpfile", "--rawfile")

@@ -38,6 +38,19 @@ TAR = Tool(
     abbreviate=False,
     kind="list",
 )
+NM = Tool(
+    "-a|--debug-syms -A|--print-file-name -B -C --demangle? --no-demangle -D|--dynamic -g|--extern-only"
+    " -n|-v|--numeric-sort -p|--no-sort -P|--portability -r|--reverse-sort -S|--print-size -s|--print-armap --quiet"
+    " --size-sort --special-syms --synthetic -t|--radix:text -u|--undefined-only --defined-only --format:text"
+    " -W|--no-weak --with-symbol-versions -h|--help -V|--version !-l|--line-numbers !--plugin:text",
+    abbreviate=False,
+    kind="read",
+)
+SIZE = Tool(
+    "-A -B -G -d -x -t|--totals --common --format:text --radix:num -h|--help -V|--version",
+    abbreviate=False,
+    kind="read",
+)
 PRINTENV = Tool("-0|--null --help --version", operands="text", kind="system")
 LSOF = Tool(
     "-n -P -t -l -w -b -a -p:text -u:text -c:text -d:text -g? -s? -F? -R -U -N -V -L?", operands="path", kind="system"
@@ -330,4 +343,22 @@ def inspect_unzip(args: "Sequence[Word]") -> CommandFacts:
             found.writes.append(".")
     for word in found.operands[:1]:
         found.note_path(word, "file")
+    return _facts(found)
+
+
+def inspect_nm(args: "Sequence[Word]") -> CommandFacts:
+    """Judge a list of symbols."""
+    return _object_file(NM, args)
+
+
+def inspect_size(args: "Sequence[Word]") -> CommandFacts:
+    """Judge a list of sizes."""
+    return _object_file(SIZE, args)
+
+
+def _object_file(tool: Tool, args: "Sequence[Word]") -> CommandFacts:
+    """Judge a tool that reads options from a file when a word starts with `@`: one of them loads a plugin."""
+    found = scan(tool, args)
+    if any(word.text[:1] == "@" or not (word.text or word.static) for word in args):
+        found.refuse("a word that may start with '@' stands for the options in a file")
     return _facts(found)

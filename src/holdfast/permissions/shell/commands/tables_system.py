@@ -133,6 +133,15 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         operands="none",
         kind="system",
     ),
+    "last": Tool(
+        "-a|--hostlast !-d|--dns -f|--file:file -F|--fulltimes -i|--ip -n|--limit:num -R|--nohostname -s|--since:text"
+        " -t|--until:text -p|--present:text -w|--fullnames -x|--system --time-format:text -h|--help -V|--version",
+        operands="text",
+        numeric=True,
+        abbreviate=False,
+        kind="system",
+    ),
+    "lsmod": Tool("", operands="none", kind="system"),
     "w": Tool(
         "-h|--no-header -u|--no-current -s|--short -f|--from -o|--old-style -i|--ip-addr --help -V|--version",
         operands="text",

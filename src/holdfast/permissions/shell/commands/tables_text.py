@@ -12,6 +12,15 @@ _CHECKSUM = (
     "-b|--binary -c|--check --tag -t|--text -z|--zero --ignore-missing --quiet --status --strict -w|--warn"
     " -l|--length:num -a|--algorithm:text --untagged --debug --raw --base64" + _GNU
 )
+_SHASUM = (
+    "-a|--algorithm:num -b|--binary -c|--check --tag -t|--text -U|--UNIVERSAL -0|--01 --ignore-missing -q|--quiet"
+    " -s|--status --strict -w|--warn -h|--help -v|--version"
+)
+_HEXDUMP = (
+    "-b|--one-byte-octal -c|--one-byte-char -C|--canonical -d|--two-bytes-decimal -e|--format:text"
+    " -f|--format-file:file -L|--color? -n|--length:num -o|--two-bytes-octal -s|--skip:num -v|--no-squeezing"
+    " -x|--two-bytes-hex -X|--one-byte-hex -h|--help -V|--version"
+)
 _BASE = "-d|-D|--decode -i|--ignore-garbage -w|--wrap:num" + _GNU
 _GREP = (
     "-E|--extended-regexp -F|--fixed-strings -G|--basic-regexp -P|--perl-regexp -e|--regexp:text -f|--file:file"
@@ -89,13 +98,8 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         plus=True,
         kind="read",
     ),
-    "hexdump": Tool(
-        "-b|--one-byte-octal -c|--one-byte-char -C|--canonical -d|--two-bytes-decimal -e|--format:text"
-        " -f|--format-file:file -L|--color? -n|--length:num -o|--two-bytes-octal -s|--skip:num -v|--no-squeezing"
-        " -x|--two-bytes-hex -X|--one-byte-hex -h|--help -V|--version",
-        plain=True,
-        kind="read",
-    ),
+    "hexdump": Tool(_HEXDUMP, plain=True, kind="read"),
+    "hd": Tool(_HEXDUMP, plain=True, kind="read"),
     "pr": Tool(
         "-a|--across -c|--show-control-chars -d|--double-space -D|--date-format:text -e|--expand-tabs?"
         " -F|-f|--form-feed"
@@ -124,6 +128,7 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
     "b2sum": Tool(_CHECKSUM, plain=True),
     "cksum": Tool(_CHECKSUM, plain=True),
     "sum": Tool("-r -s|--sysv" + _GNU, plain=True),
+    "shasum": Tool(_SHASUM, plain=True),
     # Cutting and changing.
     "cut": Tool(
         "-b|--bytes:text -c|--characters:text -d|--delimiter:text -f|--fields:text -n --complement"
@@ -187,6 +192,12 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         plain=True,
         numeric=True,
         permute=False,
+    ),
+    "c++filt": Tool(
+        "-_|--strip-underscore -n|--no-strip-underscore -p|--no-params -i|--no-verbose -R|--recurse-limit"
+        " -r|--no-recurse-limit -t|--types -s|--format:text -h|--help -v|--version",
+        operands="text",
+        plain=True,
     ),
     "factor": Tool("-h|--exponents" + _GNU, operands="text", plain=True),
     "expr": Tool("", operands="text", plain=True, optionless=True),

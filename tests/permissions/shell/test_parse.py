@@ -1,0 +1,39 @@
+"""`time` in front of a group, which the grammar does not know."""
+
+import pytest
+
+from holdfast.permissions.shell.analysis import analyse
+from holdfast.permissions.shell.match import deny_matches
+from holdfast.permissions.shell.rule_index import RuleIndex, compile_bash_rule
+
+
+@pytest.mark.parametrize(
+    "timed", ["(ls)", "{ ls; }", "for i in 1 2; do ls; done", "while ls; do break; done", "if ls; then ls; fi"]
+)
+@pytest.mark.parametrize("frame", ["time {}", "pwd; time {}", "pwd && time {}", "{{ time {}; }}", "(time {})"])
+def test_what_is_timed_is_read_like_what_is_not(frame: str, timed: str) -> None:
+    found = analyse(frame.format(timed))
+    assert (found.read_only, found.doubt) == (True, "")
+    assert {"time", "ls"} <= set(found.names)
+    assert not analyse(frame.format(timed.replace("ls", "touch x"))).read_only
+
+
+@pytest.mark.parametrize(
+    "command", ['echo "time (ms)"', "cat <<'E'\ntime (x)\nE", "# time (x)\nls", "awk '{ time (x) }' f"]
+)
+def test_the_word_in_quotes_and_comments_is_text(command: str) -> None:
+    found = analyse(command)
+    assert (found.read_only, len(found.parts)) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    "command", ["! time { cd sub; } || git status", "ls | time { ls; }", "time () { ls; }", "a=1 time { ls; }"]
+)
+def test_where_it_is_no_keyword_or_is_turned_around_it_is_asked_about(command: str) -> None:
+    assert not analyse(command).read_only
+
+
+def test_rules_see_the_text_as_written() -> None:
+    found = analyse('echo "$(time (ls))"')
+    assert found.parts[-1].text == 'echo "$(time (ls))"'
+    assert deny_matches(RuleIndex([compile_bash_rule("time:*")], exact_words=False), analyse("time { ls; }"))
