@@ -1,6 +1,7 @@
 """`holdfast -p` with scripted models: every format, sessions, limits and exit codes, in this process."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -210,15 +211,38 @@ def test_a_model_that_fails_is_exit_1_with_the_reason_on_standard_error(answer: 
         (("hi", "--output-format", "xml"), "xml"),
         (("hi", "--setting-sources", "moon"), "moon"),
         (("hi", "--max-budget-usd", "nan"), "no amount"),
-        (("hi", "--json-schema", "/dev/zero"), "smaller schema"),
+        (("hi", "--json-schema", "/dev/zero"), "neither a file nor a pipe"),
+        (("hi", "--json-schema", "long.json"), "smaller schema"),
+        (("hi", "--json-schema", "endless.json"), "more than 4194304 bytes"),
+        (
+            ("hi", "--json-schema", "pipe"),
+            "'pipe' is neither JSON nor a file that can be read: it is a pipe that nobody",
+        ),
+        (("hi", "--model", "scripted:pipe"), "a pipe that nobody writes to"),
+        (("hi", "--model", "replay:pipe"), "a pipe that nobody writes to"),
+        (("hi", "--model", "scripted:s.json", "--settings", "pipe"), "--settings takes a regular file"),
         (("hi", "--max-budget-usd", "inf"), "no amount"),
     ],
 )
 def test_wrong_use_is_exit_2_and_says_what_to_do(answer: Print, words: tuple[str, ...], named: str) -> None:
     Path("s.json").write_text('["x"]', encoding="utf-8")
+    Path("long.json").write_text("x" * (1 << 20) + "x", encoding="utf-8")
+    os.mkfifo("pipe")
+    with open("endless.json", "wb") as endless:
+        endless.truncate(1 << 40)
     done = answer(*words)
     assert (done.code, done.out) == (2, "")
     assert named in done.err
+
+
+def test_a_schema_may_come_by_a_pipe(answer: Print) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, SCHEMA.encode())
+    os.close(writing)
+    turns = [[{"type": "tool_use", "name": "StructuredOutput", "input": {"item": "milk"}}]]
+    done = answer("what?", "--json-schema", f"/dev/fd/{reading}", turns=turns)
+    os.close(reading)
+    assert done.out == '{"item":"milk"}\n'
 
 
 def test_options_of_later_issues_are_accepted_and_said_to_do_nothing(answer: Print) -> None:

@@ -12,6 +12,7 @@ from holdfast.app.begin import SessionChoice
 from holdfast.app.options import AgentOptions
 from holdfast.cli.options import session_options, to_options
 from holdfast.contract import UsageError
+from holdfast.lib.guarded_read import read_named
 
 __all__ = ["command"]
 
@@ -21,6 +22,7 @@ _NOT_INTERACTIVE = (
     "`holdfast --help` lists the commands; `holdfast demo` shows the work without a key"
 )
 _SCHEMA_CHARS = 1 << 20
+_SCHEMA_BYTES = 4 * _SCHEMA_CHARS
 
 
 class _PrintCommand(click.Command):
@@ -247,10 +249,10 @@ def _schema(text: str) -> dict[str, Any]:
     raw = text
     if not text.lstrip().startswith("{"):
         try:
-            with open(text, encoding="utf-8") as file:
-                raw = file.read(_SCHEMA_CHARS + 1)  # what is no file has no size that could be asked for
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--json-schema is neither JSON nor a file that can be read: {error}") from error
+            raw = read_named(text, limit_bytes=_SCHEMA_BYTES).decode()
+        except (OSError, ValueError) as error:  # not UTF-8, or a path that no file can have
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            raise UsageError(f"--json-schema {text!r} is neither JSON nor a file that can be read: {reason}") from error
     if len(raw) > _SCHEMA_CHARS:
         raise UsageError(f"--json-schema holds more than {_SCHEMA_CHARS:,} characters; give a smaller schema")
     try:
