@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.settings.directories import Directories, home_directory, private_directory, user_directories
+from holdfast.lib.home import home_directory
+from holdfast.settings.directories import Directories, private_directory, user_directories
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.sources import SettingsRoots
 
