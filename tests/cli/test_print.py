@@ -249,6 +249,16 @@ def test_options_of_later_issues_are_accepted_and_said_to_do_nothing(answer: Pri
     done = answer("hi", "--mcp-config", "{}", "--agents", "{}", "--strict-mcp-config", turns=["hello"])
     assert (done.code, done.out) == (0, "hello\n")
     assert [name for name in ("--mcp-config", "--agents") if name in done.err] == ["--mcp-config", "--agents"]
+    assert "--mcp-config is not used yet: this version has no MCP client" in done.err
+    assert "--agents is not used yet: this version has no subagents" in done.err
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "stream-json"])
+def test_the_notice_of_an_unused_option_does_not_touch_the_output(answer: Print, output_format: str) -> None:
+    options = ("--output-format", output_format)
+    done = answer("hi", *options, "--mcp-config", "missing.json", turns=["hello"])
+    assert (done.code, "--mcp-config" in done.out, "--mcp-config" in done.err) == (0, False, True)
+    assert "not used yet" not in answer("hi", *options, "--strict-mcp-config", turns=["hello"]).err
 
 
 def test_the_model_comes_from_environment_or_settings_when_no_option_names_it(
