@@ -11,7 +11,6 @@ from holdfast.app.keep_rules import RuleKeeper
 from holdfast.contract import RuleUpdate, UsageError
 from holdfast.events import CallFinished
 from holdfast.session import user_store
-from holdfast.settings import SettingsError, SettingsRoots, TrustStore
 
 
 def settings(folder: Path, **permissions: list[str]) -> None:
@@ -148,26 +147,3 @@ def test_an_always_that_cannot_be_written_costs_only_its_memory(
     assert keep(RuleUpdate("allow", ("Read",), "projectSettings", replaces=True)) == ()
     assert keep(RuleUpdate("allow", ("Read",), "nowhere")) == ()
     assert len(caplog.records) == 2
-
-
-def test_without_a_home_the_session_goes_on_and_nothing_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    home = tmp_path / "gone"
-    monkeypatch.setenv("HOME", str(home))
-    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "a.txt").write_text("a", encoding="utf-8")
-    assert run(project, ("Read", {"file_path": "a.txt"}))[0].outcome == "completed"
-    assert RuleKeeper(str(project))(RuleUpdate("allow", ("Read",), "userSettings")) == ()
-    with pytest.raises(SettingsError, match="Set HOME to one that does"):
-        TrustStore(SettingsRoots.from_environment().state, home=str(home)).trust(str(project))
-    said = [record.getMessage() for record in caplog.records]
-    assert len(said) == 2
-    assert all("the home directory" in text and "Check" not in text for text in said)
-    assert not home.exists()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert run(project, ("Read", {"file_path": "a.txt"}))[0].outcome == "completed"
-    assert ((tmp_path / "state" / "holdfast" / "sessions").is_dir(), home.exists()) == (True, False)

@@ -1,8 +1,6 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from holdfast.session import SessionStore
 from holdfast.session.health import check_sessions
 
@@ -48,10 +46,3 @@ def test_an_unsafe_root_is_the_only_news(store: SessionStore, project: str) -> N
     os.chmod(store.root, 0o777)
     checks = check_sessions(store)
     assert [(check.name, check.ok) for check in checks] == [("directory", False)]
-
-
-def test_a_missing_home_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "gone"))
-    (found,) = check_sessions(SessionStore(tmp_path / "gone" / "sessions"))
-    assert not found.ok
-    assert "does not exist" in found.detail

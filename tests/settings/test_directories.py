@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.lib.home import home_directory
-from holdfast.settings.directories import Directories, private_directory, user_directories
+from holdfast.settings.directories import Directories, home_directory, private_directory, user_directories
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.sources import SettingsRoots
 

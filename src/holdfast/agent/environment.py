@@ -17,8 +17,8 @@ import msgspec
 from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
 from holdfast.lib.guarded_read import read_guarded
-from holdfast.lib.home import home_directory
 from holdfast.lib.visible import visible
+from holdfast.settings.directories import home_directory
 from holdfast.settings.layout import find_layout
 
 __all__ = ["Environment", "GitState", "Today", "describe_environment"]

@@ -15,7 +15,6 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.lib.home import make_directories
 from holdfast.lib.lock import try_lock
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class StrayNotes:
         if directory in self._noted:
             return
         if self._handle is None:
-            make_directories(self._home)
+            os.makedirs(self._home, mode=0o700, exist_ok=True)
             home = os.open(self._home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 name = f"writing-{secrets.token_hex(8)}"

@@ -18,7 +18,6 @@ from typing import Self
 
 import msgspec
 
-from holdfast.lib.home import HomeMissingError
 from holdfast.session.errors import SessionError, SessionNotFound, SessionTooNew
 from holdfast.session.journal import Durability, Journal, Trouble
 from holdfast.session.lock import SessionLock
@@ -306,7 +305,8 @@ def _explained(path: str, deed: str) -> Generator[None]:
     except OSError as error:
         if isinstance(error, FileNotFoundError) and deed != "begun":
             raise SessionNotFound("there is no session here any more", path=path) from error
-        advice = "" if isinstance(error, HomeMissingError) else "Check the rights and the free space there."
         raise SessionError(
-            f"the session cannot be {deed}: {error.strerror or error}", path=path, advice=advice
+            f"the session cannot be {deed}: {error.strerror or error}",
+            path=path,
+            advice="Check the rights and the free space there.",
         ) from error

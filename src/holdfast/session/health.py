@@ -4,7 +4,6 @@ import os
 import stat as st
 from typing import NamedTuple
 
-from holdfast.lib.home import HomeMissingError, check_home
 from holdfast.lib.visible import visible
 from holdfast.session.directory import SessionStore, read_journal
 from holdfast.session.errors import SessionError
@@ -38,10 +37,6 @@ class _Findings:
 def check_sessions(store: SessionStore) -> list[Check]:
     """Look at the session store; nothing is changed but rights that are too wide are narrowed."""
     if not os.path.lexists(store.root):
-        try:
-            check_home(store.root)
-        except HomeMissingError as error:
-            return [Check("directory", ok=False, detail=f"sessions are not kept: {error}")]
         return [Check("directory", ok=True, detail=f"{visible(store.root)} (made with the first session)")]
     try:
         os.close(open_private_directory(store.root))

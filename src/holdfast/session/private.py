@@ -10,7 +10,6 @@ from contextlib import suppress
 
 from holdfast.lib.guarded_read import others_may_write
 from holdfast.lib.handles import kind_of
-from holdfast.lib.home import make_directories
 from holdfast.session.errors import SessionUnsafe
 
 __all__ = ["open_child_directory", "open_private_directory", "open_private_file"]
@@ -26,10 +25,9 @@ def open_private_directory(path: str, *, create: bool = False) -> int:
     Raises:
         SessionUnsafe: It is a link, belongs to somebody else, or others may write to it.
         FileNotFoundError: It does not exist and `create` is false.
-        HomeMissingError: It would be made in a home directory that does not exist.
     """
     if create:
-        make_directories(os.path.dirname(path) or ".")
+        os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
     return _open_directory(path, path, None, create=create)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import msgspec
 
 from holdfast.lib.guarded_read import is_mine, others_may_write
-from holdfast.lib.home import HomeMissingError, home_directory, make_directories
 from holdfast.settings.errors import SettingsError
 
 _NAME = "holdfast"
@@ -20,6 +19,12 @@ class Directories(msgspec.Struct, frozen=True):
     config: str
     state: str
     cache: str
+
+
+def home_directory(environ: Mapping[str, str] | None = None) -> str:
+    """Return the home directory: `$HOME` when it is absolute, else what the user database says."""
+    home = (os.environ if environ is None else environ).get("HOME", "")
+    return os.path.normpath(home) if os.path.isabs(home) else os.path.expanduser("~")
 
 
 def user_directories(
@@ -62,12 +67,13 @@ def private_directory(path: str) -> str:
     can be written by others is refused: what is in it may have been planted.
     """
     try:
-        make_directories(path)
+        os.makedirs(path, mode=0o700, exist_ok=True)
         found = os.lstat(path)
     except OSError as error:
-        advice = "" if isinstance(error, HomeMissingError) else "Check the path and its rights."
         raise SettingsError(
-            f"the private directory cannot be made: {error.strerror}", path=path, advice=advice
+            f"the private directory cannot be made: {error.strerror}",
+            path=path,
+            advice="Check the path and its rights.",
         ) from error
     if not stat.S_ISDIR(found.st_mode):
         raise SettingsError("a private directory is needed here, not a link", path=path, advice="Remove the link.")

@@ -8,7 +8,6 @@ from typing import Literal
 import msgspec
 
 from holdfast.lib.atomic import ABSENT, Absent, FileChangedError, write_atomic
-from holdfast.lib.home import HomeMissingError, make_directories
 from holdfast.lib.stamp import Stamp
 from holdfast.settings.documents import document, read_text
 from holdfast.settings.edit_text import add_to_list, remove_from_list, set_list, set_value
@@ -150,14 +149,13 @@ def _write(real: str, data: bytes, target: SaveTarget, expect: Stamp | Absent) -
     private = target.within is None
     mode = (_USER_MODE if private else _PROJECT_MODE) if expect is ABSENT else None
     try:
-        make_directories(os.path.dirname(real), mode=0o700 if private else 0o755)
+        os.makedirs(os.path.dirname(real), mode=0o700 if private else 0o755, exist_ok=True)
         write_atomic(real, data, mode=mode, expect=expect, links="refuse")
     except FileChangedError:
         raise
     except OSError as error:
         reason = f"the rules were not saved: {error}"
-        advice = "" if isinstance(error, HomeMissingError) else "Check rights and space."
-        raise SettingsError(reason, path=real, advice=advice) from error
+        raise SettingsError(reason, path=real, advice="Check rights and space.") from error
 
 
 def _refuse_broken(text: str, path: str) -> None:

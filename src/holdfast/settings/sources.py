@@ -12,9 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from holdfast.lib.home import home_directory
 from holdfast.lib.positions import Array, Json, Node, Object, Scalar, located
-from holdfast.settings.directories import user_directories
+from holdfast.settings.directories import home_directory, user_directories
 from holdfast.settings.errors import SettingsError
 
 NATIVE_FOLDER = ".holdfast"
