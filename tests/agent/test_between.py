@@ -1,11 +1,16 @@
 """What the model is told between turns."""
 
+from typing import Any
+
+import pytest
+
 from holdfast import Tool, ToolContext, ToolResult
 from holdfast.agent import Loop
 from holdfast.agent.prompt import InstructionFile
 from holdfast.agent.prompts import PromptQueue
-from holdfast.contract import Args, FileRead, FileStamp, PromptQueued
+from holdfast.contract import Args, FileRead, FileStamp, ModeChanged, PromptQueued
 from holdfast.events import InstructionsLoaded, PromptSubmitted, Reminded
+from holdfast.permissions import PermissionContext
 from holdfast.testing.loops import run_loop
 from holdfast.testing.planned import answer, call, words
 
@@ -110,3 +115,57 @@ def test_what_is_not_from_the_user_cannot_pass_for_their_words() -> None:
     assert text.startswith("<system-reminder>")
     assert text.count("</system-reminder>") == 1
     assert text.endswith("</system-reminder>")
+
+
+# Plan mode.
+
+
+def plan_words(run: Any) -> list[str]:
+    return [event.text for event in run.of(Reminded) if event.kind == "plan_mode"]
+
+
+def test_the_model_is_told_once_that_plan_mode_is_on() -> None:
+    run = run_loop(answer(call("a", "Look", {})), OK, tools=[Look()], executor_options={"permission_mode": "plan"})
+    (told,) = plan_words(run)
+    assert told.startswith("Plan mode is on: nothing may be changed, ")
+    assert told.endswith("make a plan of the work, and end with the plan as your answer.")
+    assert f"<system-reminder>\n{told}\n</system-reminder>" in [block.get("text") for block in run.sent(0)]
+    assert plan_words(run_loop(OK, tools=[Look()])) == []
+
+
+class Enters(Look):
+    """Enters plan mode, or leaves it."""
+
+    name = "EnterPlanMode"
+    mode = "plan"
+
+    async def call(self, args: NoArgs, ctx: ToolContext) -> ToolResult[None]:
+        return ToolResult(None, text="done", modifiers=(ModeChanged(self.mode),))
+
+
+class Exits(Enters):
+    name = "ExitPlanMode"
+    mode = "default"
+
+
+def test_the_model_is_told_when_plan_mode_begins_and_when_it_ends() -> None:
+    turns = [answer(call(str(number), name, {})) for number, name in enumerate(("EnterPlanMode", "ExitPlanMode"))]
+    run = run_loop(*turns, OK, tools=[Enters(), Exits()])
+    begun, ended = plan_words(run)
+    assert begun.endswith("make a plan of the work, then call ExitPlanMode.")
+    assert ended.startswith("Plan mode is over: ")
+    assert ["Plan mode" in str(run.sent(number)) for number in range(3)] == [False, True, True]
+
+
+def test_the_plan_file_is_named_where_there_is_one() -> None:
+    rights = PermissionContext("plan", plan_file="/state/plan.md")
+    (told,) = plan_words(run_loop(OK, tools=[Look()], executor_options={"permissions": rights}))
+    assert "nothing may be changed but the plan file '/state/plan.md', and" in told
+    assert "write it into that file" in told
+
+
+@pytest.mark.parametrize(("mode", "words"), [("plan", []), ("default", ["Plan mode is over:"])])
+def test_what_an_earlier_process_said_about_plan_mode_counts(mode: str, words: list[str]) -> None:
+    first = run_loop(OK, tools=[Look()], executor_options={"permission_mode": "plan"})
+    run = run_loop(OK, tools=[Look()], executor_options={"permission_mode": mode}, history=first.loop.history)
+    assert [text[:18] for text in plan_words(run)] == words

@@ -12,7 +12,7 @@ from holdfast import Executor
 from holdfast.agent import Block, Loop, Message
 from holdfast.agent.shorten import drop_oldest, recent_start, squeeze, trim_results
 from holdfast.contract import UsageError
-from holdfast.events import ContextCompacted, ContextCompacting, ReplyDiscarded
+from holdfast.events import ContextCompacted, ContextCompacting, Reminded, ReplyDiscarded
 from holdfast.models import ModelError, ModelRequest, SystemBlock, Usage
 from holdfast.session import SessionStore
 from holdfast.session.repair import repair
@@ -310,3 +310,19 @@ def test_a_long_result_that_is_on_disk_is_named_by_its_file() -> None:
     trimmed = trim_results(talk(2, 4_000), 5, {"c1": "/session/tool-results/c1.txt"})
     assert "/session/tool-results/c1.txt" in trimmed[4]["content"][0]["content"]
     assert trim_results(trimmed, 5, {}) == trimmed
+
+
+def test_plan_mode_is_told_again_when_the_summary_has_lost_it() -> None:
+    async def body() -> list[list[str]]:
+        async with Executor([], permission_mode="plan") as executor:
+            model = PlannedModel(OK, OK, SUMMARY, OK)
+            loop = Loop(executor, model)
+            told: list[list[str]] = []
+            for number in range(3):
+                if number == 2:
+                    assert await loop.compact() is not None
+                events = await read_run(loop, "go")
+                told.append([event.text[:16] for event in events if isinstance(event, Reminded)])
+            return told
+
+    assert run_virtual(body()) == [["Plan mode is on:"], [], ["Plan mode is on:"]]

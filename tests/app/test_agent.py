@@ -96,6 +96,25 @@ def test_several_runs_are_one_conversation_and_one_session(tmp_path: Path) -> No
     run(later(session))
 
 
+@pytest.mark.parametrize(("variable", "tools"), [("1", True), ("", ["Read"]), ("", True)])
+def test_the_end_of_a_task_is_told_without_naming_a_tool_that_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, tools: bool | list[str]
+) -> None:
+    async def scene() -> str:
+        start = [call("Bash", command="mkfifo go && read line < go", run_in_background=True)]
+        async with agent(start, "It runs.", folder=tmp_path, permission_mode="bypassPermissions") as one:
+            await one.run("start it")
+        monkeypatch.setenv("HOLDFAST_DISABLE_BACKGROUND_TASKS", variable)
+        later = ScriptedModel(["It was stopped."])
+        async with Agent(later, cwd=tmp_path, resume=one.session_id, builtin_tools=tools) as two:
+            await two.run("and now?")
+        return str(later.requests[0].messages[-1])
+
+    told = run(scene())
+    assert "was stopped" in told
+    assert ("TaskOutput" in told) == (variable == "" and tools is True)
+
+
 def test_an_agent_that_works_past_midnight_is_told_the_new_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

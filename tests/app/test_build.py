@@ -115,6 +115,29 @@ def test_rules_that_replace_others_do_so_in_both_formats_of_a_file_and_nowhere_e
     assert json.loads(existing.read_text(encoding="utf-8")) == {"permissions": {"deny": [], "ask": ["Edit(b)"]}}
 
 
+def test_allow_rules_are_taken_out_of_both_formats_of_a_file_and_no_others_ever(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    existing = tmp_path / ".claude" / "settings.local.json"
+    native = tmp_path / ".holdfast" / "settings.local.json"
+    rules = {"allow": ["Edit(a)", "Edit(b)"], "deny": ["Edit(a)"]}
+    for file in (existing, native):
+        file.parent.mkdir()
+        file.write_text(json.dumps({"permissions": rules}), encoding="utf-8")
+    keep = RuleKeeper(str(tmp_path))
+    assert keep(RuleUpdate("deny", ("Edit(a)",), "localSettings", removes=True)) == ()
+    assert "never taken away" in caplog.text
+    assert keep(RuleUpdate("allow", ("Edit(a)", "Edit(c)"), "localSettings", removes=True)) == (
+        str(native),
+        str(existing),
+    )
+    left = {"permissions": {"allow": ["Edit(b)"], "deny": ["Edit(a)"]}}
+    assert [json.loads(file.read_text(encoding="utf-8")) for file in (existing, native)] == [left, left]
+    native.write_text("broken", encoding="utf-8")
+    assert keep(RuleUpdate("allow", ("Edit(b)",), "localSettings", removes=True)) == ()
+    assert "could not be taken out" in caplog.text
+
+
 def test_an_always_that_cannot_be_written_costs_only_its_memory(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -195,3 +195,25 @@ def test_an_answer_that_makes_no_sense_leaves_its_question_open(start_exec: Star
     run.send({**said, "rules": ["Bash(touch *)"]})
     assert run.read() == IsPartialDict(type="tool_result", is_error=False)
     assert run.finish()[0] == 0
+
+
+@pytest.mark.parametrize("name", ["updated_permissions", "updatedPermissions"])
+def test_the_updates_of_an_answer_count_for_the_session(start_exec: StartExec, tmp_path: Path, name: str) -> None:
+    (tmp_path / "project").mkdir()
+    start_exec.cwd = tmp_path / "project"
+    run = start_exec("--ask", "stdio", "--disallowed-tools", f"Read({tmp_path}/secret)".replace("(/", "(//"))
+    run.send(use(1, file_path="../hello.txt"))
+    question = run.read()["request_id"]
+    said: dict[str, Any] = {"type": "permission_response", "request_id": question, "behavior": "allow"}
+    bad = [{"type": "setMode", "mode": "plan", "destination": "userSettings"}]
+    run.send({**said, name: bad}, {**said, name: 5})
+    assert [run.read() for _ in range(2)] == [IsPartialDict(type="error", line=number) for number in (2, 3)]
+    run.send({**said, name: [{"type": "addDirectories", "directories": [str(tmp_path)], "destination": "session"}]})
+    assert run.read() == IsPartialDict(type="tool_result", is_error=False)
+    (tmp_path / "secret").write_text("x", encoding="utf-8")
+    run.send(use(2, file_path="../hello.txt", limit=1), use(3, file_path="../secret"))
+    code, lines, _ = run.finish()
+    assert (code, [(line["type"], line["is_error"]) for line in lines]) == (
+        0,
+        [("tool_result", False), ("tool_result", True)],
+    )

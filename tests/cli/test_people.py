@@ -77,9 +77,38 @@ def test_a_file_without_a_case_is_no_passed_policy(
     assert '{"command": "git status", "expect": "allow"}' in err
 
 
-def test_a_file_without_an_end_is_no_policy_test(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["permissions", "test", "/dev/zero"]) == 2
-    assert "'/dev/zero', line 1 has more than" in capfd.readouterr().err
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("/dev/zero", "'/dev/zero': it is neither a file nor a pipe"),
+        ("endless", "'endless', line 1 has more than"),
+        ("pipe", "'pipe': it is a pipe that nobody writes to"),
+        (".", "'.': Is a directory"),
+        ("none", "'none': No such file"),
+    ],
+)
+def test_what_is_no_file_with_an_end_is_no_policy_test(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    name: str,
+    reason: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    with open("endless", "wb") as endless:
+        endless.truncate(1 << 40)
+    assert run(["permissions", "test", name]) == 2
+    assert reason in capfd.readouterr().err
+
+
+def test_policy_tests_may_come_by_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b'{"command": "git status", "expect": "allow"}\n')
+    os.close(writing)
+    assert run(["permissions", "test", f"/dev/fd/{reading}"]) == 0
+    os.close(reading)
+    assert capfd.readouterr().out == "1 passed, 0 failed\n"
 
 
 def test_trust_shows_what_the_folder_brings_and_can_be_taken_back(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """`holdfast -p` with scripted models: every format, sessions, limits and exit codes, in this process."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -210,21 +211,54 @@ def test_a_model_that_fails_is_exit_1_with_the_reason_on_standard_error(answer: 
         (("hi", "--output-format", "xml"), "xml"),
         (("hi", "--setting-sources", "moon"), "moon"),
         (("hi", "--max-budget-usd", "nan"), "no amount"),
-        (("hi", "--json-schema", "/dev/zero"), "smaller schema"),
+        (("hi", "--json-schema", "/dev/zero"), "neither a file nor a pipe"),
+        (("hi", "--json-schema", "long.json"), "smaller schema"),
+        (("hi", "--json-schema", "endless.json"), "more than 4194304 bytes"),
+        (
+            ("hi", "--json-schema", "pipe"),
+            "'pipe' is neither JSON nor a file that can be read: it is a pipe that nobody",
+        ),
+        (("hi", "--model", "scripted:pipe"), "a pipe that nobody writes to"),
+        (("hi", "--model", "replay:pipe"), "a pipe that nobody writes to"),
+        (("hi", "--model", "scripted:s.json", "--settings", "pipe"), "--settings takes a regular file"),
         (("hi", "--max-budget-usd", "inf"), "no amount"),
     ],
 )
 def test_wrong_use_is_exit_2_and_says_what_to_do(answer: Print, words: tuple[str, ...], named: str) -> None:
     Path("s.json").write_text('["x"]', encoding="utf-8")
+    Path("long.json").write_text("x" * (1 << 20) + "x", encoding="utf-8")
+    os.mkfifo("pipe")
+    with open("endless.json", "wb") as endless:
+        endless.truncate(1 << 40)
     done = answer(*words)
     assert (done.code, done.out) == (2, "")
     assert named in done.err
+
+
+def test_a_schema_may_come_by_a_pipe(answer: Print) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, SCHEMA.encode())
+    os.close(writing)
+    turns = [[{"type": "tool_use", "name": "StructuredOutput", "input": {"item": "milk"}}]]
+    done = answer("what?", "--json-schema", f"/dev/fd/{reading}", turns=turns)
+    os.close(reading)
+    assert done.out == '{"item":"milk"}\n'
 
 
 def test_options_of_later_issues_are_accepted_and_said_to_do_nothing(answer: Print) -> None:
     done = answer("hi", "--mcp-config", "{}", "--agents", "{}", "--strict-mcp-config", turns=["hello"])
     assert (done.code, done.out) == (0, "hello\n")
     assert [name for name in ("--mcp-config", "--agents") if name in done.err] == ["--mcp-config", "--agents"]
+    assert "--mcp-config is not used yet: this version has no MCP client" in done.err
+    assert "--agents is not used yet: this version has no subagents" in done.err
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "stream-json"])
+def test_the_notice_of_an_unused_option_does_not_touch_the_output(answer: Print, output_format: str) -> None:
+    options = ("--output-format", output_format)
+    done = answer("hi", *options, "--mcp-config", "missing.json", turns=["hello"])
+    assert (done.code, "--mcp-config" in done.out, "--mcp-config" in done.err) == (0, False, True)
+    assert "not used yet" not in answer("hi", *options, "--strict-mcp-config", turns=["hello"]).err
 
 
 def test_the_model_comes_from_environment_or_settings_when_no_option_names_it(

@@ -358,6 +358,40 @@ def test_a_host_cannot_choose_a_mode_that_the_settings_forbid(start: Start) -> N
     assert lines[-1]["response"] == IsPartialDict(subtype="error", error=IsStr(regex=".*forbid.*"))
 
 
+def test_a_host_enters_bypass_only_where_the_session_began_with_it(start: Start) -> None:
+    wishes = [{"subtype": "set_permission_mode", "mode": mode} for mode in ("plan", "bypassPermissions")]
+    found: list[list[str]] = []
+    for options in ((), BYPASS):
+        run = start(*STREAM, *options, turns=["unused"])
+        for wish in wishes:
+            run.send({"type": "control_request", "request_id": "1", "request": wish})
+        _, lines, _ = run.finish()
+        found.append([line["response"]["subtype"] for line in lines if line["type"] == "control_response"])
+    assert found == [["success", "error"], ["success", "success"]]
+
+
+def test_the_updates_of_a_hosts_answer_count_for_the_session(start: Start, tmp_path: Path) -> None:
+    writes = [call("Write", file_path=name, content="x") for name in ("one.txt", "two.txt", "env/.env")]
+    run = start(
+        *(*STREAM, "--permission-prompts", "host", "--disallowed-tools", "Edit(.env)"),
+        turns=[[write] for write in writes] + ["Done."],
+    )
+    run.send(prompt("write"))
+    asked = run.read_until("control_request")
+    updates = [
+        {"type": "setMode", "mode": "bypassPermissions", "destination": "session"},
+        {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+        {"type": "removeRules", "rules": [{"toolName": "Edit", "ruleContent": ".env"}], "behavior": "deny"},
+    ]
+    said = {"behavior": "allow", "updatedPermissions": updates}
+    answer = {"subtype": "success", "request_id": asked["request_id"], "response": said}
+    run.send({"type": "control_response", "response": answer})
+    code, lines, _ = run.finish()
+    assert (code, lines[-1]["result"]) == (0, "Done.")
+    assert [line for line in lines if line["type"] == "control_request"] == [], "edits are accepted now"
+    assert [(tmp_path / name).exists() for name in ("one.txt", "two.txt", "env/.env")] == [True, True, False]
+
+
 def test_a_budget_that_cannot_hold_is_said(tmp_path: Path) -> None:
     async def scene() -> tuple[int | None, bytes, bytes]:
         async with FakeProvider([FakeTurn(blocks=[{"type": "text", "text": "hi"}])]) as provider:

@@ -1,6 +1,7 @@
 """What people answer between a parsed call and its work."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,16 @@ import pytest
 from holdfast import Executor, ToolContext
 from holdfast.contract import (
     Answer,
+    DirectoryUpdate,
     Effects,
+    ModeUpdate,
     Opinion,
+    PermissionUpdate,
     Question,
     RuleUpdate,
     SessionFacts,
 )
-from holdfast.events import CallFinished, PermissionAsked
+from holdfast.events import CallFinished, ContextChanged, PermissionAsked
 from holdfast.permissions import PermissionContext, Rule, RuleSource
 from holdfast.testing import Script, ScriptedAsker, play, run_tool
 
@@ -152,6 +156,65 @@ def test_an_answer_may_replace_the_allow_rules_of_one_place():
     refusal = in_session._replace(behavior="deny")
     assert rules_after(Answer("allow", updates=(refusal,))) == [*everything, "New"]
     assert rules_after(Answer("allow", updates=(refusal._replace(rules=()),)), file) == everything
+
+
+def rights_after(*updates: PermissionUpdate, began: PermissionContext, yes: bool = True) -> PermissionContext:
+    """The rights after one call was answered with these updates; a yes lets the call run whatever the mode is then."""
+    answer = Answer("allow" if yes else "deny", message="no", updates=updates)
+
+    async def scene() -> PermissionContext:
+        async with Executor([Write()], permissions=began, asker=ScriptedAsker([answer])) as executor:
+            executor.add({"type": "tool_use", "id": "1", "name": "Write", "input": {}})
+            (done,) = [event async for event in executor.results() if isinstance(event, CallFinished)]
+            assert done.is_error is not yes
+            return executor.state.permissions
+
+    return asyncio.run(scene())
+
+
+@pytest.mark.parametrize("mode", ["plan", "acceptEdits", "dontAsk"])
+def test_an_answer_may_set_the_mode_of_what_follows(mode: str):
+    began = PermissionContext("default")
+    assert rights_after(ModeUpdate(mode), began=began).mode == mode
+    assert rights_after(ModeUpdate(mode), began=began, yes=False).mode == "default"
+
+
+def test_a_changed_mode_is_an_event():
+    asker = ScriptedAsker([Answer("allow", updates=(ModeUpdate("acceptEdits"), ModeUpdate("acceptEdits")))])
+    run = run_tool(Write(), permission_mode="default", asker=asker)
+    changes = [(event.change, event.value) for event in run.events if isinstance(event, ContextChanged)]
+    assert changes == [("ModeChanged", {"mode": "acceptEdits"})]
+
+
+def test_an_answer_enters_bypass_only_where_the_user_began_with_it(caplog: pytest.LogCaptureFixture):
+    wish = ModeUpdate("bypassPermissions")
+    assert rights_after(wish, began=PermissionContext("default")).mode == "default"
+    assert "began with it" in caplog.text
+    ask = Rule.parse("ask", "Write")
+    began = PermissionContext("bypassPermissions", [ask])
+    assert rights_after(ModeUpdate("plan"), wish, began=began).mode == "bypassPermissions"
+    forbidden = PermissionContext("bypassPermissions", [ask], disabled_modes=["bypassPermissions"])
+    assert rights_after(ModeUpdate("acceptEdits"), wish, began=forbidden).mode == "acceptEdits"
+
+
+def test_an_answer_adds_directories_and_takes_away_only_those(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    began = PermissionContext.started_in("/proj")
+    place = os.path.realpath(tmp_path)
+    added = rights_after(DirectoryUpdate((place, "/")), began=began)
+    assert added.added_directories == ((place,),)
+    assert "'/' is not added" in caplog.text
+    assert rights_after(DirectoryUpdate((place,)), began=began, yes=False).added_directories == ()
+    gone = rights_after(DirectoryUpdate((place, "/proj"), removes=True), began=added)
+    assert (gone.added_directories, "/proj" in gone.roots.working) == ((), True)
+
+
+def test_an_answer_removes_allow_rules_and_no_others():
+    rules = [Rule.parse("allow", "Reader"), Rule.parse("deny", "Plain"), Rule.parse("ask", "Write")]
+    began = PermissionContext("default", rules)
+    names = ("Reader", "Plain", "Write")
+    updates = tuple(RuleUpdate(behavior, names, removes=True) for behavior in ("allow", "deny", "ask"))
+    assert list(rights_after(*updates, began=began).rules) == rules[1:]
+    assert list(rights_after(*updates, began=began, yes=False).rules) == rules
 
 
 def test_what_is_no_rule_is_kept_nowhere():

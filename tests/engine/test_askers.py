@@ -3,7 +3,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from holdfast.contract import Answer, Question, RuleUpdate
+from holdfast.contract import Answer, DirectoryUpdate, ModeUpdate, Question, RuleUpdate
 from holdfast.engine import CoordinatorAsker, OpenQuestions, WorkerAsker
 from holdfast.permissions import Step
 from holdfast.testing import ScriptedAsker
@@ -74,13 +74,26 @@ def test_a_worker_asks_its_leader_and_keeps_given_rules_to_its_session() -> None
     updates = (RuleUpdate("allow", ("Read",), "localSettings"),)
     leader = ScriptedAsker([Answer("allow", rules=("Write",), destination="userSettings", updates=updates)])
     answer = asyncio.run(WorkerAsker("explorer", leader).ask(QUESTION))
-    assert [update.destination for update in answer.added] == ["session", "session"]
+    assert answer.added == (RuleUpdate("allow", ("Write",), "session"), RuleUpdate("allow", ("Read",), "session"))
 
 
 def test_a_workers_own_rules_are_not_replaced_in_place_of_a_files() -> None:
     updates = (RuleUpdate("allow", ("Read",), "localSettings", replaces=True), RuleUpdate("allow", (), replaces=True))
     answer = asyncio.run(WorkerAsker("explorer", ScriptedAsker([Answer("allow", updates=updates)])).ask(QUESTION))
     assert answer.added == (RuleUpdate("allow", ("Read",)), RuleUpdate("allow", (), replaces=True))
+
+
+def test_a_leaders_answer_changes_no_mode_and_no_directory_of_a_worker(caplog: pytest.LogCaptureFixture) -> None:
+    here = RuleUpdate("allow", ("Read",), removes=True)
+    updates = (
+        ModeUpdate("acceptEdits"),
+        DirectoryUpdate(("/data",)),
+        RuleUpdate("allow", ("Read",), "localSettings", removes=True),
+        here,
+    )
+    answer = asyncio.run(WorkerAsker("explorer", ScriptedAsker([Answer("allow", updates=updates)])).ask(QUESTION))
+    assert answer.added == (here,)
+    assert len(caplog.records) == 3
 
 
 def test_a_workers_question_names_it() -> None:

@@ -1,10 +1,11 @@
 import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 
-from holdfast.lib.guarded_read import ReadRefusedError, others_may_write, read_guarded, read_named
+from holdfast.lib.guarded_read import ReadRefusedError, open_named, others_may_write, read_guarded, read_named
 
 
 def test_a_regular_file_is_read_and_a_missing_one_is_none(tmp_path: Path) -> None:
@@ -114,3 +115,46 @@ def test_a_file_that_the_user_named_may_be_a_pipe_but_no_device_and_has_an_end(t
         read_named(str(tmp_path), limit_bytes=5)
     with pytest.raises(FileNotFoundError):
         read_named(str(tmp_path / "none"), limit_bytes=5)
+
+
+def test_a_named_pipe_that_nobody_writes_to_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        open_named(str(tmp_path / "pipe"), patience_s=0.01) as file,
+        pytest.raises(ReadRefusedError, match="nobody writes"),
+    ):
+        file.read()
+
+
+def test_a_pipe_with_a_writer_is_read_to_its_end(tmp_path: Path) -> None:
+    path = str(tmp_path / "pipe")
+    os.mkfifo(path)
+    with open_named(path, patience_s=0) as file:
+        writing = os.open(path, os.O_WRONLY)
+        slow = threading.Thread(target=_write_in_two, args=(writing,))
+        slow.start()
+        assert file.read() == b"first second"
+        slow.join(10)
+
+
+def _write_in_two(writing: int) -> None:
+    os.write(writing, b"first ")
+    os.write(writing, b"second")
+    os.close(writing)
+
+
+def test_a_writer_that_leaves_without_a_word_leaves_an_empty_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "pipe")
+    os.mkfifo(path)
+    with open_named(path, patience_s=10) as file:
+        os.close(os.open(path, os.O_WRONLY))
+        assert file.read() == b""
+
+
+def test_a_named_file_keeps_its_name_and_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"text")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("a", "pipe"):
+        with open_named(str(tmp_path / name), patience_s=0) as file:
+            assert file.name == str(tmp_path / name)
+        assert file.closed

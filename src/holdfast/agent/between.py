@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from holdfast.agent.history import Block, prompt_blocks
+from holdfast.agent.history import Block, Message, prompt_blocks
 from holdfast.agent.notes import date_changed
+from holdfast.agent.plan_mode import PlanMode
 from holdfast.agent.prompt.reading import InstructionFile
 from holdfast.agent.prompt.reminders import instructions_loaded, reminder
 from holdfast.agent.prompts import PromptQueue
@@ -26,6 +27,7 @@ class Between:
         emit: Callable[[Event], None],
         notices: Callable[[], Sequence[str]] | None,
         instructions_for: Callable[[str], Sequence[InstructionFile]] | None,
+        history: Callable[[], Sequence[Message]],
         new_day: Callable[[], str | None] | None = None,
         queue: PromptQueue | None = None,
     ) -> None:
@@ -35,6 +37,7 @@ class Between:
         self._notices = notices
         self._instructions_for = instructions_for
         self._new_day = new_day
+        self._plan_mode = PlanMode(executor, history)
         self._reminders: list[tuple[Reminded, str]] = []
         """What listeners are told, and the model."""
         self._read: dict[str, None] = {}
@@ -44,6 +47,10 @@ class Between:
         """Remember which files a call has shown to the model."""
         if type(event) is ContextChanged and event.change == "FileRead" and self._instructions_for is not None:
             self._read[event.value["path"]] = None
+
+    def look_back(self) -> None:
+        """The history was shortened: what it no longer says is told again."""
+        self._plan_mode.look_back()
 
     def remind(self, kind: str, text: str) -> None:
         """Tell the model something with the next request, once."""
@@ -74,6 +81,8 @@ class Between:
         self._find_instructions()
         if self._new_day is not None and (day := self._new_day()) is not None:
             self.remind("date", date_changed(day))
+        if (plan := self._plan_mode.news()) is not None:
+            self.remind("plan_mode", plan)
         reminders, self._reminders = self._reminders, []
         for event, text in reminders:
             self._emit(event)

@@ -100,6 +100,7 @@ class Loop:
             emit=self._emit,
             notices=notices,
             instructions_for=instructions_for,
+            history=lambda: self._state.history.messages,
             new_day=new_day,
             queue=queue,
         )
@@ -306,6 +307,8 @@ class Loop:
             self._emit(InstructionsLoaded(found.path, found.kind))
 
     def _emit(self, event: Event) -> None:
+        if type(event) is ContextCompacted:
+            self._between.look_back()
         if self._feed is not None:
             self._feed.put(event)
         if self._listener is not None:

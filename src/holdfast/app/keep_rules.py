@@ -5,12 +5,13 @@ from typing import Final, Literal
 
 from holdfast.contract import RuleUpdate
 from holdfast.settings import SettingsError, SettingsRoots, SourceKind
-from holdfast.settings.save import replace_rules, save_rules, save_targets
+from holdfast.settings.save import remove_rules, replace_rules, save_rules, save_targets
 
 __all__ = ["RuleKeeper"]
 
 _log = logging.getLogger(__name__)
-_KINDS: Final[dict[str, Literal[SourceKind.USER, SourceKind.PROJECT, SourceKind.LOCAL]]] = {
+_Kind = Literal[SourceKind.USER, SourceKind.PROJECT, SourceKind.LOCAL]
+_KINDS: Final[dict[str, _Kind]] = {
     "userSettings": SourceKind.USER,
     "projectSettings": SourceKind.PROJECT,
     "localSettings": SourceKind.LOCAL,
@@ -24,7 +25,7 @@ class RuleKeeper:
         self._cwd = cwd
 
     def __call__(self, update: RuleUpdate) -> tuple[str, ...]:
-        """Save the rules; returns the files in which they have replaced others.
+        """Save the rules, or take them out; returns the files in which they have replaced others, or were removed.
 
         The session has them in any case, so a failure costs nothing but the memory of it.
         """
@@ -32,6 +33,8 @@ class RuleKeeper:
         if kind is None:
             _log.warning("unknown destination %r: the rules %s hold here only", update.destination, update.rules)
             return ()
+        if update.removes:
+            return self._remove(kind, update)
         replaced: list[str] = []
         try:
             first, *others = save_targets(kind, self._cwd, SettingsRoots.from_environment())
@@ -44,3 +47,16 @@ class RuleKeeper:
         except SettingsError as error:
             _log.warning("the rules %s hold for this session only: %s", update.rules, error)
         return tuple(replaced)
+
+    def _remove(self, kind: _Kind, update: RuleUpdate) -> tuple[str, ...]:
+        if update.behavior != "allow":
+            _log.warning("the rules %s stay: those that %s are never taken away", update.rules, update.behavior)
+            return ()
+        removed: list[str] = []
+        try:
+            for target in save_targets(kind, self._cwd, SettingsRoots.from_environment()):
+                remove_rules(target.file, update.behavior, update.rules, within=target.within)
+                removed.append(target.file)
+        except SettingsError as error:
+            _log.warning("the rules %s could not be taken out of the settings: %s", update.rules, error)
+        return tuple(removed)

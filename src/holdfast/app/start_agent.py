@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -200,7 +201,7 @@ def _make_loop(
             output_tool=None if agent.output_schema is None else OUTPUT_TOOL,
         ),
         facts=opened.executor.state.session.prompt,
-        notices=lambda: [notice.text for notice in opened.shell.board.take_notices()],
+        notices=partial(_notices, opened),
         instructions_for=place.instructions.for_file,
         instructions=place.instructions.files,
         new_day=place.today.news,
@@ -208,6 +209,11 @@ def _make_loop(
         on_event=listener.of_loop,
     )
     return loop
+
+
+def _notices(opened: OpenSession) -> list[str]:
+    offered = opened.executor.pool.find("TaskOutput") is not None
+    return [notice.text for notice in opened.shell.board.take_notices(has_task_output=offered)]
 
 
 class _Place(NamedTuple):

@@ -10,8 +10,9 @@ import msgspec
 from holdfast.app import Options, open_session
 from holdfast.cli.lines import LineReader, LineWriter
 from holdfast.cli.options import session_options, to_options, warn
+from holdfast.cli.permission_updates import read_updates
 from holdfast.cli.wire import error_line, event_line, result_line
-from holdfast.contract import Answer, Fatal, Question, UsageError
+from holdfast.contract import Answer, Fatal, PermissionUpdate, Question, UsageError
 from holdfast.engine import OpenQuestions
 from holdfast.events import CallFinished, Event, PermissionAsked, encode_json
 from holdfast.permissions import Rule
@@ -142,6 +143,7 @@ class _Session:
             str(message.get("message") or ""),
             _rules(message.get("rules"), message["behavior"]),
             str(message.get("destination") or "session"),
+            _updates(message),
         )
         if not self._questions.answer(str(message.get("request_id")), answer):
             raise UsageError(f"no open question has the request_id {message.get('request_id')!r}")
@@ -172,6 +174,16 @@ class _Session:
         self._exit_code = self._exit_code or code
         if self._main is not None:
             self._main.cancel()
+
+
+def _updates(message: dict[str, Any]) -> tuple[PermissionUpdate, ...]:
+    """The permission updates of an answer, as a host of `-p` writes them."""
+
+    def refuse(reason: str) -> None:
+        raise UsageError(f"a permission update cannot count: {reason}")
+
+    given: Any = message.get("updated_permissions")
+    return tuple(read_updates(message.get("updatedPermissions") if given is None else given, refuse))
 
 
 def _rules(given: Any, behavior: Literal["allow", "deny"]) -> tuple[str, ...]:

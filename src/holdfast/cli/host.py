@@ -18,7 +18,7 @@ from holdfast.cli.stream_input import (
 )
 from holdfast.contract import Answer, HoldfastError, Question, UsageError
 from holdfast.engine import OpenQuestions
-from holdfast.permissions import MODES
+from holdfast.permissions.updates import change_mode
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
@@ -113,14 +113,9 @@ class Host:
             await agent.loop.interrupt()
             return {}
         if wish == "set_permission_mode":
-            mode = str(fields.get("mode"))
-            if mode not in MODES:
-                raise UsageError(f"there is no permission mode {mode!r}; use one of {', '.join(MODES)}")
             state = agent.opened.executor.state
-            changed = state.permissions.with_mode(mode)
-            if changed.effective_mode != mode:
-                raise UsageError(f"the settings forbid the permission mode {mode!r}")
-            state.permissions = changed
+            mode = str(fields.get("mode"))
+            state.permissions = change_mode(state.permissions, mode, may_bypass=state.may_bypass)
             return {"mode": state.permissions.mode}
         if wish == "set_model":
             agent.change_model(str(fields.get("model") or ""))

@@ -10,6 +10,7 @@ import msgspec
 
 from holdfast.app import Options, load_rights
 from holdfast.cli.counted import counted
+from holdfast.cli.named_file import NamedFile
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.standard_streams import read_argument
 from holdfast.contract import UsageError
@@ -113,7 +114,7 @@ def lint_command(*, as_json: bool, **given: Any) -> int:
 
 
 @command.command("test", short_help="Run the unit tests of a policy.")
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=NamedFile())
 @click.option("--json", "as_json", is_flag=True, help="Print one line of JSON per case.")
 @session_options
 def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:

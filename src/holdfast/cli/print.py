@@ -12,6 +12,7 @@ from holdfast.app.begin import SessionChoice
 from holdfast.app.options import AgentOptions
 from holdfast.cli.options import session_options, to_options
 from holdfast.contract import UsageError
+from holdfast.lib.guarded_read import read_named
 
 __all__ = ["command"]
 
@@ -20,7 +21,12 @@ _NOT_INTERACTIVE = (
     "the interactive face is not built yet. Give a prompt to answer and end: `holdfast -p {prompt}`. "
     "`holdfast --help` lists the commands; `holdfast demo` shows the work without a key"
 )
+_UNUSED = {
+    "mcp_config": ("--mcp-config", "MCP client, so the tools of those servers are missing"),
+    "agents": ("--agents", "subagents, so those agents cannot be started"),
+}
 _SCHEMA_CHARS = 1 << 20
+_SCHEMA_BYTES = 4 * _SCHEMA_CHARS
 
 
 class _PrintCommand(click.Command):
@@ -135,9 +141,9 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--permission-prompt-tool", metavar="NAME", help="`stdio`: the same as --permission-prompts."),
         click.option("--dangerously-skip-permissions", is_flag=True, help="The mode bypassPermissions."),
-        click.option("--mcp-config", multiple=True, metavar="FILE|JSON", help="Accepted; not used yet."),
-        click.option("--strict-mcp-config", is_flag=True, help="Accepted; not used yet."),
-        click.option("--agents", metavar="JSON", help="Accepted; not used yet."),
+        click.option("--mcp-config", multiple=True, metavar="FILE|JSON", help="Not used yet: accepted with a notice."),
+        click.option("--strict-mcp-config", is_flag=True, help="No other MCP servers; there are none yet."),
+        click.option("--agents", metavar="JSON", help="Not used yet: accepted with a notice."),
         click.option("--verbose", is_flag=True, help="Say on standard error what happens, also without a terminal."),
         click.option("--debug", "-d", "is_debug", is_flag=True, help="Say on standard error what happens inside."),
     )
@@ -178,9 +184,9 @@ def command(prompt: str | None, **given: Any) -> int:
         if given["permission_mode"] not in (None, "bypassPermissions"):
             raise UsageError("--dangerously-skip-permissions and another --permission-mode contradict each other")
         given["permission_mode"] = "bypassPermissions"
-    for flag, name in (("mcp_config", "--mcp-config"), ("agents", "--agents")):
+    for flag, (name, lack) in _UNUSED.items():
         if given[flag]:
-            click.echo(f"holdfast: {name} is not used yet: this version has no such tools", err=True)
+            click.echo(f"holdfast: {name} is not used yet: this version has no {lack}", err=True)
     from holdfast.cli.headless import Headless, Plan  # noqa: PLC0415 - wrong use is told before anything is loaded
 
     plan = Plan(
@@ -247,10 +253,10 @@ def _schema(text: str) -> dict[str, Any]:
     raw = text
     if not text.lstrip().startswith("{"):
         try:
-            with open(text, encoding="utf-8") as file:
-                raw = file.read(_SCHEMA_CHARS + 1)  # what is no file has no size that could be asked for
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--json-schema is neither JSON nor a file that can be read: {error}") from error
+            raw = read_named(text, limit_bytes=_SCHEMA_BYTES).decode()
+        except (OSError, ValueError) as error:  # not UTF-8, or a path that no file can have
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            raise UsageError(f"--json-schema {text!r} is neither JSON nor a file that can be read: {reason}") from error
     if len(raw) > _SCHEMA_CHARS:
         raise UsageError(f"--json-schema holds more than {_SCHEMA_CHARS:,} characters; give a smaller schema")
     try:

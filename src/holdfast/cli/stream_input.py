@@ -1,13 +1,13 @@
 """The lines of `--input-format stream-json`: prompts, control requests and answers of the program that started us."""
 
 import logging
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from holdfast.contract import Answer, Question, RuleUpdate, UsageError
-from holdfast.permissions import Rule
+from holdfast.cli.permission_updates import read_updates
+from holdfast.contract import Answer, Question, UsageError
 
 __all__ = [
     "ControlRequest",
@@ -23,8 +23,6 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 Line = dict[str, Any]
-Behavior = Literal["allow", "ask", "deny"]
-_RULES = ("addRules", "replaceRules")
 _URGENT = frozenset({"now", "next"})
 
 
@@ -113,39 +111,13 @@ def _answer(response: Line) -> Message:
         behavior,
         cast("Line", updated) if isinstance(updated, dict) else None,
         str(said.get("message") or ""),
-        updates=tuple(_updates(said.get("updatedPermissions"))),
+        updates=tuple(read_updates(said.get("updatedPermissions"), _refuse)),
     )
     return PermissionAnswer(request_id, answer, interrupts=behavior == "deny" and said.get("interrupt") is True)
 
 
-def _updates(given: Any) -> Iterator[RuleUpdate]:
-    """The rules among permission updates, each as it says itself; what is no rule does not count."""
-    for update in map(_object, cast("list[Any]", given) if isinstance(given, list) else []):
-        kind, behavior, given_rules = update.get("type"), update.get("behavior"), update.get("rules")
-        if kind not in _RULES or behavior not in ("allow", "ask", "deny") or not isinstance(given_rules, list):
-            _log.warning("a permission update of the host does not count: %s %s", kind, behavior)
-            continue
-        rules = tuple(_rules(cast("list[Any]", given_rules), behavior))
-        replaces = kind == "replaceRules" and behavior == "allow"  # a host takes no refusal away
-        if rules or replaces:
-            yield RuleUpdate(behavior, rules, str(update.get("destination") or "session"), replaces)
-
-
-def _rules(given: list[Any], behavior: Behavior) -> Iterator[str]:
-    for rule in map(_object, given):
-        name, content = str(rule.get("toolName") or ""), rule.get("ruleContent")
-        text = name if content is None else f"{name}({content})"
-        if name and _is_rule(text, behavior):
-            yield text
-
-
-def _is_rule(text: str, behavior: Behavior) -> bool:
-    try:
-        Rule.parse(behavior, text)
-    except UsageError as error:
-        _log.warning("a rule of the host does not count: %s", error)
-        return False
-    return True
+def _refuse(reason: str) -> None:
+    _log.warning("a permission update of the host does not count: %s", reason)
 
 
 def permission_request(question: Question) -> Line:

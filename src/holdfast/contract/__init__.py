@@ -34,7 +34,16 @@ if TYPE_CHECKING:
     )
     from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, Preview, RuleSubject, SubjectKind
     from holdfast.contract.result import ToolResult
-    from holdfast.contract.roles import Answer, Asker, Question, Resource, RuleUpdate
+    from holdfast.contract.roles import (
+        Answer,
+        Asker,
+        DirectoryUpdate,
+        ModeUpdate,
+        PermissionUpdate,
+        Question,
+        Resource,
+        RuleUpdate,
+    )
     from holdfast.contract.tool import Alias, McpInfo, OverflowStrategy, Tool
 
 __all__ = [
@@ -53,6 +62,7 @@ __all__ = [
     "ContextModifier",
     "CwdChanged",
     "Denied",
+    "DirectoryUpdate",
     "Document",
     "Effects",
     "Fatal",
@@ -64,8 +74,10 @@ __all__ = [
     "Image",
     "McpInfo",
     "ModeChanged",
+    "ModeUpdate",
     "Opinion",
     "OverflowStrategy",
+    "PermissionUpdate",
     "Preview",
     "PromptFacts",
     "PromptQueued",
@@ -158,6 +170,9 @@ export_lazily(
         "roles": (
             "Answer",
             "Asker",
+            "DirectoryUpdate",
+            "ModeUpdate",
+            "PermissionUpdate",
             "Question",
             "Resource",
             "RuleUpdate",

@@ -22,13 +22,32 @@ class Question(NamedTuple):
 
 
 class RuleUpdate(NamedTuple):
-    """Rules that an answer adds, and where they are kept."""
+    """Rules that an answer adds or takes away, and where they are kept."""
 
     behavior: Literal["allow", "ask", "deny"]
     rules: tuple[str, ...]
     destination: str = "session"
     replaces: bool = False
     """They stand in place of the allow rules that were kept there; rules that deny or ask are only ever added."""
+    removes: bool = False
+    """They go instead: only allow rules ever do."""
+
+
+class ModeUpdate(NamedTuple):
+    """Another permission mode, for the rest of the session."""
+
+    mode: str
+
+
+class DirectoryUpdate(NamedTuple):
+    """Directories that count as inside for the rest of the session, or no longer do."""
+
+    directories: tuple[str, ...]
+    removes: bool = False
+    """Only what an answer has added ever goes."""
+
+
+PermissionUpdate = RuleUpdate | ModeUpdate | DirectoryUpdate
 
 
 class Answer(NamedTuple):
@@ -42,18 +61,21 @@ class Answer(NamedTuple):
     """Rules to add for "always", of the answer's own behavior."""
     destination: str = "session"
     """Where those rules are kept."""
-    updates: tuple[RuleUpdate, ...] = ()
-    """More rules, each with its own behavior and place."""
+    updates: tuple[PermissionUpdate, ...] = ()
+    """More rules, each with its own behavior and place, and other changes of the rights."""
 
     @property
-    def added(self) -> tuple[RuleUpdate, ...]:
-        """All rules that count: a no allows nothing, now or later, and no answer takes a deny or a question away."""
+    def added(self) -> tuple[PermissionUpdate, ...]:
+        """All that counts: a no allows nothing, now or later, and no answer takes a deny or a question away."""
         own = (RuleUpdate(self.behavior, self.rules, self.destination),) if self.rules else ()
-        return tuple(
-            update if update.behavior == "allow" else update._replace(replaces=False)
-            for update in (*own, *self.updates)
-            if self.behavior == "allow" or update.behavior != "allow"
-        )
+        is_yes = self.behavior == "allow"
+        counted: list[PermissionUpdate] = []
+        for update in (*own, *self.updates):
+            if not isinstance(update, RuleUpdate) or update.behavior == "allow":
+                counted += (update,) if is_yes else ()
+            elif not update.removes:
+                counted.append(update._replace(replaces=False))
+        return tuple(counted)
 
 
 class Asker(Protocol):

@@ -11,7 +11,10 @@ from holdfast.contract import (
     ArgumentsInvalid,
     Asker,
     Effects,
+    ModeChanged,
+    ModeUpdate,
     Opinion,
+    PermissionUpdate,
     Question,
     RuleSubject,
     RuleUpdate,
@@ -21,7 +24,7 @@ from holdfast.contract import (
 from holdfast.engine.call import Call
 from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
 from holdfast.engine.state import AgentState
-from holdfast.events import Event, PermissionAsked, PermissionDecided
+from holdfast.events import ContextChanged, Event, PermissionAsked, PermissionDecided
 from holdfast.hooks import HookCall, Hooks
 from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Rule, Step, decide
 
@@ -268,11 +271,8 @@ class Approver:
 
     async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer) -> Approval:
         for update in answer.added:
-            for text in update.rules:
-                Rule.parse(update.behavior, text)  # what is no rule is kept nowhere
-            keep = self._keep_rules if update.destination != "session" else None
-            files = () if keep is None else keep(update)
-            self._state.permissions = self._state.permissions.with_update(update, files=files)
+            if not isinstance(update, ModeUpdate):
+                self._update(call, update)
         if answer.behavior != "allow":
             ends_turn = not answer.message and self._state.session.agent_id is None
             said = f"the user refused and said: {answer.message}" if answer.message else "the user refused"
@@ -281,10 +281,32 @@ class Approver:
             await self._replace_input(call, tool, ctx, answer.updated_input)
         # A deny that came while the question was open holds, and so does one that the changed input meets.
         again = self.first_look(call, tool, ctx)
+        for update in answer.added:
+            if isinstance(update, ModeUpdate):  # for what comes after this call: about this one the user has spoken
+                self._update(call, update)
         if again.behavior == "deny":
             return Approval(allowed=False, reason=again.reason)
         ctx.asked = True
         return _YES
+
+    def _update(self, call: Call, update: PermissionUpdate) -> None:
+        """Change the rights as the answer wants it, as far as it may."""
+        state = self._state
+        if isinstance(update, RuleUpdate):
+            for text in update.rules:
+                Rule.parse(update.behavior, text)  # what is no rule is kept nowhere
+            keep = self._keep_rules if update.destination != "session" else None
+            files = () if keep is None else keep(update)
+            state.permissions = state.permissions.with_update(update, files=files)
+            return
+        from holdfast.permissions.updates import update_rights  # noqa: PLC0415 - few answers bring one
+
+        before = state.permissions.mode
+        state.permissions, refused = update_rights(state.permissions, update, may_bypass=state.may_bypass)
+        for reason in refused:
+            _log.warning("a permission update of the answer about call %s does not count: %s", call.id, reason)
+        if state.permissions.mode != before:
+            self.emit(ContextChanged(call.id, ModeChanged.__name__, {"mode": state.permissions.mode}))
 
     async def _replace_input(self, call: Call, tool: Tool, ctx: ToolContext, raw: Mapping[str, Any]) -> None:
         """A changed input is parsed, validated and judged like the first one."""

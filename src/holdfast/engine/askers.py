@@ -1,11 +1,14 @@
 """Ways to put a permission question: to a face, to a classifier first, or to the agent that leads."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 
-from holdfast.contract import Answer, Asker, Question
+from holdfast.contract import Answer, Asker, PermissionUpdate, Question, RuleUpdate
 
 __all__ = ["CoordinatorAsker", "OpenQuestions", "WorkerAsker"]
+
+_log = logging.getLogger(__name__)
 
 
 class OpenQuestions:
@@ -68,7 +71,10 @@ class CoordinatorAsker:
 
 
 class WorkerAsker:
-    """Worker: the question goes to the agent that leads, marked with who asks; rules it gives stay in this session."""
+    """Worker: the question goes to the agent that leads, marked with who asks; rules it gives stay in this session.
+
+    Mode and directories of a worker are those that it was started with.
+    """
 
     __slots__ = ("_agent_id", "_leader")
 
@@ -80,9 +86,12 @@ class WorkerAsker:
         """Ask the leader. Without a leader that answers, the answer is no."""
         asked = question._replace(id=f"{self._agent_id}:{question.id}", reason=f"{self._agent_id}: {question.reason}")
         answer = await self._leader.ask(asked)
-        here = tuple(
+        here: list[PermissionUpdate] = []
+        for update in answer.updates:
+            if not isinstance(update, RuleUpdate) or (update.removes and update.destination != "session"):
+                _log.warning("a permission update for the agent %s does not count: %s", self._agent_id, update)
+                continue
             # What would replace a file's rules must not replace those of this session instead.
-            update._replace(destination="session", replaces=update.replaces and update.destination == "session")
-            for update in answer.updates
-        )
-        return answer._replace(destination="session", updates=here)
+            replaces = update.replaces and update.destination == "session"
+            here.append(update._replace(destination="session", replaces=replaces))
+        return answer._replace(destination="session", updates=tuple(here))

@@ -31,11 +31,13 @@ _MAY_CHANGE_MODE = frozenset({"EnterPlanMode", "ExitPlanMode"})
 class AgentState:
     """The session as the next call will find it. Only the executor changes it, in call order."""
 
-    __slots__ = ("_reads", "cwd", "file_reads", "permissions", "prompts", "session")
+    __slots__ = ("_reads", "cwd", "file_reads", "may_bypass", "permissions", "prompts", "session")
 
     def __init__(self, cwd: str, permissions: "PermissionContext", session: SessionFacts) -> None:
         self.cwd = cwd
         self.permissions = permissions
+        self.may_bypass = permissions.effective_mode == "bypassPermissions"
+        """The user began with that mode; nobody else enters it."""
         self.session = session
         self.prompts: deque[str] = deque()
         self._reads: dict[str, FileStamp] = {}

@@ -5,11 +5,18 @@ before opening, open without blocking, look again at what was opened, read a bou
 """
 
 import errno
+import io
 import os
+import select
 import stat
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Owner = Literal["anyone", "me"]
+_QUIET = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
+"""Opens without waiting for anybody, and without becoming anybody's terminal."""
 
 
 class ReadRefusedError(OSError):
@@ -37,8 +44,7 @@ def read_guarded(path: str, *, limit_bytes: int, owner: Owner = "anyone", follow
     found = _look(path, owner=owner, follow=follow)
     if found is None:
         return None
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
-    handle = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+    handle = os.open(path, _QUIET if follow else _QUIET | getattr(os, "O_NOFOLLOW", 0))
     try:
         opened = os.fstat(handle)
         _check(path, opened, owner)
@@ -51,20 +57,97 @@ def read_guarded(path: str, *, limit_bytes: int, owner: Owner = "anyone", follow
 
 
 def read_named(path: str, *, limit_bytes: int) -> bytes:
-    """Return the content of a file or pipe that the user named; a device, or more than the limit, is refused.
+    """Return the content of a file or pipe that the user named; see `open_named`. More than the limit is refused.
 
     Raises:
-        ReadRefusedError: It is a device or a socket, or it is too long.
+        ReadRefusedError: It is too long, or nothing that `open_named` opens.
         OSError: Nothing has that name, or the system refused.
     """
-    kind = os.stat(path).st_mode
-    if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind) or stat.S_ISDIR(kind)):  # a directory has an error of its own
-        raise ReadRefusedError(path, "it is neither a file nor a pipe")
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    with open_named(path) as file:
+        parts: list[bytes] = []
+        total = 0
+        while chunk := file.read(1 << 20):
+            parts.append(chunk)
+            total += len(chunk)
+            if total > limit_bytes:
+                raise ReadRefusedError(path, f"it has more than {limit_bytes} bytes")
+        return b"".join(parts)
+
+
+def open_named(path: str, *, patience_s: float = 1.0) -> io.BufferedReader:
+    """Open a file or pipe that the user named, such as `/dev/stdin` or what `<(...)` stands for.
+
+    A pipe is read as long as somebody holds its other end; one that nobody writes to is refused by the first read.
+
+    Args:
+        path: The file or pipe.
+        patience_s: How long the writer of a pipe may take to appear.
+
+    Raises:
+        ReadRefusedError: It is a device or a socket.
+        OSError: Nothing has that name, or the system refused.
+    """
+    _check_named(path, os.stat(path).st_mode)  # a device may act when it is opened
+    handle = os.open(path, _QUIET)
     try:
-        return _drain(handle, path, limit_bytes)
-    finally:
+        kind = os.fstat(handle).st_mode
+        _check_named(path, kind)
+        if stat.S_ISFIFO(kind):
+            return io.BufferedReader(_Pipe(handle, path, patience_s))
+        return open(path, "rb", opener=lambda _path, _flags: handle)
+    except BaseException:
         os.close(handle)
+        raise
+
+
+def _check_named(path: str, kind: int) -> None:
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not (stat.S_ISREG(kind) or stat.S_ISFIFO(kind)):
+        raise ReadRefusedError(path, "it is neither a file nor a pipe")
+
+
+class _Pipe(io.RawIOBase):
+    """The reading end of a pipe, opened without blocking: a plain open of one without a writer never returns."""
+
+    def __init__(self, handle: int, path: str, patience_s: float) -> None:
+        self._handle = handle
+        self.name = path
+        self._patience_s = patience_s
+        self._has_writer = False
+        """Somebody wrote, or could have: from now on nothing to read is the end."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        while True:
+            try:
+                count = os.readv(self._handle, [buffer])
+            except BlockingIOError:  # nothing yet, but somebody holds the other end
+                self._has_writer = True
+                self._is_ready_within(None)
+                continue
+            if count or self._has_writer:
+                self._has_writer = True
+                return count
+            if self._patience_s <= 0:
+                raise ReadRefusedError(
+                    self.name, "it is a pipe that nobody writes to; name a file, or start what writes first"
+                )
+            # Who comes and does not write in that time is seen by the next look.
+            self._has_writer = self._is_ready_within(self._patience_s)
+            self._patience_s = 0.0
+
+    def _is_ready_within(self, timeout_s: float | None) -> bool:
+        poll = select.poll()
+        poll.register(self._handle, select.POLLIN)
+        return bool(poll.poll(None if timeout_s is None else timeout_s * 1000))
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._handle)
+        super().close()
 
 
 def _look(path: str, *, owner: Owner, follow: bool) -> os.stat_result | None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
@@ -36,6 +37,7 @@ class Flags(TypedDict, total=False):
     """The options of a context besides mode and rules."""
 
     working_directories: Iterable[str]
+    added_directories: tuple[tuple[str, ...], ...]
     readable: Iterable[str]
     plan_file: str | None
     governing: Iterable[str]
@@ -55,9 +57,10 @@ class PermissionContext:
     Args:
         mode: One of `MODES`; `manual` means `default`.
         rules: Every rule of every source. Sources never rank: deny beats ask beats allow.
-        options: `working_directories`, `readable`, `plan_file` and `governing` (see `Roots`); `project_root` anchors
-            `/x` patterns of sources without an own root; `start_directory` anchors relative allow patterns, so that a
-            model cannot widen them by changing directory (deny and ask patterns hold there and in the current
+        options: `working_directories`, `readable`, `plan_file` and `governing` (see `Roots`); `added_directories` are
+            those that the user's answers added to the working ones, each in the forms it had then; `project_root`
+            anchors `/x` patterns of sources without an own root; `start_directory` anchors relative allow patterns, so
+            that a model cannot widen them by changing directory (deny and ask patterns hold there and in the current
             directory); `trusted` activates allow rules that the folder brings; `sandbox_auto_allow` lets sandboxed
             shell calls pass; `disabled_modes` are the modes that policy forbids (they act as `default`); `disk` is
             how paths are resolved; `parent` is the context whose rights this one may not exceed.
@@ -124,7 +127,8 @@ class PermissionContext:
             self,
             "roots",
             Roots(
-                _both_forms(working, disk),
+                # What was agreed to was resolved then: a link that was changed since leads nowhere new.
+                tuple(dict.fromkeys((*_both_forms(working, disk), *chain(*options.get("added_directories", ()))))),
                 _both_forms(tuple(options.get("readable", ())), disk),
                 _both_forms((plan_file,), disk) if plan_file else (),
                 _both_forms(tuple(options.get("governing", ())), disk),
@@ -184,23 +188,32 @@ class PermissionContext:
         return PermissionContext(self.mode, (*self.rules, *rules), **self._flags())
 
     def with_update(self, update: RuleUpdate, *, files: Collection[str] = ()) -> "PermissionContext":
-        """The rules that an answer adds, or puts in the place of those that were kept where it keeps them.
+        """The rules that an answer adds, or puts in the place of those that were kept where it keeps them, or removes.
 
         Args:
             update: The rules; each must be one.
-            files: Settings files in which they have replaced the rules of their behavior.
+            files: Settings files in which they have replaced the rules of their behavior, or were removed.
         """
         place = None if update.destination == "session" else update.destination
         added = [Rule.parse(update.behavior, text, RuleSource(kept_in=place)) for text in update.rules]
-        if not update.replaces:
+        if not (update.replaces or update.removes):
             return self.with_rules(*added)
+        if update.behavior != "allow":
+            raise UsageError(f"rules that {update.behavior} are never taken away: {update.rules}")
+        named = frozenset(update.rules) if update.removes else None
 
-        def is_replaced(rule: Rule) -> bool:
+        def is_gone(rule: Rule) -> bool:
             source = rule.source
-            of_session = source.kind == "session" and source.kept_in == place
-            return rule.behavior == update.behavior and (of_session or source.path in files)
+            is_there = (source.kind == "session" and source.kept_in == place) or source.path in files
+            return rule.behavior == "allow" and is_there and (named is None or rule.text in named)
 
-        return self.replacing_rules([*(rule for rule in self.rules if not is_replaced(rule)), *added])
+        kept = [rule for rule in self.rules if not is_gone(rule)]
+        return self.replacing_rules(kept if update.removes else [*kept, *added])
+
+    @property
+    def added_directories(self) -> tuple[tuple[str, ...], ...]:
+        """The directories that answers added, each as given and as it was resolved."""
+        return self._options.get("added_directories", ())
 
     def replacing_rules(self, rules: Iterable[Rule]) -> "PermissionContext":
         """Other rules, everything else as it is."""

@@ -14,6 +14,7 @@ _ADVICE = (
     "Its rules are not known, so nothing is started; --setting-sources can leave out the file of the user, the project "
     "or the local one."
 )
+_ADVICE_NAMED = '--settings takes a regular file, or the JSON text itself, such as --settings "$(cat FILE)".'
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -42,14 +43,14 @@ def read_document(candidate: Candidate) -> Document | None:
     return document(text, candidate)
 
 
-def read_text(path: str, *, private: bool) -> str | None:
+def read_text(path: str, *, private: bool, advice: str = _ADVICE) -> str | None:
     """Read the text of a settings file; `private` files must belong to the user and be writable by nobody else."""
     try:
         data = read_guarded(path, limit_bytes=MAX_BYTES, owner="me" if private else "anyone")
     except ReadRefusedError as error:
-        raise SettingsError(f"the file is refused: {error.reason}", path=path, advice=_ADVICE) from error
+        raise SettingsError(f"the file is refused: {error.reason}", path=path, advice=advice) from error
     except OSError as error:
-        raise SettingsError(f"the file cannot be read: {error.strerror}", path=path, advice=_ADVICE) from error
+        raise SettingsError(f"the file cannot be read: {error.strerror}", path=path, advice=advice) from error
     except ValueError as error:  # a NUL byte in the path
         raise SettingsError("the path cannot be used", path=path) from error
     if data is None:
@@ -109,7 +110,7 @@ def command_line_settings(value: str, *, cwd: str, home: str) -> Document:
     path = command_line_path(value, cwd=cwd, home=home)
     where = os.path.dirname(path)
     candidate = Candidate(SourceKind.COMMAND_LINE, path, anchor=where, folder=where, required=True)
-    text = read_text(path, private=False)
+    text = read_text(path, private=False, advice=_ADVICE_NAMED)
     if text is None:
         raise SettingsError("the file named by --settings does not exist", path=path, advice="Check the path.")
     return document(text, candidate)

@@ -222,13 +222,17 @@ class TaskBoard:
         """Whether some end has not been told yet."""
         return any(_is_news(task.record) for task in self._tasks.values())
 
-    def take_notices(self) -> list[TaskNotice]:
-        """The ends that the model does not know yet, each exactly once; the caller tells the model."""
+    def take_notices(self, *, has_task_output: bool = True) -> list[TaskNotice]:
+        """The ends that the model does not know yet, each exactly once; the caller tells the model.
+
+        Args:
+            has_task_output: The model is offered TaskOutput. A resumed session may have tasks and no such tool.
+        """
         taken: list[TaskNotice] = []
         for task in self._tasks.values():
             if _is_news(task.record):
                 self.mark_told(task.record)
-                taken.append(TaskNotice(task.record, notice_text(task.record)))
+                taken.append(TaskNotice(task.record, notice_text(task.record, has_task_output=has_task_output)))
         return taken
 
     def mark_told(self, shown: TaskRecord, *, offset: int | None = None) -> None:

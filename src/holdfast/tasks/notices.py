@@ -14,8 +14,8 @@ class TaskNotice(NamedTuple):
     text: str
 
 
-def notice_text(record: TaskRecord) -> str:
-    """The end of a task in words for the model."""
+def notice_text(record: TaskRecord, *, has_task_output: bool) -> str:
+    """The end of a task in words for the model; they name no tool that it is not offered."""
     how = {
         "completed": "has completed",
         "failed": "has failed",
@@ -23,7 +23,5 @@ def notice_text(record: TaskRecord) -> str:
     }[record.status]
     code = "" if record.exit_code is None else f" with exit code {record.exit_code}"
     why = f" ({record.error})" if record.error else ""
-    return (
-        f"Background task {record.id} ({record.description!r}) {how}{code}{why}. "
-        f"TaskOutput shows what it wrote; the file is {record.output_file}."
-    )
+    where = "TaskOutput shows what it wrote; the file is" if has_task_output else "What it wrote is in"
+    return f"Background task {record.id} ({record.description!r}) {how}{code}{why}. {where} {record.output_file}."

@@ -1,0 +1,101 @@
+"""What a user's answer may change about the rights of a session besides its rules. What is doubtful is refused."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from holdfast.contract import DirectoryUpdate, ModeUpdate, UsageError
+from holdfast.permissions.context import MODES, PermissionContext
+from holdfast.permissions.paths import is_inside
+from holdfast.permissions.protected import is_secret, protected_by
+from holdfast.settings.layout import is_above_home
+
+__all__ = ["Updated", "change_mode", "update_rights"]
+
+
+class Updated(NamedTuple):
+    """The context to go on with, and what did not count."""
+
+    context: PermissionContext
+    refused: tuple[str, ...] = ()
+
+
+def update_rights(
+    context: PermissionContext, update: ModeUpdate | DirectoryUpdate, *, may_bypass: bool = False
+) -> Updated:
+    """Apply an update of an answer as far as it may count.
+
+    No rule is touched, so whatever a rule denies or asks about stays denied and asked about.
+
+    Args:
+        context: The rights as they are.
+        update: What the answer wants.
+        may_bypass: The user made the mode `bypassPermissions` available when the session began.
+    """
+    if isinstance(update, ModeUpdate):
+        try:
+            return Updated(change_mode(context, update.mode, may_bypass=may_bypass))
+        except UsageError as error:
+            return Updated(context, (str(error),))
+    return _without(context, update.directories) if update.removes else _with(context, update.directories)
+
+
+def change_mode(context: PermissionContext, mode: str, *, may_bypass: bool) -> PermissionContext:
+    """The same rights in another mode.
+
+    Raises:
+        UsageError: There is no such mode, the settings forbid it, or it lifts every question and the user did not
+            begin the session with it.
+    """
+    if mode not in (*MODES, "manual"):
+        raise UsageError(f"there is no permission mode {mode!r}; use one of {', '.join(MODES)}")
+    changed = context.with_mode(mode)
+    if changed.effective_mode != changed.mode:
+        raise UsageError(f"the settings forbid the permission mode {mode!r}")
+    if changed.mode == "bypassPermissions" and not may_bypass:
+        raise UsageError(
+            f"the permission mode {mode!r} is entered only where the session began with it; start with "
+            "--dangerously-skip-permissions, or set it in the user settings"
+        )
+    return changed
+
+
+def _with(context: PermissionContext, directories: Iterable[str]) -> Updated:
+    added = dict.fromkeys(context.added_directories)
+    refused: list[str] = []
+    for directory in directories:
+        found = context.disk.look(directory, "/", home=context.home)
+        reason = _why_not(directory, found.names, context) or found.refusal
+        if not reason and not found.is_dir:
+            reason = "it is no directory"
+        if reason:
+            refused.append(f"the directory {directory!r} is not added: {reason}")
+        else:
+            added[tuple(dict.fromkeys((found.given, found.target)))] = None
+    if len(added) == len(context.added_directories):
+        return Updated(context, tuple(refused))
+    return Updated(context.with_options(added_directories=tuple(added)), tuple(refused))
+
+
+def _why_not(directory: str, names: tuple[str, ...], context: PermissionContext) -> str:
+    if not directory.startswith("/"):
+        return "give its whole path, from the root"
+    home = context.disk.real(context.home)
+    if any(is_above_home(name.casefold(), place.casefold()) for name in names for place in (home, context.home)):
+        return "everything of this user would be inside"
+    if protected_by(names) is not None or any(is_inside(name, context.roots.governing) for name in names):
+        return "what governs the agent or its tools lies there"
+    return "it holds secrets" if is_secret(f"{name}/any" for name in names) else ""
+
+
+def _without(context: PermissionContext, directories: Iterable[str]) -> Updated:
+    kept = list(context.added_directories)
+    refused: list[str] = []
+    for directory in directories:
+        forms = {directory.rstrip("/"), *context.forms_of(directory)} if directory.startswith("/") else {directory}
+        left = [known for known in kept if forms.isdisjoint(known)]
+        if len(left) == len(kept):
+            refused.append(f"the directory {directory!r} is not taken away: no answer has added it")
+        kept = left
+    if len(kept) == len(context.added_directories):
+        return Updated(context, tuple(refused))
+    return Updated(context.with_options(added_directories=tuple(kept)), tuple(refused))
