@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.words import Word
 
-# Options that use debug information are left out: it may be fetched from a server.
+# Options that use debug information are left out: it may be fetched from a server. `objdump -i` makes a file.
 BINARY_TOOLS: "Mapping[str, Tool]" = {
     "strings": TEXT_TOOLS["strings"],
     "nm": Tool(
@@ -41,7 +41,7 @@ BINARY_TOOLS: "Mapping[str, Tool]" = {
         " -d --disassemble? -D|--disassemble-all -s|--full-contents -t|--syms -T|--dynamic-syms -r|--reloc"
         " -R|--dynamic-reloc -j|--section:text -M|--disassembler-options:text -C --demangle? -w|--wide"
         " -z|--disassemble-zeroes --start-address:text --stop-address:text --show-raw-insn --no-show-raw-insn"
-        " --no-addresses --prefix-addresses -F|--file-offsets -i|--info -H|--help -v|--version !-S|--source"
+        " --no-addresses --prefix-addresses -F|--file-offsets !-i|--info -H|--help -v|--version !-S|--source"
         " !-l|--line-numbers !-g|--debugging !-W? !--dwarf? !-L|--process-links",
         abbreviate=False,
         kind="read",

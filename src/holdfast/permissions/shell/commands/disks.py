@@ -19,7 +19,7 @@ LSBLK = Tool(
     kind="system",
 )
 FINDMNT = Tool(
-    "-s|--fstab -m|--mtab -k|--kernel? -A|--all -a|--ascii -b|--bytes -D|--df -f|--first-only"
+    "-s|--fstab -m|--mtab -k --kernel? -A|--all -a|--ascii -b|--bytes -D|--df -f|--first-only"
     " -i|--invert -J|--json -l|--list -n|--noheadings -N|--task:num -o|--output:text !--output-all -O|--options:text"
     " -P|--pairs --pseudo --shadowed --real -r|--raw -R|--submounts -S|--source:text -t|--types:text -T|--target:path"
     " -u|--notruncate -U|--uniq -v|--nofsroot --tree -h|--help -V|--version -M|--mountpoint:path",
