@@ -327,6 +327,12 @@ def test_an_awk_line_that_ends_in_an_operator_may_go_on(sign: str) -> None:
     assert program_refusal(f'{{ x = a {sign} # b\n\n2 > "o" }}')
 
 
+def test_an_awk_pattern_may_begin_with_an_equals_sign() -> None:
+    assert program_refusal('BEGIN { x = .5NF /==&&/1; print "h" > "o"; y = 1/ 2 }')
+    assert program_refusal("{ y = $1 /=b/ ; print }")
+    assert program_refusal("{ x /= 2; print x }") is None
+
+
 @pytest.mark.parametrize("gap", ["", " ", "\t", "\n", " # a\n", "\n\n "])
 @pytest.mark.parametrize("form", ["$%sENV", "[.a, $%sENV.PATH]", '"\\($%sENV)"', "{a: $%sENV}", "$%s ENV | keys"])
 def test_jq_is_never_shown_the_environment_however_the_name_is_spread(form: str, gap: str) -> None:

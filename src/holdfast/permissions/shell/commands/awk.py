@@ -146,6 +146,8 @@ class _Program:
         found = next((sign for sign in _OPERATORS if self.text.startswith(sign, self.at)), letter)
         if found in (">>", "|", "|&"):
             raise ProgramRefusedError(f"{found!r} sends output to a file or a program")
+        if found == "/=" and "/" in self.text[self.at + 2 :]:
+            raise ProgramRefusedError("a '/=' here may divide or start a pattern")
         if found not in _SINGLE and found not in _OPERATORS:
             raise ProgramRefusedError(f"{found!r} is not understood")
         self.at += len(found)
