@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 _SPECIAL: Final = re.compile(r"proc|dev(?!/null)|\s\"?'?/(?:[\s\"';|)]|$)")
 _PATTERN: Final = frozenset("*?[{")
+_INSIDE: Final = re.compile(
+    r"(?:[^\w.~/$}\\-]|\\(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))(/+(?:dev|proc)/[^\s\\\"':;,|&()<>]*+)"
+)
+"""The name of a device or of a process within a longer text, as `printf 'a\\n/dev/sda'` has it."""
 _LISTING: Final = frozenset({"find", "ls", "fd", "fdfind", "rg", "tree", "du"})
 
 
@@ -35,6 +39,9 @@ def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
             reason = special_read_refusal(word, recursive=part.name in _LISTING)
             if reason is not None:
                 return f"{reason}, and its name is passed on"
+        reason = _held_inside(part)
+        if reason is not None:
+            return f"{reason}, and its name is passed on"
     for given in inputs:
         from holdfast.permissions.shell.commands.devices import path_refusal  # noqa: PLC0415 - heavy
 
@@ -43,6 +50,20 @@ def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
             if reason is not None:
                 return f"{reason}, and its name is passed on"
     return ""
+
+
+def _held_inside(part: "Part") -> str | None:
+    """Why one of several names in a single word is not to be read, or None."""
+    for word in part.texts[1:] if part.words is None else [word.text for word in part.words[1:]]:
+        if "/dev/" not in word and "/proc/" not in word:
+            continue
+        from holdfast.permissions.shell.commands.devices import path_refusal  # noqa: PLC0415 - heavy
+
+        for name in _INSIDE.findall(word):
+            reason = path_refusal(name)
+            if reason is not None:
+                return reason
+    return None
 
 
 def _leading_out(part: "Part") -> "list[Word]":

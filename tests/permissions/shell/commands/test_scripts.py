@@ -284,6 +284,61 @@ def test_calls_of_script_tools(command: str, accepted: bool) -> None:
     assert (inspect_command(name, [Word(word) for word in words]).refusal is None) is accepted
 
 
+@pytest.mark.parametrize(
+    "word", ["case", "switch (3)", "switch(3)", "default", "nextfile", "BEGINFILE", "func", "1 in"]
+)
+def test_a_keyword_of_one_awk_is_a_variable_of_another_and_is_then_divided(word: str) -> None:
+    assert program_refusal(f'BEGIN {{ z = {word} /1; print "hi" > "o"; y = 1/ 2 }}')
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        "!",
+        "~",
+        "!~",
+        "=",
+        "==",
+        "!=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "^",
+        "+=",
+        "-=",
+        "*=",
+        "/=",
+        "%=",
+        "^=",
+        "**",
+        "**=",
+        "$",
+        "in",
+    ],
+)
+def test_an_awk_line_that_ends_in_an_operator_may_go_on(sign: str) -> None:
+    assert program_refusal(f'{{ print a {sign}\n2 > "o" }}')
+    assert program_refusal(f'{{ x = a {sign} # b\n\n2 > "o" }}')
+
+
+def test_an_awk_pattern_may_begin_with_an_equals_sign() -> None:
+    assert program_refusal('BEGIN { x = .5NF /==&&/1; print "h" > "o"; y = 1/ 2 }')
+    assert program_refusal("{ y = $1 /=b/ ; print }")
+    assert program_refusal("{ x /= 2; print x }") is None
+
+
+@pytest.mark.parametrize("gap", ["", " ", "\t", "\n", " # a\n", "\n\n "])
+@pytest.mark.parametrize("form", ["$%sENV", "[.a, $%sENV.PATH]", '"\\($%sENV)"', "{a: $%sENV}", "$%s ENV | keys"])
+def test_jq_is_never_shown_the_environment_however_the_name_is_spread(form: str, gap: str) -> None:
+    assert filter_refusal(form % gap)
+
+
 @pytest.mark.parametrize("name", ["sed", "awk", "jq", "yq"])
 def test_a_program_known_only_at_run_time_is_refused(name: str) -> None:
     assert inspect_command(name, [Word("", static=False, may_be_flag=False), Word("f")]).refusal

@@ -151,6 +151,8 @@ def test_a_version_query_is_exact(name: str) -> None:
         "~/../../dev/sda1",
         "../../proc/self/environ",
         "a/../../dev/mem",
+        "/dev/fd/3",
+        "/dev/fd/1",
     ],
 )
 def test_devices_and_process_secrets_are_no_ordinary_files(path: str) -> None:
@@ -162,7 +164,7 @@ def test_devices_and_process_secrets_are_no_ordinary_files(path: str) -> None:
     [
         "/dev/null",
         "/dev/stdin",
-        "/dev/fd/3",
+        "/dev/fd/0",
         "/proc/cpuinfo",
         "/proc/1/status",
         "/proc/self/net/dev",
@@ -224,3 +226,51 @@ def test_secret_names(name: str, secret: bool) -> None:
 def test_exit_codes_that_are_answers(command: str, code: int, meaning: str | None) -> None:
     name, *words = shlex.split(command)
     assert exit_meaning(name, [Word(word) for word in words], code) == meaning
+
+
+@pytest.mark.parametrize("option", ["-l", "-v", "-t", "-p", "-c", "-z", "-q", "-Z1"])
+def test_an_option_behind_the_archive_names_a_member_that_is_extracted(option: str) -> None:
+    assert refusal(f"unzip a.zip {option}")
+    assert refusal(f"unzip -l a.zip {option}")
+    assert refusal(f"zipinfo a.zip {option}")
+
+
+@pytest.mark.parametrize("option", ["-f", "-t", "--from-code=", "--to-code="])
+@pytest.mark.parametrize("name", ["/dev/sda", "./x", "a/b", "../x//TRANSLIT", "utf8//../x", "utf8///x.gz"])
+def test_iconv_reads_no_file_as_an_encoding(option: str, name: str) -> None:
+    glue = "" if option.endswith("=") else " "
+    assert refusal(f"iconv {option}{glue}{name} f")
+
+
+@pytest.mark.parametrize("name", ["utf8", "UTF-8", "ascii//TRANSLIT", "LATIN1//IGNORE", "ascii//TRANSLIT//IGNORE"])
+def test_iconv_takes_named_encodings(name: str) -> None:
+    assert refusal(f"iconv -f {name} -t {name} f") is None
+
+
+def test_files_that_list_files_make_the_reads_unknown() -> None:
+    for command in ("wc --files0-from=x", "du --files0-from x", "sha256sum -c x", "md5sum --check x", "cksum -c x"):
+        name, *words = command.split()
+        facts = inspect_command(name, [Word(word) for word in words])
+        assert facts.refusal is None
+        assert facts.reads_unknown
+    assert refusal("sort --files0-from=x")
+
+
+@pytest.mark.parametrize("place", ["--args", "--jsonargs"])
+def test_jq_reads_the_files_that_stand_before_its_arguments(place: str) -> None:
+    assert refusal(f"jq -R . /proc/self/environ {place}")
+    assert refusal(f"jq -R . a /proc/self/environ {place} b {place}")
+    assert refusal(f"jq -n {place} . /proc/self/environ") is None
+    assert refusal(f"jq -R . -- {place} /proc/self/environ")
+
+
+@pytest.mark.parametrize("pair", ["--arg", "--argjson", "--slurpfile", "--rawfile"])
+def test_jq_reads_files_called_like_options_behind_dashes(pair: str) -> None:
+    assert refusal(f"jq -R . -- {pair} x /proc/self/environ")
+
+
+def test_a_count_that_looks_like_an_option_is_none() -> None:
+    for value in ("-i", "-i.bak", "-n", "--in-place", "-"):
+        assert refusal(f"sed -l {value} s/a/b/ f")
+        assert refusal(f"sort -S {value} f")
+    assert refusal("sed -l 5 s/a/b/ f") is None

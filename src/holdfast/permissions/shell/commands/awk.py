@@ -39,8 +39,10 @@ _PRINTS = re.compile(r"\{ *print(?: *\$(?:[0-9]++|NF)(?: *, *\$(?:[0-9]++|NF))*+
 _NAME = re.compile(r"[A-Za-z0-9_]++")
 _NUMBER = re.compile(r"[0-9.]++")
 _BEFORE_REGEX = names("{ } ( , ; ! ~ !~ && || ? : = == != < <= > >= + - * % ^ += -= *= /= %= ^= ** **=")
-_WORDS_BEFORE_REGEX = names("print printf return case in else do exit")
+_WORDS_BEFORE_REGEX = names("print printf return else do exit")
+"""Not `case`: only gawk knows it as a keyword, elsewhere it is a variable and the `/` divides."""
 _CONTINUES = frozenset({",", "&&", "||", "?", ":", "{", "else", "do", ""})
+_DANGLING = names("! ~ !~ = == != < <= > >= + - * / % ^ += -= *= /= %= ^= ** **= $ in function func")
 _OPERATORS = (
     "**=", "|&", "||", "&&", ">>", "!~", "==", "!=", "<=", ">=", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "**",
 )  # fmt: skip
@@ -95,6 +97,8 @@ class _Program:
         self.previous, self.previous_is_value = text, value
 
     def newline(self) -> None:
+        if not self.previous_is_value and self.previous in _DANGLING:
+            raise ProgramRefusedError("a line that ends in an operator goes on in some awks")
         if self.previous not in _CONTINUES and not self.open_parenthesis():
             self.print_depth = -1
             self.token(";", value=False)
@@ -142,6 +146,8 @@ class _Program:
         found = next((sign for sign in _OPERATORS if self.text.startswith(sign, self.at)), letter)
         if found in (">>", "|", "|&"):
             raise ProgramRefusedError(f"{found!r} sends output to a file or a program")
+        if found == "/=" and "/" in self.text[self.at + 2 :]:
+            raise ProgramRefusedError("a '/=' here may divide or start a pattern")
         if found not in _SINGLE and found not in _OPERATORS:
             raise ProgramRefusedError(f"{found!r} is not understood")
         self.at += len(found)
@@ -160,7 +166,7 @@ class _Program:
         if not self.open or self.open[-1][0] != {")": "(", "]": "[", "}": "{"}[found]:
             raise ProgramRefusedError("brackets do not match")
         _, before = self.open.pop()
-        return found == "]" or (found == ")" and before not in ("if", "while", "for", "switch"))
+        return found == "]" or (found == ")" and before not in ("if", "while", "for"))
 
     def regex_allowed(self) -> bool:
         """Decide whether `/` starts a regular expression here; a doubtful place is refused."""

@@ -8,7 +8,7 @@ from holdfast.permissions.shell.commands.facts import names
 if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
-_FREE_DEVICES = frozenset({"/dev/null", "/dev/stdin"})
+_FREE_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/fd/0"})
 _DEVICE_NAMES = (
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "dm-", "md", "mem", "kmem", "port", "kmsg", "random", "urandom",
     "zero", "full", "tty", "pts/", "console", "input/", "fb", "video", "snd/", "rtc", "watchdog", "mapper/", "disk/",
@@ -55,7 +55,7 @@ def _normal(path: str) -> str:
 
 
 def _is_free_device(plain: str) -> bool:
-    return plain in _FREE_DEVICES or (plain.startswith("/dev/fd/") and plain[8:].isdigit())
+    return plain in _FREE_DEVICES
 
 
 def _proc_refusal(path: str, parts: list[str]) -> str | None:

@@ -126,7 +126,7 @@ KINDS: "Mapping[str, tuple[str, bool, str]]" = {
         names(
             "curl wget ping ping6 dig host nslookup nc ncat netcat telnet ssh scp sftp ftp whois traceroute"
             " mtr nmap http xh aria2c"
-            " ss netstat ip ifconfig arp route resolvectl gh glab aws gcloud az kubectl helm docker podman"
+            " ss netstat ip ifconfig arp route hostid resolvectl gh glab aws gcloud az kubectl helm docker podman"
             " docker-compose nerdctl"
             " psql mysql mongosh redis-cli ssh-copy-id rclone heroku vercel netlify fly flyctl systemctl loginctl"
         ),

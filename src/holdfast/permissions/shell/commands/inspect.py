@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands import special
 from holdfast.permissions.shell.commands.awk import inspect_awk
+from holdfast.permissions.shell.commands.binaries import BINARY_RULES
+from holdfast.permissions.shell.commands.disks import inspect_findmnt, inspect_lsblk
 from holdfast.permissions.shell.commands.effects import inspect_dd, inspect_effect
 from holdfast.permissions.shell.commands.facts import CommandFacts
 from holdfast.permissions.shell.commands.find import inspect_find
@@ -52,8 +54,11 @@ OWN_RULES: "Mapping[str, Callable[[Sequence[Word]], CommandFacts]]" = {
     "journalctl": special.inspect_journalctl,
     "ps": special.inspect_ps,
     "unzip": special.inspect_unzip,
-    "nm": special.inspect_nm,
-    "size": special.inspect_size,
+    "zipinfo": special.inspect_zipinfo,
+    "iconv": special.inspect_iconv,
+    **BINARY_RULES,
+    "lsblk": inspect_lsblk,
+    "findmnt": inspect_findmnt,
     "dd": inspect_dd,
 }
 """Programs with rules of their own."""

@@ -28,7 +28,8 @@ YQ = Tool(
     abbreviate=False,
     kind="text",
 )
-_REFUSED = frozenset({"env", "$ENV", "import", "include", "modulemeta", "get_search_list", "$__prog_args"})
+_REFUSED = frozenset({"env", "$ENV", "import", "include", "modulemeta", "get_search_list", "$__prog_args", "$"})
+"""A `$` alone: jq 1.6 takes `$ ENV` for `$ENV`."""
 _YQ_LETTERS = frozenset(" .[]|()\"'_-,*:=!<>/?@{}+")
 _YQ_REFUSED = ("env", "load", "eval", "system", "input")
 _PAIRS = ("--arg", "--argjson", "--slurpfile", "--rawfile")
@@ -54,7 +55,7 @@ def filter_refusal(program: str) -> str | None:
             while end < len(program) and (program[end].isalnum() or program[end] == "_"):
                 end += 1
             if program[at:end] in _REFUSED and program[at - 1 : at] != "." and not _is_key(program, at, end):
-                return f"jq filter: {program[at:end]!r} reads the environment or other files"
+                return f"jq filter: {program[at:end]!r} may read the environment or other files"
             at = end
         elif letter == "\\":
             return "jq filter: a backslash outside a string"
@@ -98,10 +99,11 @@ def _string_end(program: str, at: int) -> int:
 
 def inspect_jq(args: "Sequence[Word]") -> CommandFacts:
     """Judge a `jq` call."""
-    found = scan(JQ, _without_second_values(args))
+    words = _without_second_values(args)
+    found = scan(JQ, words)
     program, files = found.operands[:1], found.operands[1:]
     if found.has("--args", "--jsonargs"):
-        files = []
+        files = found.operands[1 : _before_arguments(words)]
     if program and not program[0].static:
         found.refuse("the jq filter is only known at run time")
     elif program and (reason := filter_refusal(program[0].text)):
@@ -114,6 +116,12 @@ def inspect_jq(args: "Sequence[Word]") -> CommandFacts:
     return CommandFacts(found.refusal, tuple(found.reads), (), kind="text", reads_unknown=found.reads_unknown)
 
 
+def _before_arguments(words: "Sequence[Word]") -> int:
+    """How many operands stand before `--args` or `--jsonargs`: those are files, the later ones are not."""
+    last = max(at for at, word in enumerate(words) if word.text in ("--args", "--jsonargs"))
+    return len(scan(JQ, words[:last]).operands)
+
+
 def _without_second_values(args: "Sequence[Word]") -> "list[Word]":
     """Drop the second value of `--arg NAME VALUE` and its kin when it is a literal."""
     kept: list[Word] = []
@@ -122,6 +130,8 @@ def _without_second_values(args: "Sequence[Word]") -> "list[Word]":
         word = args[at]
         kept.append(word)
         at += 1
+        if word.static and word.text == "--":  # what follows are files, whatever they are called
+            return [*kept, *args[at:]]
         if word.static and word.text in _PAIRS:
             kept.extend(args[at : at + 1])
             value = args[at + 1 : at + 2]

@@ -65,6 +65,8 @@ class Tool:
     """What is read when there is no operand."""
     recursive: str = ""
     """Space-separated names of the options that make it read whole directories (`*`: always)."""
+    lists: str = ""
+    """The option with which a file it is given lists further files, which are then read too."""
     kind: str = "text"
     dashed_values: bool = False
     """A separate value may begin with `-`; elsewhere such a word is refused, in case versions of a tool disagree."""
@@ -348,7 +350,9 @@ _COUNT_SIGNS = str.maketrans("", "", "+-.,:%")
 
 
 def is_count(text: str) -> bool:
-    """Whether a value is a plain number, perhaps with a sign or a unit."""
+    """Whether a value is a plain number, perhaps with a sign or a unit; `-i.bak` may be an option after all."""
+    if text[:1] == "-" and not text[1:2].isdigit():
+        return False
     return text.isascii() and (text.isalnum() or text.translate(_COUNT_SIGNS).isalnum())
 
 
@@ -378,6 +382,8 @@ def _judge_operands(result: Scan) -> None:
         words = words[0 if result.has("-e", "-f", "--files") else 1 :]
         kind = "file" if kind == "pattern" else "path"
     recursive = tool.recursive == "*" or (tool.recursive != "" and result.has(*compiled(tool).recursive))
+    if tool.lists and result.has(tool.lists):
+        result.reads_unknown = True
     _note_operands(result, words, kind, recursive=recursive)
     if not words and tool.default and (recursive or kind == "path"):
         result.reads.append(tool.default)

@@ -146,7 +146,12 @@ class Sorter:
 
     def _marks(self, option: "Option") -> int:
         name = option.name
-        if not option.allowed or option.kind in PATH_KINDS or name in FORMATS or name == "--no-index":
+        if (
+            not option.allowed
+            or option.kind in PATH_KINDS
+            or name in FORMATS
+            or name in ("--no-index", self._tool.lists)
+        ):
             return _OUTSIDE
         marks = _PATTERN if name in _PATTERN_OPTIONS else 0
         return marks | _RECURSIVE if name in compiled(self._tool).recursive else marks

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from holdfast.permissions.shell.commands.facts import CommandFacts, names
 from holdfast.permissions.shell.commands.options import Scan, Tool, compiled, scan
 from holdfast.permissions.shell.commands.tables_system import FILE_TOOLS
+from holdfast.permissions.shell.commands.tables_text import TEXT_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,19 +38,6 @@ TAR = Tool(
     operands="text",
     abbreviate=False,
     kind="list",
-)
-NM = Tool(
-    "-a|--debug-syms -A|--print-file-name -B -C --demangle? --no-demangle -D|--dynamic -g|--extern-only"
-    " -n|-v|--numeric-sort -p|--no-sort -P|--portability -r|--reverse-sort -S|--print-size -s|--print-armap --quiet"
-    " --size-sort --special-syms --synthetic -t|--radix:text -u|--undefined-only --defined-only --format:text"
-    " -W|--no-weak --with-symbol-versions -h|--help -V|--version !-l|--line-numbers !--plugin:text",
-    abbreviate=False,
-    kind="read",
-)
-SIZE = Tool(
-    "-A -B -G -d -x -t|--totals --common --format:text --radix:num -h|--help -V|--version",
-    abbreviate=False,
-    kind="read",
 )
 PRINTENV = Tool("-0|--null --help --version", operands="text", kind="system")
 LSOF = Tool(
@@ -181,7 +169,7 @@ def inspect_tar(args: "Sequence[Word]") -> CommandFacts:
         found.refuse("tar without -f reads a tape device")
     for word in archives:
         name = word.text
-        if word.static and name != "-" and (":" in name or not name.endswith(".tar")):
+        if not word.static or (name != "-" and (":" in name or not name.endswith(".tar"))):
             found.refuse(f"tar may start a decompressor or a remote shell for {name!r}")
         if name != "-":
             found.note_path(word, "file")
@@ -250,11 +238,13 @@ def inspect_lsof(args: "Sequence[Word]") -> CommandFacts:
                 bad = address
         elif word.static and word.text in ("+d", "+D"):
             continue
+        elif word.static and word.text.startswith("+") and not word.text[2:].isdigit():
+            bad = word.text
         else:
             words.append(word)
     found = scan(LSOF, words)
     if bad:
-        found.refuse(f"lsof looks up the host in {bad!r}")
+        found.refuse(f"lsof may ask another machine or a service for {bad!r}")
     if not found.has("-n"):
         found.refuse("lsof without -n asks the name server")
     return _facts(found, network=not found.has("-n") or bool(bad))
@@ -263,7 +253,7 @@ def inspect_lsof(args: "Sequence[Word]") -> CommandFacts:
 def inspect_journalctl(args: "Sequence[Word]") -> CommandFacts:
     """Let `journalctl` print without its pager."""
     found = scan(JOURNALCTL, args)
-    if not found.has("--no-pager", "--version", "--help"):
+    if not found.has("--no-pager", "--version"):
         found.refuse("journalctl may start a pager; add --no-pager")
     return _facts(found)
 
@@ -341,24 +331,29 @@ def inspect_unzip(args: "Sequence[Word]") -> CommandFacts:
         if not found.has("-l", "-v", "-t", "-p", "-c", "-z"):
             found.refuse("unzip extracts files")
             found.writes.append(".")
+    return _archive(found)
+
+
+def inspect_zipinfo(args: "Sequence[Word]") -> CommandFacts:
+    """Let `zipinfo` list an archive."""
+    return _archive(scan(FILE_TOOLS["zipinfo"], args))
+
+
+def _archive(found: Scan) -> CommandFacts:
+    """Take the first operand as the archive; an option behind it is the name of a member, which is then extracted."""
     for word in found.operands[:1]:
         found.note_path(word, "file")
+    for word in found.operands[1:]:
+        if word.static and word.text.startswith("-"):
+            found.refuse(f"{word.text!r} behind the archive is no option to every unzip")
     return _facts(found)
 
 
-def inspect_nm(args: "Sequence[Word]") -> CommandFacts:
-    """Judge a list of symbols."""
-    return _object_file(NM, args)
-
-
-def inspect_size(args: "Sequence[Word]") -> CommandFacts:
-    """Judge a list of sizes."""
-    return _object_file(SIZE, args)
-
-
-def _object_file(tool: Tool, args: "Sequence[Word]") -> CommandFacts:
-    """Judge a tool that reads options from a file when a word starts with `@`: one of them loads a plugin."""
-    found = scan(tool, args)
-    if any(word.text[:1] == "@" or not (word.text or word.static) for word in args):
-        found.refuse("a word that may start with '@' stands for the options in a file")
+def inspect_iconv(args: "Sequence[Word]") -> CommandFacts:
+    """Let `iconv` convert between named encodings; with a slash in it, the name is a file to read."""
+    found = scan(TEXT_TOOLS["iconv"], args)
+    for word in found.values("-f", "-t"):
+        name, _, suffix = word.text.partition("//")
+        if not word.static or "/" in name or (suffix and not suffix.replace(",", "").replace("/", "").isalpha()):
+            found.refuse(f"iconv reads the file {word.text!r} as an encoding")
     return _facts(found)

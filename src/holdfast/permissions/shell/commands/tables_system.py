@@ -54,6 +54,7 @@ FILE_TOOLS: "Mapping[str, Tool]" = {
         " -P|--no-dereference -S|--separate-dirs --si -s|--summarize -t|--threshold:num --time? --time-style:text"
         " -X|--exclude-from:file --exclude:text -x|--one-file-system" + _GNU,
         operands="path",
+        lists="--files0-from",
         plain=True,
         default=".",
         kind="list",
@@ -110,8 +111,8 @@ FILE_TOOLS: "Mapping[str, Tool]" = {
     "mountpoint": Tool("-q|--quiet --nofollow -d|--fs-devno -x|--devno -h|--help -V|--version", operands="path"),
     "which": Tool("-a|--all -s", operands="text", plain=True, kind="system"),
     "whereis": Tool("-b -m -s -u -l -g", operands="text", kind="system"),
-    "unzip": Tool("-l -v -t -p -c -z -q -C", operands="any", abbreviate=False, kind="list"),
-    "zipinfo": Tool("-1 -2 -s -m -l -v -h -t -T -C -z", operands="any", abbreviate=False, kind="list"),
+    "unzip": Tool("-l -v -t -p -c -z -q -C", operands="any", abbreviate=False, permute=False, kind="list"),
+    "zipinfo": Tool("-1 -2 -s -m -l -v -h -t -T -C -z", operands="any", abbreviate=False, permute=False, kind="list"),
 }
 """Tools that look at files, most of them without reading the content."""
 
@@ -133,15 +134,6 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         operands="none",
         kind="system",
     ),
-    "last": Tool(
-        "-a|--hostlast !-d|--dns -f|--file:file -F|--fulltimes -i|--ip -n|--limit:num -R|--nohostname -s|--since:text"
-        " -t|--until:text -p|--present:text -w|--fullnames -x|--system --time-format:text -h|--help -V|--version",
-        operands="text",
-        numeric=True,
-        abbreviate=False,
-        kind="system",
-    ),
-    "lsmod": Tool("", operands="none", kind="system"),
     "w": Tool(
         "-h|--no-header -u|--no-current -s|--short -f|--from -o|--old-style -i|--ip-addr --help -V|--version",
         operands="text",
@@ -164,7 +156,6 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
     "arch": Tool("--help --version", operands="none", kind="system"),
     "nproc": Tool("--all --ignore:num" + _GNU, operands="none", plain=True, kind="system"),
     "tty": Tool("-s|--silent|--quiet" + _GNU, operands="none", kind="system"),
-    "hostid": Tool("--help --version", operands="none", kind="system"),
     "cal": Tool(
         "-1|--one -3|--three -n|--months:num -S|--span -s|--sunday -m|--monday -j|--julian --reform:text"
         " --iso -y|--year"
@@ -194,29 +185,8 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         operands="none",
         kind="system",
     ),
-    "lsblk": Tool(
-        "-a|--all -A|--noempty -b|--bytes -d|--nodeps -D|--discard -e|--exclude:text -E|--dedup:text !-f|--fs"
-        " -I|--include:text -J|--json -l|--list -T|--tree? -m|--perms -M|--merge -n|--noheadings"
-        " -N|--nvme !-o|--output:text"
-        " !-O|--output-all -p|--paths -P|--pairs -r|--raw -s|--inverse -S|--scsi -t|--topology"
-        " -v|--virtio -w|--width:num"
-        " -x|--sort:text -y|--shell -z|--zoned -h|--help -V|--version",
-        operands="path",
-        kind="system",
-    ),
     "lspci": Tool(
         "-m -t -v -k -x -b -D -n -s:text -d:text --version", operands="none", abbreviate=False, kind="system"
-    ),
-    "findmnt": Tool(
-        "-s|--fstab -m|--mtab -k|--kernel? -A|--all -a|--ascii -b|--bytes -D|--df -f|--first-only"
-        " -i|--invert -J|--json"
-        " -l|--list -n|--noheadings -N|--task:num !-o|--output:text !--output-all -O|--options:text"
-        " -P|--pairs --pseudo --shadowed"
-        " --real -r|--raw -R|--submounts -S|--source:text -t|--types:text -T|--target:path"
-        " -u|--notruncate -U|--uniq -v|--nofsroot --tree"
-        " -h|--help -V|--version -M|--mountpoint:path",
-        operands="path",
-        kind="system",
     ),
     "pgrep": Tool(
         "-d|--delimiter:text -l|--list-name -a|--list-full -v|--inverse -w|--lightweight -c|--count"
@@ -226,6 +196,16 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         " --nslist:text -h|--help"
         " -V|--version -A|--ignore-ancestors --cgroup:text",
         operands="text",
+        abbreviate=False,
+        kind="system",
+    ),
+    "pidof": Tool("-s -c -n -x -q -z -o:text -d:text -h", operands="text", abbreviate=False, kind="system"),
+    "lsmod": Tool("", operands="none", kind="system"),
+    "last": Tool(
+        "-n|--limit:num -a|--hostlast !-d|--dns -F|--fulltimes -f|--file:file -i|--ip -R|--nohostname -s|--since:text"
+        " -t|--until:text -p|--present:text -w|--fullnames -x|--system --time-format:text -h|--help -V|--version",
+        operands="text",
+        numeric=True,
         abbreviate=False,
         kind="system",
     ),
@@ -239,7 +219,7 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         plain=True,
         kind="system",
     ),
-    "getconf": Tool("-a -v:text", operands="any", plain=True, abbreviate=False, kind="system"),
+    "getconf": Tool("-a !-v:text", operands="any", plain=True, abbreviate=False, kind="system"),
     "locale": Tool(
         "-a|--all-locales !-m|--charmaps -c|--category-name -k|--keyword-name -v|--verbose -?|--help --usage"
         " -V|--version",

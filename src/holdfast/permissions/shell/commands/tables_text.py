@@ -117,16 +117,17 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         "-c|--bytes -m|--chars -l|--lines --files0-from:file -L|--max-line-length -w|--words --total:text --debug"
         + _GNU,
         plain=True,
+        lists="--files0-from",
         kind="read",
     ),
-    "md5sum": Tool(_CHECKSUM, plain=True),
-    "sha1sum": Tool(_CHECKSUM, plain=True),
-    "sha224sum": Tool(_CHECKSUM, plain=True),
-    "sha256sum": Tool(_CHECKSUM, plain=True),
-    "sha384sum": Tool(_CHECKSUM, plain=True),
-    "sha512sum": Tool(_CHECKSUM, plain=True),
-    "b2sum": Tool(_CHECKSUM, plain=True),
-    "cksum": Tool(_CHECKSUM, plain=True),
+    "md5sum": Tool(_CHECKSUM, plain=True, lists="-c"),
+    "sha1sum": Tool(_CHECKSUM, plain=True, lists="-c"),
+    "sha224sum": Tool(_CHECKSUM, plain=True, lists="-c"),
+    "sha256sum": Tool(_CHECKSUM, plain=True, lists="-c"),
+    "sha384sum": Tool(_CHECKSUM, plain=True, lists="-c"),
+    "sha512sum": Tool(_CHECKSUM, plain=True, lists="-c"),
+    "b2sum": Tool(_CHECKSUM, plain=True, lists="-c"),
+    "cksum": Tool(_CHECKSUM, plain=True, lists="-c"),
     "sum": Tool("-r -s|--sysv" + _GNU, plain=True),
     "shasum": Tool(_SHASUM, plain=True),
     # Cutting and changing.
@@ -207,7 +208,7 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         "-b|--ignore-leading-blanks -d|--dictionary-order -f|--ignore-case -g|--general-numeric-sort"
         " -i|--ignore-nonprinting -M|--month-sort -h|--human-numeric-sort -n|--numeric-sort -R|--random-sort"
         " --random-source:file -r|--reverse --sort:text -V|--version-sort --batch-size:num -c --check? -C"
-        " !--compress-program:text --debug --files0-from:file -k|--key:text -m|--merge !-o|--output:out -s|--stable"
+        " !--compress-program:text --debug !--files0-from:file -k|--key:text -m|--merge !-o|--output:out -s|--stable"
         " -S|--buffer-size:num -t|--field-separator:text !-T|--temporary-directory:out --parallel:num -u|--unique"
         " -z|--zero-terminated" + _GNU,
         dashed_values=True,
@@ -223,9 +224,13 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         " -z|--zero-terminated" + _GNU
     ),
     # Searching.
-    "grep": Tool(_GREP, operands="pattern", plain=True, numeric=True, default=".", recursive="-r -R", kind="search"),
-    "egrep": Tool(_GREP, operands="pattern", plain=True, numeric=True, default=".", recursive="-r -R", kind="search"),
-    "fgrep": Tool(_GREP, operands="pattern", plain=True, numeric=True, default=".", recursive="-r -R", kind="search"),
+    "grep": Tool(_GREP, operands="pattern", plain=True, numeric=True, default=".", recursive="-r -R -d", kind="search"),
+    "egrep": Tool(
+        _GREP, operands="pattern", plain=True, numeric=True, default=".", recursive="-r -R -d", kind="search"
+    ),
+    "fgrep": Tool(
+        _GREP, operands="pattern", plain=True, numeric=True, default=".", recursive="-r -R -d", kind="search"
+    ),
     "look": Tool(
         "-a|--alternative -d|--alphanum -f|--ignore-case -t|--terminate:text -h|--help -V|--version", plain=True
     ),
