@@ -26,6 +26,7 @@ _TIMED_CHARS: Final = 1_000  # reading the clock costs as much as a short comman
 _MAX_SCRIPTS: Final = 64
 _PLAIN_CHARS: Final = 120
 _PLAIN_COMMAND: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*+(?: [A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*+)*+\Z")
+_TIMED: Final = re.compile(r"\Atime(?: -p)?[ \t]+(?=\(|\{[ \t\n]|(?:for|while|until|if|case)[ \t]|\[\[[ \t]|![ \t])")
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _NO_VALUES: Final["Mapping[str, Sequence[str]]"] = MappingProxyType[str, "Sequence[str]"]({})
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
@@ -305,6 +306,8 @@ def read_by_grammar(command: str, cwd: str | None = None) -> Analysis:
         text = g.join_lines(command)
         if "$\\\n" in command or _hides_continuation(command):
             doubt = "a line continuation the parser and the shell may read differently"
+    if text.startswith("time "):
+        text = _TIMED.sub("time :; ", text)  # the grammar takes the keyword for a command with words behind it
     try:
         walker = _walker(text, cwd)
         if text is not command and (doubt or not walker.parsed):

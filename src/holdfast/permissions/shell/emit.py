@@ -1,6 +1,7 @@
 """Judge each simple command as it is found, and what it starts in turn."""
 
 import posixpath
+import re
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, plain_builtins, splitting
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.commands import CommandFacts
     from holdfast.permissions.shell.words import Word
 
-SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LANGUAGE"})
+SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES"})
 TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
 """Where a program named by its path is the one that its bare name means."""
 _KERNEL: Final = ("/dev", "/proc")
+_FROM_PROCESS: Final = re.compile(r"[0-9]*< *<\(")
 
 _inspect: "Callable[..., CommandFacts] | None" = None
 _path_refusal: "Callable[..., str | None] | None" = None
@@ -166,6 +168,8 @@ class Emitter(Surroundings):
         """Whether an expanded redirect target can only be an ordinary file."""
         assert redirect.target is not None
         prefix = redirect.target.text
+        if _FROM_PROCESS.match(redirect.text):  # what it runs is judged as parts
+            return True
         if prefix and not redirect.target.glob:
             plain = "/" + posixpath.normpath(prefix).lstrip("/") if prefix[0] == "/" else prefix
             return not (".." in prefix or plain.startswith(_KERNEL) or any(root.startswith(plain) for root in _KERNEL))

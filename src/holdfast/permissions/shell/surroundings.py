@@ -31,6 +31,7 @@ _DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
 _READING: Final = frozenset({"read", "mapfile", "readarray"})
 _MAX_DIRECTORIES: Final = 8
 _DEEP: Final = "/a/b/c/d"  # an unknown start is taken to be this deep: climbing further may reach the root
+_BACK: Final = "./"
 _ROOTS: Final = frozenset({"/", "/proc", "/dev", "/sys"})
 _SPECIAL_PLACES: Final = ("/proc/", "/dev/", "/sys/")
 
@@ -119,12 +120,13 @@ class Surroundings(Reader):
     def change_directory(self, base: str, argv: "tuple[Word, ...]") -> None:
         """Follow cd and pushd; what the text does not tell makes the directory unknown."""
         operands = [word for word in argv[1:] if not (word.static and word.text in ("-L", "-P", "--"))]
+        physical = any(word.text == "-P" for word in argv[1:])  # `..` is then the parent of what a link leads to
         target = operands[0] if len(operands) == 1 else None
         new: Cwds = None
         if target is not None and target.static and target.text not in ("-", ""):
             self.cd_targets.append(target.text)
             plain = base == "cd" or not target.text.startswith(("+", "-"))
-            if plain and self.cwds is not None:
+            if plain and self.cwds is not None and not physical:
                 new = tuple(dict.fromkeys(_join(directory, target.text) for directory in self.cwds))
         elif target is not None or operands:
             self.cd_targets.append("")
@@ -137,4 +139,7 @@ class Surroundings(Reader):
 
 def _join(directory: str, target: str) -> str:
     path = posixpath.normpath(posixpath.join(directory, target))
-    return SHELL_CWD if path == "." else path
+    if path != ".":
+        return path
+    # A way back is no proof of being back: what was a directory may be a link by then.
+    return SHELL_CWD if not directory and ".." not in target else _BACK
