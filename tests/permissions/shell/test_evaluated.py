@@ -24,7 +24,6 @@ RUNS_WHAT_A_FILE_SAYS = [
     "[[ $(cat f || ls | wc -l) -gt 0 ]]",
     "[[ $(cat f; ls | wc -l) -gt 0 ]]",
     "[[ $(wc -l <g;cat<f) -gt 0 ]]",
-    "[[ $(cat f \\| wc -l) -gt 0 ]]",
     "[[ $(cat f '| wc -l <x') -gt 0 ]]",
     "while read -r y; do cat <<E\n${x[y]}\nE\ndone < f",
     'while read -r l; do [[ "-v $l" =~ (-v)\\ (.*) ]]; test "${BASH_REMATCH[@]:1}"; done < f',
