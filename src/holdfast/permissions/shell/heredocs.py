@@ -212,6 +212,8 @@ class RedirectReader(Emitter):
         if "`" in plain or "$(" in plain or "$[" in plain:
             if _LIKE_QUOTED.match(body):
                 self.reparse(f': "{utf8(body)}"')
+                if self.parts and self.parts[-1].name == ":":
+                    self.parts.pop()  # the word for it is ours; what it expands came before it
                 return
             self.doubt("a here-document that runs commands while it is read")
             for script in _BACKQUOTED.findall(plain):
