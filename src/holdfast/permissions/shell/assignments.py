@@ -55,6 +55,7 @@ class AssignmentReader(RedirectReader):
         """Read `(…)` behind an assignment, or `name[…]` in front of one."""
         text = utf8(self.view[node.start_byte : node.end_byte])
         if kind == g.ARRAY:
+            self.refuse(f"it sets the array {name}")
             for form in text[1:-1].split():
                 self.assigned_value(name, form)
         else:

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-COUNT: Final = re.compile(r"\$\((?:[^()`$]*\| *)?wc -[lcwm](?: *< *[^ ()`$]+)? *\)\Z")
-"""A substitution whose output is one number."""
+_CERTAIN_PIECE: Final = r"""[A-Za-z0-9_./,:=@%+*?~^-]|'[^']*+'|"[^"$`\\]*+\""""
+COUNT: Final = re.compile(
+    rf"\$\((?:(?:2>&1|2> ?/dev/null|{_CERTAIN_PIECE}|[ \t<])++\|[ \t]*+)*+"
+    rf"wc -[lcwm](?: *+< *+(?:{_CERTAIN_PIECE})++)? *+\)\Z"
+)
+"""A substitution whose output is one number: one pipe that ends in `wc`, and nothing else that prints."""
 _STORES: Final = re.compile(r"%[-+ #0'*.0-9$hlLjzt]*+n")
 _SET_FLAGS: Final = re.compile(r"[-+][euxo]+\Z")
 _SET_OPTIONS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
@@ -37,7 +41,8 @@ def splitting(name: str, argv: "Sequence[Word]", texts: "Sequence[str]") -> bool
 
 
 def _is_quoted(text: str) -> bool:
-    return len(text) > 1 and text[0] == text[-1] == '"'
+    """Whether a word stays one word: an array or `$@` becomes several in quotes too."""
+    return len(text) > 1 and text[0] == text[-1] == '"' and "@" not in text
 
 
 def _free(_args: "Sequence[Word]") -> str | None:
@@ -75,11 +80,13 @@ def _printf(args: "Sequence[Word]") -> str | None:
 
 def _printf_format(args: "Sequence[Word]") -> str | None:
     """Refuse `%n`, which sets the variable that an argument names, such as PATH."""
-    if not args or not any(not word.static or _IDENTIFIER.match(word.text) for word in args[1:]):
+    if not args:
         return None
-    if not args[0].static:
+    if args[0].static:
+        return "printf %n sets a variable" if _STORES.search(args[0].text.replace("%%", "")) else None
+    if args[0].glob or any(not word.static or _IDENTIFIER.match(word.text) for word in args[1:]):
         return "the format of printf is not known and may set a variable"
-    return "printf %n sets a variable" if _STORES.search(args[0].text.replace("%%", "")) else None
+    return None
 
 
 def _cd(args: "Sequence[Word]") -> str | None:
@@ -252,7 +259,7 @@ BUILTINS: Final["Mapping[str, Callable[[Sequence[Word]], str | None]]"] = {
     "kill": _kill,
     "command": _command,
     "help": _plain_words,
-    "hash": _plain_words,
+    "hash": _never("it changes what command names mean"),
 }
 """By name: why the built-in with these arguments is not read-only, or None."""
 

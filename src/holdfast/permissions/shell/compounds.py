@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.builtins import COUNT
-from holdfast.permissions.shell.expand import UNSURE, Variable
+from holdfast.permissions.shell.expand import LENGTH, UNSURE, Variable
 from holdfast.permissions.shell.lists import BLANK
-from holdfast.permissions.shell.loops import LoopValues
+from holdfast.permissions.shell.loops import LoopValues, safe_variable
 from holdfast.permissions.shell.quoting import literal, utf8
 from holdfast.permissions.shell.walk import Walker
-from holdfast.permissions.shell.words import Word, names
+from holdfast.permissions.shell.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.parts import Redirect
 
-_SAFE_NAMES: Final = names(
-    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE FILES DIR DIRS LINE NAME ITEM HASH COMMIT BRANCH"
-)
 _COUNTER_START: Final = re.compile(r"(?:\A|,)\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*-?[0-9]+\s*(?=,|\Z)")
 _MOVES: Final = re.compile(r"(?<!%)\b(?:cd|pushd|popd)\b")  # `%cd` is a date of git
 _SHELL_OPERATORS: Final = frozenset({"<", ">", "&&", "||", "(", ")", "|", ";", "&"})
@@ -29,11 +26,6 @@ _NUMBER_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _NAME_TESTS: Final = frozenset({"-v", "-R", "-o"})
 _HIDDEN: Final = re.compile(r"`|\$[({\[]|[<>]\(")
 _DIGITS: Final = re.compile(r"-?[0-9]+\Z")
-
-
-def safe_variable(name: str) -> bool:
-    """Whether setting this variable cannot change what later commands do."""
-    return name in _SAFE_NAMES or (name.isascii() and not name.isupper() and name.strip("_0123456789") != "")
 
 
 class Script(Walker):
@@ -56,8 +48,8 @@ class Script(Walker):
         if somewhere and len(self.cd_targets) != moves:
             self.doubt("a loop goes to another directory, in which its next turn starts")
         for known, variable in before.items():
-            if variable is not UNSURE and known != name and self.variables.get(known) != variable:
-                self.refuse(f"a loop changes the variable {known}, which its next turn uses")
+            if variable != UNSURE and known != name and self.variables.get(known) != variable:
+                self.doubt(f"a loop changes the variable {known}, which its next turn uses")
 
     def loop(self, node: "Node") -> None:
         """Read `for name in words; do … done` (and select)."""
@@ -124,6 +116,7 @@ class Script(Walker):
     def counting_loop(self, node: "Node") -> None:
         """Read `for ((i = 0; i < n; i++)); do … done`."""
         cursor, position, start, end, seen = self.cursor, node.start_byte, 0, 0, False
+        counters: list[str] = []
         cursor.goto_first_child()
         while True:
             child = cursor.node
@@ -136,7 +129,7 @@ class Script(Walker):
                 start = child.end_byte
             elif text == "))":
                 end = child.start_byte
-                self.counting_header(self.view[start:end])
+                counters = self.counting_header(self.view[start:end])
             elif kind in (g.DO_GROUP, g.COMPOUND):
                 seen = True
                 self.moving(child)
@@ -148,19 +141,23 @@ class Script(Walker):
         cursor.goto_parent()
         if not seen or not end:
             self.doubt("a loop this analysis does not know")
+        self.variables.update(dict.fromkeys(counters, UNSURE))  # it may not have run, or in a shell of its own
         self.settle()
 
-    def counting_header(self, header: str) -> None:
+    def counting_header(self, header: str) -> list[str]:
         """Check the arithmetic of a counting loop and learn its counters."""
-        for name in _COUNTER_START.findall(header.partition(";")[0]):
-            if safe_variable(name):
-                self.variables[name] = Variable(may_be_flag=True, plain=True, numeric=True, ordinary=True)
+        counters: list[str] = list(filter(safe_variable, _COUNTER_START.findall(header.partition(";")[0])))
+        known = Variable(may_be_flag=True, plain=True, numeric=True, ordinary=True)
+        self.variables.update(dict.fromkeys(counters, known))
         if not self.counts_only(header.replace(";", " ")):
             self.doubt("arithmetic in a loop header that bash evaluates as code")
+        return counters
 
     def compound(self, node: "Node") -> None:
         """Read `{ …; }` or `(( … ))`."""
         if not self.view.startswith("((", node.start_byte):
+            if self.view[node.start_byte + 1] not in BLANK:  # for bash `{ls` is the name of a command
+                self.doubt("a group whose brace is part of a word")
             self.sequence(node)
             return
         if not self.counts_only(self.view[node.start_byte + 2 : node.end_byte - 2]):
@@ -221,9 +218,11 @@ class Script(Walker):
         text = self.view[node.start_byte : node.end_byte]
         if 0 < kind < g.LAST_WORD:
             self.word(node, kind)
-        elif kind != g.TOKEN and _HIDDEN.search(text):
-            self.doubt("a pattern with an expansion the parser cannot see")
-            self._descend(node)
+        elif kind != g.TOKEN:
+            if _HIDDEN.search(text):
+                self.doubt("a pattern with an expansion the parser cannot see")
+                self._descend(node)
+            self.no_secret_in(text)
 
     def case(self, node: "Node") -> None:
         """Read a case statement: every branch may run."""
@@ -359,7 +358,12 @@ class Script(Walker):
         if not _NUMBER_TESTS.isdisjoint(tests):
             for word, text in operands:
                 name = text.strip('"').lstrip("$").strip("{}")
-                count = COUNT.match(text.strip('"')) or name in ("#", "?") or self.counts_only(f"${name}")
+                count = (
+                    COUNT.match(text.strip('"'))
+                    or LENGTH.fullmatch(text.strip('"'))
+                    or name in ("#", "?")
+                    or self.counts_only(f"${name}")
+                )
                 if not (count or (word.static and _DIGITS.match(word.text))):
                     self.doubt("[[ compares as numbers: bash evaluates the text as code")
 

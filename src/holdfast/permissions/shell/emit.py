@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.commands import CommandFacts
     from holdfast.permissions.shell.words import Word
 
-SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LANGUAGE"})
+SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES"})
 TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
 """Where a program named by its path is the one that its bare name means."""
 _KERNEL: Final = ("/dev", "/proc")

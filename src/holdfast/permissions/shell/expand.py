@@ -15,7 +15,7 @@ from holdfast.permissions.shell.quoting import (
     unquoted,
     utf8,
 )
-from holdfast.permissions.shell.words import Word
+from holdfast.permissions.shell.words import Word, is_secret
 
 if TYPE_CHECKING:
     from tree_sitter import Node, TreeCursor
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 _PLAIN_GLOB: Final = re.compile(r"([A-Za-z0-9_./@%+,-]*+)[*?][A-Za-z0-9_./@%+,*?-]*+\Z")
 _ONE_VARIABLE: Final = re.compile(r'"\$[A-Za-z_][A-Za-z0-9_]*+"\Z')
 _LIVE: Final = re.compile(r"[$`\\]")
-_SECRET: Final = re.compile(r"TOKEN|SECRET|KEY|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
-_OPERAND: Final = r"(?:[^$`{}\\<>]|[<>](?!\()|\$[A-Za-z_][A-Za-z0-9_]*+|\$'\\[nt]')*+"
+_OPERAND: Final = r"(?:[^$`{}\\<>]|[<>](?!\()|\$[A-Za-z_][A-Za-z0-9_]*+|\$'\\[nt]'|\\[/.*?+|^ _-])*+"
 SAFE_EXPANSION: Final = re.compile(
-    r"\$\{(?:#(?P<counted>[A-Za-z_][A-Za-z0-9_]*|[@*#?])(?:\[[@*]\])?"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!_-])(?P<index>\[(?:[@*]|[0-9]+|[A-Za-z_][A-Za-z0-9_]*)\])?"
-    rf"(?:(?::?[-+?]|%%?|##?|\^\^?|,,?|/[/#%]?){_OPERAND}|: ?-?[0-9]+(?::[0-9]+)?)?)\}}"
+    r"\$\{(?:#(?P<counted>[A-Za-z_][A-Za-z0-9_]*|[@*#?])(?:\[(?:[@*]|[0-9]+)\])?"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$_-]|!(?=\}))(?P<index>\[(?:[@*]|-?[0-9]+|\$?[A-Za-z_][A-Za-z0-9_]*)\])?"
+    rf"(?:(?::?[-+]|(?P<strict>:?\?)|%%?|##?|\^\^?|,,?|/[/#%]?){_OPERAND}|:(?: ?-?[0-9]+)?(?::-?[0-9]+)?)?)\}}"
 )
 _OPERAND_NAMES: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
-_LENGTHS: Final = re.compile(r"\$\{#([A-Za-z_][A-Za-z0-9_]*)(?:\[[@*]\])?\}|\$[#?]")
+LENGTH: Final = re.compile(r"\$\{#([A-Za-z_][A-Za-z0-9_]*)(?:\[[@*]\])?\}|\$[#?]")
 _NAMES: Final = re.compile(r"(?<![0-9A-Za-z_#$])\$?([A-Za-z_][A-Za-z0-9_]*)")
 _NOT_ARITHMETIC: Final = re.compile(r"[^0-9A-Za-z_#\s()+\-*/%<>=!&|^~?:,]")
+_BRACED_NAME: Final = re.compile(r"(?<![0-9A-Za-z_#$])\$\{([A-Za-z_][A-Za-z0-9_]*)\}(?![0-9A-Za-z_#\[])")
 _BACKTICK_ESCAPE: Final = re.compile(r"\\([$`\\])")
 _VARIABLE: Final = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*!_-])\Z")
 _COUNTS: Final = frozenset("#?$")
@@ -59,11 +59,6 @@ class Variable(NamedTuple):
 
 
 UNSURE: Final = Variable()
-
-
-def is_secret(name: str) -> bool:
-    """Whether a variable's name says that it holds a secret."""
-    return _SECRET.search(name) is not None
 
 
 class Building:
@@ -327,17 +322,23 @@ class Reader:
             building.secret = True
             self.refuse(f"it expands ${name}, whose name says it is a secret")
 
+    def no_secret_in(self, text: str, building: Building | None = None) -> None:
+        """Refuse a variable with the name of a secret in text that is expanded but not read as a word."""
+        for name in _OPERAND_NAMES.findall(text):
+            self._note_secret(building or Building(), name)
+
     def _braced(self, building: Building, node: "Node", text: str, *, in_quotes: bool) -> None:
         found = SAFE_EXPANSION.fullmatch(text)
-        if found is None or not self._safe_index(found["index"]):
+        if found is None or not self.safe_index(found["index"]):
             self.doubt(f"the expansion {utf8(text)[:60]!r} may run code or set a variable")
             building.split = building.split or not in_quotes
             building.dynamic()
             self._descend(node)
             return
         counted, name = found["counted"], found["name"]
-        for operand in _OPERAND_NAMES.findall(text):
-            self._note_secret(building, operand)
+        self.no_secret_in(text, building)
+        if found["strict"] is not None:
+            self.refuse(f"the expansion {utf8(text)[:60]!r} may end the shell")
         if counted is not None:
             self._note_secret(building, counted)
             building.dynamic(may_be_flag=False)
@@ -348,10 +349,11 @@ class Reader:
             building.split = building.split or not in_quotes or found["index"] == "[@]" or name == "@"
             building.dynamic()
 
-    def _safe_index(self, index: str | None) -> bool:
-        if index is None or not (index[1].isalpha() or index[1] == "_"):
+    def safe_index(self, index: str | None) -> bool:
+        """Whether bash finds nothing to evaluate in the index of an array."""
+        if index is None or not (index[1].isalpha() or index[1] in "_$"):
             return True
-        known = self.variables.get(index[1:-1])
+        known = self.variables.get(index[1:-1].lstrip("$"))
         return known is not None and known.numeric
 
     def _descend(self, _node: "Node") -> None:
@@ -376,14 +378,16 @@ class Reader:
     def arithmetic(self, node: "Node") -> None:
         """Check that arithmetic uses number literals and known counters only; bash runs code in anything else."""
         text = self.view[node.start_byte : node.end_byte].lstrip(" \t\n")
-        for counted in _LENGTHS.findall(text):
+        for counted in LENGTH.findall(text):
             self._note_secret(Building(), counted)
-        if not self.counts_only(_LENGTHS.sub("0", text[3:-2] if text.startswith("$((") else text[2:-1])):
+        if not self.counts_only(LENGTH.sub("0", text[3:-2] if text.startswith("$((") else text[2:-1])):
             self.doubt(f"arithmetic in {utf8(text)[:40]!r}: bash evaluates names and text in it as code")
             self._descend(node)
 
     def counts_only(self, text: str) -> bool:
         """Whether arithmetic text holds numbers, operators and known counters only."""
+        if "${" in text:
+            text = _BRACED_NAME.sub(r" \1 ", text)
         if any(not self._counter(name) for name in _NAMES.findall(text)):
             return False
         return not _NOT_ARITHMETIC.search(_NAMES.sub("0", text))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.emit import Emitter
-from holdfast.permissions.shell.expand import SAFE_EXPANSION, is_secret
+from holdfast.permissions.shell.expand import SAFE_EXPANSION
 from holdfast.permissions.shell.parts import Cwds, Redirect
 from holdfast.permissions.shell.quoting import literal, utf8
 from holdfast.permissions.shell.surroundings import START
@@ -19,7 +19,6 @@ _WRITES: Final = frozenset({">", ">>", "&>", "&>>", ">|"})
 _BARE_DELIMITER: Final = re.compile(r"[A-Za-z0-9_.+:@%-]+\Z")
 _QUOTED_DELIMITER: Final = re.compile(r"'([^'\n]+)'\Z|\"([^\"\n$`\\]+)\"\Z|\\([A-Za-z0-9_]+)\Z")
 _BRACED: Final = re.compile(r"\$\{[^}]*\}?")
-_NAMED: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _ESCAPED: Final = re.compile(r"\\[\\$`]")
 _NEAR: Final = 24
 _LOOSE_NUMBER: Final = re.compile(r"(?:\A|[\s;&|(){}])[0-9]+\Z")
@@ -228,11 +227,12 @@ class RedirectReader(Emitter):
         if "`" in plain or "$(" in plain or "$[" in plain:
             self.body_commands(node, body, plain)
         for text in _BRACED.findall(plain):
-            if SAFE_EXPANSION.fullmatch(text) is None:
+            found = SAFE_EXPANSION.fullmatch(text)
+            if found is None or not self.safe_index(found["index"]):
                 self.doubt("a here-document with an expansion that may run code")
-        for name in _NAMED.findall(plain.replace("{", "").replace("#", "")):
-            if is_secret(name) and (name.isupper() or name not in self.variables):
-                self.refuse(f"it expands ${name}, whose name says it is a secret")
+            elif found["strict"] is not None:
+                self.refuse("a here-document with an expansion that may end the shell")
+        self.no_secret_in(plain.replace("{", "").replace("#", ""))
 
     def body_commands(self, node: "Node", body: str, plain: str) -> None:
         """Read the commands that run while the document is read."""

@@ -1,13 +1,23 @@
-"""What the words of a loop say about its variable."""
+"""What a loop may set, and what its words say about its variable."""
 
 import re
 from typing import Final
 
 from holdfast.permissions.shell.expand import UNSURE, Variable
-from holdfast.permissions.shell.words import Word
+from holdfast.permissions.shell.words import Word, names
 
-_SEQ: Final = re.compile(r"\$\(seq(?: -?[0-9]+){1,3}\)|\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}")
+_SEQ: Final = re.compile(
+    r"\$\(seq(?: -?[0-9]+){1,3}\)|`seq(?: -?[0-9]+){1,3}`|\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}"
+)
 _SPLITTING: Final = re.compile(r"[\s*?\[\\]")
+_SAFE_NAMES: Final = names(
+    "A B C D E F G H I J K L M N O P Q R S T U V W X Y Z FILE FILES DIR DIRS LINE NAME ITEM HASH COMMIT BRANCH"
+)
+
+
+def safe_variable(name: str) -> bool:
+    """Whether setting this variable cannot change what later commands do."""
+    return name in _SAFE_NAMES or (name.isascii() and not name.isupper() and name.strip("_0123456789") != "")
 
 
 class LoopValues:

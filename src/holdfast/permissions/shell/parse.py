@@ -189,7 +189,7 @@ def parse(data: bytes) -> "Tree":
     return (_grammar or grammar()).parser.parse(data)
 
 
-_TIMED: Final = re.compile(r"(?<![^\s;&({])time[ \t]+(?=\(|\{\s|\[\[\s|(?:for|while|until|if|case)\s)")
+_TIMED: Final = re.compile(r"(?<![^\s;&({])(time(?: -p)?)[ \t]+(?=\(|\{\s|\[\[\s|!\s|(?:for|while|until|if|case)\s)")
 _BODIES: Final = frozenset(
     {
         "program",
@@ -215,24 +215,24 @@ def tree_of(text: str) -> tuple[str, "Tree"]:
     as a command of its own, `time; { …; }`: nothing else in the text changes, and what is timed is seen whole.
     """
     view, data = ready(text)
-    places = [found.start() + 4 for found in _TIMED.finditer(view)] if "time" in text else []
+    places = [found.span(1) for found in _TIMED.finditer(view)] if "time" in text else []
     if places:
         changed = bytearray(data)
-        for place in places:
-            changed[place] = ord(";")
+        for _, end in places:
+            changed[end] = ord(";")
         tree = parse(bytes(changed))
         root = tree.root_node
-        if not root.has_error and all(_stands_alone(root, place) for place in places):
+        if not root.has_error and all(_stands_alone(root, *place) for place in places):
             return view, tree
     return view, parse(data)
 
 
-def _stands_alone(root: "Node", end: int) -> bool:
-    """Whether the `time` that ends here is a whole command where the shell takes it for its keyword."""
-    word, sign = root.descendant_for_byte_range(end - 4, end), root.descendant_for_byte_range(end, end + 1)
+def _stands_alone(root: "Node", start: int, end: int) -> bool:
+    """Whether the `time` between these places is a whole command where the shell takes it for its keyword."""
+    word, sign = root.descendant_for_byte_range(start, start + 4), root.descendant_for_byte_range(end, end + 1)
     name = word.parent if word is not None else None
     command = name.parent if name is not None and name.type == "command_name" else None
-    if command is None or command.end_byte != end or command.start_byte != end - 4 or command.parent is None:
+    if command is None or command.end_byte != end or command.start_byte != start or command.parent is None:
         return False
     return command.parent.type in _BODIES and sign is not None and sign.type == ";"
 

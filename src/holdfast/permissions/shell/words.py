@@ -1,6 +1,9 @@
 """A shell word as the command will receive it."""
 
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
+
+_SECRET: Final = re.compile(r"TOKEN|SECRET|KEY|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 
 
 class Word(NamedTuple):
@@ -28,3 +31,8 @@ class Word(NamedTuple):
 def names(text: str) -> frozenset[str]:
     """Give the space-separated names in a text as a set, so that tables stay readable."""
     return frozenset(text.split())
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable's name says that it holds a secret."""
+    return _SECRET.search(name) is not None

@@ -27,7 +27,7 @@ MORE: Final = Word("", static=False, may_be_flag=True)
 RESERVED: Final = names("if then else elif fi do done case esac while until for select in function { } [[ ]] ! coproc")
 SHELLS: Final = names("bash sh dash zsh ksh ash mksh fish rbash yash busybox-sh")
 _EMPTY_ENVIRONMENT: Final = Word("-i")
-_ENV_SAFE: Final = ("LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LANGUAGE", "LC_")
+_ENV_SAFE: Final = ("LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LC_")
 
 
 _SCRIPT_OPTIONS: Final = {
@@ -122,11 +122,11 @@ _XARGS_QUIET: Final = names(
 def _xargs(argv: tuple[Word, ...]) -> Inner:
     opened = open_wrapper(_XARGS, argv)
     inner = argv[opened.start :]
-    replaced = next((value or "{}" for option, value in opened.options if option in ("I", "i", "replace")), None)
-    if replaced:
+    # Only the last one counts for xargs; none of them is taken as plain text here.
+    for replaced in (value or "{}" for option, value in opened.options if option in ("I", "i", "replace")):
         inner = tuple(
             Word(word.text.partition(replaced)[0], static=False, may_be_flag=not word.text.partition(replaced)[0])
-            if word.static and replaced in word.text
+            if replaced in word.text
             else word
             for word in inner
         )
