@@ -3,7 +3,7 @@
 import posixpath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.emit import TRUSTED_DIRECTORIES, safe_environment
+from holdfast.permissions.shell.emit import TRUSTED_DIRECTORIES, safe_environment, written_by
 from holdfast.permissions.shell.parts import SHELL_CWD
 from holdfast.permissions.shell.rule_index import GAP, BashRule, RuleIndex, wild_match
 from holdfast.permissions.shell.words import names
@@ -66,7 +66,7 @@ def _part_hit(index: RuleIndex, part: "Part") -> Hit | None:
     rule = index.find(text)
     first = part.words[0] if part.words else None
     if rule is None and first is not None and first.static and first.text != part.name:
-        text = part.name + text[len(first.text) :]
+        text = part.name + text[len(part.texts[0]) :]
         rule = index.find(text)
     if rule is None and part.assigns:
         text = " ".join(part.source.split())
@@ -224,7 +224,7 @@ def _allow_environment(name: str) -> bool:
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
     part = analysis.parts[number]
     hull = part.hull
-    if not part.texts or (hull == "strip" and _of_the_system(part)):
+    if not part.texts or (hull == "strip" and _of_the_system(part)) or _only_redirected(part):
         return None
     parent = part.parent
     if parent in used and analysis.parts[parent].hull in ("opaque", "exact"):
@@ -240,6 +240,12 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
             used[number] = rule
             return None
     return f"no rule allows {part.text}"
+
+
+def _only_redirected(part: "Part") -> bool:
+    """Whether a command reads and no more, and only its redirect writes: that is a question of its own."""
+    refusal = part.refusal
+    return refusal is not None and any(refusal == written_by(redirect) for redirect in part.redirects)
 
 
 def _allow_forms(part: "Part") -> tuple[str, ...]:
