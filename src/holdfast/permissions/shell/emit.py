@@ -8,6 +8,7 @@ from holdfast.permissions.shell.expand import UNSURE
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
 from holdfast.permissions.shell.surroundings import CHANGING, START, Surroundings
+from holdfast.permissions.shell.wrapper_shapes import is_assignment
 from holdfast.permissions.shell.wrappers import (
     MAX_WRAPPERS,
     MORE,
@@ -291,9 +292,7 @@ class Emitter(Surroundings):
             self.doubt(inner.doubt)
             self.guess_scripts(texts)
         for command in (inner.argv, *inner.others):
-            if command:
-                forms = self.forms(command, argv, texts)
-                self.start(command, forms, source, more=inner.more)
+            self.start_words(command, argv, texts, source, more=inner.more)
         if inner.scripts:
             self.give_arguments(texts[2:])
         for script in inner.scripts:
@@ -306,6 +305,17 @@ class Emitter(Surroundings):
         self.parent = parent
         if inner.hull != "strip":
             self.ok = self.fail = self.merge(self.cwds, self.ok)
+
+    def start_words(
+        self, command: "tuple[Word, ...]", argv: "tuple[Word, ...]", texts: "Sequence[str]", source: str, *, more: bool
+    ) -> None:
+        """Judge words that a wrapper starts as a command.
+
+        Few wrappers take variables: behind others what follows `A=1` would not run, but it is meant to.
+        """
+        while command:
+            self.start(command, self.forms(command, argv, texts), source, more=more)
+            command = command[1:] if is_assignment(command[0].text) else ()
 
     def guess_scripts(self, texts: "Sequence[str]") -> None:
         """Read quoted text that may be a script with expansions in it; deny rules and guards look at what it holds."""

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.emit import TRUSTED_DIRECTORIES, safe_environment, written_by
 from holdfast.permissions.shell.parts import SHELL_CWD
+from holdfast.permissions.shell.quoting import known_literal
 from holdfast.permissions.shell.rule_index import GAP, BashRule, RuleIndex, wild_match
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part, Redirect
@@ -99,10 +100,15 @@ _GLOBAL_VALUED: Final = {
 
 def _without_global_options(part: "Part") -> str:
     """`git -C dir push` as `git push`, so that a rule about the subcommand is not passed by."""
+    return " ".join([part.name, *part.texts[_after_global_options(part, part.texts) :]])
+
+
+def _after_global_options(part: "Part", texts: "Sequence[str]") -> int:
+    """Where the subcommand stands."""
     valued, at = _GLOBAL_VALUED[part.name], 1
-    while at < len(part.texts) and part.texts[at][:1] == "-":
-        at += 2 if part.texts[at] in valued else 1
-    return " ".join([part.name, *part.texts[at:]])
+    while at < len(texts) and texts[at][:1] == "-":
+        at += 2 if texts[at] in valued else 1
+    return at
 
 
 def _piece_hit(index: RuleIndex, piece: str) -> Hit | None:
@@ -143,11 +149,12 @@ def possible_match(index: RuleIndex, analysis: "Analysis") -> Hit | None:
         known = part.static_text
         if words[0].static:
             known = part.name + known[len(words[0].text) :]
-        bare = known.removesuffix(" ")  # what is left when the expansion gives no word at all
-        for rule in index.rules:
-            head = rule.loose[0] if rule.loose else ""
-            if head.startswith(known) or head == bare or (rule.kind == "wild" and known.startswith(head)):
-                return Hit(rule, part.text)
+        rule = index.could_match(known)
+        if rule is None and part.name in _GLOBAL_VALUED and known.startswith(f"{part.name} -"):
+            at = _after_global_options(part, [word.text for word in words])
+            rule = index.could_match(part._replace(words=(known_literal(part.name), *words[at:])).static_text)
+        if rule is not None:
+            return Hit(rule, part.text)
     return None
 
 
@@ -213,7 +220,7 @@ def _open_parts(
             if reason is not None:
                 missing.append(reason)
         if part.cwds != _AT_START or part.assigns:
-            missing.extend(_surroundings(part, inside))
+            missing.extend(_surroundings(part, inside, moves=bool(analysis.cd_targets)))
     return missing
 
 
@@ -262,14 +269,15 @@ def _of_the_system(part: "Part") -> bool:
     return word == part.name or posixpath.dirname(word) in TRUSTED_DIRECTORIES
 
 
-def _surroundings(part: "Part", inside: "Callable[[str], bool]") -> "list[str]":
+def _surroundings(part: "Part", inside: "Callable[[str], bool]", *, moves: bool) -> "list[str]":
     found = [
         f"it sets {name} for {part.name}"
         for name in part.assigns
         if not (_allow_environment(name) or (name == "IFS" and part.name == "read"))
     ]
     if part.cwds is None:
-        found.append("it runs in a directory that is not known")
+        # The body of a function runs wherever it is called: where the text started, when nothing in it moves.
+        found.extend(["it runs in a directory that is not known"] if moves else ())
     elif not all(cwd == SHELL_CWD or inside(cwd) for cwd in part.cwds):
         found.append(f"it moves to {', '.join(cwd or '.' for cwd in part.cwds)}")
     return found
