@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part, Redirect
 
-__all__ = ["Coverage", "Hit", "allowed", "ask_matches", "deny_matches", "possible_match"]
+__all__ = [
+    "Coverage",
+    "Hit",
+    "after_global_options",
+    "allowed",
+    "allowed_environment",
+    "ask_matches",
+    "deny_matches",
+    "possible_match",
+]
 
 _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
@@ -83,7 +92,7 @@ _GLOBAL_VALUED: Final = {
     "kubectl": names("-n --namespace --context --kubeconfig --cluster --user -s --server --token --as"),
     "helm": names("-n --namespace --kube-context --kubeconfig"),
     **dict.fromkeys(names("docker podman nerdctl"), names("-H --host -c --context --config -l --log-level")),
-    "npm": names("--prefix -C -w --workspace"),
+    "npm": names("--prefix -C -w --workspace --tag --registry"),
     "pnpm": names("-C --dir -F --filter"),
     "yarn": names("--cwd"),
     "gh": names("-R --repo"),
@@ -100,13 +109,13 @@ _GLOBAL_VALUED: Final = {
 
 def _without_global_options(part: "Part") -> str:
     """`git -C dir push` as `git push`, so that a rule about the subcommand is not passed by."""
-    return " ".join([part.name, *part.texts[_after_global_options(part, part.texts) :]])
+    return " ".join([part.name, *part.texts[after_global_options(part.name, part.texts) :]])
 
 
-def _after_global_options(part: "Part", texts: "Sequence[str]") -> int:
-    """Where the subcommand stands."""
-    valued, at = _GLOBAL_VALUED[part.name], 1
-    while at < len(texts) and texts[at][:1] == "-":
+def after_global_options(name: str, texts: "Sequence[str]") -> int:
+    """Where the subcommand of a program stands; the first argument of a program that has none."""
+    valued, at = _GLOBAL_VALUED.get(name), 1
+    while valued is not None and at < len(texts) and texts[at][:1] == "-":
         at += 2 if texts[at] in valued else 1
     return at
 
@@ -151,7 +160,7 @@ def possible_match(index: RuleIndex, analysis: "Analysis") -> Hit | None:
             known = part.name + known[len(words[0].text) :]
         rule = index.could_match(known)
         if rule is None and part.name in _GLOBAL_VALUED and known.startswith(f"{part.name} -"):
-            at = _after_global_options(part, [word.text for word in words])
+            at = after_global_options(part.name, [word.text for word in words])
             rule = index.could_match(part._replace(words=(known_literal(part.name), *words[at:])).static_text)
         if rule is not None:
             return Hit(rule, part.text)
@@ -198,7 +207,7 @@ def allowed(
     used: dict[int, BashRule] = {}
     missing = _open_parts(index, analysis, used, inside or _relative_inside)
     if analysis.assigned:
-        missing.extend(f"it sets the variable {name}" for name in analysis.assigned if not _allow_environment(name))
+        missing.extend(f"it sets the variable {name}" for name in analysis.assigned if not allowed_environment(name))
     for redirect in writes:
         plain = redirect.target is not None and redirect.target.static and "~" not in redirect.text
         if not plain or edit_allowed is None or not edit_allowed(redirect):
@@ -224,7 +233,8 @@ def _open_parts(
     return missing
 
 
-def _allow_environment(name: str) -> bool:
+def allowed_environment(name: str) -> bool:
+    """Whether a rule for a command also covers it with this variable set."""
     return safe_environment(name) or name in _ALLOW_ENVIRONMENT
 
 
@@ -273,7 +283,7 @@ def _surroundings(part: "Part", inside: "Callable[[str], bool]", *, moves: bool)
     found = [
         f"it sets {name} for {part.name}"
         for name in part.assigns
-        if not (_allow_environment(name) or (name == "IFS" and part.name == "read"))
+        if not (allowed_environment(name) or (name == "IFS" and part.name == "read"))
     ]
     if part.cwds is None:
         # The body of a function runs wherever it is called: where the text started, when nothing in it moves.
