@@ -124,3 +124,19 @@ def test_what_lies_on_the_disk_says_whether_a_copy_lands_in_a_directory(tmp_path
     deny = ["Edit(d/p.txt)", "Edit(f/p.txt)", "Edit(n/p.txt)"]
     found = [verdict(f"cp x/p.txt {to}", cwd=str(tmp_path), allow=["Bash"], deny=deny) for to in ("d", "f", "n")]
     assert found == ["deny", "allow", "allow"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vim p.txt",
+        "nano ./p.txt",
+        "perl -i -pe s/a/b/ p.txt",
+        "perl -pi.bak -e 1 p.txt",
+        "gcc -o p.txt a.c",
+        "script p.txt",
+    ],
+)
+def test_editors_and_compilers_change_the_files_they_are_given(command: str) -> None:
+    assert verdict(command, allow=["Bash"], deny=["Edit(p.txt)"]) == "deny"
+    assert verdict(command, allow=["Bash"], deny=["Edit(a.c)"]) == "allow"

@@ -26,6 +26,8 @@ _FILLING: Final = frozenset({"rsync", "tar", "unzip", "wget"})
 """Commands that put many files into the directory they are given."""
 _MODES: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
 _INTO: Final = {"tar": ("-C", "--directory"), "unzip": ("-d",), "wget": ("-P", "--directory-prefix")}
+_EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
+_COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go"})
 _FIND_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 
 
@@ -100,6 +102,10 @@ def written_patterns(part: "Part") -> "Iterator[str]":
         yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in _FIND_WRITES)
     elif part.name == "tar":
         yield from _unpacked(part.texts)
+    elif part.name in _COMPILERS:
+        yield from _values(part, ("-o", "--output"))
+    elif part.name in _EDITORS or (part.name in ("perl", "ruby") and _has(part.texts, "i")):
+        yield from (text for text in part.texts[1:] if text[:1] not in ("-", "+"))
     if not _changes(part):
         return
     last = part.argv[-1]
