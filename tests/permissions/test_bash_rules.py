@@ -222,3 +222,40 @@ def test_a_dynamic_word_still_tells_where_it_starts(form: str, told: Told) -> No
 )
 def test_patterns_that_leave_open_what_is_run_are_known(content: str, wide: bool) -> None:
     assert is_too_wide_command(content) is wide
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo x > a.txt", "echo x >> a.txt 2>&1", "ls | grep x > a.txt", "cat <<EOF > a.txt\nhi\nEOF", "> a.txt",
+        "{ ls; pwd; } > a.txt", "cd src && echo x > ../a.txt", "timeout 5 ls > a.txt", "ls > a.txt && cat a.txt",
+    ],
+)  # fmt: skip
+def test_an_edit_rule_covers_the_redirect_of_a_command_that_only_reads(command: str) -> None:
+    def verdict(**rules: Any) -> str:
+        return judge("Bash", {"command": command}, cwd="/proj", **rules).behavior
+
+    assert verdict(allow=["Edit(a.txt)"]) == "allow"
+    assert verdict(allow=["Edit"], mode="dontAsk") == "allow"
+    assert verdict(allow=["Edit(b.txt)"]) == "ask"
+    assert verdict(allow=["Edit(a.txt)"], mode="plan") == "deny"
+    assert verdict(allow=["Edit(a.txt)"], ask=["Edit(*.txt)"]) == "ask"
+    assert verdict() == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "npm test > a.txt", "A=1 ls > a.txt", "echo $(npm test) > a.txt", "ls > a.txt > b.txt", "ls > a.txt; npm test",
+        "cd src && git status > ../a.txt", "./ls > a.txt", "find . -fprint b > a.txt", "ls() { x; }; ls > a.txt",
+        "ls > $A", "ls > ~/a.txt", "cd /tmp && ls > a.txt", "ls > a.txt | tee b.txt",
+    ],
+)  # fmt: skip
+def test_an_edit_rule_covers_nothing_but_the_redirect(command: str) -> None:
+    assert judge("Bash", {"command": command}, cwd="/proj", allow=["Edit(a.txt)"]).behavior == "ask"
+
+
+@pytest.mark.parametrize("command", ["~/rm -rf x", "~/bin/rm -rf x", "/opt/bin/rm -rf x", "./rm -rf x"])
+@pytest.mark.parametrize("rule", ["Bash(rm -rf x)", "Bash(rm * x)", "Bash(rm -rf:*)"])
+def test_a_deny_sees_the_words_behind_a_command_that_is_named_by_its_path(command: str, rule: str) -> None:
+    assert judge("Bash", {"command": command}, cwd="/proj", allow=["Bash"], deny=[rule]).behavior == "deny"

@@ -15,7 +15,24 @@ from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
-from holdfast.permissions.shell_reach import FOLLOWERS, follows, links_behind, links_out_of, reaches, rule_below
+from holdfast.permissions.shell_operands import (
+    changes_untold,
+    deep_changes,
+    inside,
+    is_unlisted,
+    landing_of,
+    perhaps_read,
+    written_patterns,
+)
+from holdfast.permissions.shell_reach import (
+    FOLLOWERS,
+    follows,
+    links_behind,
+    links_out_of,
+    reaches,
+    rule_below,
+    rule_inside,
+)
 from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
@@ -95,17 +112,21 @@ class _Seen:
         self._allow: RuleIndex = context.book.shell_index("allow", "Bash", narrow=context.effective_mode == "auto")
         self._known: dict[str, PathFacts] = {}
         self._links: dict[tuple[str, str], list[str]] = {}
+        self._edit_rule: Rule | None = None
         self._live = isinstance(context.disk, LiveDisk)
-        self.sight = self._look() if analysis.touches else _NOTHING
+        book = context.book
+        unlisted = not analysis.read_only and (book.holds_reads or book.holds_edits)
+        self.sight = self._look() if analysis.touches or unlisted else _NOTHING
 
     def _look(self) -> Sight:
         parts = self._analysis.parts
         reads = dict.fromkeys(path for part in parts for path in self._reads_of(part))
-        writes = dict.fromkeys(path for part in parts for path in self._placed(part.writes, part.cwds))
+        writes = dict.fromkeys(path for part in parts for path in self._writes_of(part))
         if self._analysis.redirects:
             reads.update(dict.fromkeys(self._redirected("read")))
             writes.update(dict.fromkeys(self._redirected("write")))
-        return Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()))
+        changed = self._looked(self._changed()) if self._context.book.holds_back else ()
+        return Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()), changed=changed)
 
     def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
         """What the disk says; each path is looked at once."""
@@ -123,6 +144,26 @@ class _Seen:
         for path in paths:
             for directory in cwds or ("",):
                 yield path if path.startswith("/") or not directory else f"{directory}/{path}"
+
+    def _writes_of(self, part: "Part") -> Iterator[str]:
+        """What a command writes; a copy into a directory is a file in it."""
+        yield from self._placed(part.writes, part.cwds)
+        for source, place in landing_of(part):
+            known = place.endswith("/") or place.rpartition("/")[2] in (".", "..")
+            for spot, path in zip(
+                self._looked(self._placed((place,), part.cwds)), self._placed((place,), part.cwds), strict=True
+            ):
+                if known or spot.is_dir or (spot.is_dir is None and not self._live):
+                    yield f"{path.rstrip('/')}/{os.path.basename(source.rstrip('/'))}"
+
+    def _changed(self) -> Iterator[str]:
+        """Names of what the commands may change without naming it."""
+        names = self._context.book.edit_names
+        for part in self._analysis.parts:
+            if part.refusal is not None:
+                yield from self._placed(map(inside, deep_changes(part)), part.cwds)
+                for pattern in written_patterns(part):
+                    yield from self._placed((pattern, *named_by(pattern, names)), part.cwds)
 
     def _reads_of(self, part: "Part") -> Iterator[str]:
         yield from self._placed(part.reads, part.cwds)
@@ -162,8 +203,12 @@ class _Seen:
                 yield from found
 
     def _samples(self) -> Iterator[str]:
-        held = self._context.book.read_names
+        held, holds = self._context.book.read_names, self._context.book.holds_reads
         for part in self._analysis.parts:
+            if holds and is_unlisted(part):
+                yield from self._placed(perhaps_read(part), part.cwds)
+                named = (name for pattern in patterns_of(part) for name in named_by(pattern, held))
+                yield from self._placed(named, part.cwds)
             if part.reads_unknown:
                 yield from self._placed((name for told in dynamic_words(part) for name in told.samples), part.cwds)
                 patterns = patterns_of(part) if held else ()
@@ -191,6 +236,8 @@ class _Seen:
             doubt = doubt or "it reads files the text does not tell, and deny rules forbid some"
         if not doubt and book.read_names:
             doubt = self._reaches_held()
+        if not doubt and book.holds_edits:
+            doubt = self._changes_held()
         return _rule(denied), _rule(asked), doubt
 
     def _reaches_held(self) -> str:
@@ -209,6 +256,21 @@ class _Seen:
                 rule, seen = found
                 why = "is about one of them" if seen else "may be about one of them"
                 return f"{part.name} opens every file below a directory, and the rule {rule.text} {why}"
+        return ""
+
+    def _changes_held(self) -> str:
+        """Why an Edit rule may be meant by a command that changes files it does not name; empty when none is."""
+        for redirect in self._analysis.redirects:
+            if redirect.kind == "write" and redirect.target is not None and not redirect.target.static:
+                return f"which file {redirect.text} writes is not known, and rules are about some"
+        for part in self._analysis.parts:
+            if changes_untold(part):
+                return f"{part.name} changes files the text does not tell, and rules are about some"
+            places = self._looked(self._placed(deep_changes(part), part.cwds))
+            opened = [path.target for path in places if path.is_dir is not False]
+            found = rule_inside(opened, self._context, self._call.cwd) if opened else None
+            if found is not None:
+                return f"{part.name} changes everything in a directory, and the rule {found.text} is about some of it"
         return ""
 
     def _prints_held(self, part: "Part") -> str:
@@ -234,7 +296,7 @@ class _Seen:
         """The rule that covers the whole command, or what the rules leave open."""
         from holdfast.permissions.shell.match import allowed  # noqa: PLC0415 - loaded only where it is used
 
-        if not self._allow.rules:
+        if not self._allow.rules and not self._analysis.redirects:
             return None, ()
         if self._analysis.read_only:
             covered = self._allow.find(self._analysis.parts[0].exact) if len(self._analysis.parts) == 1 else None
@@ -247,17 +309,18 @@ class _Seen:
             guarded=self._context.book.holds_back,
         )
         if not coverage.allowed:
-            return None, coverage.open
-        return (_origin(coverage.rules[0].origin) if coverage.rules else None), ()
+            return None, coverage.open if self._allow.rules else ()
+        return (_origin(coverage.rules[0].origin) if coverage.rules else self._edit_rule), ()
 
     def _edit_allowed(self, redirect: "Redirect") -> bool:
         if redirect.target is None or redirect.cwds is None:
             return False
-        paths = self._looked(self._placed((redirect.target.text,), redirect.cwds))
-        return all(
-            grant_of("Edit", path, self._call, self._context) is not None and not guard_of_write(path, self._context)
-            for path in paths
-        )
+        for path in self._looked(self._placed((redirect.target.text,), redirect.cwds)):
+            rule = grant_of("Edit", path, self._call, self._context)
+            if rule is None or guard_of_write(path, self._context):
+                return False
+            self._edit_rule = rule
+        return True
 
     def _inside(self, directory: str) -> bool:
         (found,) = self._looked((directory or ".",))
@@ -304,7 +367,15 @@ class _Seen:
 
 def _is_plain_file_command(part: "Part") -> bool:
     plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
+    plain = plain and not any(_names_another(text) for text in part.texts[1:])
     return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
+
+
+def _names_another(option: str) -> bool:
+    """Whether an option makes a file under a name that stands nowhere: backups, and directories rebuilt."""
+    if option[:2] == "--":
+        return option.startswith(("--b", "--s", "--pare")) and not option.startswith("--st")
+    return option[:1] == "-" and not {"b", "S"}.isdisjoint(option)
 
 
 def _rule(hit: object) -> "Rule | None":

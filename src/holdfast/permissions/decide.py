@@ -267,7 +267,7 @@ def _shell_verdict(call: CallFacts, context: "PermissionContext") -> "ShellVerdi
 def _refusal(seen: Voices) -> str:
     if seen.shell is not None:
         return ""  # what a command would open is opened by the shell, under the rules for what it names
-    reads, writes, _, web = seen.sight
+    reads, writes, _, web, _ = seen.sight
     if isinstance(web, WebRefusal):
         return web.reason
     for paths in (writes, reads):

@@ -48,6 +48,8 @@ class Sight(NamedTuple):
     covered: tuple[PathFacts, ...] = ()
     """Further names that a search would open; only deny and ask rules look at them."""
     web: WebTarget | WebRefusal | None = None
+    changed: tuple[PathFacts, ...] = ()
+    """Further names that a command may change; only deny and ask rules look at them."""
 
 
 _NOTHING = Sight()

@@ -7,6 +7,8 @@ from holdfast.permissions.rules import Behavior, Rule
 from holdfast.permissions.web import WebTarget
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.facts import CallFacts, Sight
     from holdfast.permissions.rulebook import RuleBook, Wholes
@@ -36,8 +38,8 @@ _NO_HITS: Final = Hits()
 
 def path_hits(call: "CallFacts", context: "PermissionContext", sight: "Sight") -> Hits:
     """Hold every path of a call against the path rules, once."""
-    reads, writes, covered, _ = sight
-    if not (reads or writes or covered):
+    reads, writes, covered, _, changed = sight
+    if not (reads or writes or covered or changed):
         return _NO_HITS
     book = context.book
     if not book.paths:
@@ -59,11 +61,19 @@ def path_hits(call: "CallFacts", context: "PermissionContext", sight: "Sight") -
             # A deny on reading a file also keeps it from being edited.
             held += [rule for rule in found if rule.tool == "Edit" or rule.behavior == "deny"]
         may_write.append(granted or book.grants_writes)
-    for path in covered:
-        found, _ = _rules_of(path, book, anchors, ())
-        if found:
-            held += [rule for rule in found if rule.tool == "Read"]
+    held += _further(covered, changed, book, anchors)
     return Hits(_first(held, "deny"), _first(held, "ask"), tuple(may_read), tuple(may_write))
+
+
+def _further(
+    covered: tuple[PathFacts, ...], changed: tuple[PathFacts, ...], book: "RuleBook", anchors: "_Anchors"
+) -> "Iterator[Rule]":
+    """The deny and ask rules about names that a call does not name itself."""
+    for path in covered:
+        yield from (rule for rule in _rules_of(path, book, anchors, ())[0] if rule.tool == "Read")
+    for path in changed:
+        found, _ = _rules_of(path, book, anchors, ())
+        yield from (rule for rule in found if rule.tool == "Edit" or rule.behavior == "deny")
 
 
 def _first(rules: list[Rule], behavior: Behavior) -> Rule | None:

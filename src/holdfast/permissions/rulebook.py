@@ -65,9 +65,12 @@ class RuleBook:
         "_whole",
         "_wholes",
         "denies_reads",
+        "edit_names",
         "grants_reads",
         "grants_writes",
         "holds_back",
+        "holds_edits",
+        "holds_reads",
         "paths",
         "read_names",
     )
@@ -107,6 +110,11 @@ class RuleBook:
         self.read_names = frozenset(name for pattern in held for name in sample_names(pattern))
         """Names that the deny and ask rules for reads are about."""
         self.denies_reads = any(rule.behavior == "deny" and rule.tool == "Read" for _, rule in anchored)
+        kept = [form.pattern for form, rule in anchored if rule.behavior != "allow" and rule.tool == "Edit"]
+        self.edit_names = frozenset(name for pattern in kept for name in sample_names(pattern))
+        """Names that the deny and ask rules for edits are about."""
+        self.holds_reads, self.holds_edits = bool(held), bool(kept)
+        """Whether deny or ask rules are about reads of some files, and about edits."""
 
     def _add(self, form: Form, rule: Rule) -> None:
         behavior: Behavior = rule.behavior

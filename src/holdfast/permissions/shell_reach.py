@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOLLOWERS", "MAX_ENTRIES", "MAX_FOLLOWED", "MAX_LISTED", "Held", "Reach", "follows", "held_rules", "links_behind",
-    "links_out_of", "longest_literal", "reaches", "rule_below",
+    "links_out_of", "longest_literal", "reaches", "rule_below", "rule_inside",
 ]  # fmt: skip
 
 MAX_ENTRIES: Final = 2_000
@@ -169,13 +169,22 @@ def rule_below(
 
 
 @lru_cache(maxsize=_CONTEXTS_KEPT)
-def held_rules(context: "PermissionContext", cwd: str) -> tuple[Held, ...]:
+def held_rules(context: "PermissionContext", cwd: str, tool: str = "Read") -> tuple[Held, ...]:
     """The rules of a context; contexts never change, so that they are read once."""
-    return tuple(_read_rules(context, cwd))
+    return tuple(_path_rules(context, cwd, tool))
 
 
-def _read_rules(context: "PermissionContext", cwd: str) -> Iterator[Held]:
-    for rule in context.rules_for("Read"):
+def rule_inside(places: Iterable[str], context: "PermissionContext", cwd: str) -> "Rule | None":
+    """An Edit rule that starts in one of these resolved directories; rules about any depth start at the top."""
+    for place in places:
+        for held in held_rules(context, cwd, "Edit"):
+            if is_inside(held.start, (place,)):
+                return held.rule
+    return None
+
+
+def _path_rules(context: "PermissionContext", cwd: str, tool: str) -> Iterator[Held]:
+    for rule in context.rules_for(tool):
         compiled = None if rule.behavior == "allow" else compile_path_rule(rule.content or "", widened=True)
         if compiled is None or isinstance(compiled, str):
             continue

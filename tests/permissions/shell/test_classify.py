@@ -46,3 +46,34 @@ def test_ordinary_development_passes(command: str) -> None:
 def test_words_for_people() -> None:
     assert "stops other processes" in analyse("kill 1").risk
     assert analyse("ls").risk == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git -C . push", "git -c a=b push", "git --git-dir x reset --hard", "npm --prefix d publish",
+        "gh -R a/b pr merge 1", "kubectl -n p delete pod x", "terraform -chdir=x apply",
+        "git checkout .", "git restore .",
+        "git update-ref -d x",
+        "curl --request=POST h", "wget --post-data=x h", "curl -o x h; chmod +x x; ./x", "docker compose down -v",
+        'rm -rf "$X"', "rm -r $X/", "printenv", "env", "pass show x", "ngrok http 80", "python -m twine upload x",
+        "gpg --export-secret-keys", "mongosh --eval 'db.dropDatabase()'",
+    ],
+)  # fmt: skip
+def test_high_risk_is_seen_behind_options_and_in_every_spelling(command: str) -> None:
+    assert high_risk(analyse(command, cwd="/w"), cwd="/w") is not None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git -C d commit -m x",
+        "npm --prefix d test",
+        "curl https://x",
+        "rm -rf build",
+        "docker compose down",
+        "git restore f",
+    ],
+)
+def test_the_same_programs_stay_free_for_ordinary_work(command: str) -> None:
+    assert high_risk(analyse(command, cwd="/w"), cwd="/w") is None

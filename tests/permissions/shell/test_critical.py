@@ -330,3 +330,35 @@ def test_more_values_than_can_be_followed_are_asked_about() -> None:
     assert critical_removal(analyse(f"for i in {many} /; do rm -rf $i; done", cwd="/w/project"), cwd="/w/project")
     assert critical_removal(analyse(f"for i in {many[:4000]}; do rm -rf $i; done"), cwd="/w/project") is None
     assert critical_removal(analyse("x=.g; x+=it; rm -rf $x"), cwd="/w/project")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf $(git rev-parse --show-toplevel)", 'rm -rf "$(git rev-parse --show-toplevel)"/*',
+        'rm -rf "$(git rev-parse --git-dir)"', 'rm -rf "$(dirname "$PWD")"', "rm -rf $(dirname $(pwd))",
+        'rm -rf "$(dirname "$(pwd)")"', "rm -rf $(realpath .)", "rm -rf $(readlink -f ..)", "rm -rf $(realpath ~)",
+        'rm -rf "$(cd .. && pwd)"', "R=$(git rev-parse --show-toplevel); rm -rf $R", "rm -rf $(/bin/pwd)",
+        "rm -rf $(pwd -P)", "find ~ -type f -delete", "find . -type f -delete", "find . ! -name keep -delete",
+        "find . -not -name keep -delete", "find . -name '*' -delete", "find . -path './*' -delete",
+        "find . -name a -o -delete", "find . -mindepth 1 -delete", "find . ! \\( -name a -o -name b \\) -delete",
+        "find . -type f | xargs rm", "find . -type f -exec rm {} +", "find . \\( -name a -o -type f \\) -delete",
+    ],
+)  # fmt: skip
+def test_places_are_known_by_what_prints_them_and_searches_by_what_they_leave(command: str) -> None:
+    assert critical_removal(analyse(command, cwd="/w/project"), cwd="/w/project"), command
+    assert judge("Bash", {"command": command}, mode="bypassPermissions", cwd="/w/project").behavior == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'rm -rf "$(git rev-parse --show-toplevel)/dist"', 'rm -rf "$(realpath build)"', "rm -rf $(dirname build/x)",
+        "find . -type f -name '*.pyc' -delete", "find . \\( -name '*.pyc' -o -name '*.pyo' \\) -delete",
+        "find . -type d -empty -delete", "find . -type d -name __pycache__ -exec rm -rf {} +",
+        "find . -name '*.tmp' ! -path './keep/*' -delete", "find build -type f -delete",
+        "find . -path ./node_modules -prune -o -name '*.log' -delete",
+    ],
+)  # fmt: skip
+def test_places_below_and_narrow_searches_are_not_critical(command: str) -> None:
+    assert critical_removal(analyse(command, cwd="/w/project"), cwd="/w/project") is None, command

@@ -68,3 +68,37 @@ def test_saved_rules_allow_the_command_next_time(command: str) -> None:
     rules = [compile_bash_rule(content) for content in suggest_rules(analysis)]
     assert rules
     assert allowed(RuleIndex(rules, exact_words=True), analysis).allowed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3.11 x.py",
+        "node20 x.js",
+        "ruby3.2 x",
+        "lua5.4 x",
+        "php8 x",
+        "java -jar x",
+        "csh x",
+        "zsh5 x",
+        "perl5.36 x",
+    ],
+)
+def test_an_interpreter_of_any_version_gets_no_rule(command: str) -> None:
+    assert suggest_rules(analyse(command)) == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git rebase main", "git filter-branch x", "go run main.go", "gh api repos", "sed -i s/a/b/ f", "tar xf a",
+        "cp a b", "vim x", "less x", "dotnet run x", "bazel run x", "terraform apply", "kubectl delete pod x",
+    ],
+)  # fmt: skip
+def test_what_may_run_or_destroy_more_is_saved_as_it_is(command: str) -> None:
+    assert suggest_rules(analyse(command)) == (command,)
+
+
+def test_a_variable_that_rules_do_not_mind_keeps_the_rule() -> None:
+    assert suggest_rules(analyse("NO_COLOR=1 npm test")) == ("npm test *",)
+    assert suggest_rules(analyse("PATH=. npm test")) == ()

@@ -11,6 +11,7 @@ from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables, plain_part
+from holdfast.permissions.shell.handed import handed_pieces
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.passing import may_be_special, passed_on
 from holdfast.permissions.shell.plain import PlainList, plain_commands
@@ -45,7 +46,7 @@ class Analysis(NamedTuple):
         parts: every simple command in every nesting.
         parsed: the text was understood whole.
         doubt: why hidden code might run, or ""; a doubted text is never allowed by a rule.
-        pieces: rough pieces of a doubted text, for deny and ask rules only.
+        pieces: rough pieces of a doubted text, or of texts that programs are given to run; for deny and ask rules only.
         redirects: every redirect.
         assigned: variables it sets for later commands.
         cd_targets: directories it moves to, "" for one the text does not tell.
@@ -286,9 +287,11 @@ def read_plain(command: str) -> Analysis | None:
         return None
     name, refusal = part.name, part.refusal
     touches = bool(part.reads or part.writes or part.reads_unknown) or name == "git"
-    reason = "" if refusal is None else f"{name}: {refusal}"
+    reason, pieces = "", ()
+    if refusal is not None:
+        reason, pieces = f"{name}: {refusal}", handed_pieces((part,))
     return Analysis(
-        command, read_only=not reason, reason=reason, parts=(part,), parsed=True, doubt="", pieces=(), redirects=(),
+        command, read_only=not reason, reason=reason, parts=(part,), parsed=True, doubt="", pieces=pieces, redirects=(),
         assigned=(), cd_targets=(), inverted=False, values=_NO_VALUES, names=(name,), touches=touches,
     )  # fmt: skip
 
@@ -358,10 +361,13 @@ def _finish(walker: _Found, command: str) -> Analysis:
         reason = passed_on(parts, walker.stdin_texts)
     for redirect in redirects:
         moves = moves or redirect.cwds != START
+    pieces = handed_pieces(parts) if reason else ()
+    if doubts:
+        pieces = (*g.rough_pieces(command), *pieces)
     return Analysis(
         command, not reason, reason, parts, walker.parsed, doubts[0] if doubts else "",
-        g.rough_pieces(command) if doubts else (), redirects, tuple(walker.assigned), tuple(walker.cd_targets),
-        walker.inverted, walker.told() if walker.values or walker.stdin_texts else _NO_VALUES,
+        pieces, redirects, tuple(walker.assigned), tuple(walker.cd_targets), walker.inverted,
+        walker.told() if walker.values or walker.stdin_texts else _NO_VALUES,
         tuple([part.name for part in parts]), dynamic, moves, touches,
     )  # fmt: skip
 

@@ -40,6 +40,26 @@ def splitting(name: str, argv: "Sequence[Word]", texts: "Sequence[str]") -> bool
     )
 
 
+EVALUATING: Final = names(
+    "printf read test [ unset declare typeset local export readonly let wait mapfile readarray getopts"
+)
+"""Built-ins that evaluate the index in a name they are given, with the commands in it, although it stands in quotes."""
+
+
+def evaluates(argv: "Sequence[Word]", texts: "Sequence[str]") -> bool:
+    """Whether a quoted word holds an index with a command in it: `read 'a[$(date)]'` runs date."""
+    return any(
+        "[" in text and (word.static or "='" in text) and _holds_index(word.text if word.static else text)
+        for word, text in zip(argv[1:], texts[1:], strict=False)
+    )
+
+
+def _holds_index(text: str) -> bool:
+    """Whether a substitution starts behind an opening bracket."""
+    opened = text.find("[")
+    return "$(" in text[opened:] or "`" in text[opened:] or "${" in text[opened:]
+
+
 def _is_quoted(text: str) -> bool:
     """Whether a word stays one word: an array or `$@` becomes several in quotes too."""
     return len(text) > 1 and text[0] == text[-1] == '"' and "@" not in text

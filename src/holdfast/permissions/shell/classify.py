@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.critical import critical_removal
+from holdfast.permissions.shell.match import after_global_options
 from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell.wrappers import SHELLS
 
@@ -51,6 +52,9 @@ _KILLS: Final = names("kill pkill killall killall5 xkill skill")
 _FETCHERS: Final = names("curl wget fetch http https aria2c")
 _SENDERS: Final = names("nc ncat netcat socat telnet ftp sftp scp rsync ssh mail sendmail mutt")
 _INTERPRETERS: Final = SHELLS | names("python python3 node perl ruby php deno bun")
+_TUNNELS: Final = names("ngrok cloudflared localtunnel lt bore")
+_VAULTS: Final = names("security pass gopass op vault secret-tool keyring bw lpass")
+_PRINTS_ALL: Final = ("it prints the whole environment", "it prints every variable")
 _SCHEDULES: Final = names("crontab at batch nohup setsid disown daemonize systemd-run screen tmux pm2 forever")
 _SECRET_PATHS: Final = re.compile(
     r"(?:^|/)(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker/config\.json|\.netrc|\.npmrc|\.pypirc|\.git-credentials|"
@@ -62,7 +66,10 @@ _GOVERNING: Final = re.compile(r"(?:^|/)\.git/(?:hooks|config)(?:/|$)|(?:^|/)\.g
 _SYSTEM_PATHS: Final = re.compile(r"/(?:etc|boot|usr|bin|sbin|lib|lib64|sys|proc|var/spool/cron)(?:/|$)")
 _RC_FILES: Final = re.compile(r"(?:^|/)\.(?:bashrc|bash_profile|profile|zshrc|zprofile|zshenv|login|cshrc)$")
 _WIDE_MODE: Final = re.compile(r"0?[0-7]?[0-7][0-7][2367]$|[augo]*o?[+=][rx]*w|.*\+s|[24567][0-7]{3}$|a\+|777|666")
-_SQL: Final = re.compile(r"\b(?:drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from)\b", re.IGNORECASE)
+_SQL: Final = re.compile(
+    r"\b(?:drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from|dropDatabase)\b", re.IGNORECASE
+)
+_RECURSIVE: Final = re.compile(r"--recursive\Z|-[A-Za-z]*[rR]")
 _UPLOADS: Final = names("-T --upload-file -d --data --data-binary --data-raw --data-urlencode -F --form --json")
 _PUBLISH: Final = {
     "npm": {"publish", "unpublish", "deprecate", "owner", "access"},
@@ -142,6 +149,8 @@ def _pipes_to_interpreter(analysis: "Analysis") -> bool:
         fetched = fetched or part.name in _FETCHERS
         if fetched and (part.name in _INTERPRETERS or part.name in ("eval", "source", ".")):
             return True
+        if fetched and part.texts and part.texts[0].startswith(("./", "/tmp/", "~/")):  # noqa: S108 - what was fetched
+            return True
     return False
 
 
@@ -150,7 +159,13 @@ def _arguments(part: "Part") -> list[str]:
 
 
 def _subcommand(part: "Part") -> str:
-    return next((text for text in _arguments(part) if not text.startswith("-")), "")
+    return next((text for text in _ordered(part) if not text.startswith("-")), "")
+
+
+def _ordered(part: "Part") -> list[str]:
+    """The arguments from the subcommand on: `git -C dir push` pushes."""
+    args = _arguments(part)
+    return args[after_global_options(part.name, ["", *args]) - 1 :] if args[:1] and args[0][:1] == "-" else args
 
 
 def _named(part: "Part") -> Risk | None:
@@ -167,6 +182,10 @@ def _named(part: "Part") -> Risk | None:
         return EXFILTRATION
     if name in _SCHEDULES:
         return DAEMON
+    if name in _TUNNELS:
+        return EXFILTRATION
+    if name in _VAULTS or (part.refusal or "").startswith(_PRINTS_ALL) or "--export-secret-keys" in part.texts:
+        return CREDENTIALS
     if name == "dd" and any(text.startswith("of=/dev/") for text in _arguments(part)):
         return DEVICES
     return None
@@ -189,8 +208,10 @@ def _git(part: "Part") -> Risk | None:
     if operation in ("clean", "restore") and any(text.startswith(("-f", "-x", "-d", "--force")) for text in args):
         return HISTORY
     if operation in ("checkout", "switch") and any(
-        text in ("-f", "--force", "--discard-changes", "--") for text in args
+        text in ("-f", "--force", "--discard-changes", "--", ".") for text in args
     ):
+        return HISTORY
+    if (operation == "restore" and "." in args) or (operation == "update-ref" and "-d" in args):
         return HISTORY
     if operation in ("branch", "tag") and any(text in ("-D", "-d", "--delete", "-f", "--force") for text in args):
         return HISTORY
@@ -212,13 +233,21 @@ def _git_settings(operation: str, args: list[str]) -> Risk | None:
 
 
 def _publishing(part: "Part") -> Risk | None:
-    args = _arguments(part)
+    args = _ordered(part)
+    if args[:2] == ["compose", "down"] and not {"-v", "--volumes"}.isdisjoint(args):
+        return DATABASE
+    if part.name.startswith("python") and args[:3] == ["-m", "twine", "upload"]:
+        return PUBLISHES
     if part.name in _PUBLISH and not _PUBLISH[part.name].isdisjoint(args[:2]):
         return PUBLISHES
     if part.name in ("gh", "glab") and (not _GH_PUBLIC.isdisjoint(args[1:2]) or args[:1] == ["api"]):
         return PUBLISHES
     if part.name in ("gh", "glab", "npm", "aws", "gcloud", "az") and args[:1] in (["auth"], ["login"], ["token"]):
         return CREDENTIALS
+    return _infrastructure(part, args)
+
+
+def _infrastructure(part: "Part", args: list[str]) -> Risk | None:
     if part.name in _INFRASTRUCTURE:
         wanted = _INFRASTRUCTURE[part.name]
         if "" in wanted or not wanted.isdisjoint(args[:2]):
@@ -234,12 +263,10 @@ def _network(part: "Part") -> Risk | None:
     if part.name not in _FETCHERS:
         return None
     args = _arguments(part)
-    if any(
-        text in _UPLOADS or text.startswith(("--data", "--upload", "--post-file", "-d@", "-F", "-T")) for text in args
-    ):
+    if any(text in _UPLOADS or text.startswith(("--data", "--upload", "--post-", "-d@", "-F", "-T")) for text in args):
         return EXFILTRATION
     if any(
-        text in ("POST", "PUT", "DELETE", "PATCH") or text[2:] in ("POST", "PUT", "DELETE", "PATCH") for text in args
+        not {text, text[2:], text.partition("=")[2]}.isdisjoint(("POST", "PUT", "DELETE", "PATCH")) for text in args
     ):
         return EXFILTRATION
     return None
@@ -287,6 +314,11 @@ def _outside(path: str, risk: Risk) -> Risk | None:
 def _hidden(part: "Part") -> Risk | None:
     if part.dynamic_name or part.name in ("eval", "source", "."):
         return HIDDEN
+    if part.name == "rm" and any(_RECURSIVE.match(text) for text in part.texts):
+        # Nothing of the name is known: `rm -rf "$X"`.
+        unknown = (word for word in part.argv[1:] if not word.static and not word.text and not word.glob)
+        if next(unknown, None) is not None:
+            return HIDDEN
     if part.name == "xargs" or part.more:
         return HIDDEN if part.name in ("rm", "sh", "bash") else None
     return None

@@ -9,11 +9,11 @@ from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.parts import SHELL_CWD
 from holdfast.permissions.shell.values import (
     FROM_STDIN,
-    NARROWING,
     STDIN,
     Spelling,
     Target,
     Values,
+    narrows,
     printed_by,
     teller_of,
     tells_below,
@@ -143,7 +143,7 @@ def _found(part: "Part") -> "Iterator[Target]":
         word.text == "-delete" or (word.text in _RUNS and _runs_rm(words, number)) for number, word in enumerate(words)
     ):
         return
-    narrowed, some = not NARROWING.isdisjoint(part.texts), False
+    narrowed, some = narrows(part.texts), False
     for form, word in zip(part.texts[1:], words[1:], strict=True):
         if word.text.startswith("-") or word.text in ("(", "!"):
             break
@@ -204,10 +204,10 @@ def _dot(plain: str) -> str | None:
 def _place(path: str, cwd: str | None, home: str, *, whole: bool) -> str | None:
     if path == "/":
         return "the whole file system"
-    if path.count("/") == 1 and (not whole or path != "/tmp"):  # noqa: S108 - a place to protect, not to write to
-        return "a directory at the top of the file system"
     if path == home or _HOMES.match(path):
         return "a home directory"
+    if path.count("/") == 1 and (not whole or path != "/tmp"):  # noqa: S108 - a place to protect, not to write to
+        return "a directory at the top of the file system"
     if cwd is not None:
         here = posixpath.normpath(cwd)
         if path == here:

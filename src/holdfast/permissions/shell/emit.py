@@ -3,11 +3,12 @@
 import posixpath
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from holdfast.permissions.shell.builtins import BUILTINS, SPLITTING, plain_builtins, splitting
+from holdfast.permissions.shell.builtins import BUILTINS, EVALUATING, SPLITTING, evaluates, plain_builtins, splitting
 from holdfast.permissions.shell.expand import UNSURE
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
 from holdfast.permissions.shell.surroundings import CHANGING, START, Surroundings
+from holdfast.permissions.shell.wrapper_shapes import is_assignment
 from holdfast.permissions.shell.wrappers import (
     MAX_WRAPPERS,
     MORE,
@@ -69,6 +70,11 @@ def plain_part(texts: list[str], source: str) -> Part | None:
 def safe_environment(name: str) -> bool:
     """Whether setting this variable for one command only changes how its output looks."""
     return name in SAFE_ENVIRONMENT or name.startswith("LC_")
+
+
+def written_by(redirect: Redirect) -> str:
+    """Why a command with this redirect is not read-only."""
+    return f"it writes to {utf8(redirect.text)}"
 
 
 def path_refusal(path: str) -> str | None:
@@ -150,7 +156,7 @@ class Emitter(Surroundings):
         for redirect in redirects:
             target = redirect.target
             if redirect.kind == "write" and not redirect.harmless_write:
-                return f"it writes to {utf8(redirect.text)}"
+                return written_by(redirect)
             if redirect.kind == "read" and target is not None:
                 if target.static:
                     reason = None if target.text == "/dev/null" else self.read_refusal(target.text)
@@ -212,8 +218,11 @@ class Emitter(Surroundings):
         else:
             facts = (_inspect or load_tables())(base, argv[1:], stdin_is_data=self.piped)
             refusal = facts.refusal
-        if refusal is None and (assigns or redirects or self.cwds is not START):
-            refusal = self.context_refusal(base, assigns, redirects, facts)
+        if refusal is None:
+            if assigns or redirects or self.cwds is not START:
+                refusal = self.context_refusal(base, assigns, redirects, facts)
+        elif base in EVALUATING and evaluates(argv, texts):
+            self.doubt("it is given a name with an index that bash evaluates as code")
         index = len(self.parts)
         fields = (
             argv, base, texts, source, redirects, assigns, self.cwds, self.inside, self.parent,
@@ -283,9 +292,7 @@ class Emitter(Surroundings):
             self.doubt(inner.doubt)
             self.guess_scripts(texts)
         for command in (inner.argv, *inner.others):
-            if command:
-                forms = self.forms(command, argv, texts)
-                self.start(command, forms, source, more=inner.more)
+            self.start_words(command, argv, texts, source, more=inner.more)
         if inner.scripts:
             self.give_arguments(texts[2:])
         for script in inner.scripts:
@@ -298,6 +305,17 @@ class Emitter(Surroundings):
         self.parent = parent
         if inner.hull != "strip":
             self.ok = self.fail = self.merge(self.cwds, self.ok)
+
+    def start_words(
+        self, command: "tuple[Word, ...]", argv: "tuple[Word, ...]", texts: "Sequence[str]", source: str, *, more: bool
+    ) -> None:
+        """Judge words that a wrapper starts as a command.
+
+        Few wrappers take variables: behind others what follows `A=1` would not run, but it is meant to.
+        """
+        while command:
+            self.start(command, self.forms(command, argv, texts), source, more=more)
+            command = command[1:] if is_assignment(command[0].text) else ()
 
     def guess_scripts(self, texts: "Sequence[str]") -> None:
         """Read quoted text that may be a script with expansions in it; deny rules and guards look at what it holds."""
@@ -337,15 +355,14 @@ class Emitter(Surroundings):
         for name in assigns:
             if not (safe_environment(name) or (name == "IFS" and base == "read")):
                 return f"it sets {name} for the command"
-        if redirects:
-            refusal = self.redirect_refusal(redirects)
+        if self.cwds is not START and not self.at_start():
+            if base == "git":
+                return "it runs git in another directory, whose configuration may run programs"
+            refusal = self.special_place(facts) or next(filter(None, map(self.read_refusal, facts.reads)), None)
             if refusal is not None:
                 return refusal
-        if self.cwds is START or self.at_start():
-            return None
-        if base == "git":
-            return "it runs git in another directory, whose configuration may run programs"
-        return self.special_place(facts) or next(filter(None, map(self.read_refusal, facts.reads)), None)
+        # Last, so that this reason says that nothing else is wrong with the command.
+        return self.redirect_refusal(redirects) if redirects else None
 
 
 def _fed(inner: Inner, name: str) -> Inner:

@@ -3,18 +3,28 @@
 import posixpath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.emit import TRUSTED_DIRECTORIES, safe_environment
+from holdfast.permissions.shell.emit import TRUSTED_DIRECTORIES, safe_environment, written_by
 from holdfast.permissions.shell.parts import SHELL_CWD
+from holdfast.permissions.shell.quoting import known_literal
 from holdfast.permissions.shell.rule_index import GAP, BashRule, RuleIndex, wild_match
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part, Redirect
 
-__all__ = ["Coverage", "Hit", "allowed", "ask_matches", "deny_matches", "possible_match"]
+__all__ = [
+    "Coverage",
+    "Hit",
+    "after_global_options",
+    "allowed",
+    "allowed_environment",
+    "ask_matches",
+    "deny_matches",
+    "possible_match",
+]
 
 _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
@@ -66,7 +76,7 @@ def _part_hit(index: RuleIndex, part: "Part") -> Hit | None:
     rule = index.find(text)
     first = part.words[0] if part.words else None
     if rule is None and first is not None and first.static and first.text != part.name:
-        text = part.name + text[len(first.text) :]
+        text = part.name + text[len(part.texts[0]) :]
         rule = index.find(text)
     if rule is None and part.assigns:
         text = " ".join(part.source.split())
@@ -82,7 +92,7 @@ _GLOBAL_VALUED: Final = {
     "kubectl": names("-n --namespace --context --kubeconfig --cluster --user -s --server --token --as"),
     "helm": names("-n --namespace --kube-context --kubeconfig"),
     **dict.fromkeys(names("docker podman nerdctl"), names("-H --host -c --context --config -l --log-level")),
-    "npm": names("--prefix -C -w --workspace"),
+    "npm": names("--prefix -C -w --workspace --tag --registry"),
     "pnpm": names("-C --dir -F --filter"),
     "yarn": names("--cwd"),
     "gh": names("-R --repo"),
@@ -99,10 +109,15 @@ _GLOBAL_VALUED: Final = {
 
 def _without_global_options(part: "Part") -> str:
     """`git -C dir push` as `git push`, so that a rule about the subcommand is not passed by."""
-    valued, at = _GLOBAL_VALUED[part.name], 1
-    while at < len(part.texts) and part.texts[at][:1] == "-":
-        at += 2 if part.texts[at] in valued else 1
-    return " ".join([part.name, *part.texts[at:]])
+    return " ".join([part.name, *part.texts[after_global_options(part.name, part.texts) :]])
+
+
+def after_global_options(name: str, texts: "Sequence[str]") -> int:
+    """Where the subcommand of a program stands; the first argument of a program that has none."""
+    valued, at = _GLOBAL_VALUED.get(name), 1
+    while valued is not None and at < len(texts) and texts[at][:1] == "-":
+        at += 2 if texts[at] in valued else 1
+    return at
 
 
 def _piece_hit(index: RuleIndex, piece: str) -> Hit | None:
@@ -143,11 +158,12 @@ def possible_match(index: RuleIndex, analysis: "Analysis") -> Hit | None:
         known = part.static_text
         if words[0].static:
             known = part.name + known[len(words[0].text) :]
-        bare = known.removesuffix(" ")  # what is left when the expansion gives no word at all
-        for rule in index.rules:
-            head = rule.loose[0] if rule.loose else ""
-            if head.startswith(known) or head == bare or (rule.kind == "wild" and known.startswith(head)):
-                return Hit(rule, part.text)
+        rule = index.could_match(known)
+        if rule is None and part.name in _GLOBAL_VALUED and known.startswith(f"{part.name} -"):
+            at = after_global_options(part.name, [word.text for word in words])
+            rule = index.could_match(part._replace(words=(known_literal(part.name), *words[at:])).static_text)
+        if rule is not None:
+            return Hit(rule, part.text)
     return None
 
 
@@ -191,7 +207,7 @@ def allowed(
     used: dict[int, BashRule] = {}
     missing = _open_parts(index, analysis, used, inside or _relative_inside)
     if analysis.assigned:
-        missing.extend(f"it sets the variable {name}" for name in analysis.assigned if not _allow_environment(name))
+        missing.extend(f"it sets the variable {name}" for name in analysis.assigned if not allowed_environment(name))
     for redirect in writes:
         plain = redirect.target is not None and redirect.target.static and "~" not in redirect.text
         if not plain or edit_allowed is None or not edit_allowed(redirect):
@@ -213,18 +229,19 @@ def _open_parts(
             if reason is not None:
                 missing.append(reason)
         if part.cwds != _AT_START or part.assigns:
-            missing.extend(_surroundings(part, inside))
+            missing.extend(_surroundings(part, inside, moves=bool(analysis.cd_targets)))
     return missing
 
 
-def _allow_environment(name: str) -> bool:
+def allowed_environment(name: str) -> bool:
+    """Whether a rule for a command also covers it with this variable set."""
     return safe_environment(name) or name in _ALLOW_ENVIRONMENT
 
 
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
     part = analysis.parts[number]
     hull = part.hull
-    if not part.texts or (hull == "strip" and _of_the_system(part)):
+    if not part.texts or (hull == "strip" and _of_the_system(part)) or _only_redirected(part):
         return None
     parent = part.parent
     if parent in used and analysis.parts[parent].hull in ("opaque", "exact"):
@@ -242,6 +259,12 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
     return f"no rule allows {part.text}"
 
 
+def _only_redirected(part: "Part") -> bool:
+    """Whether a command reads and no more, and only its redirect writes: that is a question of its own."""
+    refusal = part.refusal
+    return refusal is not None and any(refusal == written_by(redirect) for redirect in part.redirects)
+
+
 def _allow_forms(part: "Part") -> tuple[str, ...]:
     exact = f"{part.exact}{_MORE_WORDS}" if part.more else part.exact
     word = part.texts[0]
@@ -256,14 +279,15 @@ def _of_the_system(part: "Part") -> bool:
     return word == part.name or posixpath.dirname(word) in TRUSTED_DIRECTORIES
 
 
-def _surroundings(part: "Part", inside: "Callable[[str], bool]") -> "list[str]":
+def _surroundings(part: "Part", inside: "Callable[[str], bool]", *, moves: bool) -> "list[str]":
     found = [
         f"it sets {name} for {part.name}"
         for name in part.assigns
-        if not (_allow_environment(name) or (name == "IFS" and part.name == "read"))
+        if not (allowed_environment(name) or (name == "IFS" and part.name == "read"))
     ]
     if part.cwds is None:
-        found.append("it runs in a directory that is not known")
+        # The body of a function runs wherever it is called: where the text started, when nothing in it moves.
+        found.extend(["it runs in a directory that is not known"] if moves else ())
     elif not all(cwd == SHELL_CWD or inside(cwd) for cwd in part.cwds):
         found.append(f"it moves to {', '.join(cwd or '.' for cwd in part.cwds)}")
     return found

@@ -1,5 +1,6 @@
 """Bash rules: compiled once, thousands of them found at the cost of a few look-ups."""
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -135,12 +136,45 @@ class _Bucket:
         return prefix.get(text) if len(text) <= longest else None
 
 
+class _Beginnings:
+    """How the texts begin that rules are about."""
+
+    __slots__ = ("_lengths", "_rules", "_sorted", "_wild")
+
+    def __init__(self, rules: "Iterable[BashRule]") -> None:
+        self._rules: dict[str, BashRule] = {}
+        self._wild: dict[str, BashRule] = {}
+        for rule in rules:
+            head = rule.loose[0] if rule.loose else ""
+            self._rules.setdefault(head, rule)
+            if rule.kind == "wild":
+                self._wild.setdefault(head, rule)
+        self._sorted = sorted(self._rules)
+        self._lengths = sorted({len(head) for head in self._wild})
+
+    def meets(self, known: str) -> BashRule | None:
+        """Find a rule whose beginning goes on from this text, ends with it, or leaves the rest open within it."""
+        at = bisect_left(self._sorted, known)
+        if at < len(self._sorted) and self._sorted[at].startswith(known):
+            return self._rules[self._sorted[at]]
+        # What is left when the expansion gives no word at all.
+        rule = self._rules.get(known.removesuffix(" "))
+        if rule is not None:
+            return rule
+        for length in self._lengths:
+            if length > len(known):
+                break
+            if known[:length] in self._wild:
+                return self._wild[known[:length]]
+        return None
+
+
 class RuleIndex:
     """Many rules, found by the first words of a command."""
 
     __slots__ = (
-        "_buckets", "_exact", "_gap", "_heads", "_lengths", "_loose", "_skipped", "_verbatim", "_wild", "compound",
-        "everything", "rules",
+        "_beginnings", "_buckets", "_exact", "_gap", "_heads", "_lengths", "_loose", "_skipped", "_verbatim", "_wild",
+        "compound", "everything", "rules",
     )  # fmt: skip
 
     def __init__(self, rules: "Iterable[BashRule]", *, exact_words: bool) -> None:
@@ -159,6 +193,7 @@ class RuleIndex:
             self._add(rule, rule.words if exact_words else rule.loose)
         self._lengths = sorted({len(head) for head in self._heads})
         self._loose = bool(self._heads or self._wild)
+        self._beginnings: _Beginnings | None = None
 
     def _bucket(self, text: str) -> "_Bucket":
         return self._buckets.setdefault(text.partition(self._gap)[0], _Bucket())
@@ -220,6 +255,12 @@ class RuleIndex:
             if len(self._skipped) < _MAX_SKIPPED:
                 self._skipped[first] = known
         return known
+
+    def could_match(self, known: str) -> BashRule | None:
+        """Find a rule for some text that begins like this; only deny and ask rules are asked so."""
+        if self._beginnings is None:
+            self._beginnings = _Beginnings(self.rules)
+        return self._beginnings.meets(known)
 
     def find_exact(self, text: str) -> BashRule | None:
         """Find a rule that names exactly this text, or every command."""

@@ -60,8 +60,9 @@ def open_runner(argv: tuple[Word, ...]) -> Inner | None:
     return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque")
 
 
-GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "-c"})
+GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "difftool", "config", "-c"})
 """Words without which `git` runs nothing that the text names."""
+_STEPPING: Final = frozenset({"rebase", "difftool"})
 _GIT_PROGRAMS: Final = names(
     "pager editor sshcommand askpass external command textconv clean smudge process driver program helper cmd fsmonitor"
 )
@@ -74,16 +75,20 @@ def open_git(argv: tuple[Word, ...]) -> Inner | None:
     inner: tuple[Word, ...] = ()
     for index, text in enumerate(texts[:-1]):
         following, before = texts[index + 1], texts[:index]
-        stepping = text in ("-x", "--exec") and "rebase" in before
+        stepping = text in ("-x", "--exec", "--extcmd") and not _STEPPING.isdisjoint(before)
         if stepping or (text.endswith("-filter") and "filter-branch" in before):
             scripts.append(following)
+        elif "config" in before[:3] and "." in text:
+            scripts += _configured(f"{text}={following}")
         elif text == "foreach" and "submodule" in before:
             scripts.append(" ".join(word for word in texts[index + 1 :] if not word.startswith("-")))
         elif text == "run" and "bisect" in before:
             inner = argv[index + 1 :]
         elif text == "-c":
             scripts += _configured(following)
-    scripts += [text[7:] for text in texts if text.startswith("--exec=") and "rebase" in texts]
+    if not _STEPPING.isdisjoint(texts):
+        glued = [text for text in texts if text.startswith(("--exec=", "--extcmd=", "-x")) and text != "-x"]
+        scripts += [text[2:] if text[1] == "x" else text.partition("=")[2] for text in glued]
     if not scripts and not inner:
         return None
     return Inner(inner, (), tuple(scripts), "it runs a command on every step", "opaque")
@@ -122,6 +127,24 @@ def open_at(argv: tuple[Word, ...]) -> Inner | None:
     if argv[-1].text == "at":
         return None
     return Inner(refusal="it runs a script later", reads_stdin=True, doubt="it runs its input as a script")
+
+
+def open_crontab(argv: tuple[Word, ...]) -> Inner | None:
+    """Give what cron will run: its input, when no file or option says otherwise."""
+    if len(argv) > 1 and argv[-1].text != "-":
+        return None
+    return Inner(refusal="it runs a script later", reads_stdin=True, doubt="it runs its input as a script")
+
+
+def open_hash(argv: tuple[Word, ...]) -> Inner | None:
+    """Give the program that a name will stand for."""
+    at = next((index for index, word in enumerate(argv) if index and word.text.startswith("-p")), 0)
+    glued = Word(argv[at].text[2:], static=argv[at].static) if at and argv[at].text != "-p" else None
+    program = glued or (argv[at + 1] if at and at + 1 < len(argv) else None)
+    if program is None:
+        return None
+    doubt = "" if program.static else "the program it names is not known before it runs"
+    return Inner((program,), refusal="it changes what command names mean", doubt=doubt)
 
 
 def open_alias(argv: tuple[Word, ...]) -> Inner | None:

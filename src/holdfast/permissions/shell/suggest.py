@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.match import allowed_environment
 from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell.wrappers import SHELLS, WRAPPERS
 
@@ -14,16 +15,19 @@ _INTERPRETERS: Final = names(
     "python python2 python3 pypy pypy3 node nodejs deno bun ruby irb perl php lua luajit tclsh expect awk gawk mawk"
     " nawk osascript pwsh powershell R Rscript julia ghci scala groovy jshell swift elixir iex erl guile racket sbcl"
     " ts-node tsx sqlite3 psql mysql mongosh redis-cli gdb lldb source . eval exec command builtin su at batch crontab"
+    " java javaw kotlin clojure bb wish ipython jython"
 )
 _EXACT_ONLY: Final = names(
     "rm rmdir unlink shred dd mkfs mount umount chmod chown chgrp chattr kill pkill killall reboot shutdown halt"
     " poweroff curl wget http https nc ncat netcat telnet ftp sftp scp rsync ssh mv ln install truncate tee systemctl"
     " service iptables ufw useradd usermod userdel passwd visudo launchctl defaults diskutil fdisk parted"
+    " cp sed gsed tar vim vi nvim view ex ed nano emacs less more man socat ansible ansible-playbook"
 )
 _TWO: Final = names(
     "git npm pnpm yarn bun cargo go pip pip3 poetry uv pdm hatch pipenv gem bundle composer docker podman kubectl helm"
     " terraform gh glab brew apt apt-get dnf yum pacman make just task rake gradle mvn dotnet mix nx turbo lerna rustup"
     " aws gcloud az heroku fly vercel netlify firebase conda mamba tox nox invoke alembic django-admin flask rails"
+    " bazel bazelisk vagrant meson openssl"
 )
 _THREE: Final = frozenset(
     {
@@ -33,7 +37,17 @@ _THREE: Final = frozenset(
         ("cargo", "run"), ("aws", "s3"), ("kubectl", "get"), ("glab", "mr"), ("npm", "config"),
     }
 )  # fmt: skip
-_NEVER_SECOND: Final = frozenset({("git", "push"), ("npm", "publish"), ("npm", "exec"), ("cargo", "publish")})
+_NEVER_SECOND: Final = frozenset(
+    {
+        ("git", "push"), ("git", "rebase"), ("git", "filter-branch"), ("git", "bisect"), ("git", "submodule"),
+        ("git", "difftool"), ("git", "mergetool"), ("git", "config"), ("npm", "publish"), ("npm", "exec"),
+        ("cargo", "publish"), ("cargo", "run"), ("go", "run"), ("go", "generate"), ("dotnet", "run"), ("gh", "api"),
+        ("bazel", "run"), ("vagrant", "ssh"), ("kubectl", "delete"), ("terraform", "apply"), ("terraform", "destroy"),
+        ("rails", "c"), ("rails", "console"), ("rails", "runner"), ("mix", "run"), ("flask", "shell"),
+    }
+)  # fmt: skip
+"""Subcommands that run other code, publish or destroy: only the very same call is saved."""
+_VERSION: Final = "0123456789.-"
 
 
 def suggest_rules(analysis: "Analysis") -> tuple[str, ...]:
@@ -53,9 +67,12 @@ def suggest_rules(analysis: "Analysis") -> tuple[str, ...]:
 
 def _rule_for(part: "Part") -> str | None:
     name = part.name
-    if part.hull or part.more or part.assigns or not part.argv[0].static:
+    if part.hull or part.more or not part.argv[0].static or not all(map(allowed_environment, part.assigns)):
         return None
-    if name in _INTERPRETERS or name in SHELLS or (name in WRAPPERS and name not in _TWO):
+    plain = name.rstrip(_VERSION)  # `python3.11` is an interpreter too
+    if not _INTERPRETERS.isdisjoint((name, plain)) or name in SHELLS or plain in SHELLS:
+        return None
+    if name in WRAPPERS and name not in _TWO:
         return None
     words = [word.text for word in part.argv]
     if not words[0].isascii() or any(char in words[0] for char in " *\"'\\()"):

@@ -21,7 +21,12 @@ _EXPANSION: Final = re.compile(
 _DEFAULT: Final = re.compile(r":?[-=+](.*)\Z", re.DOTALL)
 _TELLS: Final = re.compile(r"\s*(?:echo|printf)(?:\s+-[neE]+|\s+--)*\s+([^|;&<>]*)\Z")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
-_HERE: Final = frozenset({"pwd"})
+_HERE: Final = re.compile(
+    r"(?:builtin |command )?(?:/usr)?(?:/bin/)?pwd(?: -[LP])?|git rev-parse --show-(?:toplevel|cdup)"
+)
+_HISTORY: Final = re.compile(r"git rev-parse --(?:absolute-)?git-(?:common-)?dir")
+_NAMING_PLACE: Final = re.compile(r"(dirname|realpath|readlink)(?: -[a-z]++)*+(?: --)? ++([^\s|;&<>]+)")
+_MOVING: Final = re.compile(r"cd(?: --)? +([^\s|;&<>]+) *(?:&&|;) *pwd(?: -[LP])?")
 
 
 STDIN: Final = "<"
@@ -29,8 +34,39 @@ STDIN: Final = "<"
 PERHAPS_EMPTY: Final = "$_"
 FROM_STDIN: Final = "${<}"
 POSITIONS: Final = ("@", "*", *"123456789")
-NARROWING: Final = names("-name -iname -path -ipath -regex -iregex -type -mtime -mmin -size -newer -empty -user -perm")
-"""Tests with which `find` gives only some of what it finds."""
+_NARROWING: Final = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname")
+_NARROWING_MORE: Final = names(
+    "-empty -mtime -mmin -atime -amin -ctime -cmin -size -newer -user -group -perm -nouser -nogroup -inum -samefile"
+)
+"""Tests with which `find` gives only some of what it finds; the first are given a pattern."""
+_OR: Final = frozenset({"-o", "-or", ","})
+_NOT: Final = frozenset({"!", "-not"})
+_OPEN: Final = frozenset({"(", "\\("})
+_CLOSE: Final = frozenset({")", "\\)"})
+
+
+def narrows(texts: "Sequence[str]") -> bool:
+    """Whether every alternative of a `find` expression is about only some of what is below its directories."""
+    groups: list[tuple[bool, bool, bool]] = []  # for each open bracket: all before, this alternative, negated
+    every, this, negated = True, False, False
+    for at, text in enumerate(texts):
+        if text in _NOT:
+            negated = not negated
+            continue
+        if text in _OPEN:
+            groups.append((every, this, negated))
+            every, this = True, False
+        elif text in _CLOSE and groups:
+            inner = every and this
+            every, this, was_negated = groups.pop()
+            this = this or (inner and not was_negated)
+        elif text in _OR:
+            every, this = every and this, False
+        elif not negated:
+            following = texts[at + 1] if at + 1 < len(texts) else ""
+            this = this or text in _NARROWING_MORE or (text in _NARROWING and following.strip("*./") != "")
+        negated = False
+    return every and this
 
 
 _PASSING: Final = names("tr sort uniq cat tee")
@@ -68,7 +104,7 @@ def printed_by(part: "Part") -> "Iterator[Target]":
     name = part.name
     if name not in ("echo", "printf", "find", "ls"):
         return
-    narrowed, some = name == "find" and not NARROWING.isdisjoint(part.texts), False
+    narrowed, some = name == "find" and narrows(part.texts), False
     for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
         if word.text.startswith("-"):
             if name == "find":
@@ -132,7 +168,14 @@ class Values:
                 Spelling(text + literal + more, guessed or also) for text, guessed in found for more, also in options
             ]
         rest = form[position:]
-        return [Spelling(text + rest, guessed) for text, guessed in found]
+        found = [Spelling(text + rest, guessed) for text, guessed in found]
+        if position and depth < _MAX_DEPTH and rest.startswith((")", '"')) and any("$(" in text for text, _ in found):
+            return [deeper for text, guessed in found for deeper in self._deeper(text, depth, guessed=guessed)]
+        return found
+
+    def _deeper(self, text: str, depth: int, *, guessed: bool) -> list[Spelling]:
+        """Expand a substitution that stood around another one."""
+        return [Spelling(one, guessed or also) for one, also in self._expand(text, depth + 1)]
 
     def _options(self, expansion: "re.Match[str]", depth: int) -> list[Spelling]:
         name = expansion["braced"] or expansion["bare"]
@@ -160,12 +203,27 @@ class Values:
 
     def _printed(self, command: str, depth: int) -> list[Spelling]:
         """What a substitution prints, when that is plain."""
-        if command.strip() in _HERE:
+        plain = " ".join(command.split()).replace(" 2>/dev/null", "")
+        if _HERE.fullmatch(plain):
             return [Spelling(self._cwd or ".", guessed=False)]
+        if _HISTORY.fullmatch(plain):
+            return [Spelling(posixpath.join(self._cwd or ".", ".git"), guessed=False)]
+        placed = _NAMING_PLACE.fullmatch(plain) or _MOVING.fullmatch(plain)
+        if placed is not None:
+            climb = placed[1] == "dirname"
+            found = [
+                self._at_home(text.translate(_QUOTES))
+                for text, _ in self._expand(placed[placed.lastindex or 1], depth + 1)
+            ]
+            return [Spelling(_parent(text) if climb else text, guessed=False) for text in found]
         told = _TELLS.match(command)
         if told is None:
             return [Spelling("", guessed=True)]
         return [spelling for word in told[1].split() for spelling in self._expand(word, depth + 1)]
+
+
+def _parent(path: str) -> str:
+    return posixpath.dirname(path.rstrip("/")) or ("/" if path.startswith("/") else ".")
 
 
 def _alternatives(form: str) -> list[str]:

@@ -9,7 +9,9 @@ from holdfast.permissions.shell.runners import (
     open_alias,
     open_at,
     open_callback,
+    open_crontab,
     open_git,
+    open_hash,
     open_parallel,
     open_runner,
     open_source,
@@ -25,7 +27,10 @@ MAX_WRAPPERS: Final = 8
 MORE: Final = Word("", static=False, may_be_flag=True)
 """Arguments that arrive at run time."""
 RESERVED: Final = names("if then else elif fi do done case esac while until for select in function { } [[ ]] ! coproc")
-SHELLS: Final = names("bash sh dash zsh ksh ash mksh fish rbash yash busybox-sh")
+SHELLS: Final = names(
+    "bash sh dash zsh ksh ksh93 ash mksh fish rbash rksh rzsh yash busybox-sh csh tcsh posh lksh osh oksh loksh hush"
+    " nu xonsh elvish pwsh powershell"
+)
 _EMPTY_ENVIRONMENT: Final = Word("-i")
 _ENV_SAFE: Final = ("LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LC_")
 
@@ -207,7 +212,8 @@ def _joined(argv: tuple[Word, ...], start: int, refusal: str, hull: str = "exact
 
 
 def _eval(argv: tuple[Word, ...]) -> Inner:
-    return _joined(argv, 1, "it runs text as a command")
+    ended = len(argv) > 1 and argv[1].static and argv[1].text == "--"
+    return _joined(argv, 2 if ended else 1, "it runs text as a command")
 
 
 def _trap(argv: tuple[Word, ...]) -> Inner:
@@ -280,6 +286,8 @@ WRAPPERS: Final["dict[str, Callable[[tuple[Word, ...]], Inner | None]]"] = {
     **dict.fromkeys(("source", "."), open_source),
     **dict.fromkeys(("at", "batch"), open_at),
     "alias": open_alias,
+    "crontab": open_crontab,
+    "hash": open_hash,
     "git": open_git,
     **dict.fromkeys(("fd", "fdfind"), _fd),
     **dict.fromkeys(("mapfile", "readarray", "compgen", "complete"), open_callback),

@@ -65,6 +65,8 @@ def _other(name: str, rest: "Sequence[Word]") -> CommandFacts:
     if name in GIT_PATH_WRITERS:
         named = tuple(word.text for word in rest if word.static and not word.text.startswith("-"))
         writes = named if name in ("rm", "mv", "restore", "add") else (".",)
+        if name == "checkout":
+            writes += named
     return CommandFacts(
         f"git {name} is not a read-only form", (), writes, network, "network" if network else "git-write"
     )

@@ -1,0 +1,84 @@
+"""Text in the arguments of a program that runs it: `tar --to-command='rm x'`, `awk 'BEGIN { system("rm x") }'`."""
+
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.parse import rough_pieces
+from holdfast.permissions.shell.words import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from holdfast.permissions.shell.parts import Part
+
+_SED: Final = names("sed gsed")
+_SCRIPTED: Final = _SED | names("awk gawk mawk nawk")
+"""Programs of which most scripts run nothing: those count that are not proven to."""
+_CODE: Final = names("-c -e -E -r -p -pe -ne -le --eval --print --run --command -Command")
+_INTERPRETERS: Final = names(
+    "python python2 python3 pypy pypy3 perl ruby node nodejs deno bun php lua luajit tclsh expect osascript Rscript"
+)
+_TAKING: Final = {
+    **dict.fromkeys(_INTERPRETERS, _CODE),
+    **dict.fromkeys(
+        names("tar gtar bsdtar"),
+        names(
+            "--to-command --use-compress-program --info-script --new-volume-script --rsh-command --rmt-command"
+            " --checkpoint-action -I -F"
+        ),
+    ),
+    "rsync": names("-e --rsh --rsync-path"),
+    **dict.fromkeys(names("nc ncat netcat"), names("-e -c --exec --sh-exec --lua-exec")),
+    "socat": frozenset[str](),
+    "man": names("-P --pager -H --html"),
+    "rg": names("--pre --hostname-bin"),
+    "sort": names("--compress-program"),
+    "zip": names("-TT --unzip-command"),
+    **dict.fromkeys(names("vi vim nvim view ex gvim"), names("-c --cmd")),
+    **dict.fromkeys(names("less more ed"), frozenset[str]()),
+    **dict.fromkeys(names("make gmake"), names("--eval")),
+    **dict.fromkeys(names("scp sftp"), names("-o -S")),
+    **dict.fromkeys(names("xterm urxvt konsole gnome-terminal alacritty kitty"), names("-e --command")),
+}
+"""Programs that run text of their arguments: the options with such a value; words with blanks are looked at anyway."""
+_JOINTS: Final = str.maketrans({"=": "\n", ":": "\n", "!": "\n", ",": "\n"})
+
+
+def handed_pieces(parts: "Iterable[Part]") -> tuple[str, ...]:
+    """Rough pieces of texts that programs run themselves, for deny and ask rules only."""
+    found: list[str] = []
+    for part in parts:
+        if part.refusal is None:
+            continue
+        if part.name in _TAKING:
+            texts = _handed(part)
+        elif part.name in _SCRIPTED:
+            texts = _scripts(part)
+        else:
+            continue
+        for text in texts:
+            found += rough_pieces(text.translate(_JOINTS))
+    return tuple(dict.fromkeys(found)) if found else ()
+
+
+def _handed(part: "Part") -> "Iterator[str]":
+    options = _TAKING.get(part.name, frozenset[str]())
+    before = ""
+    for word in part.argv[1:]:
+        text = word.text
+        if " " in text or before in options:
+            yield text
+            if text[:1] == "-" and text[1:2] != "-":
+                yield text[2:]  # the value is glued to its option
+        elif "=" in text and text.partition("=")[0] in options:
+            yield text.partition("=")[2]
+        before = text
+
+
+def _scripts(part: "Part") -> "Iterator[str]":
+    from holdfast.permissions.shell.commands.awk import program_refusal  # noqa: PLC0415 - the tables are heavy
+    from holdfast.permissions.shell.commands.sed import script_refusal  # noqa: PLC0415 - see above
+
+    refusal = script_refusal if part.name in _SED else program_refusal
+    for word in part.argv[1:]:
+        if " " in word.text and refusal(word.text) is not None:
+            yield word.text

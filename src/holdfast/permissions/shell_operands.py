@@ -1,0 +1,176 @@
+"""Files behind the operands of a command beyond those that its table names, for deny and ask rules alone.
+
+A program that no table knows reads what it is given; a copy lands inside a directory under its own name; what removes
+a directory removes what is in it. Nothing is allowed because of these names.
+"""
+
+import posixpath
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.shell_words import patterns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.permissions.shell.parts import Part
+
+__all__ = ["Landing", "changes_untold", "deep_changes", "is_unlisted", "landing_of", "perhaps_read", "written_patterns"]
+
+INSIDE: Final = "x"
+"""Stands for any name inside a directory."""
+_LOADERS: Final = frozenset({"source", ".", "tar", "unzip", "xargs"})
+"""Known commands of which the tables do not name all they read."""
+_PLACING: Final = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
+_COPYING: Final = _PLACING - {"mv"}
+_FILLING: Final = frozenset({"rsync", "tar", "unzip", "wget"})
+"""Commands that put many files into the directory they are given."""
+_MODES: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
+_INTO: Final = {"tar": ("-C", "--directory"), "unzip": ("-d",), "wget": ("-P", "--directory-prefix")}
+_EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
+_COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go"})
+_FIND_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+
+
+class Landing(NamedTuple):
+    """A file that lands at a place, or inside it when that is a directory."""
+
+    source: str
+    place: str
+
+
+def is_unlisted(part: "Part") -> bool:
+    """Whether no table says which of its operands a command reads."""
+    if part.refusal is None or part.hull == "strip" or part.name == "git" or not part.texts:
+        return False
+    if part.name in _LOADERS:
+        return True
+    from holdfast.permissions.shell.builtins import BUILTINS  # noqa: PLC0415 - the tables load with the first command
+    from holdfast.permissions.shell.commands.inspect import OWN_RULES, TABLES  # noqa: PLC0415 - see above
+
+    return part.name not in TABLES and part.name not in OWN_RULES and part.name not in BUILTINS
+
+
+def perhaps_read(part: "Part") -> "Iterator[str]":
+    """What the arguments of such a command may name: `x`, `--file=x`, `-fx`, `@x`, `field=@x`."""
+    for word in part.argv[1:]:
+        text = word.text
+        if not word.static or not text:
+            continue
+        if text[0] != "-":
+            yield text.removeprefix("@")
+        elif text[1:2] != "-" and len(text) > 2:
+            yield text[2:]
+        _, equals, value = text.partition("=")
+        if equals and value:
+            yield value.removeprefix("@")
+
+
+def landing_of(part: "Part") -> "Iterator[Landing]":
+    """Where files land that a command copies, moves or links."""
+    if part.name not in _PLACING:
+        return
+    operands = [word for word in part.argv[1:] if word.static and word.text[:1] != "-"]
+    places = list(_values(part, ("-t", "--target-directory")))
+    sources = [word.text for word in operands if word.text not in places]
+    if part.name == "ln" and len(operands) == 1:
+        places = places or ["."]
+    if not places:
+        places, sources = ([part.writes[-1]] if part.writes else ["."]), sources[:-1] or sources
+    for place in places:
+        for source in sources:
+            yield Landing(source, place)
+
+
+def deep_changes(part: "Part") -> "Iterator[str]":
+    """Directories whose content a command changes as a whole."""
+    name = part.name
+    if name == "mv" or (name == "rm" and _has(part.texts, "rR", "--recursive")):
+        yield from part.writes
+    elif name in _MODES:
+        yield from part.writes if _has(part.texts, "R", "--recursive") else ()
+    elif name in _FILLING:
+        yield from tuple(_values(part, _INTO.get(name, ()))) or part.writes
+    elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
+        yield from part.writes
+    elif name == "find" and "-delete" in part.texts:
+        yield from part.reads or (".",)
+
+
+def written_patterns(part: "Part") -> "Iterator[str]":
+    """File patterns that a command expands to files it changes, and files that `find` writes."""
+    if part.name == "find":
+        yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in _FIND_WRITES)
+    elif part.name == "tar":
+        yield from _unpacked(part.texts)
+    elif part.name in _COMPILERS:
+        yield from _values(part, ("-o", "--output"))
+    elif part.name in _EDITORS or (part.name in ("perl", "ruby") and _has(part.texts, "i")):
+        yield from (text for text in part.texts[1:] if text[:1] not in ("-", "+"))
+    if not _changes(part):
+        return
+    last = part.argv[-1]
+    if part.name not in _COPYING:
+        yield from patterns_of(part)
+    elif not last.static:
+        yield from patterns_of(part._replace(words=(part.argv[0], last), texts=(part.texts[0], part.texts[-1])))
+
+
+def _unpacked(texts: "Sequence[str]") -> "Iterator[str]":
+    """What `tar` writes: the members it unpacks, or the archive it makes."""
+    letters = texts[1] if len(texts) > 1 and texts[1][:2] != "--" else ""
+    if "x" in letters or not {"--extract", "--get"}.isdisjoint(texts):
+        yield from (text for text in texts[2:] if text[:1] != "-")
+    elif "c" in letters or "--create" in texts:
+        named = [text.partition("=")[2] for text in texts if text.startswith("--file=")]
+        yield from named or texts[2:3]
+
+
+def changes_untold(part: "Part") -> bool:
+    """Whether a command changes files of which the text does not tell the names."""
+    if not _changes(part):
+        return False
+    words, forms = part.argv[1:], part.texts[1:]
+    if part.name in _COPYING:
+        words, forms = words[-1:], forms[-1:]
+    return part.more or any(
+        not word.static and any(mark in form for mark in ("$", "`", "<("))
+        for word, form in zip(words, forms, strict=True)
+    )
+
+
+def _changes(part: "Part") -> bool:
+    """Whether what a command is given by pattern or expansion is changed by it."""
+    if part.refusal is None or not part.texts or part.words is None:
+        return False
+    if part.name in ("tee", "sed", "gsed", "sort", "truncate"):
+        return part.kind == "edit" or part.name in ("tee", "truncate") or _has(part.texts, "i", "--in-place")
+    return part.kind in ("edit", "remove") and part.name not in ("zip", "mktemp")
+
+
+def _has(texts: "Sequence[str]", letters: str, *long: str) -> bool:
+    for text in texts[1:]:
+        if text[:2] == "--":
+            if any(len(text) > 3 and name.startswith(text.partition("=")[0]) for name in long):
+                return True
+        elif text[:1] == "-" and not set(letters).isdisjoint(text):
+            return True
+    return False
+
+
+def _values(part: "Part", options: "Sequence[str]") -> "Iterator[str]":
+    """The values of options in every spelling: `-t x`, `-tx`, `--long x`, `--long=x`, `--lo=x`."""
+    texts = part.texts
+    for at, text in enumerate(texts[1:], start=1):
+        following = texts[at + 1] if at + 1 < len(texts) else ""
+        name, equals, glued = text.partition("=")
+        for option in options:
+            if option[:2] == "--":
+                if len(name) > 3 and option.startswith(name):
+                    yield glued if equals else following
+            elif text[:1] == "-" and text[1:2] != "-" and option[1] in text:
+                yield text.partition(option[1])[2] or following
+
+
+def inside(place: str) -> str:
+    """A name inside a directory, of which nothing is known."""
+    return posixpath.join(place, INSIDE)
