@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.permissions.shell.quoting import known_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from holdfast.permissions.shell.parts import Part
     from holdfast.permissions.shell.words import Word
@@ -17,6 +17,9 @@ _INSIDE: Final = re.compile(
     r"(?:[^\w.~/$}\\-]|\\(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))(/+(?:dev|proc)/[^\s\\\"':;,|&()<>]*+)"
 )
 """The name of a device or of a process within a longer text, as `printf 'a\\n/dev/sda'` has it."""
+_TAIL: Final = re.compile(r"/(?:dev|proc)/[^\s\"'`;|&()<>]*+")
+"""What stands behind an expansion: nobody knows how far up `$HOME/../../proc/self/environ` starts."""
+_OWN: Final = ("$HOME", "${HOME}", "$PWD", "${PWD}", "~")
 _LISTING: Final = frozenset({"find", "ls", "fd", "fdfind", "rg", "tree", "du"})
 
 
@@ -54,16 +57,28 @@ def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
 
 def _held_inside(part: "Part") -> str | None:
     """Why one of several names in a single word is not to be read, or None."""
-    for word in part.texts[1:] if part.words is None else [word.text for word in part.words[1:]]:
-        if "/dev/" not in word and "/proc/" not in word:
+    for at, form in enumerate(part.texts[1:], start=1):
+        if "dev/" not in form and "proc/" not in form:
             continue
         from holdfast.permissions.shell.commands.devices import path_refusal  # noqa: PLC0415 - heavy
 
-        for name in _INSIDE.findall(word):
+        word = None if part.words is None else part.words[at]
+        named = _INSIDE.findall(form if word is None else word.text)
+        if word is not None and not word.static and word.text[:1] != "/":
+            named += _behind_expansion(form.replace('"', ""))
+        for name in named:
             reason = path_refusal(name)
             if reason is not None:
                 return reason
     return None
+
+
+def _behind_expansion(form: str) -> "Iterator[str]":
+    """Give what a word may name if its expansion leads to the root, or to nothing."""
+    for name in _TAIL.findall(form):
+        # Many people have a `dev` of their own; only a way up, or a variable that may be empty, leads to the other.
+        if ".." in form or name.startswith("/proc/") or (name.count("/") == 2 and not form.startswith(_OWN)):
+            yield name
 
 
 def _leading_out(part: "Part") -> "list[Word]":

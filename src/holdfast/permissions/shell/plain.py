@@ -53,7 +53,7 @@ class PlainCommand(NamedTuple):
 
 def plain_commands(text: str) -> list[PlainCommand] | None:
     """Cut a text into commands whose every word is certain, or None when there is anything else in it."""
-    if len(text) > _MAX_CHARS or not text.isprintable() or " =" in text:
+    if len(text) > _MAX_CHARS or not (text.isascii() and text.isprintable()) or " =" in text:
         return None
     found: list[PlainCommand] = []
     joint, at, stage, longest = "", 0, 0, 0
