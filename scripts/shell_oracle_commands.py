@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator
 
 from holdfast.permissions.shell.commands.inspect import OWN_RULES, TABLES
-from holdfast.permissions.shell.commands.options import Option, Tool, parse_options
 from holdfast.permissions.shell.commands.tables_git import GIT_READS
+from holdfast.permissions.shell.commands.tool_table import Option, Tool, parse_options
 from holdfast.permissions.shell.commands.versions import VERSION_QUERIES
 
 FILES = [

@@ -8,10 +8,10 @@ from holdfast.permissions.shell.analysis import analyse
 from holdfast.permissions.shell.commands.awk import AWK
 from holdfast.permissions.shell.commands.inspect import TABLES
 from holdfast.permissions.shell.commands.jq import JQ, YQ
-from holdfast.permissions.shell.commands.options import Tool, parse_options
 from holdfast.permissions.shell.commands.sed import SED
 from holdfast.permissions.shell.commands.special import DATE, TAR
 from holdfast.permissions.shell.commands.tables_git import GIT_READS
+from holdfast.permissions.shell.commands.tool_table import Tool, parse_options
 
 CALLS: dict[str, tuple[str, str, Tool]] = {
     **{name: (name, "in.txt", tool) for name, tool in TABLES.items() if tool.operands != "inner"},

@@ -5,8 +5,8 @@ import pytest
 
 from holdfast.permissions.shell.commands import inspect_command
 from holdfast.permissions.shell.commands.inspect import TABLES
-from holdfast.permissions.shell.commands.options import Option, Tool, compiled, find_long, parse_options
 from holdfast.permissions.shell.commands.tables_git import GIT_READS
+from holdfast.permissions.shell.commands.tool_table import Option, Tool, compiled, find_long, parse_options
 from holdfast.permissions.shell.words import Word
 
 VALUES = {"num": "5", "text": "x", "file": "f.txt", "path": "f.txt", "out": "out.txt", "shown": "log"}

@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands.facts import CommandFacts
-from holdfast.permissions.shell.commands.options import Tool, scan
+from holdfast.permissions.shell.commands.options import scan
 from holdfast.permissions.shell.commands.tables_text import TEXT_TOOLS
+from holdfast.permissions.shell.commands.tool_table import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands.facts import CommandFacts, names
-from holdfast.permissions.shell.commands.options import Scan, Tool, scan
+from holdfast.permissions.shell.commands.options import Scan, scan
+from holdfast.permissions.shell.commands.tool_table import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.permissions.shell.commands.facts import CommandFacts, names
-from holdfast.permissions.shell.commands.options import Tool, scan
+from holdfast.permissions.shell.commands.options import scan
+from holdfast.permissions.shell.commands.tool_table import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

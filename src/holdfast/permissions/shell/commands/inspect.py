@@ -11,10 +11,11 @@ from holdfast.permissions.shell.commands.facts import CommandFacts
 from holdfast.permissions.shell.commands.find import inspect_find
 from holdfast.permissions.shell.commands.git import inspect_git
 from holdfast.permissions.shell.commands.jq import inspect_jq, inspect_yq
-from holdfast.permissions.shell.commands.options import Tool, scan
+from holdfast.permissions.shell.commands.options import scan
 from holdfast.permissions.shell.commands.sed import inspect_sed
 from holdfast.permissions.shell.commands.tables_system import FILE_TOOLS, SYSTEM_TOOLS, WRAPPERS
 from holdfast.permissions.shell.commands.tables_text import SEARCH_TOOLS, TEXT_TOOLS
+from holdfast.permissions.shell.commands.tool_table import Tool
 from holdfast.permissions.shell.commands.versions import inspect_version
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands.facts import CommandFacts
-from holdfast.permissions.shell.commands.options import Tool, scan
+from holdfast.permissions.shell.commands.options import scan
+from holdfast.permissions.shell.commands.tool_table import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

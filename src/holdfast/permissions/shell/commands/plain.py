@@ -13,9 +13,10 @@ from holdfast.permissions.shell.commands.find import ALONE, LEADING, WITH_VALUE
 from holdfast.permissions.shell.commands.git import CHECKS, FORMATS, PATHS
 from holdfast.permissions.shell.commands.git_names import behind_colons
 from holdfast.permissions.shell.commands.inspect import OWN_RULES, TABLES
-from holdfast.permissions.shell.commands.options import ANY_NUMBER, PATH_KINDS, Tool, compiled, ends_at_dashes, is_count
+from holdfast.permissions.shell.commands.options import PATH_KINDS, is_count
 from holdfast.permissions.shell.commands.sed import SED, script_refusal
 from holdfast.permissions.shell.commands.tables_git import GIT_NETWORK, GIT_READS, GIT_SECOND_WORDS
+from holdfast.permissions.shell.commands.tool_table import ANY_NUMBER, Tool, compiled, ends_at_dashes
 from holdfast.permissions.shell.commands.versions import VERSION_QUERIES
 from holdfast.permissions.shell.runners import RUNNERS, starts_another
 from holdfast.permissions.shell.wrappers import STARTERS
@@ -23,7 +24,7 @@ from holdfast.permissions.shell.wrappers import STARTERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from holdfast.permissions.shell.commands.options import Option
+    from holdfast.permissions.shell.commands.tool_table import Option
 
 _new_facts: "Callable[[type[CommandFacts], tuple[object, ...]], CommandFacts]" = cast("Any", tuple).__new__
 _MAX_LEARNT: Final = 256

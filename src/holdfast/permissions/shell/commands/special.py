@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands.facts import CommandFacts, names
-from holdfast.permissions.shell.commands.options import Scan, Tool, compiled, scan
+from holdfast.permissions.shell.commands.options import Scan, scan
 from holdfast.permissions.shell.commands.tables_system import FILE_TOOLS
 from holdfast.permissions.shell.commands.tables_text import TEXT_TOOLS
+from holdfast.permissions.shell.commands.tool_table import Tool, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ refused, because git takes some of them only when glued and the rest would be op
 
 from typing import TYPE_CHECKING
 
-from holdfast.permissions.shell.commands.options import Tool
+from holdfast.permissions.shell.commands.tool_table import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from holdfast.permissions.shell.commands.options import Tool
+from holdfast.permissions.shell.commands.tool_table import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
