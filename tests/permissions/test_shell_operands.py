@@ -44,6 +44,13 @@ def test_a_rule_about_one_file_leaves_other_commands_alone(command: str) -> None
     assert verdict(command, allow=["Bash", "Edit"], deny=rules) == "allow"
 
 
+@pytest.mark.parametrize("command", ["npm run build", "make build", "cargo test build", "docker compose up build"])
+@pytest.mark.parametrize("rule", ["Read(build)", "Read(./build)", "Read(//proj/build)"])
+def test_a_bare_word_is_no_file_for_a_program_that_no_table_knows(command: str, rule: str) -> None:
+    assert verdict(command, allow=["Bash"], deny=[rule]) == "allow"
+    assert verdict("less build", allow=["Bash"], deny=[rule]) == "deny"
+
+
 def test_a_file_that_may_not_be_edited_may_be_given_to_a_program() -> None:
     assert verdict("pytest tests/test_a.py", allow=["Bash(pytest:*)"], deny=["Edit(tests/**)"]) == "allow"
     assert verdict("python app.py", allow=["Bash"], deny=["Edit(app.py)"]) == "allow"

@@ -7,6 +7,7 @@ a directory removes what is in it. Nothing is allowed because of these names.
 import posixpath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell_words import patterns_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ INSIDE: Final = "x"
 """Stands for any name inside a directory."""
 _LOADERS: Final = frozenset({"source", ".", "tar", "unzip", "xargs"})
 """Known commands of which the tables do not name all they read."""
+_READERS: Final = _LOADERS | names(
+    "less more most view vi vim nvim ex ed emacs nano micro bat batcat bash sh dash zsh ksh zcat bzcat xzcat zless"
+    " zmore zgrep gzip gunzip bzip2 bunzip2 xz unxz zstd zip 7z scp rsync"
+)
+"""Commands that read whatever they are given."""
 _PLACING: Final = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
 _COPYING: Final = _PLACING - {"mv"}
 _FILLING: Final = frozenset({"rsync", "tar", "unzip", "wget"})
@@ -51,18 +57,27 @@ def is_unlisted(part: "Part") -> bool:
 
 
 def perhaps_read(part: "Part") -> "Iterator[str]":
-    """What the arguments of such a command may name: `x`, `--file=x`, `-fx`, `@x`, `field=@x`."""
+    """What the arguments of such a command may name: `x`, `--file=x`, `-fx`, `@x`, `field=@x`.
+
+    The `build` of `npm run build` is no file; without a dot or a slash a word is one only for those that surely read.
+    """
+    sure = part.name in _READERS
     for word in part.argv[1:]:
         text = word.text
         if not word.static or not text:
             continue
-        if text[0] != "-":
-            yield text.removeprefix("@")
-        elif text[1:2] != "-" and len(text) > 2:
-            yield text[2:]
-        _, equals, value = text.partition("=")
-        if equals and value:
-            yield value.removeprefix("@")
+        if sure or not {".", "/", "@"}.isdisjoint(text):
+            yield from _spellings(text)
+
+
+def _spellings(text: str) -> "Iterator[str]":
+    if text[0] != "-":
+        yield text.removeprefix("@")
+    elif text[1:2] != "-" and len(text) > 2:
+        yield text[2:]
+    _, equals, value = text.partition("=")
+    if equals and value:
+        yield value.removeprefix("@")
 
 
 def landing_of(part: "Part") -> "Iterator[Landing]":

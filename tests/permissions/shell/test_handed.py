@@ -31,6 +31,7 @@ def test_the_text_that_a_program_runs_is_a_piece(command: str, piece: str) -> No
         "awk '/rm x/ { print }' f", "sed -i 's/rm x/y/' f", "sed -n '/git push/p' f", "git commit -m 'rm x'",
         "grep 'rm x' f > g", "rg 'rm x'", "sort f", "tar tf a.tar", "echo 'rm x' > f", "ls | xargs sed -i 's/rm x/y/'",
         "gh pr create --title 'rm x'", "man rm", "less rm", "python3 rm.py", "make rm",
+        "python3 -c 'print(\"rm x\")'", "node -e 'console.log(\"git push\")'", "perl -ne 'print if /rm x/' f > g",
     ],
 )  # fmt: skip
 def test_text_that_nobody_runs_is_no_piece(command: str) -> None:
