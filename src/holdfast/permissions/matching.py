@@ -7,8 +7,6 @@ from holdfast.permissions.rules import Behavior, Rule
 from holdfast.permissions.web import WebTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.facts import CallFacts, Sight
     from holdfast.permissions.rulebook import RuleBook, Wholes
@@ -61,19 +59,25 @@ def path_hits(call: "CallFacts", context: "PermissionContext", sight: "Sight") -
             # A deny on reading a file also keeps it from being edited.
             held += [rule for rule in found if rule.tool == "Edit" or rule.behavior == "deny"]
         may_write.append(granted or book.grants_writes)
-    held += _further(covered, changed, book, anchors)
+    if covered or changed:
+        held += _further(covered, changed, book, anchors)
     return Hits(_first(held, "deny"), _first(held, "ask"), tuple(may_read), tuple(may_write))
 
 
 def _further(
     covered: tuple[PathFacts, ...], changed: tuple[PathFacts, ...], book: "RuleBook", anchors: "_Anchors"
-) -> "Iterator[Rule]":
+) -> list[Rule]:
     """The deny and ask rules about names that a call does not name itself."""
+    held: list[Rule] = []
     for path in covered:
-        yield from (rule for rule in _rules_of(path, book, anchors, ())[0] if rule.tool == "Read")
+        found, _ = _rules_of(path, book, anchors, ())
+        if found:
+            held += [rule for rule in found if rule.tool == "Read"]
     for path in changed:
         found, _ = _rules_of(path, book, anchors, ())
-        yield from (rule for rule in found if rule.tool == "Edit" or rule.behavior == "deny")
+        if found:
+            held += [rule for rule in found if rule.tool == "Edit" or rule.behavior == "deny"]
+    return held
 
 
 def _first(rules: list[Rule], behavior: Behavior) -> Rule | None:
