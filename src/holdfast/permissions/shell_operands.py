@@ -24,6 +24,7 @@ _PLACING: Final = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
 _COPYING: Final = _PLACING - {"mv"}
 _FILLING: Final = frozenset({"rsync", "tar", "unzip", "wget"})
 """Commands that put many files into the directory they are given."""
+_RSYNC_PATTERNS: Final = ("--exclude", "--include", "--filter")
 _MODES: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
 _INTO: Final = {"tar": ("-C", "--directory"), "unzip": ("-d",), "wget": ("-P", "--directory-prefix")}
 _EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
@@ -71,7 +72,8 @@ def landing_of(part: "Part") -> "Iterator[Landing]":
         return
     operands = [word for word in part.argv[1:] if word.static and word.text[:1] != "-"]
     places = list(_values(part, ("-t", "--target-directory")))
-    sources = [word.text for word in operands if word.text not in places]
+    passed = set(_values(part, _RSYNC_PATTERNS)) if part.name == "rsync" else set[str]()
+    sources = [word.text for word in operands if word.text not in places and word.text not in passed]
     if part.name == "ln" and len(operands) == 1:
         places = places or ["."]
     if not places:
