@@ -51,7 +51,7 @@ _MAKE_PROGRAMS: Final = names(
     "SHELL .SHELLFLAGS AR AS CC CPP CXX FC LD RM MAKE INSTALL LEX YACC LINT GET CO PC M2C TEX MAKEINFO TANGLE WEAVE"
 )
 """Variables of make whose value is a command by its own rules; of others only the makefile knows."""
-_JOINTS: Final = str.maketrans({"=": "\n", ":": "\n", "!": "\n", ",": "\n"})
+_JOINTS: Final = str.maketrans({"=": "\n", "[": "\n", "]": "\n", ":": "\n", "!": "\n", ",": "\n"})
 
 
 def handed_pieces(parts: "Iterable[Part]") -> tuple[str, ...]:
