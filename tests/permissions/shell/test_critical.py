@@ -38,7 +38,8 @@ def test_the_home_directory_is_critical_by_its_own_name_too() -> None:
     "command",
     ["rm -rf build", "rm -rf ./dist", "rm *.pyc", "rm -rf node_modules", "rm -rf /tmp/x", "rm -rf /w/project/build",
      'rm -rf "$DIR"', "rm -rf src/*", "rm .gitignore", "rmdir empty",
-     "find . -name '*.pyc' -delete", "find build -delete", "find -L build -delete", "ls /", "rm -rf ../other", "rm -rf /usr/local/share/x",
+     "find . -name '*.pyc' -delete", "find build -delete", "find -L build -delete", "ls /",
+     "rm -rf ../other", "rm -rf /usr/local/share/x",
      "echo rm -rf /", "rm -rf $BUILD/out/cache", "git rm x"],
 )  # fmt: skip
 def test_ordinary_removals_are_not(command: str) -> None:
