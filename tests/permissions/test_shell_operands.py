@@ -93,7 +93,8 @@ def test_ordinary_file_commands_stay_free_where_edits_are_accepted(command: str)
         "rm -rf sec", "rm -r sec/", "rm --recursive sec", "mv sec x", "chmod -R 777 sec", "chown -R u sec", "cp x sec",
         "cp x sec/", "cp -r x sec", "mv x sec", "ln -s x sec", "rsync -a x/ sec/", "tar xf a -C sec",
         "tar -xf a --directory=sec", "unzip a -d sec", "wget -P sec h", "cd sec && rm a", "cd sec && touch a",
-        "tar xf a sec/b", "tar cf sec/a.tar x", "rm sec/*", "rm s*/a",
+        "find sec -delete", "find sec -type f -delete", "find a sec -name x -delete", "wget -rP sec h",
+        "wget -P sec http://h/a", "tar xf a sec/b", "tar cf sec/a.tar x", "rm sec/*", "rm s*/a",
         "sed -i s/a/b/ sec/*.py", "ls | tee sec/*", "find . -fprint sec/a",
     ],
 )  # fmt: skip
@@ -147,3 +148,27 @@ def test_what_lies_on_the_disk_says_whether_a_copy_lands_in_a_directory(tmp_path
 def test_editors_and_compilers_change_the_files_they_are_given(command: str) -> None:
     assert verdict(command, allow=["Bash"], deny=["Edit(p.txt)"]) == "deny"
     assert verdict(command, allow=["Bash"], deny=["Edit(a.c)"]) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find build -type f -delete",
+        "find build dist -delete",
+        "wget https://h.example/x.tgz",
+        "wget -q https://h.example/x.tgz -O x",
+        "rsync -av --exclude .git --exclude=p.txt --include p.txt src dist",
+    ],
+)
+def test_what_a_command_leaves_alone_is_not_changed_by_it(command: str) -> None:
+    assert verdict(command, allow=["Bash", "Edit"], deny=["Edit(p.txt)", "Edit(.github/**)"]) == "allow"
+
+
+@pytest.mark.parametrize("command", ["wget http://h/p.txt", "wget -P d http://h/p.txt", "rsync --exclude x a/p.txt ."])
+def test_a_file_that_is_fetched_lands_under_its_name(command: str) -> None:
+    assert verdict(command, allow=["Bash", "Edit"], deny=["Edit(p.txt)"]) == "deny"
+
+
+@pytest.mark.parametrize("command", ["find $D -delete", "find */ -delete", "find -delete", "wget -r h", "wget -i l"])
+def test_a_start_that_the_text_does_not_tell_is_asked_about(command: str) -> None:
+    assert verdict(command, allow=["Bash", "Edit"], deny=["Edit(p.txt)"]) == "ask"

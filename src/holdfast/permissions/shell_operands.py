@@ -5,6 +5,7 @@ a directory removes what is in it. Nothing is allowed because of these names.
 """
 
 import posixpath
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.words import names
@@ -30,6 +31,11 @@ _PLACING: Final = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
 _COPYING: Final = _PLACING - {"mv"}
 _FILLING: Final = frozenset({"rsync", "tar", "unzip", "wget"})
 """Commands that put many files into the directory they are given."""
+_WGET_MANY: Final = (
+    *("--recursive", "--mirror", "--page-requisites", "--force-directories", "--input-file", "--content-disposition"),
+    "--trust-server-names",
+)
+_RSYNC_PATTERNS: Final = ("--exclude", "--include", "--filter")
 _MODES: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
 _INTO: Final = {"tar": ("-C", "--directory"), "unzip": ("-d",), "wget": ("-P", "--directory-prefix")}
 _EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
@@ -86,7 +92,8 @@ def landing_of(part: "Part") -> "Iterator[Landing]":
         return
     operands = [word for word in part.argv[1:] if word.static and word.text[:1] != "-"]
     places = list(_values(part, ("-t", "--target-directory")))
-    sources = [word.text for word in operands if word.text not in places]
+    passed = set(_values(part, _RSYNC_PATTERNS)) if part.name == "rsync" else set[str]()
+    sources = [word.text for word in operands if word.text not in places and word.text not in passed]
     if part.name == "ln" and len(operands) == 1:
         places = places or ["."]
     if not places:
@@ -104,11 +111,13 @@ def deep_changes(part: "Part") -> "Iterator[str]":
     elif name in _MODES:
         yield from part.writes if _has(part.texts, "R", "--recursive") else ()
     elif name in _FILLING:
-        yield from tuple(_values(part, _INTO.get(name, ()))) or part.writes
+        places = tuple(_values(part, _INTO.get(name, ())))
+        if places or name != "wget" or _has(part.texts, "rmpxi", *_WGET_MANY):  # else it is one file, named by its URL
+            yield from places or part.writes
     elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
         yield from part.writes
     elif name == "find" and "-delete" in part.texts:
-        yield from part.reads or (".",)
+        yield from part.reads or _start_points(part)
 
 
 def written_patterns(part: "Part") -> "Iterator[str]":
@@ -117,6 +126,10 @@ def written_patterns(part: "Part") -> "Iterator[str]":
         yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in _FIND_WRITES)
     elif part.name == "tar":
         yield from _unpacked(part.texts)
+    elif part.name == "wget":
+        named = [posixpath.basename(text) for text in part.texts[1:] if text[:1] != "-"]
+        for place in tuple(_values(part, _INTO["wget"])) or (".",):
+            yield from (posixpath.join(place, name) for name in named if name)
     elif part.name in _COMPILERS:
         yield from _values(part, ("-o", "--output"))
     elif part.name in _EDITORS or (part.name in ("perl", "ruby") and _has(part.texts, "i")):
@@ -128,6 +141,15 @@ def written_patterns(part: "Part") -> "Iterator[str]":
         yield from patterns_of(part)
     elif not last.static:
         yield from patterns_of(part._replace(words=(part.argv[0], last), texts=(part.texts[0], part.texts[-1])))
+
+
+def _start_points(part: "Part") -> "Sequence[str]":
+    """Where `find` starts; the current directory when the text does not tell."""
+    words = part.argv[1:]
+    while words and words[0].text[:2] in ("-H", "-L", "-P", "-O", "-D"):
+        words = words[1 + (words[0].text == "-D") :]
+    starts = list(takewhile(lambda word: word.text[:1] not in ("-", "(", ")", "!", ","), words))
+    return [word.text for word in starts] if starts and all(word.static for word in starts) else (".",)
 
 
 def _unpacked(texts: "Sequence[str]") -> "Iterator[str]":

@@ -18,6 +18,7 @@ from holdfast.permissions.shell.critical import critical_removal
         "rm -rf ${VAR}/", "rm -rf $VAR/bin", "rm -rf -- /", "rm -r -f /", "rmdir /usr",
         "sudo rm -rf /", "echo $(rm -rf /)", "bash -c 'rm -rf /'", "cd / && rm -rf *", "cd .. && rm -rf project",
         "cd src && rm -rf ..", "find / -delete", "find ~ -delete", "find . -delete",
+        "find -L / -name x -delete", "find -H ~ -type f -delete", "find -P / -type f -exec rm {} +", "find -L -delete",
         "find / -name x -exec rm {} +", "/bin/rm -rf /", "\\rm -rf /", "'rm' -rf '/'", "rm -rf ~root",
         "timeout 5 rm -rf /", "FOO=1 rm -rf /", "rm -rf /usr/../", "rm -rf a /", "rm -rf sub/..",
         "shred -u /etc", "rm -rf /w/project/../project", 'rm -rf "/"*', "cd $x && rm -rf *",
@@ -37,7 +38,8 @@ def test_the_home_directory_is_critical_by_its_own_name_too() -> None:
     "command",
     ["rm -rf build", "rm -rf ./dist", "rm *.pyc", "rm -rf node_modules", "rm -rf /tmp/x", "rm -rf /w/project/build",
      'rm -rf "$DIR"', "rm -rf src/*", "rm .gitignore", "rmdir empty",
-     "find . -name '*.pyc' -delete", "find build -delete", "ls /", "rm -rf ../other", "rm -rf /usr/local/share/x",
+     "find . -name '*.pyc' -delete", "find build -delete", "find -L build -delete", "ls /",
+     "rm -rf ../other", "rm -rf /usr/local/share/x",
      "echo rm -rf /", "rm -rf $BUILD/out/cache", "git rm x"],
 )  # fmt: skip
 def test_ordinary_removals_are_not(command: str) -> None:

@@ -145,6 +145,8 @@ def _found(part: "Part") -> "Iterator[Target]":
         return
     narrowed, some = narrows(part.texts), False
     for form, word in zip(part.texts[1:], words[1:], strict=True):
+        if word.text in ("-H", "-L", "-P"):  # these stand in front of the places
+            continue
         if word.text.startswith("-") or word.text in ("(", "!"):
             break
         some = True

@@ -45,7 +45,18 @@ _TAKING: Final = {
     **dict.fromkeys(names("xterm urxvt konsole gnome-terminal alacritty kitty"), names("-e --command")),
 }
 """Programs that run text of their arguments: the options with such a value; words with blanks are looked at anyway."""
-_JOINTS: Final = str.maketrans({"=": "\n", ":": "\n", "!": "\n", ",": "\n"})
+_STARTING: Final = (
+    *("system", "exec", "popen", "spawn", "proc", "shell", "passthru", "pty", "pipe", "fork", "open3", "getoutput"),
+    *("run(", "command(", "sh import", "fileutils", "`", "qx", "%x", "$(", '"|', "'|", '|"', "|'", "{|", "|}"),
+)
+"""What stands in the code of an interpreter that starts a program; other code may speak of `rm` and runs none."""
+_EDITORS: Final = names("vi vim nvim view ex gvim")
+_EDITOR_STARTS: Final = ("!", "system", "term", "job", "exe", "lua", "py", "perl", "ruby", "tcl", "make", "grep")
+_MAKE_PROGRAMS: Final = names(
+    "SHELL .SHELLFLAGS AR AS CC CPP CXX FC LD RM MAKE INSTALL LEX YACC LINT GET CO PC M2C TEX MAKEINFO TANGLE WEAVE"
+)
+"""Variables of make whose value is a command by its own rules; of others only the makefile knows."""
+_JOINTS: Final = str.maketrans({"=": "\n", "[": "\n", "]": "\n", ":": "\n", "!": "\n", ",": "\n"})
 
 
 def handed_pieces(parts: "Iterable[Part]") -> tuple[str, ...]:
@@ -55,7 +66,7 @@ def handed_pieces(parts: "Iterable[Part]") -> tuple[str, ...]:
         if part.refusal is None:
             continue
         if part.name in _TAKING:
-            texts = _handed(part)
+            texts = (text for text in _handed(part) if _may_start(part.name, text))
         elif part.name in _SCRIPTED:
             texts = _scripts(part)
         else:
@@ -80,11 +91,28 @@ def _handed(part: "Part") -> "Iterator[str]":
         before = text
 
 
+def _may_start(name: str, text: str) -> bool:
+    """Whether a program that is given this text may start another because of it."""
+    if name in _INTERPRETERS:
+        return text.isalnum() or any(mark in text.lower() for mark in _STARTING)
+    if name in _EDITORS:
+        return any(mark in text for mark in _EDITOR_STARTS)
+    if name in ("less", "more", "ed"):
+        return text[:1] in ("+", "!")
+    variable, equals, _ = text.partition("=")
+    if equals and name in ("make", "gmake") and text[0] != "-" and "$" not in text:
+        return variable.rstrip(":+?! ") in _MAKE_PROGRAMS
+    return True
+
+
 def _scripts(part: "Part") -> "Iterator[str]":
     from holdfast.permissions.shell.commands.awk import program_refusal  # noqa: PLC0415 - the tables are heavy
     from holdfast.permissions.shell.commands.sed import script_refusal  # noqa: PLC0415 - see above
 
-    refusal = script_refusal if part.name in _SED else program_refusal
+    is_sed = part.name in _SED
+    refusal = script_refusal if is_sed else program_refusal
     for word in part.argv[1:]:
-        if " " in word.text and refusal(word.text) is not None:
-            yield word.text
+        text = word.text
+        starts = is_sed or "system" in text or "@" in text or "|" in text.replace("||", "")
+        if " " in text and starts and refusal(text) is not None:
+            yield text
