@@ -21,7 +21,10 @@ from holdfast.permissions.shell_operands import (
     inside,
     is_unlisted,
     landing_of,
+    matching_files,
+    names_another,
     perhaps_read,
+    spares,
     written_patterns,
 )
 from holdfast.permissions.shell_reach import (
@@ -158,12 +161,21 @@ class _Seen:
 
     def _changed(self) -> Iterator[str]:
         """Names of what the commands may change without naming it."""
-        names = self._context.book.edit_names
         for part in self._analysis.parts:
             if part.refusal is not None:
                 yield from self._placed(map(inside, deep_changes(part)), part.cwds)
                 for pattern in written_patterns(part):
-                    yield from self._placed((pattern, *named_by(pattern, names)), part.cwds)
+                    yield from self._matched(pattern, part.cwds)
+
+    def _matched(self, pattern: str, cwds: "Cwds") -> Iterator[str]:
+        """The files behind a pattern; where nobody can look, those that rules are about and that it would match."""
+        found = [
+            matching_files(path, self._call.cwd) for path in self._placed((pattern,), cwds if self._live else None)
+        ]
+        if self._live and cwds is not None and None not in found:
+            yield from (name for names in found for name in names or ())
+        else:
+            yield from self._placed((pattern, *named_by(pattern, self._context.book.edit_names)), cwds)
 
     def _reads_of(self, part: "Part") -> Iterator[str]:
         yield from self._placed(part.reads, part.cwds)
@@ -264,6 +276,8 @@ class _Seen:
             if redirect.kind == "write" and redirect.target is not None and not redirect.target.static:
                 return f"which file {redirect.text} writes is not known, and rules are about some"
         for part in self._analysis.parts:
+            if spares(part, self._context.book.edit_names):
+                continue
             if changes_untold(part):
                 return f"{part.name} changes files the text does not tell, and rules are about some"
             places = self._looked(self._placed(deep_changes(part), part.cwds))
@@ -367,15 +381,8 @@ class _Seen:
 
 def _is_plain_file_command(part: "Part") -> bool:
     plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
-    plain = plain and not any(_names_another(text) for text in part.texts[1:])
+    plain = plain and not any(names_another(text) for text in part.texts[1:])
     return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
-
-
-def _names_another(option: str) -> bool:
-    """Whether an option makes a file under a name that stands nowhere: backups, and directories rebuilt."""
-    if option[:2] == "--":
-        return option.startswith(("--b", "--s", "--pare")) and not option.startswith("--st")
-    return option[:1] == "-" and not {"b", "S"}.isdisjoint(option)
 
 
 def _rule(hit: object) -> "Rule | None":

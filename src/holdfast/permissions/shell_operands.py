@@ -5,19 +5,39 @@ a directory removes what is in it. Nothing is allowed because of these names.
 """
 
 import posixpath
-from itertools import takewhile
+from fnmatch import fnmatchcase
+from glob import iglob
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.shell.values import narrows
 from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell_words import patterns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from holdfast.permissions.shell.parts import Part
+    from holdfast.permissions.shell.words import Word
 
-__all__ = ["Landing", "changes_untold", "deep_changes", "is_unlisted", "landing_of", "perhaps_read", "written_patterns"]
+__all__ = [
+    "Landing",
+    "changes_untold",
+    "deep_changes",
+    "inside",
+    "is_unlisted",
+    "landing_of",
+    "matching_files",
+    "names_another",
+    "perhaps_read",
+    "spares",
+    "written_patterns",
+]
 
+MAX_MATCHES: Final = 1_000
+_MAX_WILD: Final = 2
+_WILD: Final = frozenset("*?[")
+_HERE: Final = ("$PWD/", "${PWD}/", "$(pwd)/")
 INSIDE: Final = "x"
 """Stands for any name inside a directory."""
 _LOADERS: Final = frozenset({"source", ".", "tar", "unzip", "xargs"})
@@ -104,8 +124,10 @@ def landing_of(part: "Part") -> "Iterator[Landing]":
 
 
 def deep_changes(part: "Part") -> "Iterator[str]":
-    """Directories whose content a command changes as a whole."""
+    """Directories whose content a command changes as a whole, or of which it changes what the text does not tell."""
     name = part.name
+    for word, form in _expanded_words(part):
+        yield from filter(None, (_told(form) or _known_directory(word, form),))
     if name == "mv" or (name == "rm" and _has(part.texts, "rR", "--recursive")):
         yield from part.writes
     elif name in _MODES:
@@ -136,6 +158,7 @@ def written_patterns(part: "Part") -> "Iterator[str]":
         yield from (text for text in part.texts[1:] if text[:1] not in ("-", "+"))
     if not _changes(part):
         return
+    yield from filter(None, (_told(form) for _, form in _expanded_words(part)))
     last = part.argv[-1]
     if part.name not in _COPYING:
         yield from patterns_of(part)
@@ -163,16 +186,57 @@ def _unpacked(texts: "Sequence[str]") -> "Iterator[str]":
 
 
 def changes_untold(part: "Part") -> bool:
-    """Whether a command changes files of which the text does not tell the names."""
+    """Whether a command changes files of which the text does not tell even the directory."""
     if not _changes(part):
         return False
+    return part.more or any(
+        _told(form) is None and _known_directory(word, form) is None for word, form in _expanded_words(part)
+    )
+
+
+def spares(part: "Part", names: "Collection[str]") -> bool:
+    """Whether a `find` that removes only files of some name leaves those alone that have one of these names."""
+    texts = part.texts
+    if part.name != "find" or not narrows(texts):
+        return False
+    wanted = [texts[at + 1] for at, text in enumerate(texts[:-1]) if text == "-name"]
+    return bool(wanted) and not any(fnmatchcase(name, pattern) for name in names for pattern in wanted)
+
+
+def matching_files(pattern: str, cwd: str) -> list[str] | None:
+    """The files that the shell would put in the place of a pattern; None when there are too many to look at."""
+    if sum(not _WILD.isdisjoint(part) for part in pattern.split("/")) > _MAX_WILD:
+        return None
+    found = list(islice(iglob(pattern.replace("[^", "[!"), root_dir=cwd), MAX_MATCHES + 1))
+    return found if len(found) <= MAX_MATCHES else None
+
+
+def _expanded_words(part: "Part") -> "Iterator[tuple[Word, str]]":
+    """The words with expansions that name what a command changes, with how they are written."""
+    if not _changes(part):
+        return
     words, forms = part.argv[1:], part.texts[1:]
     if part.name in _COPYING:
         words, forms = words[-1:], forms[-1:]
-    return part.more or any(
-        not word.static and any(mark in form for mark in ("$", "`", "<("))
-        for word, form in zip(words, forms, strict=True)
-    )
+    for word, form in zip(words, forms, strict=True):
+        if not word.static and any(mark in form for mark in ("$", "`", "<(")):
+            yield word, form
+
+
+def _told(form: str) -> str | None:
+    """The path behind `$PWD/`, as seen from the directory that the command runs in."""
+    text = form.replace('"', "")
+    for here in _HERE:
+        rest = text.removeprefix(here)
+        if rest != text and rest and {"$", "`", "("}.isdisjoint(rest) and ".." not in rest:
+            return rest
+    return None
+
+
+def _known_directory(word: "Word", form: str) -> str | None:
+    """The directory that is certain of a word such as `docs/$f`."""
+    directory = word.text.rpartition("/")[0]
+    return directory if directory and ".." not in form else None
 
 
 def _changes(part: "Part") -> bool:
@@ -211,3 +275,10 @@ def _values(part: "Part", options: "Sequence[str]") -> "Iterator[str]":
 def inside(place: str) -> str:
     """A name inside a directory, of which nothing is known."""
     return posixpath.join(place, INSIDE)
+
+
+def names_another(option: str) -> bool:
+    """Whether an option makes a file under a name that stands nowhere: backups, and directories rebuilt."""
+    if option[:2] == "--":
+        return option.startswith(("--b", "--s", "--pare")) and not option.startswith("--st")
+    return option[:1] == "-" and not {"b", "S"}.isdisjoint(option)

@@ -1,6 +1,5 @@
 """Text in the arguments of a program that runs it: `tar --to-command='rm x'`, `awk 'BEGIN { system("rm x") }'`."""
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.parse import rough_pieces
@@ -18,10 +17,6 @@ _CODE: Final = names("-c -e -E -r -p -pe -ne -le --eval --print --run --command 
 _INTERPRETERS: Final = names(
     "python python2 python3 pypy pypy3 perl ruby node nodejs deno bun php lua luajit tclsh expect osascript Rscript"
 )
-_STARTING: Final = re.compile(
-    r"`|%x|qx|system|popen|exec|spawn|subprocess|process|Runtime|passthru|shell", re.IGNORECASE
-)
-"""Without one of these, code in a language of its own starts no program: `print('rm x')` only prints."""
 _TAKING: Final = {
     **dict.fromkeys(_INTERPRETERS, _CODE),
     **dict.fromkeys(
@@ -72,8 +67,7 @@ def handed_pieces(parts: "Iterable[Part]") -> tuple[str, ...]:
         else:
             continue
         for text in texts:
-            if part.name not in _INTERPRETERS or _STARTING.search(text):
-                found += rough_pieces(text.translate(_JOINTS))
+            found += rough_pieces(text.translate(_JOINTS))
     return tuple(dict.fromkeys(found)) if found else ()
 
 
