@@ -215,9 +215,13 @@ class _Found(Script):
         if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS or g.too_costly(text):
             self.doubt("too many commands inside each other")
             return
+        known = len(self.variables)
         inner = _walker(text, self.start_cwd, self)
+        self.forget(known)
         if not inner.parsed:
             self.doubt("a script inside the command cannot be parsed")
+        self.stdin_texts += inner.stdin_texts
+        self.cd_targets += inner.cd_targets
         self.cwds = self.merge(self.cwds, inner.merge(inner.ok, inner.fail))
 
 
@@ -229,7 +233,7 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
         walker.parts, walker.doubts, walker.refusals = outer.parts, outer.doubts, outer.refusals
         walker.redirections, walker.assigned, walker.variables = outer.redirections, outer.assigned, outer.variables
         walker.cwds, walker.nested, walker.parent = outer.cwds, outer.nested + 1, outer.parent
-        walker.values = outer.values
+        walker.values, walker.physical = outer.values, outer.physical
         walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
     if root.has_error:
         walker.parsed = False

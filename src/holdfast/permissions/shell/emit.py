@@ -298,7 +298,7 @@ class Emitter(Surroundings):
         for script in inner.scripts:
             self.reparse(script)
         if inner.reads_stdin and self.stdin_texts:
-            for script in self.stdin_texts:
+            for script in tuple(self.stdin_texts):
                 self.reparse(script)
         self.inside -= 1
         self.nested -= 1

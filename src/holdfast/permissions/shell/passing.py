@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.quoting import known_literal
+from holdfast.permissions.shell.quoting import ansi_c, known_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 _SPECIAL: Final = re.compile(r"proc|dev(?!/null)|\s\"?'?/(?:[\s\"';|)]|$)")
 _PATTERN: Final = frozenset("*?[{")
+_QUOTING: Final = str.maketrans("", "", "'\"\\")
+_SPELLED: Final = re.compile(r"\\(?:0*[1-7][0-7]|[xuU][0-9A-Fa-f])")
+"""A character that `printf '/pr\\157c'` writes by its number."""
+_LONG_OCTAL: Final = re.compile(r"\\0(?=[0-7]{3})")
+_WRITERS: Final = frozenset({"echo", "printf"})
 _INSIDE: Final = re.compile(
     r"(?:[^\w.~/$}\\-]|\\(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))(/+(?:dev|proc)/[^\s\\\"':;,|&()<>]*+)"
 )
@@ -25,7 +30,10 @@ _LISTING: Final = frozenset({"find", "ls", "fd", "fdfind", "rg", "tree", "du"})
 
 def may_be_special(command: str) -> bool:
     """Whether the text holds something without which nothing is the name of a device or of a process."""
-    return ("/" in command and not _PATTERN.isdisjoint(command)) or _SPECIAL.search(command) is not None
+    if ("/" in command and not _PATTERN.isdisjoint(command)) or _SPECIAL.search(command) is not None:
+        return True
+    bare = command.translate(_QUOTING)  # `/pr''oc` is a name too
+    return bare != command and (_SPECIAL.search(bare) is not None or _SPELLED.search(command) is not None)
 
 
 def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
@@ -57,6 +65,8 @@ def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
 
 def _held_inside(part: "Part") -> str | None:
     """Why one of several names in a single word is not to be read, or None."""
+    if part.name in _WRITERS and any(map(_spells, part.texts)):
+        return "it spells the name of a device or of a process by numbers"
     for at, form in enumerate(part.texts[1:], start=1):
         if "dev/" not in form and "proc/" not in form:
             continue
@@ -71,6 +81,14 @@ def _held_inside(part: "Part") -> str | None:
             if reason is not None:
                 return reason
     return None
+
+
+def _spells(form: str) -> bool:
+    """Whether characters given by their numbers make such a name."""
+    if "\\" not in form or not _SPELLED.search(form):
+        return False
+    written = ansi_c(_LONG_OCTAL.sub("\\\\", form))
+    return written is None or re.search("dev/|proc/", written) is not None
 
 
 def _behind_expansion(form: str) -> "Iterator[str]":

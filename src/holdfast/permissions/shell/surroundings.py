@@ -57,6 +57,11 @@ class Surroundings(Reader):
         self.physical = False
         self.parent = -1
 
+    def forget(self, known: int) -> None:
+        """Forget all but the first variables that are known: others may not be set for what follows."""
+        while len(self.variables) > known:
+            self.variables.popitem()
+
     def settle(self) -> None:
         """Note that a statement ended without moving to another directory."""
         self.ok = self.fail = self.cwds
