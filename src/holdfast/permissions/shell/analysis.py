@@ -13,7 +13,7 @@ from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables, plain_part
 from holdfast.permissions.shell.handed import handed_pieces
 from holdfast.permissions.shell.parts import Part, Redirect
-from holdfast.permissions.shell.passing import may_be_special, passed_on
+from holdfast.permissions.shell.passing import may_be_special, named_by_values, passed_on
 from holdfast.permissions.shell.plain import PlainList, plain_commands
 from holdfast.permissions.shell.words import names
 
@@ -363,6 +363,8 @@ def _finish(walker: _Found, command: str) -> Analysis:
         touches = touches or bool(part.reads or part.writes or part.reads_unknown) or part.name == "git"
     if unknown and not reason and may_be_special(command):
         reason = passed_on(parts, walker.stdin_texts)
+    if unknown and not reason and walker.values:
+        reason = named_by_values(parts, walker.values)
     for redirect in redirects:
         moves = moves or redirect.cwds != START
     pieces = handed_pieces(parts) if reason else ()

@@ -39,7 +39,7 @@ class Script(Walker):
             self.cwds = None
 
     def repeated(self, node: "Node", visit: "Callable[[Node], None]", name: str = "") -> None:
-        """Visit what runs many times: its first turn is judged and may change nothing for the next, which sets `name`."""
+        """Visit what runs many times: judged by one turn, it may change nothing for the next one, which sets `name`."""
         before, moves, somewhere = self.variables.copy(), len(self.cd_targets), self.cwds is not None
         visit(node)
         self.forget(len(before))

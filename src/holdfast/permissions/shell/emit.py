@@ -172,6 +172,8 @@ class Emitter(Surroundings):
         """Whether an expanded redirect target can only be an ordinary file."""
         assert redirect.target is not None
         prefix = redirect.target.text
+        if self.among_devices():
+            return False
         if prefix and not redirect.target.glob:
             plain = "/" + posixpath.normpath(prefix).lstrip("/") if prefix[0] == "/" else prefix
             return not (".." in prefix or plain.startswith(_KERNEL) or any(root.startswith(plain) for root in _KERNEL))

@@ -3,10 +3,11 @@
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.quoting import ansi_c, known_literal
+from holdfast.permissions.shell.quoting import ansi_c, home, known_literal
+from holdfast.permissions.shell.values import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.permissions.shell.parts import Part
     from holdfast.permissions.shell.words import Word
@@ -57,10 +58,26 @@ def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
         from holdfast.permissions.shell.commands.devices import path_refusal  # noqa: PLC0415 - heavy
 
         for text in given.split():
-            reason = path_refusal(text)
+            reason = path_refusal(text.translate(_QUOTING))  # xargs removes quotes too
             if reason is not None:
                 return f"{reason}, and its name is passed on"
     return ""
+
+
+def named_by_values(parts: "Sequence[Part]", values: "Mapping[str, Sequence[str]]") -> str:
+    """Why a device or the environment of a process is read by a name that the text itself puts together, or ""."""
+    from holdfast.permissions.shell.commands.devices import path_refusal  # noqa: PLC0415 - heavy
+
+    known = Values(values, home() or "~", None)
+    for part in parts:
+        for word, form in zip(part.words or (), part.texts, strict=False):
+            if word.static or "$" not in form:
+                continue
+            for spelling in known.spellings(form, static=False):
+                reason = path_refusal(spelling.text)
+                if reason is not None and not spelling.guessed:
+                    return reason
+    return "more names are put together than can be followed" if known.exhausted else ""
 
 
 def _held_inside(part: "Part") -> str | None:

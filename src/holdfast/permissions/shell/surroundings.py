@@ -118,6 +118,14 @@ class Surroundings(Reader):
                 return f"it reads whatever is in {place}, where devices and processes are"
         return None
 
+    def among_devices(self) -> bool:
+        """Whether names without a directory may be those of devices and processes."""
+        for directory in self.cwds or ():
+            place = posixpath.normpath(posixpath.join(self.start_cwd or _DEEP, directory))
+            if place.startswith(_SPECIAL_PLACES) or place in _ROOTS:
+                return True
+        return False
+
     def at_start(self) -> bool:
         """Whether every possible directory is the one the text started in."""
         start = self.start_cwd
