@@ -117,7 +117,10 @@ def _behind_expansion(form: str) -> "Iterator[str]":
 
 
 def _leading_out(part: "Part") -> "list[Word]":
-    """Give the arguments that may name something outside of the directory the command runs in."""
-    if part.words is None:
-        return [known_literal(text) for text in part.texts[1:] if text[:1] == "/" or ".." in text]
-    return [word for word in part.words[1:] if word.text[:1] == "/" or ".." in word.text]
+    """Give the arguments that may name something outside of the directory the command runs in.
+
+    They are given without quotes: xargs removes those that the shell leaves.
+    """
+    words = list(map(known_literal, part.texts[1:])) if part.words is None else part.words[1:]
+    bare = [word._replace(text=word.text.translate(_QUOTING)) for word in words]
+    return [word for word in bare if word.text[:1] == "/" or ".." in word.text]
