@@ -363,8 +363,9 @@ def _finish(walker: _Found, command: str) -> Analysis:
         touches = touches or bool(part.reads or part.writes or part.reads_unknown) or part.name == "git"
     if unknown and not reason and may_be_special(command):
         reason = passed_on(parts, walker.stdin_texts)
-    if unknown and not reason and walker.values:
-        reason = named_by_values(parts, walker.values)
+    values = walker.told() if walker.values or walker.stdin_texts else _NO_VALUES
+    if unknown and not reason and (values or "$(" in command):
+        reason = named_by_values(parts, values)
     for redirect in redirects:
         moves = moves or redirect.cwds != START
     pieces = handed_pieces(parts) if reason else ()
@@ -373,8 +374,7 @@ def _finish(walker: _Found, command: str) -> Analysis:
     return Analysis(
         command, not reason, reason, parts, walker.parsed, doubts[0] if doubts else "",
         pieces, redirects, tuple(walker.assigned), tuple(walker.cd_targets), walker.inverted,
-        walker.told() if walker.values or walker.stdin_texts else _NO_VALUES,
-        tuple([part.name for part in parts]), dynamic, moves, touches,
+        values, tuple([part.name for part in parts]), dynamic, moves, touches,
     )  # fmt: skip
 
 
