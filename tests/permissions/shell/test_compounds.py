@@ -61,6 +61,16 @@ def test_a_physical_move_through_a_link_may_end_anywhere(command: str) -> None:
     assert analyse("cd -P . && git status").read_only
 
 
+def test_a_here_document_knows_of_a_physical_move() -> None:
+    command = "cd {} /start/link && cat <<E\n$(cd .. && git status)\nE"
+    assert not analyse(command.format("-P"), cwd="/start").read_only
+    assert analyse(command.format("-L"), cwd="/start").read_only
+
+
+def test_a_move_in_a_here_document_is_told() -> None:
+    assert analyse("cat <<E\n$(cd /etc && ls)\nE").cd_targets == ("/etc",)
+
+
 @pytest.mark.parametrize("way", ["cd sub && cd ..", "cd sub/..", "cd sub; cd .."])
 def test_the_way_there_and_back_may_end_elsewhere(way: str) -> None:
     assert not analyse(f"{way} && git status").read_only  # with CDPATH `cd sub` need not go to ./sub

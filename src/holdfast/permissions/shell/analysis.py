@@ -13,7 +13,7 @@ from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables, plain_part
 from holdfast.permissions.shell.handed import handed_pieces
 from holdfast.permissions.shell.parts import Part, Redirect
-from holdfast.permissions.shell.passing import may_be_special, passed_on
+from holdfast.permissions.shell.passing import may_be_special, named_by_values, passed_on
 from holdfast.permissions.shell.plain import PlainList, plain_commands
 from holdfast.permissions.shell.words import names
 
@@ -215,9 +215,13 @@ class _Found(Script):
         if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS or g.too_costly(text):
             self.doubt("too many commands inside each other")
             return
+        known = len(self.variables)
         inner = _walker(text, self.start_cwd, self)
+        self.forget(known)
         if not inner.parsed:
             self.doubt("a script inside the command cannot be parsed")
+        self.stdin_texts += inner.stdin_texts
+        self.cd_targets += inner.cd_targets
         self.cwds = self.merge(self.cwds, inner.merge(inner.ok, inner.fail))
 
 
@@ -229,7 +233,7 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
         walker.parts, walker.doubts, walker.refusals = outer.parts, outer.doubts, outer.refusals
         walker.redirections, walker.assigned, walker.variables = outer.redirections, outer.assigned, outer.variables
         walker.cwds, walker.nested, walker.parent = outer.cwds, outer.nested + 1, outer.parent
-        walker.values = outer.values
+        walker.values, walker.physical = outer.values, outer.physical
         walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
     if root.has_error:
         walker.parsed = False
@@ -359,6 +363,9 @@ def _finish(walker: _Found, command: str) -> Analysis:
         touches = touches or bool(part.reads or part.writes or part.reads_unknown) or part.name == "git"
     if unknown and not reason and may_be_special(command):
         reason = passed_on(parts, walker.stdin_texts)
+    values = walker.told() if walker.values or walker.stdin_texts else _NO_VALUES
+    if unknown and not reason and (values or "$(" in command):
+        reason = named_by_values(parts, values)
     for redirect in redirects:
         moves = moves or redirect.cwds != START
     pieces = handed_pieces(parts) if reason else ()
@@ -367,8 +374,7 @@ def _finish(walker: _Found, command: str) -> Analysis:
     return Analysis(
         command, not reason, reason, parts, walker.parsed, doubts[0] if doubts else "",
         pieces, redirects, tuple(walker.assigned), tuple(walker.cd_targets), walker.inverted,
-        walker.told() if walker.values or walker.stdin_texts else _NO_VALUES,
-        tuple([part.name for part in parts]), dynamic, moves, touches,
+        values, tuple([part.name for part in parts]), dynamic, moves, touches,
     )  # fmt: skip
 
 

@@ -39,12 +39,10 @@ class Script(Walker):
             self.cwds = None
 
     def repeated(self, node: "Node", visit: "Callable[[Node], None]", name: str = "") -> None:
-        """Visit what runs many times; `name` is set anew for every turn.
-
-        It is judged by what its first turn meets, so it may not change that for the next one.
-        """
+        """Visit what runs many times: judged by one turn, it may change nothing for the next one, which sets `name`."""
         before, moves, somewhere = self.variables.copy(), len(self.cd_targets), self.cwds is not None
         visit(node)
+        self.forget(len(before))
         if somewhere and len(self.cd_targets) != moves:
             self.doubt("a loop goes to another directory, in which its next turn starts")
         for known, variable in before.items():
@@ -98,9 +96,11 @@ class Script(Walker):
             self.refuse(f"it sets the variable {name}")
             self.assigned.append(name)
         self.moving(body)
+        count = len(self.variables)
         self.variables[name] = known
         self.repeated(body, self.branches_of, name)
         self.variables[name] = UNSURE
+        self.forget(count)  # without a single turn it is still what the environment says
 
     def branches_of(self, body: "Node") -> None:
         """Visit a body that may not run at all."""
@@ -226,7 +226,8 @@ class Script(Walker):
 
     def case(self, node: "Node") -> None:
         """Read a case statement: every branch may run."""
-        cursor, before, reached, position = self.cursor, self.cwds, self.cwds, node.start_byte
+        cursor, position, known = self.cursor, node.start_byte, len(self.variables)
+        before = reached = self.cwds
         falls = ";&" in self.view[position : node.end_byte]  # a branch may run after another one
         cursor.goto_first_child()
         while True:
@@ -248,6 +249,7 @@ class Script(Walker):
                 break
         cursor.goto_parent()
         self.cwds = reached if before == reached else None
+        self.forget(known)
         self.settle()
 
     def declaration(self, node: "Node") -> None:

@@ -172,6 +172,8 @@ class Emitter(Surroundings):
         """Whether an expanded redirect target can only be an ordinary file."""
         assert redirect.target is not None
         prefix = redirect.target.text
+        if self.among_devices():
+            return False
         if prefix and not redirect.target.glob:
             plain = "/" + posixpath.normpath(prefix).lstrip("/") if prefix[0] == "/" else prefix
             return not (".." in prefix or plain.startswith(_KERNEL) or any(root.startswith(plain) for root in _KERNEL))
@@ -298,7 +300,7 @@ class Emitter(Surroundings):
         for script in inner.scripts:
             self.reparse(script)
         if inner.reads_stdin and self.stdin_texts:
-            for script in self.stdin_texts:
+            for script in tuple(self.stdin_texts):
                 self.reparse(script)
         self.inside -= 1
         self.nested -= 1

@@ -26,8 +26,8 @@ _PLAIN_DUPLICATE: Final = re.compile(r"[0-9]*[<>]& *(?:[0-9]*-?|[A-Za-z0-9_./-]+
 _MOVING: Final = re.compile(r"cd|pushd|popd")
 _BACKQUOTED: Final = re.compile(r"`([^`]*)`")
 _SUM: Final = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
-_ON_ONE_LINE: Final = re.compile(r"\$\(([^()`\\\n#]*)\)")
-"""A substitution that can only end where it seems to: a quoted bracket would leave its quote open."""
+_ON_ONE_LINE: Final = re.compile(rf"\$\(((?:[^()`\\\n#$]|\$(?!\()|{_SUM.pattern})*+)\)")
+"""A substitution that can only end where it seems to: a quoted bracket would leave its quote open. It may hold sums."""
 
 USUAL_REDIRECTS: Final = {
     "2>&1": Redirect(">&", literal("1"), "dup", "2>&1"),
@@ -236,9 +236,9 @@ class RedirectReader(Emitter):
 
     def body_commands(self, node: "Node", body: str, plain: str) -> None:
         """Read the commands that run while the document is read."""
-        rest = _SUM.sub(" ", body)
-        scripts = _ON_ONE_LINE.findall(rest)
-        rest = _ESCAPED.sub("", _ON_ONE_LINE.sub(" ", rest))
+        scripts = _ON_ONE_LINE.findall(body)
+        # What a command prints makes no sum: bash evaluates it as code.
+        rest = _ESCAPED.sub("", _SUM.sub(" ", _ON_ONE_LINE.sub("_", body)))
         if "`" in rest or "$(" in rest or "$[" in rest:
             self.doubt("a here-document that runs commands while it is read")
             for script in _BACKQUOTED.findall(plain):

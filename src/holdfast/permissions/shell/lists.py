@@ -32,7 +32,7 @@ class ListReader(AssignmentReader):
 
         With `piped` the grammar has it end a pipeline; this is then the input of what stands behind its first operator.
         """
-        cursor = self.cursor
+        cursor, known = self.cursor, len(self.variables)
         cursor.goto_first_child()
         left = cursor.node
         assert left is not None
@@ -68,6 +68,7 @@ class ListReader(AssignmentReader):
                 else:
                     ok, fail = ok if ok is self.ok else self.merge(ok, self.ok), self.fail
         cursor.goto_parent()
+        self.forget(known)
         self.ok, self.fail = ok, fail
 
     def pipeline(self, node: "Node", behind: bool | None = None) -> None:  # noqa: FBT001 - as the handlers are called
@@ -77,7 +78,7 @@ class ListReader(AssignmentReader):
         shell `d` and `a` are no part of the pipeline. `behind` tells whether `d` has an input.
         """
         cursor, cwds, piped, position = self.cursor, self.cwds, self.piped, node.start_byte
-        first = behind is None
+        first, known = behind is None, len(self.variables)
         behind = piped if behind is None else behind
         cursor.goto_first_child()
         while True:
@@ -103,6 +104,7 @@ class ListReader(AssignmentReader):
                 break
         cursor.goto_parent()
         self.piped = piped
+        self.forget(known)
         if kind != g.LIST:
             self.cwds = cwds
             self.settle()

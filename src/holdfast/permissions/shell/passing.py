@@ -3,16 +3,22 @@
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.quoting import known_literal
+from holdfast.permissions.shell.quoting import ansi_c, home, known_literal
+from holdfast.permissions.shell.values import Values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from holdfast.permissions.shell.parts import Part
     from holdfast.permissions.shell.words import Word
 
 _SPECIAL: Final = re.compile(r"proc|dev(?!/null)|\s\"?'?/(?:[\s\"';|)]|$)")
 _PATTERN: Final = frozenset("*?[{")
+_QUOTING: Final = str.maketrans("", "", "'\"\\")
+_SPELLED: Final = re.compile(r"\\(?:0*[1-7][0-7]|[xuU][0-9A-Fa-f])")
+"""A character that `printf '/pr\\157c'` writes by its number."""
+_LONG_OCTAL: Final = re.compile(r"\\0(?=[0-7]{3})")
+_WRITERS: Final = frozenset({"echo", "printf"})
 _INSIDE: Final = re.compile(
     r"(?:[^\w.~/$}\\-]|\\(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))(/+(?:dev|proc)/[^\s\\\"':;,|&()<>]*+)"
 )
@@ -25,7 +31,10 @@ _LISTING: Final = frozenset({"find", "ls", "fd", "fdfind", "rg", "tree", "du"})
 
 def may_be_special(command: str) -> bool:
     """Whether the text holds something without which nothing is the name of a device or of a process."""
-    return ("/" in command and not _PATTERN.isdisjoint(command)) or _SPECIAL.search(command) is not None
+    if ("/" in command and not _PATTERN.isdisjoint(command)) or _SPECIAL.search(command) is not None:
+        return True
+    bare = command.translate(_QUOTING)  # `/pr''oc` is a name too
+    return bare != command and (_SPECIAL.search(bare) is not None or _SPELLED.search(command) is not None)
 
 
 def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
@@ -49,14 +58,32 @@ def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
         from holdfast.permissions.shell.commands.devices import path_refusal  # noqa: PLC0415 - heavy
 
         for text in given.split():
-            reason = path_refusal(text)
+            reason = path_refusal(text.translate(_QUOTING))  # xargs removes quotes too
             if reason is not None:
                 return f"{reason}, and its name is passed on"
     return ""
 
 
+def named_by_values(parts: "Sequence[Part]", values: "Mapping[str, Sequence[str]]") -> str:
+    """Why a device or the environment of a process is read by a name that the text itself puts together, or ""."""
+    from holdfast.permissions.shell.commands.devices import path_refusal  # noqa: PLC0415 - heavy
+
+    known = Values(values, home() or "~", None)
+    for part in parts:
+        for word, form in zip(part.words or (), part.texts, strict=False):
+            if word.static or "$" not in form:
+                continue
+            for spelling in known.spellings(form, static=False):
+                reason = path_refusal(spelling.text)
+                if reason is not None and not spelling.guessed:
+                    return reason
+    return "more names are put together than can be followed" if known.exhausted else ""
+
+
 def _held_inside(part: "Part") -> str | None:
     """Why one of several names in a single word is not to be read, or None."""
+    if part.name in _WRITERS and any(map(_spells, part.texts)):
+        return "it spells the name of a device or of a process by numbers"
     for at, form in enumerate(part.texts[1:], start=1):
         if "dev/" not in form and "proc/" not in form:
             continue
@@ -73,6 +100,14 @@ def _held_inside(part: "Part") -> str | None:
     return None
 
 
+def _spells(form: str) -> bool:
+    """Whether characters given by their numbers make such a name."""
+    if "\\" not in form or not _SPELLED.search(form):
+        return False
+    written = ansi_c(_LONG_OCTAL.sub("\\\\", form))
+    return written is None or re.search("dev/|proc/", written) is not None
+
+
 def _behind_expansion(form: str) -> "Iterator[str]":
     """Give what a word may name if its expansion leads to the root, or to nothing."""
     for name in _TAIL.findall(form):
@@ -82,7 +117,10 @@ def _behind_expansion(form: str) -> "Iterator[str]":
 
 
 def _leading_out(part: "Part") -> "list[Word]":
-    """Give the arguments that may name something outside of the directory the command runs in."""
-    if part.words is None:
-        return [known_literal(text) for text in part.texts[1:] if text[:1] == "/" or ".." in text]
-    return [word for word in part.words[1:] if word.text[:1] == "/" or ".." in word.text]
+    """Give the arguments that may name something outside of the directory the command runs in.
+
+    They are given without quotes: xargs removes those that the shell leaves.
+    """
+    words = list(map(known_literal, part.texts[1:])) if part.words is None else part.words[1:]
+    bare = [word._replace(text=word.text.translate(_QUOTING)) for word in words]
+    return [word for word in bare if word.text[:1] == "/" or ".." in word.text]

@@ -57,6 +57,11 @@ class Surroundings(Reader):
         self.physical = False
         self.parent = -1
 
+    def forget(self, known: int) -> None:
+        """Forget all but the first variables that are known: others may not be set for what follows."""
+        while len(self.variables) > known:
+            self.variables.popitem()
+
     def settle(self) -> None:
         """Note that a statement ended without moving to another directory."""
         self.ok = self.fail = self.cwds
@@ -112,6 +117,14 @@ class Surroundings(Reader):
             if wide and facts.kind != "list":
                 return f"it reads whatever is in {place}, where devices and processes are"
         return None
+
+    def among_devices(self) -> bool:
+        """Whether names without a directory may be those of devices and processes."""
+        for directory in self.cwds or ():
+            place = posixpath.normpath(posixpath.join(self.start_cwd or _DEEP, directory))
+            if place.startswith(_SPECIAL_PLACES) or place in _ROOTS:
+                return True
+        return False
 
     def at_start(self) -> bool:
         """Whether every possible directory is the one the text started in."""

@@ -69,9 +69,10 @@ class Walker(ListReader):
 
     def branches(self, node: "Node") -> None:
         """Visit statements of which only some run: every directory reached so far stays possible."""
-        before = self.cwds
+        before, known = self.cwds, len(self.variables)
         self.each(node)
         self.cwds = self.merge(before, self.cwds)
+        self.forget(known)
         self.settle()
 
     def each(self, node: "Node") -> None:
@@ -96,9 +97,10 @@ class Walker(ListReader):
 
     def subshell(self, node: "Node") -> None:
         """Read `( … )`: what it changes ends with it."""
-        cwds = self.cwds
+        cwds, known = self.cwds, len(self.variables)
         self.sequence(node)
         self.cwds = cwds
+        self.forget(known)
         self.settle()
 
     def substitution(self, node: "Node") -> None:
@@ -106,7 +108,7 @@ class Walker(ListReader):
         if self.depth > g.MAX_DEPTH:
             self.doubt("it is nested too deeply to follow")
             return
-        cwds, ok, fail, piped = self.cwds, self.ok, self.fail, self.piped
+        cwds, ok, fail, piped, known = self.cwds, self.ok, self.fail, self.piped, len(self.variables)
         self.depth += 1
         self.inside += 1
         cursor = self.cursor
@@ -128,6 +130,7 @@ class Walker(ListReader):
         self.depth -= 1
         self.inside -= 1
         self.cwds, self.ok, self.fail, self.piped = cwds, ok, fail, piped
+        self.forget(known)
 
     def negated(self, node: "Node") -> None:
         """Read `! command`."""
