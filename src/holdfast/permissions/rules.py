@@ -19,6 +19,7 @@ from holdfast.permissions.star_glob import StarGlob
 __all__ = ["Behavior", "Form", "Rule", "RuleProblem", "RuleSource", "compile_rule", "parse_rule", "parse_rules"]
 
 Behavior = Literal["allow", "ask", "deny"]
+_BEHAVIORS = frozenset({"allow", "ask", "deny"})
 ProblemKind = Literal["malformed", "ignored", "unknown tool"]
 
 COMMAND_TOOLS: Final = frozenset({"Bash", "PowerShell"})
@@ -79,6 +80,8 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
         Raises:
             UsageError: It is no rule, or one that would not be in force.
         """
+        if behavior not in _BEHAVIORS:
+            raise UsageError(f"there is no behavior {behavior!r} of a rule; use allow, ask or deny")
         found = parse_rule(text, behavior, source or RuleSource(), aliases=aliases)
         if isinstance(found, RuleProblem):
             raise UsageError(f"{text!r} is no rule in force: {found.reason}")

@@ -1,7 +1,8 @@
 """What a user's answer may change about the rights of a session besides its rules. What is doubtful is refused."""
 
+import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.contract import DirectoryUpdate, ModeUpdate, UsageError
 from holdfast.permissions.context import MODES, PermissionContext
@@ -10,6 +11,10 @@ from holdfast.permissions.protected import is_secret, protected_by
 from holdfast.settings.layout import is_above_home
 
 __all__ = ["Updated", "change_mode", "update_rights"]
+
+_SYSTEM: Final = re.compile(
+    r"/(?:etc|usr|bin|sbin|lib[^/]*|boot|run|root|var(?!/tmp/)|System|Library|Windows)(?:/|\Z)|/(?:home|Users)/"
+)
 
 
 class Updated(NamedTuple):
@@ -84,6 +89,8 @@ def _why_not(directory: str, names: tuple[str, ...], context: PermissionContext)
         return "everything of this user would be inside"
     if protected_by(names) is not None or any(is_inside(name, context.roots.governing) for name in names):
         return "what governs the agent or its tools lies there"
+    if any(_SYSTEM.match(name) and not is_inside(name, (home, context.home)) for name in names):
+        return "the system or somebody else lives there"
     return "it holds secrets" if is_secret(f"{name}/any" for name in names) else ""
 
 

@@ -1,6 +1,7 @@
 """Walk the syntax tree once: statements, commands and directories. Unknown syntax is doubted, never skipped."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.lists import BLANK, ListReader
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from holdfast.permissions.shell.parts import Cwds, Redirect
+
+
+_VARIABLE_AND_REST: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*+)[A-Za-z0-9_./-]*+")
 
 
 class Walker(ListReader):
@@ -192,9 +196,11 @@ class Walker(ListReader):
                 words.append(known)
                 texts.append(known.text)
             elif 0 < kind < g.LAST_WORD:
-                if start == position and (words or assigns):
+                if start != position or not (words or assigns):
+                    self.take(child, kind, words, texts)
+                elif not self.goes_on(view[start:end], words, texts):
                     self.adjoining(kind, words, texts)
-                self.take(child, kind, words, texts)
+                    self.take(child, kind, words, texts)
             else:
                 self.other(child, kind, words, texts, assigns, redirects)
             position = end
@@ -205,6 +211,18 @@ class Walker(ListReader):
                 break
         cursor.goto_parent()
         return words, texts, assigns, redirects
+
+    def goes_on(self, text: str, words: list[Word], texts: list[str]) -> bool:
+        """Read the rest of a word such as `$a/$b.txt`, which the grammar cuts in front of its second variable."""
+        found = _VARIABLE_AND_REST.fullmatch(text)
+        if found is None or not words or words[-1].static:
+            return False
+        self.no_secret_in(text)
+        known = self.variables.get(found[1])
+        splits = known is None or not known.plain
+        words[-1] = words[-1]._replace(may_be_flag=words[-1].may_be_flag or splits, single=False, shallow=False)
+        texts[-1] += text
+        return True
 
     def adjoining(self, kind: int, words: list[Word], texts: list[str]) -> None:
         """Judge two nodes without anything between them: `$"text"` is one word, the rest bash reads differently."""
