@@ -92,7 +92,9 @@ class Script(Walker):
 
     def loop_body(self, name: str, known: Variable, body: "Node") -> None:
         """Visit a loop body with what is known about the loop variable."""
-        if not safe_variable(name):
+        if name == "_":
+            known = UNSURE  # each command of the body puts its own last word there
+        elif not safe_variable(name):
             self.refuse(f"it sets the variable {name}")
             self.assigned.append(name)
         self.moving(body)

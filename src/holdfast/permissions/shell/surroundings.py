@@ -149,8 +149,10 @@ class Surroundings(Reader):
         else:
             self.cd_targets.append("~" if base == "cd" else "")
         self.ok = new
+        # A cd that cannot print where it went (`cd - >&-`, CDPATH) fails and is there all the same.
+        self.fail = self.merge(new, self.cwds)
         if self.parent >= 0:
-            self.ok = self.fail = self.merge(new, self.cwds)
+            self.ok = self.fail
 
 
 def _join(directory: str, target: str) -> str:

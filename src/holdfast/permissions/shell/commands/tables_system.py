@@ -219,7 +219,7 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         plain=True,
         kind="system",
     ),
-    "getconf": Tool("-a !-v:text", operands="any", plain=True, abbreviate=False, kind="system"),
+    "getconf": Tool("-a !-v:text", operands="any", abbreviate=False, kind="system"),
     "locale": Tool(
         "-a|--all-locales !-m|--charmaps -c|--category-name -k|--keyword-name -v|--verbose -?|--help --usage"
         " -V|--version",
