@@ -172,3 +172,45 @@ def test_a_file_that_is_fetched_lands_under_its_name(command: str) -> None:
 @pytest.mark.parametrize("command", ["find $D -delete", "find */ -delete", "find -delete", "wget -r h", "wget -i l"])
 def test_a_start_that_the_text_does_not_tell_is_asked_about(command: str) -> None:
     assert verdict(command, allow=["Bash", "Edit"], deny=["Edit(p.txt)"]) == "ask"
+
+
+@pytest.mark.parametrize("command", ["rm -rf dist/*", "rm -f ./dist/*.json", "rm -rf */__pycache__", "rm dist/p*"])
+def test_a_pattern_meets_an_edit_rule_only_by_the_files_that_are_there(tmp_path: Path, command: str) -> None:
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "plain.json").touch()
+    assert verdict(command, cwd=str(tmp_path), allow=["Bash(rm:*)"], deny=["Edit(package-lock.json)"]) == "allow"
+    (tmp_path / "dist" / "package-lock.json").mkdir()
+    (tmp_path / "dist" / "package-lock.json" / "__pycache__").mkdir()
+    expected = "allow" if "__pycache__" in command else "deny"
+    assert verdict(command, cwd=str(tmp_path), allow=["Bash(rm:*)"], deny=["Edit(package-lock.json)"]) == expected
+
+
+def test_a_pattern_with_too_many_files_or_stars_is_held_against_the_names_in_rules(tmp_path: Path) -> None:
+    rules: Any = {"allow": ["Bash(rm:*)"], "deny": ["Edit(p.txt)"]}
+    assert verdict("rm */*/*", cwd=str(tmp_path), **rules) == "deny"
+    for number in range(1_001):
+        (tmp_path / f"a{number}").touch()
+    assert verdict("rm *", cwd=str(tmp_path), **rules) == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("find . -name '*.pyc' -delete", "allow"),
+        ("find . -name 'p.*' -delete", "ask"),
+        ("find . -type f -delete", "ask"),
+        ('rm -rf "$PWD/build"', "allow"),
+        ("rm -rf $(pwd)/build", "allow"),
+        ('rm "$PWD/p.txt"', "deny"),
+        ('rm -rf "$PWD/sec"', "deny"),
+        ('rm -rf "$PWD/../x"', "ask"),
+        ('rm -rf "$DIR"', "ask"),
+        ('for f in a b; do cp "$f" "docs/$f"; done', "allow"),
+        ('for f in a b; do cp "$f" "sec/$f"; done', "deny"),
+        ('cp a "docs/../$f"', "ask"),
+        ('cp a "$f"', "ask"),
+    ],
+)
+def test_what_is_certain_of_a_name_is_held_against_edit_rules(command: str, expected: str) -> None:
+    allow = ["Bash(rm:*)", "Bash(cp:*)", "Bash(find:*)", f"Bash({command})"]
+    assert verdict(command, allow=allow, deny=["Edit(p.txt)", "Edit(sec/**)"]) == expected

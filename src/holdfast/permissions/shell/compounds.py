@@ -117,8 +117,7 @@ class Script(Walker):
 
     def counting_loop(self, node: "Node") -> None:
         """Read `for ((i = 0; i < n; i++)); do … done`."""
-        cursor, position, start, end, seen = self.cursor, node.start_byte, 0, 0, False
-        counters: list[str] = []
+        cursor, position, start, end, seen, counters = self.cursor, node.start_byte, 0, 0, False, list[str]()
         cursor.goto_first_child()
         while True:
             child = cursor.node

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.parts import Cwds, Redirect
 
 
-_VARIABLE_AND_REST: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*+)[A-Za-z0-9_./-]*+")
+_VARIABLE_AND_REST: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)[A-Za-z0-9_./-]*+")
+_ENDS_IN_DOLLAR: Final = re.compile(r"[A-Za-z0-9_./-]\$\Z")
 
 
 class Walker(ListReader):
@@ -215,9 +216,9 @@ class Walker(ListReader):
     def goes_on(self, text: str, words: list[Word], texts: list[str]) -> bool:
         """Read the rest of a word such as `$a/$b.txt`, which the grammar cuts in front of its second variable."""
         found = _VARIABLE_AND_REST.fullmatch(text)
-        if found is None or not words or words[-1].static:
+        if found is None or not words or words[-1].static or not _ENDS_IN_DOLLAR.search(texts[-1]):
             return False
-        self.no_secret_in(text)
+        self.no_secret_in(f"${text}")
         known = self.variables.get(found[1])
         splits = known is None or not known.plain
         words[-1] = words[-1]._replace(may_be_flag=words[-1].may_be_flag or splits, single=False, shallow=False)
