@@ -50,11 +50,13 @@ TARGETS = {
     f"{PERMISSIONS}/star_glob.py": ["tests/permissions/test_star_glob.py"],
     f"{PERMISSIONS}/shell/match.py": [
         "tests/permissions/shell/test_match.py",
+        "tests/permissions/shell/test_possible_match.py",
         "tests/permissions/shell/test_global_options.py",
     ],
     f"{PERMISSIONS}/shell/rule_index.py": [
         "tests/permissions/shell/test_rule_index.py",
         "tests/permissions/shell/test_match.py",
+        "tests/permissions/shell/test_possible_match.py",
     ],
     f"{PERMISSIONS}/path_index.py": ["tests/permissions/test_path_index.py"],
     "holdfast/lib/wildmatch.py": ["tests/lib/test_wildmatch.py", "tests/lib/test_gitignore.py"],

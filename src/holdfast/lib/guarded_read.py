@@ -95,7 +95,7 @@ def open_named(path: str, *, patience_s: float = 1.0) -> io.BufferedReader:
         if stat.S_ISFIFO(kind):
             return io.BufferedReader(_Pipe(handle, path, patience_s))
         return open(path, "rb", opener=lambda _path, _flags: handle)
-    except BaseException:
+    except OSError:
         os.close(handle)
         raise
 
