@@ -199,7 +199,7 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         abbreviate=False,
         kind="system",
     ),
-    "pidof": Tool("-s -c -n -x -q -z -o:text -d:text -h", operands="text", abbreviate=False, kind="system"),
+    "pidof": Tool("-s -c -n -x -q -z !-o:text -d:text -h", operands="text", abbreviate=False, kind="system"),
     "lsmod": Tool("", operands="none", kind="system"),
     "last": Tool(
         "-n|--limit:num -a|--hostlast !-d|--dns -F|--fulltimes -f|--file:file -i|--ip -R|--nohostname -s|--since:text"

@@ -12,10 +12,6 @@ _CHECKSUM = (
     "-b|--binary -c|--check --tag -t|--text -z|--zero --ignore-missing --quiet --status --strict -w|--warn"
     " -l|--length:num -a|--algorithm:text --untagged --debug --raw --base64" + _GNU
 )
-_SHASUM = (
-    "-a|--algorithm:num -b|--binary -c|--check --tag -t|--text -U|--UNIVERSAL -0|--01 --ignore-missing -q|--quiet"
-    " -s|--status --strict -w|--warn -h|--help -v|--version"
-)
 _HEXDUMP = (
     "-b|--one-byte-octal -c|--one-byte-char -C|--canonical -d|--two-bytes-decimal -e|--format:text"
     " -f|--format-file:file -L|--color? -n|--length:num -o|--two-bytes-octal -s|--skip:num -v|--no-squeezing"
@@ -129,7 +125,6 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
     "b2sum": Tool(_CHECKSUM, plain=True, lists="-c"),
     "cksum": Tool(_CHECKSUM, plain=True, lists="-c"),
     "sum": Tool("-r -s|--sysv" + _GNU, plain=True),
-    "shasum": Tool(_SHASUM, plain=True),
     # Cutting and changing.
     "cut": Tool(
         "-b|--bytes:text -c|--characters:text -d|--delimiter:text -f|--fields:text -n --complement"

@@ -89,7 +89,6 @@ VERSION_QUERIES: "Mapping[str, Sequence[str]]" = {
     "lua5.4": ("-v",),
     "ldd": _LONG,
     "as": _LONG,
-    "valgrind": _LONG,
     "pandoc": _SHORT_V,
     "htop": _SHORT_UPPER,
     "bat": _SHORT_UPPER,
