@@ -11,6 +11,7 @@ from holdfast.permissions.shell.values import PERHAPS_EMPTY
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_NO_BLANK: Final = ""
 _CERTAIN_DEPTH: Final = 2  # a statement of the text itself, in no list, branch or loop
 
 
@@ -21,16 +22,8 @@ class AssignmentReader(RedirectReader):
 
     def assignment(self, node: "Node") -> str:
         """Read `name=value`; what the value expands is seen, the name is returned."""
-        cursor, position = self.cursor, node.start_byte
         name, before = "", [""]
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            if child.start_byte != position:
-                self.doubt("an assignment with a gap")
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
+        for child, kind in self.children(node, _NO_BLANK):
             label = self.names[child.kind_id]
             if label == "variable_name":
                 name = self.view[child.start_byte : child.end_byte]
@@ -46,9 +39,6 @@ class AssignmentReader(RedirectReader):
             elif label != "=":
                 self.doubt("an assignment this analysis does not know")
                 self._descend(child)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         return name
 
     def indexed(self, node: "Node", kind: int, name: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.builtins import COUNT
 from holdfast.permissions.shell.expand import LENGTH, UNSURE, Variable
-from holdfast.permissions.shell.lists import BLANK
+from holdfast.permissions.shell.heredocs import BLANK, SAME_LINE
 from holdfast.permissions.shell.loops import LoopValues, safe_variable
 from holdfast.permissions.shell.quoting import literal, utf8
 from holdfast.permissions.shell.walk import Walker
@@ -51,21 +51,12 @@ class Script(Walker):
 
     def loop(self, node: "Node") -> None:
         """Read `for name in words; do … done` (and select)."""
-        cursor, view = self.cursor, self.view
         values = LoopValues()
         name = ""
-        position = node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            start = child.start_byte
-            if start != position and (start != position + 1 or view[position] not in BLANK):
-                self.between(position, start)
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
+        for child, kind in self.children(node):
+            text = self.view[child.start_byte : child.end_byte]
             if 0 < kind < g.LAST_WORD:
-                word, text = self.word(child, kind), view[start:position]
+                word = self.word(child, kind)
                 values.add(word, text)
                 self.note_value(name, word.text if word.static else utf8(text))
                 if word.text.startswith(("/", "~", "..")):
@@ -73,13 +64,10 @@ class Script(Walker):
             elif kind == g.DO_GROUP:
                 self.loop_body(name, values.known(), child)
             elif kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
-                name = view[start:position]
+                name = text
             elif not g.TOKEN <= kind <= g.COMMENT:
                 self.doubt("a loop this analysis does not know")
                 self.visit(child)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         self.settle()
 
     def no_special_file(self, word: Word) -> None:
@@ -117,15 +105,9 @@ class Script(Walker):
 
     def counting_loop(self, node: "Node") -> None:
         """Read `for ((i = 0; i < n; i++)); do … done`."""
-        cursor, position, start, end, seen, counters = self.cursor, node.start_byte, 0, 0, False, list[str]()
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            self.between(position, child.start_byte)
-            position = child.end_byte
+        start, end, seen, counters = 0, 0, False, list[str]()
+        for child, kind in self.children(node):
             text = self.view[child.start_byte : child.end_byte]
-            kind = self.kinds[child.kind_id]
             if text == "((":
                 start = child.end_byte
             elif text == "))":
@@ -137,9 +119,6 @@ class Script(Walker):
                 self.repeated(child, self.branches_of)
             elif start and not end:
                 self._descend(child)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         if not seen or not end:
             self.doubt("a loop this analysis does not know")
         self.variables.update(dict.fromkeys(counters, UNSURE))  # it may not have run, or in a shell of its own
@@ -171,35 +150,19 @@ class Script(Walker):
         self.refuse("it defines a function")
         self.functions = True
         self.cwds = None
-        cursor, position = self.cursor, node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            self.between(position, child.start_byte)
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
+        for child, kind in self.children(node):
             if kind == g.FILE_REDIRECT:
                 self.lone_redirect(child)
             elif kind == g.WORD:
                 self.defined.add(self.view[child.start_byte : child.end_byte])
             elif kind not in (g.TOKEN, g.COMMENT):
                 self.visit(child)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         self.settle()
 
     def case_item(self, node: "Node") -> None:
         """Read one branch of a case statement; its pattern is text, its body statements."""
-        cursor, pattern, position = self.cursor, True, node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            self.between(position, child.start_byte)
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
+        pattern = True
+        for child, kind in self.children(node):
             if pattern and self.view[child.start_byte : child.end_byte] == ")":
                 pattern = False
             elif pattern:
@@ -209,9 +172,6 @@ class Script(Walker):
             elif not g.TOKEN <= kind <= g.COMMENT:
                 self.visit(child)
                 self.cwds = self.merge(self.ok, self.fail)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         self.settle()
 
     def pattern(self, node: "Node", kind: int) -> None:
@@ -227,16 +187,10 @@ class Script(Walker):
 
     def case(self, node: "Node") -> None:
         """Read a case statement: every branch may run."""
-        cursor, position, known = self.cursor, node.start_byte, len(self.variables)
+        known = len(self.variables)
         before = reached = self.cwds
-        falls = ";&" in self.view[position : node.end_byte]  # a branch may run after another one
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            self.between(position, child.start_byte)
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
+        falls = ";&" in self.view[node.start_byte : node.end_byte]  # a branch may run after another one
+        for child, kind in self.children(node):
             if kind == g.CASE_ITEM:
                 self.cwds = reached if falls else before
                 self.visit(child)
@@ -246,28 +200,16 @@ class Script(Walker):
             elif kind not in (g.TOKEN, g.COMMENT):
                 self.doubt("a case statement this analysis does not know")
                 self.visit(child)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         self.cwds = reached if before == reached else None
         self.forget(known)
         self.settle()
 
     def declaration(self, node: "Node") -> None:
         """Read declare, export, local, readonly, typeset and unset as the commands they are."""
-        cursor = self.cursor
         words: list[Word] = []
         texts: list[str] = []
         redirects: list[Redirect] = []
-        position = node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            if self.view[position : child.start_byte].strip(" \t"):
-                self.doubt("text the parser passed over")
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
+        for child, kind in self.children(node, SAME_LINE):
             text = self.view[child.start_byte : child.end_byte]
             if kind == g.ASSIGNMENT:
                 name = self.assignment(child)
@@ -282,9 +224,6 @@ class Script(Walker):
                 texts.append(text)
             else:
                 self.other(child, kind, words, texts, [], redirects)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         self.command_with(node, words, texts, [], redirects)
 
     def test(self, node: "Node") -> None:
@@ -300,16 +239,8 @@ class Script(Walker):
 
     def bracket_words(self, node: "Node", words: list[Word], texts: list[str]) -> None:
         """Collect the words of `[ … ]` in order; an unquoted operator of the shell is not what the grammar thinks."""
-        cursor, position = self.cursor, node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            kind = self.kinds[child.kind_id]
+        for child, kind in self.children(node, SAME_LINE):
             text = self.view[child.start_byte : child.end_byte]
-            if self.view[position : child.start_byte].strip(" \t"):
-                self.doubt("text the parser passed over")
-            position = child.end_byte
             if text in _SHELL_OPERATORS:
                 self.doubt(f"{text} inside [ ] is not a comparison for the shell")
             elif 0 < kind < g.LAST_WORD:
@@ -322,24 +253,13 @@ class Script(Walker):
                     self._descend(child)
                 words.append(literal(text))
                 texts.append(text)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
 
     def expression(self, node: "Node") -> list[tuple[Word, str]]:
         """Read the inside of `[[ … ]]`; operands that bash evaluates as code are doubted, all are returned."""
-        cursor, position = self.cursor, node.start_byte
         tests: list[str] = []
         operands: list[tuple[Word, str]] = []
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            kind = self.kinds[child.kind_id]
+        for child, kind in self.children(node):
             text = self.view[child.start_byte : child.end_byte]
-            if self.view[position : child.start_byte].strip(" \t\n"):
-                self.doubt("text the parser passed over")
-            position = child.end_byte
             if 0 < kind < g.LAST_WORD and kind != g.OPERATOR_WORD:
                 operands.append((self.word(child, kind), text))
             elif kind == g.UNKNOWN and self.names[child.kind_id].endswith("_expression"):
@@ -348,9 +268,6 @@ class Script(Walker):
                 self.pattern(child, kind)
             else:
                 tests.append(text)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         self.check_operands(tests, operands)
         return operands
 

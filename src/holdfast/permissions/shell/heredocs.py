@@ -1,4 +1,4 @@
-"""Redirects, here-documents and here-strings."""
+"""Redirects, here-documents and here-strings; and how the children of a node are gone through."""
 
 import re
 from typing import TYPE_CHECKING, Final
@@ -11,10 +11,14 @@ from holdfast.permissions.shell.quoting import literal, utf8
 from holdfast.permissions.shell.surroundings import START
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tree_sitter import Node
 
     from holdfast.permissions.shell.words import Word
 
+BLANK: Final = " \t\n"
+SAME_LINE: Final = " \t"
 _WRITES: Final = frozenset({">", ">>", "&>", "&>>", ">|"})
 _BARE_DELIMITER: Final = re.compile(r"[A-Za-z0-9_.+:@%-]+\Z")
 _QUOTED_DELIMITER: Final = re.compile(r"'([^'\n]+)'\Z|\"([^\"\n$`\\]+)\"\Z|\\([A-Za-z0-9_]+)\Z")
@@ -46,6 +50,30 @@ class RedirectReader(Emitter):
         """Visit the statement the cursor stands on."""
         raise NotImplementedError
 
+    def between(self, start: int, end: int, blank: str = BLANK) -> None:
+        """Doubt text between two nodes that is not white space."""
+        if self.view[start:end].strip(blank):
+            self.doubt("text the parser passed over")
+
+    def children(self, node: "Node", blank: str = BLANK) -> "Iterator[tuple[Node, int]]":
+        """Go through the children of the node the cursor stands on, with their kinds; only blanks may lie between."""
+        cursor, kinds, view, position = self.cursor, self.kinds, self.view, node.start_byte
+        if not cursor.goto_first_child():
+            return
+        more = True
+        while more:
+            child = cursor.node
+            assert child is not None
+            start = child.start_byte
+            if start != position and (start != position + 1 or view[position] not in blank):
+                self.between(position, start, blank)
+            position = child.end_byte
+            yield child, kinds[child.kind_id]
+            more = cursor.goto_next_sibling()
+        if position != node.end_byte:
+            self.between(position, node.end_byte, blank)
+        cursor.goto_parent()
+
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
         self.no_variable_before(node)
@@ -63,16 +91,8 @@ class RedirectReader(Emitter):
 
     def read_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read a redirect's children one by one."""
-        cursor = self.cursor
-        operator, target, end, fd, position, commands = "", None, node.end_byte, "", node.start_byte, False
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            kind = self.kinds[child.kind_id]
-            if self.view[position : child.start_byte].strip(" \t"):
-                self.doubt("text the parser passed over")
-            position = child.end_byte
+        operator, target, end, fd, commands = "", None, node.end_byte, "", False
+        for child, kind in self.children(node, SAME_LINE):
             if 0 < kind < g.LAST_WORD:
                 if target is None:
                     target, end = self.word(child, kind), child.end_byte
@@ -87,9 +107,6 @@ class RedirectReader(Emitter):
                 self._descend(child)
             else:
                 operator = self.view[child.start_byte : child.end_byte]
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         text = self.view[node.start_byte : end]
         kind = "commands" if commands and operator == "<" else _kind(operator, target)
         redirect = Redirect(operator, target, kind, text, self.cwds)
@@ -132,26 +149,14 @@ class RedirectReader(Emitter):
     def herestring(self, node: "Node") -> Redirect:
         """Read `<<< word`."""
         self.no_variable_before(node)
-        cursor = self.cursor
         target: Word | None = None
-        position = node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            kind = self.kinds[child.kind_id]
-            if self.view[position : child.start_byte].strip(" \t"):
-                self.doubt("text the parser passed over")
-            position = child.end_byte
+        for child, kind in self.children(node, SAME_LINE):
             if 0 < kind < g.LAST_WORD:
                 if target is not None:
                     self.doubt("words behind a here-string")
                 target = self.word(child, kind)
             elif child.is_named:
                 self.doubt("a here-string this analysis does not know")
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         if target is not None:
             self.stdin_texts.append(target.text)
         redirect = Redirect("<<<", target, "herestring", self.view[node.start_byte : node.end_byte])

@@ -1,6 +1,6 @@
 """Lists and pipelines: what joins one command to the next, also where the grammar groups them unlike the shell."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.assignments import AssignmentReader
@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from holdfast.permissions.shell.parts import Cwds
-
-BLANK: Final = " \t\n"
 
 
 class ListReader(AssignmentReader):
@@ -22,54 +20,44 @@ class ListReader(AssignmentReader):
         """Read the simple command between two places."""
         raise NotImplementedError
 
-    def between(self, start: int, end: int) -> None:
-        """Doubt text between two nodes that is not white space."""
-        if self.view[start:end].strip(BLANK):
-            self.doubt("text the parser passed over")
+    def statement(self, node: "Node", kind: int) -> None:
+        """Read the statement the cursor stands on."""
+        if kind == g.COMMAND:
+            self.simple(node, node.start_byte, node.end_byte)
+        else:
+            self.visit(node)
 
-    def listed(self, _node: "Node", piped: bool | None = None) -> None:  # noqa: FBT001 - as the handlers are called
+    def listed(self, node: "Node", piped: bool | None = None) -> None:  # noqa: FBT001 - as the handlers are called
         """Read `a && b` and `a || b`: the right side knows how the left ended.
 
         With `piped` the grammar has it end a pipeline; this is then the input of what stands behind its first operator.
         """
-        cursor, known = self.cursor, len(self.variables)
-        cursor.goto_first_child()
-        left = cursor.node
-        assert left is not None
-        position = left.end_byte
-        kind = self.kinds[left.kind_id]
-        if kind == g.COMMAND:
-            self.simple(left, left.start_byte, position)
-        elif piped is not None and kind == g.PIPELINE:
-            self.pipeline(left, piped)
-        else:
-            self.visit(left)
-        if piped is not None:
-            self.piped = piped
-        ok, fail, conjunction = self.ok, self.fail, True
-        while cursor.goto_next_sibling():
-            child = cursor.node
-            assert child is not None
-            start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in BLANK):
-                self.between(position, start)
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
-            if kind == g.TOKEN:
-                conjunction = self.view.startswith("&&", start)
+        known, left, conjunction = len(self.variables), True, True
+        ok, fail = self.cwds, self.cwds
+        for child, kind in self.children(node):
+            if left:
+                self.first_listed(child, kind, piped)
+                ok, fail, left = self.ok, self.fail, False
+            elif kind == g.TOKEN:
+                conjunction = self.view.startswith("&&", child.start_byte)
             elif kind != g.COMMENT:
                 self.cwds = ok if conjunction else fail
-                if kind == g.COMMAND:
-                    self.simple(child, start, position)
-                else:
-                    self.visit(child)
+                self.statement(child, kind)
                 if conjunction:
                     ok, fail = self.ok, fail if fail is self.fail else self.merge(fail, self.fail)
                 else:
                     ok, fail = ok if ok is self.ok else self.merge(ok, self.ok), self.fail
-        cursor.goto_parent()
         self.forget(known)
         self.ok, self.fail = ok, fail
+
+    def first_listed(self, node: "Node", kind: int, piped: bool | None) -> None:  # noqa: FBT001 - as it was handed on
+        """Read the left side of a list, which may be a pipeline whose last stage the grammar put here."""
+        if piped is not None and kind == g.PIPELINE:
+            self.pipeline(node, piped)
+        else:
+            self.statement(node, kind)
+        if piped is not None:
+            self.piped = piped
 
     def pipeline(self, node: "Node", behind: bool | None = None) -> None:  # noqa: FBT001 - as the handlers are called
         """Read `a | b`: each side runs in its own shell.
@@ -77,32 +65,19 @@ class ListReader(AssignmentReader):
         The grammar reads `a | b | c && d` as `a | (b | c && d)`, and `a && b 2>f | c` as `(a && b 2>f) | c`; for the
         shell `d` and `a` are no part of the pipeline. `behind` tells whether `d` has an input.
         """
-        cursor, cwds, piped, position = self.cursor, self.cwds, self.piped, node.start_byte
+        cwds, piped, kind = self.cwds, self.piped, g.PIPELINE
         first, known = behind is None, len(self.variables)
         behind = piped if behind is None else behind
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in BLANK):
-                self.between(position, start)
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
-            if kind == g.COMMAND:
-                self.simple(child, start, position)
-            elif kind == g.TOKEN:
+        for child, kind in self.children(node):
+            if kind == g.TOKEN:
                 self.cwds, self.piped, first = cwds, True, False
             elif kind == g.LIST:
                 self.listed(child, behind)
                 cwds = self.merge(cwds, self.merge(self.ok, self.fail))
             elif kind != g.COMMENT:
-                self.visit(child)
+                self.statement(child, kind)
                 if kind == g.REDIRECTED:
                     cwds = self.redirected_stage(child, cwds, first=first)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         self.piped = piped
         self.forget(known)
         if kind != g.LIST:

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from holdfast.permissions.shell import parse as g
-from holdfast.permissions.shell.lists import BLANK, ListReader
+from holdfast.permissions.shell.lists import ListReader
 from holdfast.permissions.shell.quoting import certain_texts, known_literal, literal, plain_words, utf8
 from holdfast.permissions.shell.words import Word
 
@@ -43,33 +43,10 @@ class Walker(ListReader):
 
     def sequence(self, node: "Node") -> None:
         """Visit statements one after the other; what lies between them may only be white space."""
-        cursor = self.cursor
-        if not cursor.goto_first_child():
-            self.settle()
-            return
-        view, position = self.view, node.start_byte
-        while True:
-            child = cursor.node
-            assert child is not None
-            start = child.start_byte
-            if start != position and (start != position + 1 or view[position] not in BLANK):
-                self.between(position, start)
-            position = child.end_byte
-            kind = self.kinds[child.kind_id]
-            if kind == g.COMMAND:
-                self.simple(child, start, position)
-            elif g.TOKEN <= kind <= g.COMMENT:
-                if cursor.goto_next_sibling():
-                    continue
-                break
-            else:
-                self.visit(child)
-            self.cwds = self.ok if self.ok is self.fail else self.merge(self.ok, self.fail)
-            if not cursor.goto_next_sibling():
-                break
-        if position != node.end_byte and view[position : node.end_byte].strip(BLANK):
-            self.doubt("text the parser passed over")
-        cursor.goto_parent()
+        for child, kind in self.children(node):
+            if not g.TOKEN <= kind <= g.COMMENT:
+                self.statement(child, kind)
+                self.cwds = self.ok if self.ok is self.fail else self.merge(self.ok, self.fail)
         self.settle()
 
     def branches(self, node: "Node") -> None:
@@ -82,22 +59,12 @@ class Walker(ListReader):
 
     def each(self, node: "Node") -> None:
         """Visit every child, adding up the directories."""
-        cursor, reached, position = self.cursor, self.cwds, node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in BLANK):
-                self.between(position, start)
-            position = child.end_byte
-            if not g.TOKEN <= self.kinds[child.kind_id] <= g.COMMENT:
+        reached = self.cwds
+        for child, kind in self.children(node):
+            if not g.TOKEN <= kind <= g.COMMENT:
                 self.cwds = reached
                 self.visit(child)
                 reached = self.merge(reached, self.merge(self.ok, self.fail))
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         self.cwds = reached
 
     def subshell(self, node: "Node") -> None:
@@ -116,22 +83,10 @@ class Walker(ListReader):
         cwds, ok, fail, piped, known = self.cwds, self.ok, self.fail, self.piped, len(self.variables)
         self.depth += 1
         self.inside += 1
-        cursor = self.cursor
-        position = node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            start = child.start_byte
-            if start != position and (start != position + 1 or self.view[position] not in BLANK):
-                self.between(position, start)
-            position = child.end_byte
-            if child.is_named and self.kinds[child.kind_id] != g.COMMENT:
+        for child, kind in self.children(node):
+            if child.is_named and kind != g.COMMENT:
                 self.visit(child)
                 self.cwds = self.merge(self.ok, self.fail)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         self.depth -= 1
         self.inside -= 1
         self.cwds, self.ok, self.fail, self.piped = cwds, ok, fail, piped
@@ -145,18 +100,9 @@ class Walker(ListReader):
 
     def each_of_one(self, node: "Node") -> None:
         """Visit the only statement of a node."""
-        cursor, position = self.cursor, node.start_byte
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
-            self.between(position, child.start_byte)
-            position = child.end_byte
-            if not g.TOKEN <= self.kinds[child.kind_id] <= g.COMMENT:
+        for child, kind in self.children(node):
+            if not g.TOKEN <= kind <= g.COMMENT:
                 self.visit(child)
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
 
     def command(self, node: "Node") -> None:
         """Read a simple command."""
