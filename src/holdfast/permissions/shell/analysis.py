@@ -136,6 +136,11 @@ class Analysis(NamedTuple):
         return next((kind for kind in ("search", "read", "list") if kind in found), None)
 
     @property
+    def asks_version(self) -> bool:
+        """Whether a program tells its version: before it runs unasked, the project must not have chosen it."""
+        return any(part.kind == "version" for part in self.parts)
+
+    @property
     def uses_git(self) -> bool:
         """Whether git runs: before it runs unasked, its repository's configuration must be looked at."""
         return "git" in self.names
@@ -222,6 +227,7 @@ class _Found(Script):
             self.doubt("a script inside the command cannot be parsed")
         self.stdin_texts += inner.stdin_texts
         self.cd_targets += inner.cd_targets
+        self.lost = self.lost or inner.lost
         self.cwds = self.merge(self.cwds, inner.merge(inner.ok, inner.fail))
 
 
@@ -233,11 +239,13 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
         walker.parts, walker.doubts, walker.refusals = outer.parts, outer.doubts, outer.refusals
         walker.redirections, walker.assigned, walker.variables = outer.redirections, outer.assigned, outer.variables
         walker.cwds, walker.nested, walker.parent = outer.cwds, outer.nested + 1, outer.parent
-        walker.values, walker.physical = outer.values, outer.physical
+        walker.values, walker.physical, walker.lost = outer.values, outer.physical, outer.lost
         walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
     if root.has_error:
         walker.parsed = False
         walker.doubt("the shell text cannot be parsed with certainty")
+    walker.between(root.end_byte, len(view))
+    walker.between(0, root.start_byte)  # the grammar skips `\ ` in front of a name, for bash it is a part of it
     walker.visit(root)
     return walker
 
@@ -364,7 +372,7 @@ def _finish(walker: _Found, command: str) -> Analysis:
     if unknown and not reason and may_be_special(command):
         reason = passed_on(parts, walker.stdin_texts)
     values = walker.told() if walker.values or walker.stdin_texts else _NO_VALUES
-    if unknown and not reason and (values or "$(" in command):
+    if unknown and not reason and (values or "$(" in command or "${" in command):
         reason = named_by_values(parts, values)
     for redirect in redirects:
         moves = moves or redirect.cwds != START

@@ -18,6 +18,13 @@ COUNT: Final = re.compile(
     rf"wc -[lcwm](?: *+< *+(?:{_CERTAIN_PIECE})++)? *+\)\Z"
 )
 """A substitution whose output is one number: one pipe that ends in `wc`, and nothing else that prints."""
+_NAMED: Final = r"\$[A-Za-z_][A-Za-z0-9_]*+"
+_ONE_WORD: Final = re.compile(
+    rf"""\$\((?:(?:(?:2>&1|2> ?/dev/null|{_CERTAIN_PIECE}|{_NAMED}|"{_NAMED}"|[ \t<])++\|[ \t]*+)++wc -[lcwm]"""
+    r"|nproc|id -[ug]|date \+%s|git rev-list --count [A-Za-z0-9_][A-Za-z0-9_./~^@]*+"
+    r"""|grep -c (?:'(?!-)[^']*+'|"(?!-)[^"$`\\]*+"|[A-Za-z0-9_]++) [A-Za-z0-9_./][A-Za-z0-9_./-]*+)\)\Z"""
+)
+"""More of these. `[` takes any text for a number and evaluates none; what it must not get is a further word."""
 _STORES: Final = re.compile(r"%[-+ #0'*.0-9$hlLjzt]*+n")
 _SET_FLAGS: Final = re.compile(r"[-+][euxo]+\Z")
 _SET_OPTIONS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
@@ -35,7 +42,7 @@ def splitting(name: str, argv: "Sequence[Word]", texts: "Sequence[str]") -> bool
     if name == "printf":
         argv, texts = argv[1:2], texts[1:2]
     return any(
-        not word.static and word.may_be_flag and not (_is_quoted(text) or COUNT.match(text))
+        not word.static and word.may_be_flag and not (_is_quoted(text) or COUNT.match(text) or _ONE_WORD.match(text))
         for word, text in zip(argv, texts, strict=True)
     )
 

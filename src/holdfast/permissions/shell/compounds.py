@@ -23,6 +23,9 @@ _COUNTER_START: Final = re.compile(r"(?:\A|,)\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*-
 _MOVES: Final = re.compile(r"(?<!%)\b(?:cd|pushd|popd)\b")  # `%cd` is a date of git
 _SHELL_OPERATORS: Final = frozenset({"<", ">", "&&", "||", "(", ")", "|", ";", "&"})
 _NUMBER_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_TEST_WORDS: Final = frozenset({"[", "]", "!", "=", "==", "!="})
+_EXPRESSION_WORDS: Final = _TEST_WORDS | {"[[", "]]", "(", ")", "&&", "||", "<", ">", "=~"}
+_BLANKS: Final = frozenset(BLANK)
 _NAME_TESTS: Final = frozenset({"-v", "-R", "-o"})
 _HIDDEN: Final = re.compile(r"`|\$[({\[]|[<>]\(")
 _DIGITS: Final = re.compile(r"-?[0-9]+\Z")
@@ -136,7 +139,9 @@ class Script(Walker):
     def compound(self, node: "Node") -> None:
         """Read `{ …; }` or `(( … ))`."""
         if not self.view.startswith("((", node.start_byte):
-            if self.view[node.start_byte + 1] not in BLANK:  # for bash `{ls` is the name of a command
+            if (
+                self.view[node.start_byte + 1 : node.start_byte + 2] not in _BLANKS
+            ):  # for bash `{ls` is the name of a command
                 self.doubt("a group whose brace is part of a word")
             self.sequence(node)
             return
@@ -248,9 +253,10 @@ class Script(Walker):
             elif kind == g.UNKNOWN and self.names[child.kind_id].endswith("_expression"):
                 self.bracket_words(child, words, texts)
             else:
-                if any(char in text for char in "$`*?\\\"'[") and text != "[":
-                    self.doubt("a pattern inside [ ]")
-                    self._descend(child)
+                if text not in _TEST_WORDS and self.names[child.kind_id] != "test_operator":
+                    self.doubt("syntax inside [ ] this analysis does not know")
+                    self.parsed = False
+                    self.visit_or_descend(child, kind)
                 words.append(literal(text))
                 texts.append(text)
 
@@ -267,6 +273,10 @@ class Script(Walker):
             elif kind == g.UNKNOWN and self.names[child.kind_id] in ("regex", "extglob_pattern"):
                 self.pattern(child, kind)
             else:
+                if text not in _EXPRESSION_WORDS and self.names[child.kind_id] != "test_operator":
+                    self.doubt("syntax inside [[ ]] this analysis does not know")
+                    self.parsed = False
+                    self.visit_or_descend(child, kind)
                 tests.append(text)
         self.check_operands(tests, operands)
         return operands

@@ -7,7 +7,7 @@ from holdfast.permissions.shell.builtins import BUILTINS, EVALUATING, SPLITTING,
 from holdfast.permissions.shell.expand import UNSURE
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
-from holdfast.permissions.shell.surroundings import CHANGING, START, Surroundings
+from holdfast.permissions.shell.surroundings import CHANGING, SOMEWHERE, START, Surroundings
 from holdfast.permissions.shell.wrapper_shapes import is_assignment
 from holdfast.permissions.shell.wrappers import (
     MAX_WRAPPERS,
@@ -189,6 +189,8 @@ class Emitter(Surroundings):
                 if reason is not None:
                     return reason
             return None
+        if self.lost and path[:1] != "/" and path != ".":
+            return SOMEWHERE
         return path_refusal(path)
 
     def start(
@@ -360,7 +362,8 @@ class Emitter(Surroundings):
         if self.cwds is not START and not self.at_start():
             if base == "git":
                 return "it runs git in another directory, whose configuration may run programs"
-            refusal = self.special_place(facts) or next(filter(None, map(self.read_refusal, facts.reads)), None)
+            refusal = self.somewhere(facts) or self.special_place(facts)
+            refusal = refusal or next(filter(None, map(self.read_refusal, facts.reads)), None)
             if refusal is not None:
                 return refusal
         # Last, so that this reason says that nothing else is wrong with the command.

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell import parse as g
+from holdfast.permissions.shell.building import Building
 from holdfast.permissions.shell.quoting import (
     CERTAIN,
     Bare,
@@ -15,6 +16,7 @@ from holdfast.permissions.shell.quoting import (
     unquoted,
     utf8,
 )
+from holdfast.permissions.shell.starts import gives_hashes
 from holdfast.permissions.shell.words import Word, is_secret
 
 if TYPE_CHECKING:
@@ -59,38 +61,6 @@ class Variable(NamedTuple):
 
 
 UNSURE: Final = Variable()
-
-
-class Building:
-    """One word while its pieces are read."""
-
-    __slots__ = ("glob", "head", "prefix", "secret", "single", "split", "static")
-
-    def __init__(self) -> None:
-        self.prefix = ""
-        self.static = True
-        self.split = False
-        self.glob = False
-        self.secret = False
-        self.single = False
-        self.head = True
-
-    def add(self, text: str) -> None:
-        """Append text that is passed as it stands."""
-        if self.static:
-            self.prefix += text
-
-    def dynamic(self, *, may_be_flag: bool = True) -> None:
-        """Append a piece whose text is not known."""
-        if self.static:
-            self.static = False
-            self.head = may_be_flag
-
-    def word(self) -> Word:
-        """Finish."""
-        text = utf8(self.prefix)
-        flag = self.split or (text.startswith("-") if text else self.head and not (self.static and not self.glob))
-        return Word(text, self.static and not self.glob, flag, self.glob, self.secret, single=self.single)
 
 
 class Reader:
@@ -281,8 +251,7 @@ class Reader:
                 self.doubt("a substitution the parser and the shell read differently")
             self._backquotes(node)
             self.substitution(node)
-            building.split = building.split or not in_quotes
-            building.dynamic()
+            self._printed(building, self.view[start : node.end_byte], node.end_byte, in_quotes=in_quotes)
         elif kind == g.PROCESS_SUBSTITUTION:
             self.substitution(node)
             building.add("/dev/fd/")
@@ -295,6 +264,12 @@ class Reader:
             building.split = True
             building.dynamic()
             self._descend(node)
+
+    def _printed(self, building: Building, text: str, end: int, *, in_quotes: bool) -> None:
+        hashes = gives_hashes(text, self.view, end)
+        building.split = building.split or not (in_quotes or hashes)
+        building.glob = building.glob or (hashes and not in_quotes)  # perhaps several words
+        building.dynamic(may_be_flag=not hashes)
 
     def _backquotes(self, node: "Node") -> None:
         text = self.view[node.start_byte : node.end_byte].lstrip(" \t\n")

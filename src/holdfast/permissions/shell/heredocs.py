@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 BLANK: Final = " \t\n"
 SAME_LINE: Final = " \t"
+_SEPARATES: Final = " \t\n;&|()<>`"
+_PUNCTUATION: Final = " \t;&|()"  # a blank: the end of `time`, see `tree_of`
+_OPENS: Final = "![{"
 _WRITES: Final = frozenset({">", ">>", "&>", "&>>", ">|"})
 _BARE_DELIMITER: Final = re.compile(r"[A-Za-z0-9_.+:@%-]+\Z")
 _QUOTED_DELIMITER: Final = re.compile(r"'([^'\n]+)'\Z|\"([^\"\n$`\\]+)\"\Z|\\([A-Za-z0-9_]+)\Z")
@@ -68,11 +71,26 @@ class RedirectReader(Emitter):
             if start != position and (start != position + 1 or view[position] not in blank):
                 self.between(position, start, blank)
             position = child.end_byte
-            yield child, kinds[child.kind_id]
+            kind = kinds[child.kind_id]
+            if g.TOKEN <= kind <= g.COMMENT:
+                self.separate(start, position)
+            yield child, kind
             more = cursor.goto_next_sibling()
         if position != node.end_byte:
             self.between(position, node.end_byte, blank)
         cursor.goto_parent()
+
+    def separate(self, start: int, end: int) -> None:
+        """Doubt a keyword, a bracket or a comment that is glued to its neighbour: for bash both are one word."""
+        view = self.view
+        first = view[start : start + 1]
+        if first in _PUNCTUATION:
+            return
+        before, after = view[start - 1] if start else " ", view[end] if end < len(view) else " "
+        ends = first == "#" or after in (BLANK if first in _OPENS else _SEPARATES)
+        if not ends or before not in _SEPARATES:
+            self.doubt("words the parser and the shell cut differently")
+            self.parsed = False
 
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""

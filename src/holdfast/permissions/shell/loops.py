@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from holdfast.permissions.shell.expand import UNSURE, Variable
+from holdfast.permissions.shell.starts import gives_hashes
 from holdfast.permissions.shell.words import Word, names
 
 _SEQ: Final = re.compile(
@@ -35,6 +36,9 @@ class LoopValues:
         self.some = True
         if _SEQ.fullmatch(source):
             self.flag = self.flag or "-" in source
+            return
+        if gives_hashes(source, source, len(source)):
+            self.numeric = self.ordinary = False
             return
         self.flag = self.flag or word.may_be_flag or (word.static and not word.text)
         self.numeric = self.numeric and word.static and word.text.isdecimal()

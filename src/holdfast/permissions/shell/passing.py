@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.parts import Part
     from holdfast.permissions.shell.words import Word
 
-_SPECIAL: Final = re.compile(r"proc|dev(?!/null)|\s\"?'?/(?:[\s\"';|)]|$)")
+_SPECIAL: Final = re.compile(r"proc|environ\b|dev(?!/null)|\s\"?'?/(?:[\s\"';|)]|$)")
 _PATTERN: Final = frozenset("*?[{")
 _QUOTING: Final = str.maketrans("", "", "'\"\\")
 _SPELLED: Final = re.compile(r"\\(?:0*[1-7][0-7]|[xuU][0-9A-Fa-f])")
@@ -85,6 +85,9 @@ def _held_inside(part: "Part") -> str | None:
     if part.name in _WRITERS and any(map(_spells, part.texts)):
         return "it spells the name of a device or of a process by numbers"
     for at, form in enumerate(part.texts[1:], start=1):
+        unknown = part.words is not None and not part.words[at].static
+        if unknown and "environ" in form and form.translate(_QUOTING).endswith("/environ"):
+            return "a file 'environ' in a directory known only at run time may be the environment of a process"
         if "dev/" not in form and "proc/" not in form:
             continue
         from holdfast.permissions.shell.commands.devices import path_refusal  # noqa: PLC0415 - heavy

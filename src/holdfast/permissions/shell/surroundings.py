@@ -32,6 +32,8 @@ _READING: Final = frozenset({"read", "mapfile", "readarray"})
 _MAX_DIRECTORIES: Final = 8
 _DEEP: Final = "/a/b/c/d"  # an unknown start is taken to be this deep: climbing further may reach the root
 _ROOTS: Final = frozenset({"/", "/proc", "/dev", "/sys"})
+_OWN_PLACES: Final = frozenset({"$HOME", "${HOME}", "$PWD", "${PWD}", "$(pwd)", "$(git rev-parse --show-toplevel)"})
+SOMEWHERE: Final = "in which directory it reads is known only at run time"
 _SPECIAL_PLACES: Final = ("/proc/", "/dev/", "/sys/")
 
 
@@ -39,7 +41,7 @@ class Surroundings(Reader):
     """Follows directories and values through the text."""
 
     __slots__ = (
-        "cd_targets", "cwds", "defined", "fail", "ok", "parent", "parts", "physical", "piped", "start_cwd",
+        "cd_targets", "cwds", "defined", "fail", "lost", "ok", "parent", "parts", "physical", "piped", "start_cwd",
         "stdin_texts",
     )  # fmt: skip
 
@@ -55,6 +57,7 @@ class Surroundings(Reader):
         self.fail: Cwds = START
         self.piped = False
         self.physical = False
+        self.lost = False
         self.parent = -1
 
     def forget(self, known: int) -> None:
@@ -78,7 +81,7 @@ class Surroundings(Reader):
     def change(self, base: str, argv: "tuple[Word, ...]", texts: "Sequence[str]") -> None:
         """Follow a command that changes the shell itself: its directory, its variables, its arguments."""
         if base in _DIRECTORY_COMMANDS:
-            self.change_directory(base, argv)
+            self.change_directory(base, argv, texts)
         elif base in _READING:
             for word in argv[1:]:
                 self.variables[word.text] = UNSURE
@@ -131,7 +134,25 @@ class Surroundings(Reader):
         start = self.start_cwd
         return self.cwds is not None and all(cwd in (SHELL_CWD, start) for cwd in self.cwds)
 
-    def change_directory(self, base: str, argv: "tuple[Word, ...]") -> None:
+    def known_place(self, target: "Word | None", form: str) -> bool:
+        """Whether a directory that only a value names is below, as far as the text tells, or one of the user's."""
+        if target is None or (target.static and target.text == "-"):
+            return all(map(_is_below, self.cd_targets))
+        if target.static or (target.glob and target.text[:1] != "/" and "$" not in form and "`" not in form):
+            return True
+        name = form.strip('"').partition("/")[0] if ".." not in form else ""
+        if name in _OWN_PLACES:
+            return True
+        variable = name.lstrip("$").strip("{}") if name.startswith("$") else ""
+        known = self.variables.get(variable)
+        return known is not None and known.ordinary and all(map(_is_below, self.values.get(variable, ())))
+
+    def somewhere(self, facts: "CommandFacts | NoFacts") -> str | None:
+        """Why reading in a directory that only a value names is refused, or None."""
+        wide = facts.reads_unknown or facts.kind == "search"
+        return SOMEWHERE if wide and self.lost and self.cwds is None else None
+
+    def change_directory(self, base: str, argv: "tuple[Word, ...]", texts: "Sequence[str]") -> None:
         """Follow cd and pushd; what the text does not tell makes the directory unknown."""
         operands = [word for word in argv[1:] if not (word.static and word.text in ("-L", "-P", "--"))]
         target = operands[0] if len(operands) == 1 else None
@@ -144,15 +165,20 @@ class Surroundings(Reader):
             lost = self.physical and ".." in target.text.split("/")
             if plain and not lost and self.cwds is not None:
                 new = tuple(dict.fromkeys(_join(directory, target.text) for directory in self.cwds))
-        elif target is not None or operands:
-            self.cd_targets.append("")
+        elif base == "cd" and not operands:
+            self.cd_targets.append("~")
         else:
-            self.cd_targets.append("~" if base == "cd" else "")
+            self.lost = self.lost or not self.known_place(target, texts[-1])
+            self.cd_targets.append("")
         self.ok = new
         # A cd that cannot print where it went (`cd - >&-`, CDPATH) fails and is there all the same.
         self.fail = self.merge(new, self.cwds)
         if self.parent >= 0:
             self.ok = self.fail
+
+
+def _is_below(target: str) -> bool:
+    return target[:1] not in ("/", "~", "$", "`", '"', "") and ".." not in target
 
 
 def _join(directory: str, target: str) -> str:

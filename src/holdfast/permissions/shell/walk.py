@@ -284,7 +284,9 @@ class Walker(ListReader):
                 self.heredoc(child, redirects, words, texts)
             elif kind == g.HERESTRING:
                 redirects.append(self.herestring(child))
-            elif kind != g.COMMENT:
+            elif kind == g.COMMENT:
+                self.separate(child.start_byte, position)
+            else:
                 self.doubt("text the parser passed over")
                 self.parsed = False
                 self.visit_or_descend(child, kind)

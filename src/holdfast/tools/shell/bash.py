@@ -180,20 +180,13 @@ class Bash(Tool[BashArgs, BashOutput]):
         return f"$ {raw.get('command', '')}"
 
     def may_object(self, args: BashArgs) -> bool:
-        """Only a git command that would run unasked is looked at again: its repository may start programs."""
+        """Only what would run unasked is looked at again: files of the project may start programs."""
         analysis = shell.analyse(args.command)
-        return analysis.read_only and "git" in analysis.names
+        return analysis.read_only and (analysis.uses_git or analysis.asks_version)
 
     async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
-        """Ask about a git command that only reads by its words, where the repository's own settings start programs."""
-        from holdfast.permissions.shell.commands import (  # noqa: PLC0415 - loaded by the analysis
-            git_config_refusal,
-            git_variables_refusal,
-        )
-
-        del args
-        reason = git_variables_refusal(self.environment.names)
-        reason = reason or await asyncio.to_thread(git_config_refusal, ctx.cwd)
+        """Ask about a command that only reads by its words, where files of the project start programs."""
+        reason = await asyncio.to_thread(_started_by_the_project, args.command, ctx.cwd, self.environment)
         return NO_OBJECTION if reason is None else Opinion.ask(reason)
 
     # The work.
@@ -245,3 +238,17 @@ def _waits_first_s(analysis: "shell.Analysis") -> float | None:
         return None
     behind = analysis.command.partition(analysis.parts[0].source)[2].lstrip(" \t")
     return None if behind.startswith("&") and not behind.startswith("&&") else sleep_s
+
+
+def _started_by_the_project(command: str, cwd: str, environment: ShellEnvironment) -> str | None:
+    from holdfast.permissions.shell.commands import (  # noqa: PLC0415 - loaded by the analysis
+        git_config_refusal,
+        git_variables_refusal,
+        toolchain_refusal,
+    )
+
+    analysis = shell.analyse(command, cwd=cwd)
+    reason = toolchain_refusal(analysis, cwd)
+    if reason is None and "git" in analysis.names:
+        reason = git_variables_refusal(environment.names) or git_config_refusal(cwd)
+    return reason

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from holdfast.permissions.shell.commands.inspect import inspect_command
     from holdfast.permissions.shell.commands.special import is_secret_name
+    from holdfast.permissions.shell.commands.toolchains import toolchain_refusal
 
 __all__ = [
     "GIT_HARDENING",
@@ -28,6 +29,7 @@ __all__ = [
     "inspect_command",
     "is_secret_name",
     "path_refusal",
+    "toolchain_refusal",
     "unasked_environment",
 ]
 
@@ -47,5 +49,6 @@ export_lazily(
         ),
         "inspect": ("inspect_command",),
         "special": ("is_secret_name",),
+        "toolchains": ("toolchain_refusal",),
     },
 )

@@ -126,6 +126,8 @@ def _separate_commit(found: Scan) -> None:
 def _config(found: Scan) -> None:
     """One name asks for a value, two would set it."""
     asks = found.has("-l", "--get", "--get-all", "--get-regexp", "--get-urlmatch")
+    if any(word.text.startswith("-") for word in found.operands):
+        found.refuse("git config takes an option behind a name for a value")
     if not asks and (len(found.operands) != 1 or any(not word.static for word in found.operands)):
         found.refuse("git config with a value changes the configuration")
     if not asks and found.operands and "." not in found.operands[0].text:

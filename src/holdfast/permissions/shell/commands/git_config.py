@@ -91,6 +91,8 @@ _KEPT_VARIABLES = frozenset(
     }
 )  # fmt: skip
 
+_OTHER_READINGS = frozenset({"POSIXLY_CORRECT"})
+"""Variables that make tools read their options unlike the tables: `uniq a -c` would write the file `-c`."""
 _IDENTITY = ("GIT_AUTHOR_", "GIT_COMMITTER_")
 
 
@@ -103,7 +105,8 @@ def unasked_environment(names: "Iterable[str]") -> "dict[str, str | None]":
     away = {
         name
         for name in names
-        if name.startswith("GIT_") and name not in _KEPT_VARIABLES and not name.startswith(_IDENTITY)
+        if name in _OTHER_READINGS
+        or (name.startswith("GIT_") and name not in _KEPT_VARIABLES and not name.startswith(_IDENTITY))
     }
     return {**dict.fromkeys(away), **UNASKED_ENVIRONMENT}
 

@@ -36,16 +36,19 @@ _YQ_REFUSED = ("env", "load", "eval", "system", "input")
 _PAIRS = ("--arg", "--argjson", "--slurpfile", "--rawfile")
 
 
-def filter_refusal(program: str) -> str | None:
-    """Return why a jq filter is not read-only, or None."""
+def filter_refusal(program: str, *, from_text: bool = False) -> str | None:
+    """Return why a jq filter is not read-only, or None; `from_text`: its strings are shown as code."""
     at = 0
+    opened: list[str] = []
     while at < len(program):
         letter = program[at]
         if letter == '"':
             end = _string_end(program, at + 1)
             if end < 0:
                 return "jq filter: a string has no end"
-            if "\\(" in program[at:end] and (reason := filter_refusal(_inner(program[at + 1 : end - 1]))):
+            if "\\(" in program[at:end] and (
+                reason := filter_refusal(_inner(program[at + 1 : end - 1]), from_text=True)
+            ):
                 return reason
             at = end
         elif letter == "#":
@@ -55,18 +58,30 @@ def filter_refusal(program: str) -> str | None:
             end = at + 1
             while end < len(program) and (program[end].isalnum() or program[end] == "_"):
                 end += 1
-            if program[at:end] in _REFUSED and program[at - 1 : at] != "." and not _is_key(program, at, end):
+            if (
+                program[at:end] in _REFUSED
+                and program[at - 1 : at] != "."
+                and not (opened[-1:] == ["{"] and not from_text and _is_key(program, at, end))
+            ):
                 return f"jq filter: {program[at:end]!r} may read the environment or other files"
             at = end
         elif letter == "\\":
             return "jq filter: a backslash outside a string"
         else:
+            _note_bracket(opened, letter)
             at += 1
     return None
 
 
+def _note_bracket(opened: list[str], letter: str) -> None:
+    if letter in "([{":
+        opened.append(letter)
+    elif letter in ")]}" and opened:
+        opened.pop()
+
+
 def _is_key(program: str, start: int, end: int) -> bool:
-    """Whether `env` only names a key of an object that is built: `{name, env: .environment}`."""
+    """Whether `env`, directly inside braces, only names a key of the object: `{name, env: .environment}`."""
     before, after = program[:start].rstrip(), program[end:].lstrip()
     return program[start:end] == "env" and before[-1:] in ("{", ",") and after[:1] == ":" and after[:2] != "::"
 

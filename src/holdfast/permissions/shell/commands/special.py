@@ -1,5 +1,6 @@
 """Programs whose arguments follow rules of their own: date, ps, tar, tee, xxd, lsof, and a few more."""
 
+import re
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands.facts import CommandFacts, names
@@ -42,7 +43,10 @@ TAR = Tool(
 )
 PRINTENV = Tool("-0|--null --help --version", operands="text", kind="system")
 LSOF = Tool(
-    "-n -P -t -l -w -b -a -p:text -u:text -c:text -d:text -g? -s? -F? -R -U -N -V -L?", operands="path", kind="system"
+    "-n -P -t -l -w -b -a -p:text -u:text -c:text -d:text -g? -s? -F? -R -U -N -V -L?",
+    operands="path",
+    permute=False,
+    kind="system",
 )
 JOURNALCTL = Tool(
     "-n|--lines? -u|--unit:text -b|--boot? -k|--dmesg -o|--output:text -p|--priority:text"
@@ -93,6 +97,8 @@ XXD_ALONE = names(
 XXD_WITH_NUMBER = names("-c -cols -g -groupsize -l -len -o -offset -s -seek")
 GETENT_DATABASES = frozenset({"passwd", "group", "services", "protocols"})
 TPUT_NAMES = frozenset({"cols", "lines", "colors", "longname"})
+_LSOF_ADDRESS = re.compile(r"-([nPtlwbaRUNV]*+)i(.*)\Z")
+_LSOF_VALUED = re.compile(r"-[nPtlwbaRUNV]*+[pucd]\Z")
 SECRET_NAMES = ("TOKEN", "SECRET", "KEY", "PASSWORD", "PASSWD", "CREDENTIAL")
 
 
@@ -121,20 +127,20 @@ def inspect_tee(args: "Sequence[Word]") -> CommandFacts:
 
 
 def inspect_xxd(args: "Sequence[Word]") -> CommandFacts:
-    """Judge `xxd`: single-dash words, then an input and never an output."""
+    """Judge `xxd`: single-dash words, then an input and never an output, which may look like an option."""
     found = Scan(XXD)
     rest = list(args)
-    while rest:
+    while rest and not found.operands:
         word = rest.pop(0)
         if not word.static and word.may_be_flag:
             found.refuse("a word known only at run time may become an option")
         elif word.static and word.text == "--":
-            found.operands.extend(rest)
             break
         elif word.static and word.text.startswith("-") and len(word.text) > 1:
             _xxd_option(found, word.text, rest)
         else:
             found.operands.append(word)
+    found.operands.extend(rest)
     for at, word in enumerate(found.operands):
         found.note_path(word, "file" if at == 0 else "out")
         if word.glob or not word.static:
@@ -223,32 +229,48 @@ def inspect_tput(args: "Sequence[Word]") -> CommandFacts:
 
 
 def inspect_lsof(args: "Sequence[Word]") -> CommandFacts:
-    """Let `lsof` run only with `-n`, otherwise it asks the name server."""
+    """Let `lsof` run only with `-n`, or with `-t`, which prints numbers alone; otherwise it asks the name server."""
+    words, folders, bad = _split_lsof(args)
+    found = scan(LSOF, words)
+    for word in folders:
+        found.note_path(word, "path")
+    if bad:
+        found.refuse(f"lsof may ask another machine or a service for {bad!r}")
+    quiet = found.has("-n", "-t")
+    if not quiet:
+        found.refuse("lsof without -n asks the name server")
+    return _facts(found, network=not quiet or bool(bad))
+
+
+def _split_lsof(args: "Sequence[Word]") -> "tuple[list[Word], list[Word], str]":
+    """Separate what `scan` reads from the directories of `+D`; the last value is an address that is not local."""
     words: list[Word] = []
+    folders: list[Word] = []
     bad = ""
-    at = 0
-    while at < len(args):
-        word = args[at]
-        at += 1
-        if word.static and word.text.startswith("-i"):
-            address = word.text[2:]
-            if not address and at < len(args) and args[at].static and args[at].text[:1] not in ("-", "/", ""):
-                address = args[at].text
-                at += 1
-            if not all(letter.isalnum() or letter in ":,-" for letter in address):
-                bad = address
+    rest = list(args)
+    while rest:
+        word = rest.pop(0)
+        address = _LSOF_ADDRESS.match(word.text) if word.static else None
+        if address is not None:
+            if address[1]:
+                words.append(word._replace(text="-" + address[1]))
+            given = address[2]
+            if not given and rest and rest[0].static and rest[0].text[:1] not in ("-", "/", ""):
+                given = rest.pop(0).text
+            if not all(letter.isalnum() or letter in ":,-" for letter in given):
+                bad = given
         elif word.static and word.text in ("+d", "+D"):
-            continue
+            folders += [rest.pop(0)] if rest else []
         elif word.static and word.text.startswith("+") and not word.text[2:].isdigit():
             bad = word.text
         else:
             words.append(word)
-    found = scan(LSOF, words)
-    if bad:
-        found.refuse(f"lsof may ask another machine or a service for {bad!r}")
-    if not found.has("-n"):
-        found.refuse("lsof without -n asks the name server")
-    return _facts(found, network=not found.has("-n") or bool(bad))
+            if word.static and _LSOF_VALUED.match(word.text):
+                words += [rest.pop(0)] if rest else []
+            elif not (word.static and word.text.startswith("-")):
+                words += rest  # the first operand ends the options
+                break
+    return words, folders, bad
 
 
 def inspect_journalctl(args: "Sequence[Word]") -> CommandFacts:

@@ -75,6 +75,7 @@ def _git(options: str, operands: str = "text", **more: int | bool) -> Tool:
         least=int(more.get("least", 0)),
         reads_on=bool(more.get("reads_on")),
         alone_is_file=bool(more.get("alone_is_file")),
+        permute=bool(more.get("permute", True)),
     )
 
 
@@ -84,8 +85,8 @@ GIT_READS: "Mapping[str, Tool]" = {
         " --ignore-submodules? -z --column? --no-column --ahead-behind --no-ahead-behind --renames --no-renames"
         " --find-renames? --end-of-options"
     ),
-    "log": _git(LOG, numeric=True),
-    "show": _git(LOG, numeric=True),
+    "log": _git(LOG + " -q", numeric=True),
+    "show": _git(LOG + " -q", numeric=True),
     "whatchanged": _git(LOG, numeric=True),
     "reflog": _git(LOG, numeric=True, reads_on=True),
     "diff": _git(DIFF + " --cached|--staged --no-index --base --ours --theirs", numeric=True),
@@ -206,7 +207,8 @@ GIT_READS: "Mapping[str, Tool]" = {
         " --type:text --bool --int --bool-or-int --path --expiry-date --includes --no-includes"
         " --default:text -f|--file:file --blob:text --fixed-value"
         " !-e|--edit !--add !--replace-all !--unset !--unset-all !--rename-section !--remove-section"
-        " !--get-color:text !--get-colorbool:text"
+        " !--get-color:text !--get-colorbool:text",
+        permute=False,  # `git config a.b --get` sets a.b to `--get`
     ),
     "config list": _git(
         "--local --global --system --worktree --show-origin --show-scope --name-only -z|--null"
