@@ -5,7 +5,12 @@ import random
 import shlex
 from collections.abc import Iterator
 
+from shell_oracle_mutations import mutant
+
+from holdfast.permissions.shell.commands.binaries import BINARY_TOOLS
+from holdfast.permissions.shell.commands.disks import FINDMNT, LSBLK
 from holdfast.permissions.shell.commands.inspect import OWN_RULES, TABLES
+from holdfast.permissions.shell.commands.special import DATE, LSOF, PRINTENV, PS, TAR, TEE, XXD_ALONE
 from holdfast.permissions.shell.commands.tables_git import GIT_READS
 from holdfast.permissions.shell.commands.tool_table import Option, Tool, parse_options
 from holdfast.permissions.shell.commands.versions import VERSION_QUERIES
@@ -56,6 +61,19 @@ REVISIONS = [
     "none",
     "new",
 ]
+TOOLS = {
+    **TABLES,
+    **BINARY_TOOLS,
+    "date": DATE,
+    "findmnt": FINDMNT,
+    "lsblk": LSBLK,
+    "lsof": LSOF,
+    "printenv": PRINTENV,
+    "ps": PS,
+    "tar": TAR,
+    "tee": TEE,
+    "xxd": Tool(" ".join(name for name in sorted(XXD_ALONE) if len(name) == 2) + " -c:num -l:num -s:num"),
+}
 ENDLESS = frozenset({"yes", "sleep", "watch", "top", "vmstat", "timeout"})
 SED = [
     "p",
@@ -143,7 +161,9 @@ class Generator:
     def command(self) -> str:
         """Return the next command."""
         pick = self.random.random()
-        if pick < 0.5 and self.singles:
+        if pick < 0.25:
+            return mutant(self.random)
+        if pick < 0.6 and self.singles:
             return self.singles.pop()
         if pick < 0.8:
             return self.simple()
@@ -162,8 +182,8 @@ class Generator:
         if kind in (4, 5):
             name = self.random.choice(sorted(GIT_READS))
             return f"git {name} {self.arguments(GIT_READS[name], REVISIONS)}"
-        name = self.random.choice([tool for tool in sorted(TABLES) if tool not in ENDLESS])
-        return f"{name} {self.arguments(TABLES[name], FILES)}"
+        name = self.random.choice([tool for tool in sorted(TOOLS) if tool not in ENDLESS])
+        return f"{name} {self.arguments(TOOLS[name], FILES)}"
 
     def flags(self, *choices: str) -> str:
         return " ".join(self.random.sample(choices, self.random.randrange(2)))
@@ -178,6 +198,8 @@ class Generator:
             letter = self.random.choice(sorted(table))
             words.append(self.spell(letter, table[letter]))
         words += [shlex.quote(word) for word in self.random.choices(operands, k=self.random.randrange(3))]
+        if self.random.random() < 0.3:
+            self.random.shuffle(words)  # not every tool looks for options behind its first operand
         return " ".join(words)
 
     def spell(self, name: str, option: Option) -> str:
@@ -216,7 +238,7 @@ def single_options() -> Iterator[str]:
     """Yield one command per option of every table, and every version query."""
     chance = random.Random(0)
     tools = itertools.chain(
-        ((name, tool) for name, tool in TABLES.items() if name not in ENDLESS),
+        ((name, tool) for name, tool in TOOLS.items() if name not in ENDLESS),
         ((f"git {name}", tool) for name, tool in GIT_READS.items()),
     )
     for name, tool in tools:
@@ -226,6 +248,7 @@ def single_options() -> Iterator[str]:
             operand = "HEAD" if name.startswith("git") else "a.txt"
             if option.takes == "none":
                 yield f"{name} {dash}{letter} {operand}"
+                yield f"{name} {operand} {dash}{letter}"
                 yield f"{name} {dash}{letter}"
                 continue
             value = shlex.quote(value_for(option, chance))
