@@ -3,7 +3,8 @@ import pytest
 from holdfast.permissions.shell.deceive import deception, show, visible
 
 HIDDEN = ["\x00", "\x08", "\x1b", "\r", "\x7f", "\x85", "\x9b", "\u00a0", "\u00ad", "\u061c", "\u180e", "\u200b",
-"\u200f", "\u2028", "\u202e", "\u2060", "\u2066", "\u3000", "\ufe0f", "\ufeff", "\U000e0001", "\U000e007f"]  # fmt: skip
+"\u200f", "\u2028", "\u202e", "\u2060", "\u2066", "\u3000", "\ufe0f", "\ufeff", "\U000e0001", "\U000e007f",
+"\u2800", "\u0600", "\U0001bca0", "\U0001d159", "\U0001d173"]  # fmt: skip
 
 
 @pytest.mark.parametrize("char", HIDDEN)

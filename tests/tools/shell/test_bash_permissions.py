@@ -96,6 +96,21 @@ def test_git_that_would_start_programs_of_the_repository_is_asked_about(desk: An
     assert "filter" in asker.questions[-1].reason
 
 
+def test_a_version_that_a_project_chooses_is_asked_about(desk: Any, tmp_path: Path) -> None:
+    asker = _Yes()
+
+    async def work() -> list[int]:
+        asked = list[int]()
+        for command in ("rustc --version", "echo x > rust-toolchain.toml", "rustc --version", "python3 --version"):
+            await desk.sh(command)
+            asked.append(len(asker.questions))
+        return asked
+
+    assert desk.run(work, permission_mode="default", asker=asker) == [0, 1, 2, 2]
+    assert "rust-toolchain.toml" in asker.questions[-1].reason
+    assert (tmp_path / "rust-toolchain.toml").exists()
+
+
 def test_a_sed_edit_is_shown_as_a_diff_and_written_as_shown(desk: Any, tmp_path: Path) -> None:
     asker = _Yes()
     (tmp_path / "f.txt").write_text("one\ntwo\n", encoding="utf-8")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.permissions.shell.commands import GIT_HARDENING, git_config_refusal
+from holdfast.permissions.shell.commands import GIT_HARDENING, git_config_refusal, unasked_environment
 from holdfast.permissions.shell.commands.git_config_text import ConfigUnreadableError, parse_config
 
 PLAIN = {
@@ -343,3 +343,11 @@ def test_the_parser_agrees_with_git(tmp_path: Path) -> None:
 def test_a_broken_configuration_is_an_error() -> None:
     with pytest.raises(ConfigUnreadableError):
         list(parse_config("[a\nb=c"))
+
+
+def test_what_runs_unasked_reads_its_options_as_the_tables_do() -> None:
+    """With POSIXLY_CORRECT `uniq a -c` would write the file `-c`."""
+    changes = unasked_environment(["POSIXLY_CORRECT", "PATH", "GIT_TRACE"])
+    assert changes["POSIXLY_CORRECT"] is None
+    assert changes["GIT_TRACE"] is None
+    assert "PATH" not in changes
