@@ -61,8 +61,9 @@ START_UP_NOISE = {
     "javac": "hsperfdata|O_NOFOLLOW",
     "ps": "/environ",  # opened by the library, not printed without `e`
     "docker": "SIGURG",  # the Go run-time wakes its own threads
+    "nice": "PRIO_PROCESS",  # what it is for
 }
-"""What version queries do before they look at their arguments."""
+"""What these programs do before they look at their arguments, or always."""
 _CALL = re.compile(r"^(\d+) +([a-z0-9_]+)\((.*)$", re.DOTALL)
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
@@ -146,13 +147,14 @@ def run_batch(commands: list[str]) -> list[Violation]:
 def judge(lines: list[str], commands: list[str]) -> list[Violation]:
     """Read the trace; lines between two markers belong to one command."""
     found: list[Violation] = []
-    current, exempt = -1, set[str]()
+    current, exempt, programs = -1, set[str](), dict[str, str]()
     for line in lines:
         match = _CALL.match(line)
         if match is None:
             continue
         pid, call, rest = match.groups()
         if call == "execve":
+            programs[pid] = (_PATH.search(rest) or [""] * 2)[1].rpartition("/")[2]
             marker = re.search(r'/cmds/(\d{5})\.sh"', rest)
             if '"/usr/bin/timeout"' in rest[:40] or '"timeout"' in rest[:60]:
                 exempt.add(pid)
@@ -162,8 +164,8 @@ def judge(lines: list[str], commands: list[str]) -> list[Violation]:
                 current = int(marker[1])
                 continue
         if current >= 0 and pid not in exempt and (what := misdeed(call, rest, pid)):
-            noise = START_UP_NOISE.get(commands[current].split()[0])
-            if noise and re.search(noise, rest):
+            names = (programs.get(pid, ""), *commands[current].split()[:1])
+            if any(re.search(noise, rest) for name in names if (noise := START_UP_NOISE.get(name))):
                 continue
             found.append(Violation(commands[current], what, f"{call}({rest[:160]}"))
     return found
