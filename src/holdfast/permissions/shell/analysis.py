@@ -44,7 +44,7 @@ class Analysis(NamedTuple):
         read_only: proven to change nothing, start nothing unknown and talk to nobody.
         reason: why it is not read-only, naming the part; "" when it is.
         parts: every simple command in every nesting.
-        parsed: the text was understood whole.
+        parsed: the text was understood whole, with every text that it runs in turn.
         doubt: why hidden code might run, or ""; a doubted text is never allowed by a rule.
         pieces: rough pieces of a doubted text, or of texts that programs are given to run; for deny and ask rules only.
         redirects: every redirect.
@@ -213,13 +213,13 @@ class _Found(Script):
         """Read commands from text that a command hands to a shell."""
         self.scripts[0] += 1
         if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS or g.too_costly(text):
-            self.doubt("too many commands inside each other")
+            self.give_up("too many commands inside each other")
             return
         known = len(self.variables)
         inner = _walker(text, self.start_cwd, self)
         self.forget(known)
         if not inner.parsed:
-            self.doubt("a script inside the command cannot be parsed")
+            self.give_up("a script inside the command cannot be parsed")
         self.stdin_texts += inner.stdin_texts
         self.cd_targets += inner.cd_targets
         self.cwds = self.merge(self.cwds, inner.merge(inner.ok, inner.fail))
@@ -236,8 +236,7 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
         walker.values, walker.physical = outer.values, outer.physical
         walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
     if root.has_error:
-        walker.parsed = False
-        walker.doubt("the shell text cannot be parsed with certainty")
+        walker.give_up("the shell text cannot be parsed with certainty")
     walker.visit(root)
     return walker
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.parts import SHELL_CWD
+from holdfast.permissions.shell.rough import rough_removal
 from holdfast.permissions.shell.values import (
     FROM_STDIN,
     STDIN,
@@ -60,7 +61,13 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
                     return f"{part.name} would remove {reason} ({target.form})"
             if values.exhausted:
                 return f"{part.name} would remove one of too many places to follow ({target.form})"
-    return None
+    return None if analysis.parsed else _unseen(analysis)
+
+
+def _unseen(analysis: "Analysis") -> str | None:
+    """Why a text that was not understood whole may remove something that matters, or None."""
+    word = rough_removal(analysis.command)
+    return None if word is None else f"{analysis.doubt}, so nobody knows what {word} would remove"
 
 
 def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":

@@ -102,8 +102,7 @@ class RedirectReader(Emitter):
             elif self.names[child.kind_id] == "file_descriptor":
                 fd = self.view[child.start_byte : child.end_byte]
             elif child.child_count or child.is_named:
-                self.doubt("a redirect this analysis does not know")
-                self.parsed = False
+                self.give_up("a redirect this analysis does not know")
                 self._descend(child)
             else:
                 operator = self.view[child.start_byte : child.end_byte]
