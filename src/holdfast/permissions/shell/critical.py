@@ -5,15 +5,14 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.roads import alternatives
-from holdfast.permissions.shell.parts import SHELL_CWD
+from holdfast.permissions.shell.moves import Ground
+from holdfast.permissions.shell.places import EVEN_IN_PART, SYSTEM
 from holdfast.permissions.shell.rough import rough_removal
 from holdfast.permissions.shell.values import (
     FROM_STDIN,
     STDIN,
     Spelling,
     Target,
-    Values,
     narrows,
     printed_by,
     teller_of,
@@ -30,13 +29,6 @@ if TYPE_CHECKING:
 
 _REMOVERS: Final = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "rimraf", "trash", "trash-put", "del"})
 _RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_WHOLE: Final = frozenset({"*", ".*", "**", "{*,.*}", "{.*,*}", ".[!.]*", "..?*"})
-_HOMES: Final = re.compile(r"/(?:home|Users)/[^/]+\Z|/root\Z")
-_SYSTEM: Final = names(
-    "bin boot dev etc home lib lib32 lib64 media mnt opt proc root sbin srv sys usr var Users Library System"
-    " Applications Volumes"
-)
-"""What lies at the top of file systems; an expansion that may be empty counts only in front of one of these."""
 
 
 def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | None:
@@ -46,21 +38,18 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
         analysis: the command.
         cwd: the directory it starts in; without it, only `.` and `..` and absolute paths are judged.
     """
-    home = os.path.expanduser("~")
+    ground: Ground | None = None
     for number, part in enumerate(analysis.parts):
         if part.name not in _REMOVERS and part.name != "find":
             continue
         untold = _untold(analysis, part)
         if untold is not None:
             return f"{part.name} would remove whatever {untold} names, which is not known before it runs"
-        values = Values(analysis.values, home, cwd)
+        ground = ground or Ground(analysis, os.path.expanduser("~"), cwd)
         for target in _targets(analysis, number):
-            for spelling in values.spellings(target.form, static=target.static):
-                reason = _critical(spelling, part, cwd, home)
-                if reason is not None and (not target.narrowed or reason in _EVEN_IN_PART):
-                    return f"{part.name} would remove {reason} ({target.form})"
-            if values.exhausted:
-                return f"{part.name} would remove one of too many places to follow ({target.form})"
+            reason = _reason(target, part, ground)
+            if reason is not None:
+                return f"{part.name} would remove {reason} ({target.form})"
     return None if analysis.parsed else _unseen(analysis)
 
 
@@ -68,6 +57,15 @@ def _unseen(analysis: "Analysis") -> str | None:
     """Why a text that was not understood whole may remove something that matters, or None."""
     word = rough_removal(analysis.command)
     return None if word is None else f"{analysis.doubt}, so nobody knows what {word} would remove"
+
+
+def _reason(target: Target, part: "Part", ground: "Ground") -> str | None:
+    """What matters about the places that a target may stand for."""
+    for spelling in ground.values.spellings(target.form, static=target.static):
+        reason = _critical(spelling, part, ground, wild=not target.static)
+        if reason is not None and (not target.narrowed or reason in EVEN_IN_PART):
+            return reason
+    return "one of too many places to follow" if ground.values.exhausted else None
 
 
 def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
@@ -80,8 +78,7 @@ def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
         if word.static and word.text == "--" and not ended:
             ended = True
         elif ended or not word.text.startswith("-"):
-            forms = alternatives(form) if word.glob and "${" not in form else [form]
-            yield from (Target(word.text if word.static else one, word.static) for one in forms)
+            yield Target(word.text if word.static else form, word.static)
     if part.more:
         yield Target(FROM_STDIN, static=False)
         teller = teller_of(analysis.parts, part.parent)
@@ -166,65 +163,20 @@ def _runs_rm(words: "tuple[Word, ...]", number: int) -> bool:
     return number + 1 < len(words) and posixpath.basename(words[number + 1].text) in _REMOVERS
 
 
-def _critical(spelling: "Spelling", part: "Part", cwd: str | None, home: str) -> str | None:
+def _critical(spelling: "Spelling", part: "Part", ground: "Ground", *, wild: bool) -> str | None:
     text = spelling.text
     if not text:
         return None
     if spelling.guessed and not text.startswith(("/", ".")) and text.strip("*/.") == "":
         return "everything under an expansion that may be empty"
     top = _TOP.match(text) if spelling.guessed else None
-    if top is not None and top[1].strip(".") and top[1] not in _SYSTEM:
+    if top is not None and top[1].strip(".") and top[1] not in SYSTEM:
         return None
-    directories = part.cwds if part.cwds is not None else (None,)
-    for directory in directories:
-        base = cwd if directory == SHELL_CWD else directory
-        if base is not None and cwd is not None and not base.startswith("/"):
-            base = posixpath.join(cwd, base)
-        reason = _judge(text, base, cwd, home)
+    for base in ground.bases(part):
+        reason = ground.places.judge(text, base, wild=wild)
         if reason is not None:
             return reason
-    return None
+    return ground.judge_moved(text, part, wild=wild)
 
 
 _TOP: Final = re.compile(r"/++([^/*?\[]++)/*+\**+\Z")
-_EVEN_IN_PART: Final = frozenset({"the whole file system", "a home directory"})
-
-
-def _judge(text: str, base: str | None, cwd: str | None, home: str) -> str | None:
-    folder, _, last = text.rstrip("/").rpartition("/")
-    whole = last in _WHOLE
-    target = (folder or ("/" if text.startswith("/") else ".")) if whole else text
-    if not target.startswith("/"):
-        if base is None:
-            plain = posixpath.normpath(target)
-            if plain == ".git" or plain.endswith("/.git"):
-                return "the repository's history"
-            return "everything in a directory that is not known" if whole or plain.startswith("..") else _dot(plain)
-        target = posixpath.join(base, target)
-    path = posixpath.normpath(target)
-    path = path[1:] if path.startswith("//") else path
-    return _place(path, cwd, home, whole=whole)
-
-
-def _dot(plain: str) -> str | None:
-    return "the directory it runs in" if plain == "." else None
-
-
-def _place(path: str, cwd: str | None, home: str, *, whole: bool) -> str | None:
-    if path == "/":
-        return "the whole file system"
-    if path == home or _HOMES.match(path):
-        return "a home directory"
-    if path.count("/") == 1 and (not whole or path != "/tmp"):  # noqa: S108 - a place to protect, not to write to
-        return "a directory at the top of the file system"
-    if cwd is not None:
-        here = posixpath.normpath(cwd)
-        if path == here:
-            return "everything in the working directory" if whole else "the working directory"
-        if here.startswith(path.rstrip("/") + "/"):
-            return "a parent of the working directory"
-    if home.startswith(path.rstrip("/") + "/"):
-        return "a parent of the home directory"
-    if posixpath.basename(path) == ".git":
-        return "the repository's history"
-    return None

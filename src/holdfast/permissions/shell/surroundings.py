@@ -7,6 +7,7 @@ from holdfast.permissions.shell.expand import UNSURE, Reader
 from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part
 from holdfast.permissions.shell.values import (
     FROM_STDIN,
+    MOVED,
     POSITIONS,
     SOMETHING,
     STDIN,
@@ -78,7 +79,7 @@ class Surroundings(Reader):
     def change(self, base: str, argv: "tuple[Word, ...]", texts: "Sequence[str]") -> None:
         """Follow a command that changes the shell itself: its directory, its variables, its arguments."""
         if base in _DIRECTORY_COMMANDS:
-            self.change_directory(base, argv)
+            self.change_directory(base, argv, texts)
         elif base in _READING:
             for word in argv[1:]:
                 self.variables[word.text] = UNSURE
@@ -131,7 +132,7 @@ class Surroundings(Reader):
         start = self.start_cwd
         return self.cwds is not None and all(cwd in (SHELL_CWD, start) for cwd in self.cwds)
 
-    def change_directory(self, base: str, argv: "tuple[Word, ...]") -> None:
+    def change_directory(self, base: str, argv: "tuple[Word, ...]", texts: "Sequence[str]") -> None:
         """Follow cd and pushd; what the text does not tell makes the directory unknown."""
         operands = [word for word in argv[1:] if not (word.static and word.text in ("-L", "-P", "--"))]
         target = operands[0] if len(operands) == 1 else None
@@ -142,10 +143,14 @@ class Surroundings(Reader):
             plain = base == "cd" or not target.text.startswith(("+", "-"))
             # With -P the shell is where a link leads, and what is above that the text does not tell.
             lost = self.physical and ".." in target.text.split("/")
+            lost = lost or ("CDPATH" in self.values and not target.text.startswith(("/", "./", "../")))
             if plain and not lost and self.cwds is not None:
                 new = tuple(dict.fromkeys(_join(directory, target.text) for directory in self.cwds))
         elif target is not None or operands:
             self.cd_targets.append("")
+            for form, word in zip(texts[1:], argv[1:], strict=True):
+                if not word.static:
+                    self.note_value(MOVED, form)
         else:
             self.cd_targets.append("~" if base == "cd" else "")
         self.ok = new
