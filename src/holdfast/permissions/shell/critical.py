@@ -40,16 +40,17 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
     """
     ground: Ground | None = None
     for number, part in enumerate(analysis.parts):
-        if part.name not in _REMOVERS and part.name != "find":
+        hidden = not part.name and part.dynamic_name
+        if part.name not in _REMOVERS and part.name != "find" and not hidden:
             continue
         untold = _untold(analysis, part)
         if untold is not None:
             return f"{part.name} would remove whatever {untold} names, which is not known before it runs"
         ground = ground or Ground(analysis, os.path.expanduser("~"), cwd)
-        for target in _targets(analysis, number):
+        for target in _spelled_out(part, ground) if hidden else _targets(analysis, number):
             reason = _reason(target, part, ground)
             if reason is not None:
-                return f"{part.name} would remove {reason} ({target.form})"
+                return f"{part.name or part.texts[0]} would remove {reason} ({target.form})"
     return None if analysis.parsed else _unseen(analysis)
 
 
@@ -73,17 +74,33 @@ def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
     if part.name == "find":
         yield from _found(part)
         return
+    yield from _operands(part)
+    if part.more:
+        yield Target(FROM_STDIN, static=False)
+        teller = teller_of(analysis.parts, part.parent)
+        if teller is not None:
+            yield from printed_by(teller)
+
+
+def _operands(part: "Part") -> "Iterator[Target]":
     ended = False
     for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
         if word.static and word.text == "--" and not ended:
             ended = True
         elif ended or not word.text.startswith("-"):
             yield Target(word.text if word.static else form, word.static)
-    if part.more:
-        yield Target(FROM_STDIN, static=False)
-        teller = teller_of(analysis.parts, part.parent)
-        if teller is not None:
-            yield from printed_by(teller)
+
+
+def _spelled_out(part: "Part", ground: Ground) -> "Iterator[Target]":
+    """What is removed by a command whose name the text puts together: `$(echo rm) -rf /`, `x='rm -rf /'; $x`."""
+    form = part.texts[0]
+    words = [word for one in ground.values.spellings(form, static=False) for word in one.text.split()]
+    others = [word for word in dict.fromkeys(words) if posixpath.basename(word) not in _REMOVERS]
+    if len(others) < len(set(words)):
+        yield from (Target(word, static=False) for word in others if not word.startswith("-"))
+    elif rough_removal(form) is None:
+        return
+    yield from _operands(part)
 
 
 def _untold(analysis: "Analysis", part: "Part") -> str | None:
