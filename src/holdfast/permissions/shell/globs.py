@@ -15,6 +15,8 @@ _T = TypeVar("_T")
 _MAX_WORDS: Final = 1_024
 _MAX_WORK: Final = 100_000
 """How many words, and characters on the way to them, are made of braces; beyond that nobody follows them."""
+_MAX_PATTERN: Final = 512
+"""Longer patterns for one name are not read: they may match anything."""
 _WILD: Final = frozenset("*?[")
 _EXTENDED: Final = re.compile(r"[?*+@!]\(")
 _TOKEN: Final = re.compile(r"""'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.|`[^`]*+`|\$[{(]|[{},()]""", re.DOTALL)
@@ -107,12 +109,12 @@ def fits(pattern: str, name: str, *, dotted: bool = False) -> bool:
     """
     if name[:1] == "." and pattern[:1] != "." and not dotted:
         return False
-    return covers(_atoms(pattern.casefold()), name.casefold(), _atom_fits)
+    return len(pattern) > _MAX_PATTERN or covers(_atoms(pattern.casefold()), name.casefold(), _atom_fits)
 
 
 def matches_text(pattern: str, text: str) -> bool:
-    """Whether a pattern matches all of a text that is no name: wildcards match slashes and dots too."""
-    return covers(_atoms(pattern), text, _atom_fits)
+    """Whether a short pattern matches all of a text that is no name: wildcards match slashes and dots too."""
+    return len(pattern) <= _MAX_PATTERN and covers(_atoms(pattern), text, _atom_fits)
 
 
 def covers(pattern: "Sequence[_T | None]", items: "Sequence[str]", fit: "Callable[[_T, str], bool]") -> bool:

@@ -14,7 +14,7 @@ _QUOTES: Final = str.maketrans("", "", "'\"\\")
 
 def applied(value: str, operator: str) -> str | None:
     """Give what is left of a value behind `%`, `#`, `/` or `:` and their kin; None when that is not certain."""
-    if len(value) > _MAX_CHARS:
+    if len(value) > _MAX_CHARS or len(operator) > _MAX_CHARS:
         return None
     cut = _CUT.fullmatch(operator)
     if cut is not None:

@@ -1,13 +1,10 @@
 """Places that matter when something is removed: the root, homes, the working directory, their parents, `.git`."""
 
 import posixpath
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.permissions.shell.globs import covers, fits, is_wild, takes_all
 from holdfast.permissions.shell.words import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SYSTEM: Final = names(
     "bin boot dev etc home lib lib32 lib64 media mnt opt proc root sbin srv sys usr var Users Library System"
@@ -18,6 +15,8 @@ PLAIN_SYSTEM: Final = SYSTEM - names("bin lib media opt srv var")
 """Those that hardly any project has in its own directory."""
 EVEN_IN_PART: Final = frozenset({"the whole file system", "a home directory"})
 """What matters even when only some of it is removed."""
+_ITSELF: Final = "itself"
+_ABOVE: Final = "above"
 _HISTORY: Final = ".git"
 _HOMES: Final = ("home", "users")
 _ALL_LITERAL: Final = names("* .* ** {*,.*} {.*,*} .[!.]* ..?*")
@@ -78,27 +77,30 @@ class Places:
     def _place(self, steps: list[_Step], *, whole: bool) -> str | None:
         if not steps:
             return "the whole file system"
-        if self._is(steps, self._homes) or _is_home(steps):
+        home = self._along(steps, self._homes)
+        if home == _ITSELF or _is_home(steps):
             return "a home directory"
-        top = len(steps) == 1 and (not whole or steps[0] != ("tmp", False))
-        if top:
+        if len(steps) == 1 and (not whole or steps[0] != ("tmp", False)):
             return "a directory at the top of the file system"
-        here = self._here
-        if here is not None:
-            if self._is(steps, here):
-                return "everything in the working directory" if whole else "the working directory"
-            if any(self._is(steps, above) for above in _above(here)):
-                return "a parent of the working directory"
-        if any(self._is(steps, above) for above in _above(self._homes)):
+        here = None if self._here is None else self._along(steps, self._here)
+        if here == _ITSELF:
+            return "everything in the working directory" if whole else "the working directory"
+        if here == _ABOVE:
+            return "a parent of the working directory"
+        if home == _ABOVE:
             return "a parent of the home directory"
         return "the repository's history" if self._fits(steps[-1], _HISTORY) else None
 
-    def _is(self, steps: list[_Step], place: list[str]) -> bool:
-        """Whether a path may be this place."""
+    def _along(self, steps: list[_Step], place: list[str]) -> str | None:
+        """Whether a path may be this place itself or one above it."""
         if any(step.name == "**" and step.wild for step in steps):
             spread = [None if step.name == "**" and step.wild else step for step in steps]
-            return covers(spread, place, self._fits)
-        return len(steps) == len(place) and all(map(self._fits, steps, place))
+            if covers(spread, place, self._fits):
+                return _ITSELF
+            return _ABOVE if any(covers(spread, place[:end], self._fits) for end in range(1, len(place))) else None
+        if len(steps) > len(place) or not all(map(self._fits, steps, place)):
+            return None
+        return _ITSELF if len(steps) == len(place) else _ABOVE
 
     def _fits(self, step: _Step, name: str) -> bool:
         if step.wild:
@@ -117,10 +119,6 @@ def _is_home(steps: list[_Step]) -> bool:
 
 def _parts(path: str) -> list[str]:
     return [part for part in posixpath.normpath(path).split("/") if part and part != "."]
-
-
-def _above(place: list[str]) -> "Iterator[list[str]]":
-    return (place[:count] for count in range(1, len(place)))
 
 
 def _steps(target: str, base: str, *, wild: bool) -> list[_Step]:

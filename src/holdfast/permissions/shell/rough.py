@@ -6,7 +6,7 @@ from typing import Final
 _QUOTING: Final = b"'\"\\"
 _NAMES: Final = (
     *("rm", "rmdir", "unlink", "shred", "srm", "rimraf", "trash", "trash-put", "wipe", "wipefs", "mkfs", "-delete"),
-    *("--delete", "remove", "removedirs", "rmtree", "remove_tree", "rm_r", "rm_rf", "rmSync", "rmdirSync"),
+    *("--delete", "removedirs", "rmtree", "remove_tree", "rm_r", "rm_rf", "rmSync", "rmdirSync"),
     *("unlinkSync", "del"),
 )
 _FOLLOWED: Final = {"del": rb"(?=\s+[-/~.$*{])"}  # it is a word of programming languages too

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _MAX_SPELLINGS: Final = 20_000
 _MAX_DEPTH: Final = 24
 _MAX_TURNS: Final = 4  # of a variable whose value is put together of its own earlier values
+_BRACE_COST: Final = 4  # as much work as that many spellings
 _COMMAND: Final = "("
 _EXPANSION: Final = re.compile(
     r"\$\{(?P<braced>[A-Za-z_]\w*|[@*0-9<])(?P<rest>[^}]*)\}|\$(?P<bare>[A-Za-z_]\w*|[@*0-9#?!$-])"
@@ -160,7 +161,7 @@ class Values:
     def _words(self, form: str) -> list[str]:
         """The words that braces make of one; nothing is followed where there are too many."""
         found = brace_words(form) if "{" in form else [form]
-        self._left -= len(found) - 1 if found else 0
+        self._left -= _BRACE_COST * (len(found) - 1) if found else 0
         self.exhausted = self.exhausted or found is None or self._left < 0
         return found or []
 
