@@ -5,6 +5,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.finds import picks_history
 from holdfast.permissions.shell.moves import Ground
 from holdfast.permissions.shell.places import EVEN_IN_PART, SYSTEM
 from holdfast.permissions.shell.rough import rough_removal
@@ -80,6 +81,8 @@ def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
         teller = teller_of(analysis.parts, part.parent)
         if teller is not None:
             yield from printed_by(teller)
+            if teller.name == "find" and picks_history(teller.texts, trees=any(map(_recursive, part.texts[1:]))):
+                yield Target(".git", static=True)
 
 
 def _operands(part: "Part") -> "Iterator[Target]":
@@ -165,6 +168,8 @@ def _found(part: "Part") -> "Iterator[Target]":
     ):
         return
     narrowed, some = narrows(part.texts), False
+    if picks_history(part.texts, trees="-delete" not in part.texts):
+        yield Target(".git", static=True)
     for form, word in zip(part.texts[1:], words[1:], strict=True):
         if word.text in ("-H", "-L", "-P"):  # these stand in front of the places
             continue

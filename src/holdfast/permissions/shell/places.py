@@ -62,7 +62,18 @@ class Places:
         if base is None and not target.startswith("/"):
             return self._somewhere(target, whole=whole, wild=wild)
         steps = _steps(target, base or "/", wild=wild)
+        if len(steps) > 2 and self._fits(steps[0], "proc"):
+            steps = self._behind(steps, target, base, whole=whole)
         return self._place(steps, whole=whole)
+
+    def _behind(self, steps: list[_Step], target: str, base: str | None, *, whole: bool) -> list[_Step]:
+        """Follow `/proc/self/cwd/…` and `/proc/1/root/…`; the links themselves nobody can remove."""
+        inside = whole or len(steps) > 3 or target.endswith(("/", "/."))
+        if inside and self._fits(steps[2], "root"):
+            return steps[3:]
+        if inside and self._fits(steps[2], "cwd"):
+            return [*(_Step(part, wild=False) for part in _parts(base or self._cwd or "/")), *steps[3:]]
+        return steps
 
     def _somewhere(self, target: str, *, whole: bool, wild: bool) -> str | None:
         """Judge a path below a directory that is not known."""

@@ -1,5 +1,6 @@
 """Values that a command itself gives to its variables, and what a word becomes with them."""
 
+import os
 import posixpath
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -18,6 +19,8 @@ _MAX_DEPTH: Final = 24
 _MAX_TURNS: Final = 4  # of a variable whose value is put together of its own earlier values
 _BRACE_COST: Final = 4  # as much work as that many spellings
 _COMMAND: Final = "("
+_ROOTED: Final = frozenset({"PATH", "SHELL"})
+"""Variables of which everybody knows that they begin with a slash: `${SHELL:0:1}`."""
 _EXPANSION: Final = re.compile(
     r"\$\{(?P<braced>[A-Za-z_]\w*|[@*0-9<])(?P<rest>[^}]*)\}|\$(?P<bare>[A-Za-z_]\w*|[@*0-9#?!$-])"
     r"|\$\((?P<command>[^()]*)\)|`(?P<old>[^`]*)`"
@@ -216,6 +219,8 @@ class Values:
             return self._printed(command, (*chain, _COMMAND))
         inner = (*chain, name)
         given = {"HOME": self._home, "PWD": self._cwd or ".", "OLDPWD": self._cwd or "."}.get(name)
+        if given is None and rest and name in _ROOTED:
+            given = os.environ.get(name, "/bin")
         forms = [one for form in self._known.get(name, ()) for one in self._words(form)]
         found = [Spelling(given, guessed=False)] if given is not None else []
         found += [spelling for form in forms for spelling in self._expand(form, inner)]
