@@ -37,10 +37,11 @@ def brace_words(form: str) -> list[str] | None:
     while pending:
         text = pending.pop()
         work += len(text)
-        group = _first_group(text)
+        group = _first_group(text, lasting=False)
         if group is None:
             done.append(text)
-        else:
+            group = _first_group(text, lasting=True)
+        if group is not None:
             start, end, inside = group
             pending.extend(f"{text[:start]}{one}{text[end:]}" for one in inside)
         if len(done) + len(pending) > _MAX_WORDS or work > _MAX_WORK:
@@ -48,8 +49,11 @@ def brace_words(form: str) -> list[str] | None:
     return done
 
 
-def _first_group(text: str) -> "tuple[int, int, list[str]] | None":
-    """Find the first braces that bash expands: where they start and end, and what may stand in their place."""
+def _first_group(text: str, *, lasting: bool) -> "tuple[int, int, list[str]] | None":
+    """Find the first braces that bash expands: where they start and end, and what may stand in their place.
+
+    With `lasting`, a brace that is closed for nothing stays open: bash reads `{a}b,c}` as `a}b` and `c`, if not always.
+    """
     found: tuple[int, int, list[str]] | None = None
     opened: list[list[int]] = []  # for each open bracket: where it stands and its commas; empty where none count
     for token in _TOKEN.finditer(text):
@@ -66,6 +70,7 @@ def _first_group(text: str) -> "tuple[int, int, list[str]] | None":
             if sign == "}" and cuts and (found is None or cuts[0] < found[0]):
                 inside = _alternatives(text, cuts, at)
                 found = (cuts[0], at + 1, inside) if inside else found
+                opened += [cuts] if lasting and not inside else []
     return found
 
 

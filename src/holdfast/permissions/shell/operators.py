@@ -6,19 +6,19 @@ from typing import Final
 from holdfast.permissions.shell.globs import is_wild, matches_text
 
 _MAX_CHARS: Final = 512
-_CUT: Final = re.compile(r"(%%?|##?)([^$`]*)", re.DOTALL)
+_CUT: Final = re.compile(r"(%%?|##?)(.*)", re.DOTALL)
 _SLICE: Final = re.compile(r":\s*(-?[0-9]{1,9})(?::\s*(-?[0-9]{1,9}))?")
-_REPLACE: Final = re.compile(r"/([/#%]?)([^/$`]+)(?:/([^$`]*))?", re.DOTALL)
-_QUOTES: Final = str.maketrans("", "", "'\"\\")
+_REPLACE: Final = re.compile(r"/([/#%]?)([^/]+)(?:/(.*))?", re.DOTALL)
+_UNCERTAIN: Final = frozenset("$`'\"\\")
 
 
 def applied(value: str, operator: str) -> str | None:
     """Give what is left of a value behind `%`, `#`, `/` or `:` and their kin; None when that is not certain."""
-    if len(value) > _MAX_CHARS or len(operator) > _MAX_CHARS:
+    if len(value) > _MAX_CHARS or len(operator) > _MAX_CHARS or not _UNCERTAIN.isdisjoint(operator):
         return None
     cut = _CUT.fullmatch(operator)
     if cut is not None:
-        return _without(value, cut[1], cut[2].translate(_QUOTES))
+        return _without(value, cut[1], cut[2])
     part = _SLICE.fullmatch(operator)
     if part is not None:
         start = int(part[1])
@@ -27,7 +27,7 @@ def applied(value: str, operator: str) -> str | None:
     swap = _REPLACE.fullmatch(operator)
     if swap is None or is_wild(swap[2]):
         return None
-    where, old, new = swap[1], swap[2].translate(_QUOTES), (swap[3] or "").translate(_QUOTES)
+    where, old, new = swap[1], swap[2], swap[3] or ""
     if where in ("#", "%"):
         fits = value.startswith(old) if where == "#" else value.endswith(old)
         short = value.removeprefix(old) if where == "#" else value.removesuffix(old)
