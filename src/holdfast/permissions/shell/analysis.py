@@ -15,6 +15,7 @@ from holdfast.permissions.shell.handed import handed_pieces
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.passing import may_be_special, named_by_values, passed_on
 from holdfast.permissions.shell.plain import PlainList, plain_commands
+from holdfast.permissions.shell.values import MOVED
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -363,7 +364,7 @@ def _finish(walker: _Found, command: str) -> Analysis:
     if unknown and not reason and may_be_special(command):
         reason = passed_on(parts, walker.stdin_texts)
     values = walker.told() if walker.values or walker.stdin_texts else _NO_VALUES
-    if unknown and not reason and (values or "$(" in command):
+    if unknown and not reason and (len(values) > (MOVED in values) or "$(" in command):
         reason = named_by_values(parts, values)
     for redirect in redirects:
         moves = moves or redirect.cwds != START

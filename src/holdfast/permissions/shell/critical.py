@@ -9,6 +9,7 @@ from holdfast.permissions.shell.finds import picks_history
 from holdfast.permissions.shell.moves import Ground
 from holdfast.permissions.shell.places import EVEN_IN_PART, SYSTEM
 from holdfast.permissions.shell.rough import rough_removal
+from holdfast.permissions.shell.told_scripts import RUNNING, told_scripts
 from holdfast.permissions.shell.values import (
     FROM_STDIN,
     STDIN,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 _REMOVERS: Final = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "rimraf", "trash", "trash-put", "del"})
+_MAX_SCRIPTS: Final = 64
 _RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
@@ -42,6 +44,11 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
     ground: Ground | None = None
     for number, part in enumerate(analysis.parts):
         hidden = not part.name and part.dynamic_name
+        if part.name in RUNNING:
+            ground = ground or Ground(analysis, os.path.expanduser("~"), cwd)
+            told = _told(analysis, number, ground, cwd)
+            if told is not None:
+                return told
         if part.name not in _REMOVERS and part.name != "find" and not hidden:
             continue
         untold = _untold(analysis, part)
@@ -53,6 +60,19 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
             if reason is not None:
                 return f"{part.name or part.texts[0]} would remove {reason} ({target.form})"
     return None if analysis.parsed else _unseen(analysis)
+
+
+def _told(analysis: "Analysis", number: int, ground: Ground, cwd: str | None) -> str | None:
+    """What a script removes that a variable or a pipe hands to a shell, or None."""
+    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - it is what called for this
+
+    told = (script.strip(" ;&|") for script in told_scripts(analysis, number, ground.values))
+    scripts = dict.fromkeys(script for script in told if rough_removal(script))
+    scripts.pop(analysis.command, None)
+    if len(scripts) > _MAX_SCRIPTS:
+        return f"{analysis.parts[number].name} would run one of too many scripts to follow"
+    found = (critical_removal(analyse(script, cwd=cwd), cwd=cwd) for script in scripts)
+    return next(filter(None, found), None)
 
 
 def _unseen(analysis: "Analysis") -> str | None:
