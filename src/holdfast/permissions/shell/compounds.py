@@ -136,7 +136,9 @@ class Script(Walker):
     def compound(self, node: "Node") -> None:
         """Read `{ …; }` or `(( … ))`."""
         if not self.view.startswith("((", node.start_byte):
-            if self.view[node.start_byte + 1] not in BLANK:  # for bash `{ls` is the name of a command
+            if self.view[node.start_byte + 1 : node.start_byte + 2] not in tuple(
+                BLANK
+            ):  # for bash `{ls` is the name of a command
                 self.doubt("a group whose brace is part of a word")
             self.sequence(node)
             return
