@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_SPELLINGS: Final = 20_000
 _MAX_DEPTH: Final = 24
 _MAX_TURNS: Final = 4  # of a variable whose value is put together of its own earlier values
-_BRACE_COST: Final = 4  # as much work as that many spellings
+_DEAR: Final = 4  # braces and operators are as much work as that many spellings
 _COMMAND: Final = "("
 _ROOTED: Final = frozenset({"PATH", "SHELL"})
 """Variables of which everybody knows that they begin with a slash: `${SHELL:0:1}`."""
@@ -164,7 +164,7 @@ class Values:
     def _words(self, form: str) -> list[str]:
         """The words that braces make of one; nothing is followed where there are too many."""
         found = brace_words(form) if "{" in form else [form]
-        self._left -= _BRACE_COST * (len(found) - 1) if found else 0
+        self._left -= _DEAR * (len(found) - 1) if found else 0
         self.exhausted = self.exhausted or found is None or self._left < 0
         return found or []
 
@@ -230,6 +230,7 @@ class Values:
         elif rest.startswith((":?", "?")):
             found = found or [Spelling("_", guessed=False)]  # the shell stops where it would be empty
         elif rest and not rest.startswith("["):  # an operator changes the value
+            self._left -= _DEAR * len(found)
             found = _changed(found, rest, certain=given is not None)
         return found or [Spelling("", guessed=True)]
 
