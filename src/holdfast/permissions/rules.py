@@ -33,6 +33,8 @@ _PRIMARY: Final = frozenset({"command", "file_path", "path", "notebook_path", "u
 _COMMAND_PARAMETERS: Final = frozenset(
     {"command", "timeout", "description", "run_in_background", "dangerouslyDisableSandbox"}
 )
+_ALSO_PROGRAMS: Final = frozenset({"timeout"})
+"""Parameters that `name:*` does not mean: it has long meant the commands that start with the program of that name."""
 _AGENT_PARAMETERS: Final = frozenset(
     {"description", "prompt", "subagent_type", "model", "run_in_background", "name", "isolation", "mode", "cwd"}
 )
@@ -261,9 +263,14 @@ def _command_forms(behavior: Behavior, tool: str, content: str) -> tuple[Form, .
     if "\0" in content or "\x1f" in content:
         raise _RuleError("the command contains a control character and can never match")
     found = _PARAMETER.fullmatch(content)
-    if found is not None and found[1] in _COMMAND_PARAMETERS and (found[2] != "*" or found[1] == "command"):
-        return (_parameter(behavior, tool, found[1], found[2]),)
-    return (Command(content),)
+    if found is None or found[1] not in _COMMAND_PARAMETERS:
+        return (Command(content),)
+    name, value = found[1], found[2]
+    if value != "*" or name == "command":
+        return (_parameter(behavior, tool, name, value),)
+    if behavior == "allow" or name in _ALSO_PROGRAMS:
+        return (Command(content),)
+    return (Command(content), _parameter(behavior, tool, name, value))
 
 
 def _path_forms(behavior: Behavior, tool: str, content: str) -> tuple[Form, ...]:

@@ -467,3 +467,16 @@ def test_the_start_counts_only_where_something_runs_after_a_move(command: str, m
     alone, here = analyse(command), analyse(command, cwd="/somewhere/else")
     assert alone.moves is moves
     assert moves or alone is here
+
+
+@pytest.mark.parametrize("value", ["日本", "é", "$y日", "\udcff"])
+def test_a_value_of_any_script_is_noted_as_it_is_written(value: str) -> None:
+    found = analyse(f"x={value}; x+=ü").values["x"]
+    assert len(found) == 2
+    assert found[1] == found[0] + "ü"
+    assert found[0] == value or not value.isprintable()
+
+
+@pytest.mark.parametrize("text", ["a &&{", "rm [a- { }; f ; ] ( / E\n&&{", "{"])
+def test_a_brace_at_the_very_end_is_no_group(text: str) -> None:
+    assert not analyse(text).parsed

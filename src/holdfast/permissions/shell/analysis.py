@@ -15,6 +15,7 @@ from holdfast.permissions.shell.handed import handed_pieces
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.passing import may_be_special, named_by_values, passed_on
 from holdfast.permissions.shell.plain import PlainList, plain_commands
+from holdfast.permissions.shell.values import MOVED
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Analysis(NamedTuple):
         read_only: proven to change nothing, start nothing unknown and talk to nobody.
         reason: why it is not read-only, naming the part; "" when it is.
         parts: every simple command in every nesting.
-        parsed: the text was understood whole.
+        parsed: the text was understood whole, with every text that it runs in turn.
         doubt: why hidden code might run, or ""; a doubted text is never allowed by a rule.
         pieces: rough pieces of a doubted text, or of texts that programs are given to run; for deny and ask rules only.
         redirects: every redirect.
@@ -218,13 +219,13 @@ class _Found(Script):
         """Read commands from text that a command hands to a shell."""
         self.scripts[0] += 1
         if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS or g.too_costly(text):
-            self.doubt("too many commands inside each other")
+            self.give_up("too many commands inside each other")
             return
         known = len(self.variables)
         inner = _walker(text, self.start_cwd, self)
         self.forget(known)
         if not inner.parsed:
-            self.doubt("a script inside the command cannot be parsed")
+            self.give_up("a script inside the command cannot be parsed")
         self.stdin_texts += inner.stdin_texts
         self.cd_targets += inner.cd_targets
         self.lost = self.lost or inner.lost
@@ -242,8 +243,7 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
         walker.values, walker.physical, walker.lost = outer.values, outer.physical, outer.lost
         walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
     if root.has_error:
-        walker.parsed = False
-        walker.doubt("the shell text cannot be parsed with certainty")
+        walker.give_up("the shell text cannot be parsed with certainty")
     walker.between(root.end_byte, len(view))
     walker.between(0, root.start_byte)  # the grammar skips `\ ` in front of a name, for bash it is a part of it
     walker.visit(root)
@@ -372,7 +372,7 @@ def _finish(walker: _Found, command: str) -> Analysis:
     if unknown and not reason and may_be_special(command):
         reason = passed_on(parts, walker.stdin_texts)
     values = walker.told() if walker.values or walker.stdin_texts else _NO_VALUES
-    if unknown and not reason and (values or "$(" in command or "${" in command):
+    if unknown and not reason and (len(values) > (MOVED in values) or "$(" in command or "${" in command):
         reason = named_by_values(parts, values)
     for redirect in redirects:
         moves = moves or redirect.cwds != START

@@ -29,7 +29,7 @@ class AssignmentReader(RedirectReader):
                 name = self.view[child.start_byte : child.end_byte]
             elif 0 < kind < g.LAST_WORD:
                 word = self.word(child, kind)
-                form = word.text if word.static else self.view[child.start_byte : child.end_byte]
+                form = word.text if word.static else utf8(self.view[child.start_byte : child.end_byte])
                 for value in before:
                     self.assigned_value(name, value + form)
             elif kind in (g.ARRAY, g.SUBSCRIPT):
@@ -58,7 +58,7 @@ class AssignmentReader(RedirectReader):
         """Note the value of an assignment; one that may not happen leaves the variable perhaps empty."""
         if self.depth > _CERTAIN_DEPTH or self.nested:
             self.note_value(name, PERHAPS_EMPTY)
-        self.note_value(name, utf8(form))
+        self.note_value(name, form)
 
     def bare_assignment(self, node: "Node") -> None:
         """Read an assignment that stands alone: it changes the shell for what follows."""

@@ -254,8 +254,7 @@ class Script(Walker):
                 self.bracket_words(child, words, texts)
             else:
                 if text not in _TEST_WORDS and self.names[child.kind_id] != "test_operator":
-                    self.doubt("syntax inside [ ] this analysis does not know")
-                    self.parsed = False
+                    self.give_up("syntax inside [ ] this analysis does not know")
                     self.visit_or_descend(child, kind)
                 words.append(literal(text))
                 texts.append(text)
@@ -274,8 +273,7 @@ class Script(Walker):
                 self.pattern(child, kind)
             else:
                 if text not in _EXPRESSION_WORDS and self.names[child.kind_id] != "test_operator":
-                    self.doubt("syntax inside [[ ]] this analysis does not know")
-                    self.parsed = False
+                    self.give_up("syntax inside [[ ]] this analysis does not know")
                     self.visit_or_descend(child, kind)
                 tests.append(text)
         self.check_operands(tests, operands)

@@ -5,14 +5,16 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.roads import alternatives
-from holdfast.permissions.shell.parts import SHELL_CWD
+from holdfast.permissions.shell.finds import picks_history
+from holdfast.permissions.shell.moves import Ground
+from holdfast.permissions.shell.places import EVEN_IN_PART, SYSTEM
+from holdfast.permissions.shell.rough import rough_removal
+from holdfast.permissions.shell.told_scripts import RUNNING, told_scripts
 from holdfast.permissions.shell.values import (
     FROM_STDIN,
     STDIN,
     Spelling,
     Target,
-    Values,
     narrows,
     printed_by,
     teller_of,
@@ -28,14 +30,8 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 _REMOVERS: Final = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "rimraf", "trash", "trash-put", "del"})
+_MAX_SCRIPTS: Final = 64
 _RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_WHOLE: Final = frozenset({"*", ".*", "**", "{*,.*}", "{.*,*}", ".[!.]*", "..?*"})
-_HOMES: Final = re.compile(r"/(?:home|Users)/[^/]+\Z|/root\Z")
-_SYSTEM: Final = names(
-    "bin boot dev etc home lib lib32 lib64 media mnt opt proc root sbin srv sys usr var Users Library System"
-    " Applications Volumes"
-)
-"""What lies at the top of file systems; an expansion that may be empty counts only in front of one of these."""
 
 
 def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | None:
@@ -45,22 +41,53 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
         analysis: the command.
         cwd: the directory it starts in; without it, only `.` and `..` and absolute paths are judged.
     """
-    home = os.path.expanduser("~")
+    ground: Ground | None = None
     for number, part in enumerate(analysis.parts):
-        if part.name not in _REMOVERS and part.name != "find":
+        hidden = not part.name and part.dynamic_name
+        if part.name in RUNNING:
+            ground = ground or Ground(analysis, os.path.expanduser("~"), cwd)
+            told = _told(analysis, number, ground, cwd)
+            if told is not None:
+                return told
+        if part.name not in _REMOVERS and part.name != "find" and not hidden:
             continue
         untold = _untold(analysis, part)
         if untold is not None:
             return f"{part.name} would remove whatever {untold} names, which is not known before it runs"
-        values = Values(analysis.values, home, cwd)
-        for target in _targets(analysis, number):
-            for spelling in values.spellings(target.form, static=target.static):
-                reason = _critical(spelling, part, cwd, home)
-                if reason is not None and (not target.narrowed or reason in _EVEN_IN_PART):
-                    return f"{part.name} would remove {reason} ({target.form})"
-            if values.exhausted:
-                return f"{part.name} would remove one of too many places to follow ({target.form})"
-    return None
+        ground = ground or Ground(analysis, os.path.expanduser("~"), cwd)
+        for target in _spelled_out(part, ground) if hidden else _targets(analysis, number):
+            reason = _reason(target, part, ground)
+            if reason is not None:
+                return f"{part.name or part.texts[0]} would remove {reason} ({target.form})"
+    return None if analysis.parsed else _unseen(analysis)
+
+
+def _told(analysis: "Analysis", number: int, ground: Ground, cwd: str | None) -> str | None:
+    """What a script removes that a variable or a pipe hands to a shell, or None."""
+    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - it is what called for this
+
+    told = (script.strip(" ;&|") for script in told_scripts(analysis, number, ground.values))
+    scripts = dict.fromkeys(script for script in told if rough_removal(script))
+    scripts.pop(analysis.command, None)
+    if len(scripts) > _MAX_SCRIPTS:
+        return f"{analysis.parts[number].name} would run one of too many scripts to follow"
+    found = (critical_removal(analyse(script, cwd=cwd), cwd=cwd) for script in scripts)
+    return next(filter(None, found), None)
+
+
+def _unseen(analysis: "Analysis") -> str | None:
+    """Why a text that was not understood whole may remove something that matters, or None."""
+    word = rough_removal(analysis.command)
+    return None if word is None else f"{analysis.doubt}, so nobody knows what {word} would remove"
+
+
+def _reason(target: Target, part: "Part", ground: "Ground") -> str | None:
+    """What matters about the places that a target may stand for."""
+    for spelling in ground.values.spellings(target.form, static=target.static):
+        reason = _critical(spelling, part, ground, wild=not target.static)
+        if reason is not None and (not target.narrowed or reason in EVEN_IN_PART):
+            return reason
+    return "one of too many places to follow" if ground.values.exhausted else None
 
 
 def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
@@ -68,18 +95,35 @@ def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
     if part.name == "find":
         yield from _found(part)
         return
-    ended = False
-    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
-        if word.static and word.text == "--" and not ended:
-            ended = True
-        elif ended or not word.text.startswith("-"):
-            forms = alternatives(form) if word.glob and "${" not in form else [form]
-            yield from (Target(word.text if word.static else one, word.static) for one in forms)
+    yield from _operands(part)
     if part.more:
         yield Target(FROM_STDIN, static=False)
         teller = teller_of(analysis.parts, part.parent)
         if teller is not None:
             yield from printed_by(teller)
+            if teller.name == "find" and picks_history(teller.texts, trees=any(map(_recursive, part.texts[1:]))):
+                yield Target(".git", static=True)
+
+
+def _operands(part: "Part") -> "Iterator[Target]":
+    ended = False
+    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
+        if word.static and word.text == "--" and not ended:
+            ended = True
+        elif ended or not word.text.startswith("-"):
+            yield Target(word.text if word.static else form, word.static)
+
+
+def _spelled_out(part: "Part", ground: Ground) -> "Iterator[Target]":
+    """What is removed by a command whose name the text puts together: `$(echo rm) -rf /`, `x='rm -rf /'; $x`."""
+    form = part.texts[0]
+    words = [word for one in ground.values.spellings(form, static=False) for word in one.text.split()]
+    others = [word for word in dict.fromkeys(words) if posixpath.basename(word) not in _REMOVERS]
+    if len(others) < len(set(words)):
+        yield from (Target(word, static=False) for word in others if not word.startswith("-"))
+    elif rough_removal(form) is None:
+        return
+    yield from _operands(part)
 
 
 def _untold(analysis: "Analysis", part: "Part") -> str | None:
@@ -144,6 +188,8 @@ def _found(part: "Part") -> "Iterator[Target]":
     ):
         return
     narrowed, some = narrows(part.texts), False
+    if picks_history(part.texts, trees="-delete" not in part.texts):
+        yield Target(".git", static=True)
     for form, word in zip(part.texts[1:], words[1:], strict=True):
         if word.text in ("-H", "-L", "-P"):  # these stand in front of the places
             continue
@@ -159,65 +205,20 @@ def _runs_rm(words: "tuple[Word, ...]", number: int) -> bool:
     return number + 1 < len(words) and posixpath.basename(words[number + 1].text) in _REMOVERS
 
 
-def _critical(spelling: "Spelling", part: "Part", cwd: str | None, home: str) -> str | None:
+def _critical(spelling: "Spelling", part: "Part", ground: "Ground", *, wild: bool) -> str | None:
     text = spelling.text
     if not text:
         return None
     if spelling.guessed and not text.startswith(("/", ".")) and text.strip("*/.") == "":
         return "everything under an expansion that may be empty"
     top = _TOP.match(text) if spelling.guessed else None
-    if top is not None and top[1].strip(".") and top[1] not in _SYSTEM:
+    if top is not None and top[1].strip(".") and top[1] not in SYSTEM:
         return None
-    directories = part.cwds if part.cwds is not None else (None,)
-    for directory in directories:
-        base = cwd if directory == SHELL_CWD else directory
-        if base is not None and cwd is not None and not base.startswith("/"):
-            base = posixpath.join(cwd, base)
-        reason = _judge(text, base, cwd, home)
+    for base in ground.bases(part):
+        reason = ground.places.judge(text, base, wild=wild)
         if reason is not None:
             return reason
-    return None
+    return ground.judge_moved(text, part, wild=wild)
 
 
 _TOP: Final = re.compile(r"/++([^/*?\[]++)/*+\**+\Z")
-_EVEN_IN_PART: Final = frozenset({"the whole file system", "a home directory"})
-
-
-def _judge(text: str, base: str | None, cwd: str | None, home: str) -> str | None:
-    folder, _, last = text.rstrip("/").rpartition("/")
-    whole = last in _WHOLE
-    target = (folder or ("/" if text.startswith("/") else ".")) if whole else text
-    if not target.startswith("/"):
-        if base is None:
-            plain = posixpath.normpath(target)
-            if plain == ".git" or plain.endswith("/.git"):
-                return "the repository's history"
-            return "everything in a directory that is not known" if whole or plain.startswith("..") else _dot(plain)
-        target = posixpath.join(base, target)
-    path = posixpath.normpath(target)
-    path = path[1:] if path.startswith("//") else path
-    return _place(path, cwd, home, whole=whole)
-
-
-def _dot(plain: str) -> str | None:
-    return "the directory it runs in" if plain == "." else None
-
-
-def _place(path: str, cwd: str | None, home: str, *, whole: bool) -> str | None:
-    if path == "/":
-        return "the whole file system"
-    if path == home or _HOMES.match(path):
-        return "a home directory"
-    if path.count("/") == 1 and (not whole or path != "/tmp"):  # noqa: S108 - a place to protect, not to write to
-        return "a directory at the top of the file system"
-    if cwd is not None:
-        here = posixpath.normpath(cwd)
-        if path == here:
-            return "everything in the working directory" if whole else "the working directory"
-        if here.startswith(path.rstrip("/") + "/"):
-            return "a parent of the working directory"
-    if home.startswith(path.rstrip("/") + "/"):
-        return "a parent of the home directory"
-    if posixpath.basename(path) == ".git":
-        return "the repository's history"
-    return None

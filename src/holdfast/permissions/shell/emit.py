@@ -122,6 +122,11 @@ class Emitter(Surroundings):
         self.inside: int = 0
         self.inverted = False
 
+    def give_up(self, reason: str) -> None:
+        """Note that some of the text was not followed to its end: what it holds there nobody has seen."""
+        self.doubt(reason)
+        self.parsed = False
+
     def command_with(
         self, node: "Node", words: "list[Word]", texts: list[str], assigns: list[str], redirects: list[Redirect]
     ) -> None:
@@ -287,7 +292,7 @@ class Emitter(Surroundings):
     ) -> None:
         """Judge what a wrapper starts."""
         if self.nested >= MAX_WRAPPERS:
-            self.doubt("too many commands inside each other")
+            self.give_up("too many commands inside each other")
             return
         parent, self.parent = self.parent, index
         self.nested += 1

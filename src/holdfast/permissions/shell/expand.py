@@ -331,10 +331,13 @@ class Reader:
         known = self.variables.get(index[1:-1].lstrip("$"))
         return known is not None and known.numeric
 
-    def _descend(self, _node: "Node") -> None:
+    def _descend(self, node: "Node") -> None:
         """Find the commands inside syntax that is not trusted, for the deny rules."""
         cursor = self.cursor
-        if self.depth > g.MAX_DEPTH or not cursor.goto_first_child():
+        if self.depth > g.MAX_DEPTH:
+            self.substitution(node)  # which gives up this deep
+            return
+        if not cursor.goto_first_child():
             return
         self.depth += 1
         while True:

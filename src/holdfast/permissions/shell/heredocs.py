@@ -89,8 +89,7 @@ class RedirectReader(Emitter):
         before, after = view[start - 1] if start else " ", view[end] if end < len(view) else " "
         ends = first == "#" or after in (BLANK if first in _OPENS else _SEPARATES)
         if not ends or before not in _SEPARATES:
-            self.doubt("words the parser and the shell cut differently")
-            self.parsed = False
+            self.give_up("words the parser and the shell cut differently")
 
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
@@ -120,8 +119,7 @@ class RedirectReader(Emitter):
             elif self.names[child.kind_id] == "file_descriptor":
                 fd = self.view[child.start_byte : child.end_byte]
             elif child.child_count or child.is_named:
-                self.doubt("a redirect this analysis does not know")
-                self.parsed = False
+                self.give_up("a redirect this analysis does not know")
                 self._descend(child)
             else:
                 operator = self.view[child.start_byte : child.end_byte]

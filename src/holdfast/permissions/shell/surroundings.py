@@ -7,6 +7,7 @@ from holdfast.permissions.shell.expand import UNSURE, Reader
 from holdfast.permissions.shell.parts import SHELL_CWD, Cwds, Part
 from holdfast.permissions.shell.values import (
     FROM_STDIN,
+    MOVED,
     POSITIONS,
     SOMETHING,
     STDIN,
@@ -163,6 +164,7 @@ class Surroundings(Reader):
             plain = base == "cd" or not target.text.startswith(("+", "-"))
             # With -P the shell is where a link leads, and what is above that the text does not tell.
             lost = self.physical and ".." in target.text.split("/")
+            lost = lost or ("CDPATH" in self.values and not target.text.startswith(("/", "./", "../")))
             if plain and not lost and self.cwds is not None:
                 new = tuple(dict.fromkeys(_join(directory, target.text) for directory in self.cwds))
         elif base == "cd" and not operands:
@@ -170,6 +172,9 @@ class Surroundings(Reader):
         else:
             self.lost = self.lost or not self.known_place(target, texts[-1])
             self.cd_targets.append("")
+            for form, word in zip(texts[1:], argv[1:], strict=True):
+                if not word.static:
+                    self.note_value(MOVED, form)
         self.ok = new
         # A cd that cannot print where it went (`cd - >&-`, CDPATH) fails and is there all the same.
         self.fail = self.merge(new, self.cwds)

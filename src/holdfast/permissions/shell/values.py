@@ -1,10 +1,12 @@
 """Values that a command itself gives to its variables, and what a word becomes with them."""
 
+import os
 import posixpath
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.roads import alternatives
+from holdfast.permissions.shell.globs import brace_words
+from holdfast.permissions.shell.operators import applied
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -13,7 +15,12 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.parts import Part
 
 _MAX_SPELLINGS: Final = 20_000
-_MAX_DEPTH: Final = 4
+_MAX_DEPTH: Final = 24
+_MAX_TURNS: Final = 4  # of a variable whose value is put together of its own earlier values
+_DEAR: Final = 4  # braces and operators are as much work as that many spellings
+_COMMAND: Final = "("
+_ROOTED: Final = frozenset({"PATH", "SHELL"})
+"""Variables of which everybody knows that they begin with a slash: `${SHELL:0:1}`."""
 _EXPANSION: Final = re.compile(
     r"\$\{(?P<braced>[A-Za-z_]\w*|[@*0-9<])(?P<rest>[^}]*)\}|\$(?P<bare>[A-Za-z_]\w*|[@*0-9#?!$-])"
     r"|\$\((?P<command>[^()]*)\)|`(?P<old>[^`]*)`"
@@ -31,6 +38,8 @@ _MOVING: Final = re.compile(r"cd(?: --)? +([^\s|;&<>]+) *(?:&&|;) *pwd(?: -[LP])
 
 STDIN: Final = "<"
 """Under this name stands what a command reads from its input."""
+MOVED: Final = ">"
+"""Under this name stand the directories that the text moves to and that are not told by plain words."""
 PERHAPS_EMPTY: Final = "$_"
 FROM_STDIN: Final = "${<}"
 POSITIONS: Final = ("@", "*", *"123456789")
@@ -145,21 +154,37 @@ class Values:
     def spellings(self, form: str, *, static: bool) -> list[Spelling]:
         """Every text a word may become, as far as the command tells."""
         if static:
-            return [Spelling(form, guessed=False)]
-        return [Spelling(self._at_home(text.translate(_QUOTES)), guessed) for text, guessed in self._expand(form, 0)]
+            return [Spelling(text, guessed=False) for text in self._elsewhere(form)]
+        found: list[Spelling] = []
+        for word in self._words(form):
+            for text, guessed in self._expand(word, ()):
+                found += [Spelling(one, guessed) for one in self._at_home(text.translate(_QUOTES))]
+        return found
 
-    def _at_home(self, text: str) -> str:
+    def _words(self, form: str) -> list[str]:
+        """The words that braces make of one; nothing is followed where there are too many."""
+        found = brace_words(form) if "{" in form else [form]
+        self._left -= _DEAR * (len(found) - 1) if found else 0
+        self.exhausted = self.exhausted or found is None or self._left < 0
+        return found or []
+
+    def _at_home(self, text: str) -> list[str]:
         if text == "~" or text.startswith("~/"):
-            return self._home + text[1:]
-        return "/" if text.startswith("~") else text
+            return self._elsewhere(self._home + text[1:])
+        return ["/"] if text.startswith("~") else [text]
 
-    def _expand(self, form: str, depth: int) -> list[Spelling]:
+    def _elsewhere(self, text: str) -> list[str]:
+        """A path with the user's home in it, and what it is when the text itself says that home is elsewhere."""
+        homes = self._known.get("HOME", ()) if text.startswith(self._home) else ()
+        return [text, *(home + text[len(self._home) :] for home in homes if "$" not in home)]
+
+    def _expand(self, form: str, chain: tuple[str, ...]) -> list[Spelling]:
         found = [Spelling("", guessed=False)]
         position = 0
         for expansion in _EXPANSION.finditer(form):
             literal = form[position : expansion.start()]
             position = expansion.end()
-            options = self._options(expansion, depth)
+            options = self._options(expansion, chain)
             self._left -= len(found) * len(options)
             if self._left < 0:
                 self.exhausted = True
@@ -169,39 +194,47 @@ class Values:
             ]
         rest = form[position:]
         found = [Spelling(text + rest, guessed) for text, guessed in found]
-        if position and depth < _MAX_DEPTH and rest.startswith((")", '"')) and any("$(" in text for text, _ in found):
-            return [deeper for text, guessed in found for deeper in self._deeper(text, depth, guessed=guessed)]
+        if position and rest.startswith((")", '"')) and any("$(" in text for text, _ in found):
+            return [deeper for text, guessed in found for deeper in self._deeper(text, chain, guessed=guessed)]
         return found
 
-    def _deeper(self, text: str, depth: int, *, guessed: bool) -> list[Spelling]:
+    def _deeper(self, text: str, chain: tuple[str, ...], *, guessed: bool) -> list[Spelling]:
         """Expand a substitution that stood around another one."""
-        return [Spelling(one, guessed or also) for one, also in self._expand(text, depth + 1)]
+        if self._too_deep(chain):
+            return [Spelling("", guessed=True)]
+        return [Spelling(one, guessed or also) for one, also in self._expand(text, (*chain, _COMMAND))]
 
-    def _options(self, expansion: "re.Match[str]", depth: int) -> list[Spelling]:
-        name = expansion["braced"] or expansion["bare"]
+    def _too_deep(self, chain: tuple[str, ...]) -> bool:
+        """Whether values are put together of more values than are followed."""
+        self.exhausted = self.exhausted or len(chain) >= _MAX_DEPTH
+        return self.exhausted
+
+    def _options(self, expansion: "re.Match[str]", chain: tuple[str, ...]) -> list[Spelling]:
+        name = expansion["braced"] or expansion["bare"] or ""
         command = expansion["command"] or expansion["old"]
         rest = expansion["rest"] or ""
-        if depth >= _MAX_DEPTH or self.exhausted:
+        if self._too_deep(chain) or chain.count(name) >= _MAX_TURNS:
             return [Spelling("", guessed=True)]
         if command is not None:
-            return self._printed(command, depth)
-        if name == "HOME":
-            return [Spelling(self._home, guessed=False)]
-        if name in ("PWD", "OLDPWD"):
-            return [Spelling(self._cwd or ".", guessed=False)]
-        forms = [one for form in self._known.get(name or "", ()) for one in _alternatives(form)]
-        found = [spelling for form in forms for spelling in self._expand(form, depth + 1)]
+            return self._printed(command, (*chain, _COMMAND))
+        inner = (*chain, name)
+        given = {"HOME": self._home, "PWD": self._cwd or ".", "OLDPWD": self._cwd or "."}.get(name)
+        if given is None and rest and name in _ROOTED:
+            given = os.environ.get(name, "/bin")
+        forms = [one for form in self._known.get(name, ()) for one in self._words(form)]
+        found = [Spelling(given, guessed=False)] if given is not None else []
+        found += [spelling for form in forms for spelling in self._expand(form, inner)]
         default = _DEFAULT.match(rest)
         if default is not None:
-            found += self._expand(default[1], depth + 1)
+            found += self._expand(default[1], inner)
         elif rest.startswith((":?", "?")):
             found = found or [Spelling("_", guessed=False)]  # the shell stops where it would be empty
         elif rest and not rest.startswith("["):  # an operator changes the value
-            found = [*found, *[Spelling(posixpath.dirname(text), guessed) for text, guessed in found]]
-            found.append(Spelling("", guessed=True))
+            self._left -= _DEAR * len(found)
+            found = _changed(found, rest, certain=given is not None)
         return found or [Spelling("", guessed=True)]
 
-    def _printed(self, command: str, depth: int) -> list[Spelling]:
+    def _printed(self, command: str, chain: tuple[str, ...]) -> list[Spelling]:
         """What a substitution prints, when that is plain."""
         plain = " ".join(command.split()).replace(" 2>/dev/null", "")
         if _HERE.fullmatch(plain):
@@ -212,19 +245,26 @@ class Values:
         if placed is not None:
             climb = placed[1] == "dirname"
             found = [
-                self._at_home(text.translate(_QUOTES))
-                for text, _ in self._expand(placed[placed.lastindex or 1], depth + 1)
+                one
+                for text, _ in self._expand(placed[placed.lastindex or 1], chain)
+                for one in self._at_home(text.translate(_QUOTES))
             ]
             return [Spelling(_parent(text) if climb else text, guessed=False) for text in found]
         told = _TELLS.match(command)
         if told is None:
             return [Spelling("", guessed=True)]
-        return [spelling for word in told[1].split() for spelling in self._expand(word, depth + 1)]
+        return [spelling for word in told[1].split() for spelling in self._expand(word, chain)]
 
 
 def _parent(path: str) -> str:
     return posixpath.dirname(path.rstrip("/")) or ("/" if path.startswith("/") else ".")
 
 
-def _alternatives(form: str) -> list[str]:
-    return alternatives(form) if "{" in form and "${" not in form else [form]
+def _changed(found: list[Spelling], operator: str, *, certain: bool) -> list[Spelling]:
+    """What an operator makes of values; of those that are not `certain` anything may be left."""
+    exact = [(applied(text, operator), guessed) for text, guessed in found]
+    known = [Spelling(text, guessed) for text, guessed in exact if text is not None]
+    if certain and len(known) == len(found):
+        return known
+    shorter = [Spelling(posixpath.dirname(text), guessed) for text, guessed in found]
+    return [*found, *shorter, *known, Spelling("", guessed=True)]

@@ -29,13 +29,11 @@ class Walker(ListReader):
     def visit(self, node: "Node") -> None:
         """Visit the statement the cursor stands on."""
         if self.depth > g.MAX_DEPTH:
-            self.doubt("it is nested too deeply to follow")
-            self.parsed = False
+            self.give_up("it is nested too deeply to follow")
             return
         handler = self.handlers[self.kinds[node.kind_id]]
         if handler is None:
-            self.doubt(f"syntax this analysis does not know ({self.names[node.kind_id] or 'error'})")
-            self.parsed = False
+            self.give_up(f"syntax this analysis does not know ({self.names[node.kind_id] or 'error'})")
             handler = Walker.sequence
         self.depth += 1
         handler(self, node)
@@ -78,7 +76,7 @@ class Walker(ListReader):
     def substitution(self, node: "Node") -> None:
         """Read the commands inside `$(…)`, backquotes or `<(…)`."""
         if self.depth > g.MAX_DEPTH:
-            self.doubt("it is nested too deeply to follow")
+            self.give_up("it is nested too deeply to follow")
             return
         cwds, ok, fail, piped, known = self.cwds, self.ok, self.fail, self.piped, len(self.variables)
         self.depth += 1
@@ -207,8 +205,7 @@ class Walker(ListReader):
         elif kind == g.HERESTRING:
             redirects.append(self.herestring(node))
         else:
-            self.doubt("syntax this analysis does not know")
-            self.parsed = False
+            self.give_up("syntax this analysis does not know")
             self.visit_or_descend(node, kind)
 
     def visit_or_descend(self, node: "Node", kind: int) -> None:
@@ -287,8 +284,7 @@ class Walker(ListReader):
             elif kind == g.COMMENT:
                 self.separate(child.start_byte, position)
             else:
-                self.doubt("text the parser passed over")
-                self.parsed = False
+                self.give_up("text the parser passed over")
                 self.visit_or_descend(child, kind)
             if not cursor.goto_next_sibling():
                 break
