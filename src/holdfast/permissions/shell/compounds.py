@@ -28,6 +28,12 @@ _EXPRESSION_WORDS: Final = _TEST_WORDS | {"[[", "]]", "(", ")", "&&", "||", "<",
 _BLANKS: Final = frozenset(BLANK)
 _NAME_TESTS: Final = frozenset({"-v", "-R", "-o"})
 _HIDDEN: Final = re.compile(r"`|\$[({\[]|[<>]\(")
+_PIECE: Final = (
+    r"[^\s;&<>'\"\\()\[\]`|]|\\[^()\[\]\n]|'[^'\"()\[\]]*+'|\"[^'\"\\()\[\]]*+\""
+    r"|\[(?:[^'\"\\()\[\]\s;&]|\[:[a-z]+:\])*+\]|\|"
+)
+_WHOLE: Final = re.compile(rf"(?:{_PIECE}|\((?:{_PIECE}|\((?:{_PIECE})*+\))*+\))*+")
+"""A pattern that ends where it seems to: every quote and every bracket in it is closed in it."""
 _DIGITS: Final = re.compile(r"-?[0-9]+\Z")
 
 
@@ -185,7 +191,7 @@ class Script(Walker):
         if 0 < kind < g.LAST_WORD:
             self.word(node, kind)
         elif kind != g.TOKEN:
-            if _HIDDEN.search(text):
+            if _HIDDEN.search(text) or not _WHOLE.fullmatch(text):
                 self.doubt("a pattern with an expansion the parser cannot see")
                 self._descend(node)
             self.no_secret_in(text)
@@ -275,6 +281,8 @@ class Script(Walker):
                 if text not in _EXPRESSION_WORDS and self.names[child.kind_id] != "test_operator":
                     self.give_up("syntax inside [[ ]] this analysis does not know")
                     self.visit_or_descend(child, kind)
+                if text in ("<", ">") and self.view.startswith("(", child.end_byte):
+                    self.give_up("a process substitution that the parser takes for a comparison")
                 tests.append(text)
         self.check_operands(tests, operands)
         return operands

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 _PLAIN_GLOB: Final = re.compile(r"([A-Za-z0-9_./@%+,-]*+)[*?][A-Za-z0-9_./@%+,*?-]*+\Z")
 _ONE_VARIABLE: Final = re.compile(r'"\$[A-Za-z_][A-Za-z0-9_]*+"\Z')
 _LIVE: Final = re.compile(r"[$`\\]")
-_OPERAND: Final = r"(?:[^$`{}\\<>]|[<>](?!\()|\$[A-Za-z_][A-Za-z0-9_]*+|\$'\\[nt]'|\\[/.*?+|^ _-])*+"
+_OPERAND: Final = (
+    r"(?:[^$`{}\\<>'\"]|'[^'\"$`{}\\]*+'|\"[^'\"$`{}\\]*+\"|[<>](?!\()"
+    r"|\$[A-Za-z_][A-Za-z0-9_]*+|\$'\\[nt]'|\\[/.*?+|^ _-])*+"
+)
+"""Without a lone quote: bash looks for its other half behind the brace."""
 SAFE_EXPANSION: Final = re.compile(
     r"\$\{(?:#(?P<counted>[A-Za-z_][A-Za-z0-9_]*|[@*#?])(?:\[(?:[@*]|[0-9]+)\])?"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$_-]|!(?=\}))(?P<index>\[(?:[@*]|-?[0-9]+|\$?[A-Za-z_][A-Za-z0-9_]*)\])?"
@@ -144,6 +148,8 @@ class Reader:
             self._concatenation(building, node)
         elif kind == g.DOLLAR:
             building.add("$")
+            if text != "$":  # the grammar takes the option in `-o$` into it
+                self.doubt("words the parser and the shell cut differently")
         elif kind == g.BRACE:
             building.glob = True
             building.dynamic()
@@ -199,7 +205,8 @@ class Reader:
                 if brace:
                     building.glob = True
                     building.dynamic()
-            self._piece(building, child, kind, first=first)
+            if not (kind == g.DOLLAR and self.view.startswith('"', position)):  # bash drops the `$` of `$"text"`
+                self._piece(building, child, kind, first=first)
             first = False
             if not cursor.goto_next_sibling():
                 break

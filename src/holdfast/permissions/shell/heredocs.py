@@ -22,6 +22,9 @@ SAME_LINE: Final = " \t"
 _SEPARATES: Final = " \t\n;&|()<>`"
 _PUNCTUATION: Final = " \t;&|()"  # a blank: the end of `time`, see `tree_of`
 _OPENS: Final = "![{"
+_HEREDOC_PIECES: Final = frozenset({"heredoc_start", "heredoc_body", "heredoc_end", "<<", "<<-"})
+MISCUT: Final = "words the parser and the shell cut differently"
+_AFTER_DELIMITER: Final = frozenset(" \t\n;&|<>)")
 _WRITES: Final = frozenset({">", ">>", "&>", "&>>", ">|"})
 _BARE_DELIMITER: Final = re.compile(r"[A-Za-z0-9_.+:@%-]+\Z")
 _QUOTED_DELIMITER: Final = re.compile(r"'([^'\n]+)'\Z|\"([^\"\n$`\\]+)\"\Z|\\([A-Za-z0-9_]+)\Z")
@@ -73,14 +76,14 @@ class RedirectReader(Emitter):
             position = child.end_byte
             kind = kinds[child.kind_id]
             if g.TOKEN <= kind <= g.COMMENT:
-                self.separate(start, position)
+                self.separate(start, position, self.names[child.kind_id])
             yield child, kind
             more = cursor.goto_next_sibling()
         if position != node.end_byte:
             self.between(position, node.end_byte, blank)
         cursor.goto_parent()
 
-    def separate(self, start: int, end: int) -> None:
+    def separate(self, start: int, end: int, name: str) -> None:
         """Doubt a keyword, a bracket or a comment that is glued to its neighbour: for bash both are one word."""
         view = self.view
         first = view[start : start + 1]
@@ -88,8 +91,9 @@ class RedirectReader(Emitter):
             return
         before, after = view[start - 1] if start else " ", view[end] if end < len(view) else " "
         ends = first == "#" or after in (BLANK if first in _OPENS else _SEPARATES)
-        if not ends or before not in _SEPARATES:
-            self.give_up("words the parser and the shell cut differently")
+        escaped = start > 1 and view[start - 2] == "\\"
+        if not ends or escaped or before not in _SEPARATES or not (first == "#" or view.startswith(name, start)):
+            self.give_up(MISCUT)
 
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
@@ -118,6 +122,8 @@ class RedirectReader(Emitter):
                     self.take(child, kind, words, texts)
             elif self.names[child.kind_id] == "file_descriptor":
                 fd = self.view[child.start_byte : child.end_byte]
+                if not fd.isdecimal():  # the grammar takes the option in `-oy2>/dev/null` into the number
+                    self.give_up(MISCUT)
             elif child.child_count or child.is_named:
                 self.give_up("a redirect this analysis does not know")
                 self._descend(child)
@@ -182,7 +188,7 @@ class RedirectReader(Emitter):
     def heredoc(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `<<END … END` and what else stands on its first line."""
         self.no_variable_before(node)
-        start = body = end = ""
+        found: dict[str, str] = {}
         followers: list[int] = []
         cursor = self.cursor
         cursor.goto_first_child()
@@ -194,29 +200,38 @@ class RedirectReader(Emitter):
             if self.view[ended : child.start_byte].strip(" \t\n") and name != "heredoc_body":
                 self.doubt("text the parser passed over")
             ended = child.end_byte
-            text = self.view[child.start_byte : child.end_byte]
-            if name == "heredoc_start":
-                start = text
-            elif name == "heredoc_body":
-                body = text
-            elif name == "heredoc_end":
-                end = text
+            if name in _HEREDOC_PIECES:
+                found[name] = self.heredoc_piece(child, name)
             elif kind == g.FILE_REDIRECT:
                 self.file_redirect(child, redirects, words, texts)
             elif 0 < kind < g.LAST_WORD:
                 self.take(child, kind, words, texts)
-            elif not (kind == g.TOKEN or name in ("<<", "<<-", "&&", "||")):
+            elif not (kind == g.TOKEN or name in ("&&", "||")):
                 followers.append(position)
             position += 1
             if not cursor.goto_next_sibling():
                 break
         cursor.goto_parent()
-        self.check_heredoc(node, start, body, end)
+        start, body, end = (found.get(name, "") for name in ("heredoc_start", "heredoc_body", "heredoc_end"))
+        self.check_heredoc(node, start, body, end.lstrip("\t") if "<<-" in found else end)
         redirect = Redirect("<<", None, "heredoc", f"<<{start}")
         redirects.append(redirect)
         self.redirections.append(redirect)
         self.stdin_texts.append(utf8(body))
         self.visit_followers(followers, f"{' '.join(texts)} {self.view[node.start_byte :]}", visited=not texts)
+
+    def heredoc_piece(self, node: "Node", name: str) -> str:
+        """Give the text of a piece of a here-document; of its end the whole line, since it must stand alone there."""
+        view, start, end = self.view, node.start_byte, node.end_byte
+        if name == "heredoc_end":
+            line = start + 1 if view.startswith("\n", start) else view.rfind("\n", 0, start) + 1
+            ended = view.find("\n", end - 1)
+            return view[line : ended if ended >= 0 else len(view)]
+        if name == "heredoc_start" and view[end : end + 1] not in _AFTER_DELIMITER:
+            self.give_up("a here-document whose end is not certain")
+        if name[0] == "<" and view[start:end] != name:  # the grammar takes the option in `-delete<<E` into the operator
+            self.give_up(MISCUT)
+        return view[start:end]
 
     def reached(self, text: str, *, visited: bool) -> Cwds:
         """Give the directories in which what follows on the line of a here-document may run.
@@ -237,7 +252,7 @@ class RedirectReader(Emitter):
             return
         delimiter = next(filter(None, found.groups())) if found else start
         lines = [line.lstrip("\t") for line in body.split("\n")]
-        if end.strip("\t\n") != delimiter or delimiter in lines:
+        if end != delimiter or delimiter in lines:
             self.doubt("a here-document whose end is not certain")
         if found is None:
             self.expanded_body(node, body)

@@ -282,7 +282,7 @@ class Walker(ListReader):
             elif kind == g.HERESTRING:
                 redirects.append(self.herestring(child))
             elif kind == g.COMMENT:
-                self.separate(child.start_byte, position)
+                self.separate(child.start_byte, position, "#")
             else:
                 self.give_up("text the parser passed over")
                 self.visit_or_descend(child, kind)
