@@ -17,6 +17,7 @@ from holdfast.permissions.shell_words import patterns_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part
     from holdfast.permissions.shell.words import Word
 
@@ -24,6 +25,7 @@ __all__ = [
     "Landing",
     "changes_untold",
     "deep_changes",
+    "drifts",
     "inside",
     "is_unlisted",
     "landing_of",
@@ -192,6 +194,11 @@ def changes_untold(part: "Part") -> bool:
     return part.more or any(
         _told(form) is None and _known_directory(word, form) is None for word, form in _expanded_words(part)
     )
+
+
+def drifts(analysis: "Analysis") -> bool:
+    """Whether an unknown directory means another one; the body of a function runs where it is called."""
+    return bool(analysis.cd_targets) or any(part.cwds is None and part.parent >= 0 for part in analysis.parts)
 
 
 def spares(part: "Part", names: "Collection[str]") -> bool:

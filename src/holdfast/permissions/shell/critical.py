@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.roads import alternatives
+from holdfast.permissions.shell.late_actions import late_actions
 from holdfast.permissions.shell.parts import SHELL_CWD
 from holdfast.permissions.shell.values import (
     FROM_STDIN,
@@ -139,9 +140,10 @@ _ANSWERS: Final = re.compile(
 def _found(part: "Part") -> "Iterator[Target]":
     """Where `find` removes, when it does."""
     words = part.argv
-    if not any(
+    removes = any(
         word.text == "-delete" or (word.text in _RUNS and _runs_rm(words, number)) for number, word in enumerate(words)
-    ):
+    )
+    if not removes and (part.words is None or not any(late_actions(words, part.texts, paths=False))):
         return
     narrowed, some = narrows(part.texts), False
     for form, word in zip(part.texts[1:], words[1:], strict=True):

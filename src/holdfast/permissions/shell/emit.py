@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.builtins import BUILTINS, EVALUATING, SPLITTING, evaluates, plain_builtins, splitting
 from holdfast.permissions.shell.expand import UNSURE
+from holdfast.permissions.shell.late_actions import may_start, open_late_find
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
 from holdfast.permissions.shell.surroundings import CHANGING, START, Surroundings
@@ -207,11 +208,11 @@ class Emitter(Surroundings):
         inner: Inner | None = None
         facts = _NO_FACTS
         starters = STARTERS.get(base)
-        if starters is not None and not starters.isdisjoint(texts):
+        if starters is not None and (not starters.isdisjoint(texts) or may_start(base, argv)):
             starters = _SPECIAL
         odd = starters is _SPECIAL or base in _SPECIAL or "/" in base or not first.static or not base.isascii()
         if odd or more or self.functions:
-            base, inner, facts, refusal = self.special(argv, more=more)
+            base, inner, facts, refusal = self.special(argv, texts, more=more)
         elif (builtin := BUILTINS.get(base)) is not None:
             refusal = builtin(argv[1:])
             if base in SPLITTING and splitting(base, argv, texts):
@@ -256,7 +257,7 @@ class Emitter(Surroundings):
         self.parts.append(_new_part(Part, fields))
 
     def special(
-        self, argv: "tuple[Word, ...]", *, more: bool
+        self, argv: "tuple[Word, ...]", texts: "Sequence[str]", *, more: bool
     ) -> "tuple[str, Inner | None, CommandFacts | NoFacts, str | None]":
         """Judge a command word that is a wrapper, a keyword, a path, or not known."""
         first = argv[0]
@@ -269,6 +270,8 @@ class Emitter(Surroundings):
             self.doubt(f"the shell keyword {base} where a command is expected")
             return base, Inner(argv=argv[1:], refusal="it is a shell keyword", hull="exact"), _NO_FACTS, refusal
         inner = wrap(argv) if wrap is not None else None
+        if inner is None and base == "find":
+            inner = open_late_find(argv, texts, self.values, more=more)
         if inner is not None:
             return base, inner, _NO_FACTS, inner.refusal or refusal
         if not first.static:
@@ -290,6 +293,21 @@ class Emitter(Surroundings):
         parent, self.parent = self.parent, index
         self.nested += 1
         self.inside += 1
+        cwds, physical = self.cwds, self.physical
+        if inner.places:
+            self.cwds, self.physical = self.moved(inner.places), True
+        self.start_each(inner, texts, source, argv)
+        self.inside -= 1
+        self.nested -= 1
+        self.parent = parent
+        if inner.places:  # a program of its own moved, not the shell
+            self.cwds = self.ok = self.fail = cwds
+            self.physical = physical
+        elif inner.hull != "strip":
+            self.ok = self.fail = self.merge(self.cwds, self.ok)
+
+    def start_each(self, inner: Inner, texts: "Sequence[str]", source: str, argv: "tuple[Word, ...]") -> None:
+        """Judge every command and every text that a wrapper starts."""
         if inner.doubt:
             self.doubt(inner.doubt)
             self.guess_scripts(texts)
@@ -302,11 +320,6 @@ class Emitter(Surroundings):
         if inner.reads_stdin and self.stdin_texts:
             for script in tuple(self.stdin_texts):
                 self.reparse(script)
-        self.inside -= 1
-        self.nested -= 1
-        self.parent = parent
-        if inner.hull != "strip":
-            self.ok = self.fail = self.merge(self.cwds, self.ok)
 
     def start_words(
         self, command: "tuple[Word, ...]", argv: "tuple[Word, ...]", texts: "Sequence[str]", source: str, *, more: bool

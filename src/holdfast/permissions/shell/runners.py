@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.words import Word, names
+from holdfast.permissions.shell.wrapper_places import places_of_git, places_of_runner
 from holdfast.permissions.shell.wrapper_shapes import Inner
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ def open_parallel(argv: tuple[Word, ...]) -> Inner:
     """Give every word as the start of what it runs, since its options take values of many kinds."""
     others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
     text = " ".join(word.text for word in argv[1:] if not word.text.startswith("-"))
-    return Inner(others=others, scripts=(text,), refusal="it runs commands built from its input", more=True)
+    places = places_of_runner("parallel", argv)
+    return Inner(
+        others=others, scripts=(text,), refusal="it runs commands built from its input", more=True, places=places
+    )
 
 
 RUNNERS: Final = {
@@ -50,14 +54,16 @@ def starts_another(subcommands: frozenset[str], texts: "Sequence[str]") -> bool:
 
 def open_runner(argv: tuple[Word, ...]) -> Inner | None:
     """Give every later word as a possible command: the deny rules must see it, nothing is allowed by it."""
-    subcommands = RUNNERS[argv[0].text.rpartition("/")[2]]
+    name = argv[0].text.rpartition("/")[2]
+    subcommands = RUNNERS[name]
     if subcommands and not starts_another(subcommands, [word.text for word in argv]):
         return None
     others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
     if not others:
         return None
     scripts = tuple(word.text for word in argv[1:] if word.static and " " in word.text)
-    return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque")
+    places = places_of_runner(name, argv)
+    return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque", places=places)
 
 
 GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "difftool", "config", "-c"})
@@ -70,6 +76,9 @@ _GIT_PROGRAMS: Final = names(
 
 def open_git(argv: tuple[Word, ...]) -> Inner | None:
     """Give what `git` runs on every step, and programs that its options configure."""
+    places, rest = places_of_git(argv)
+    if places:
+        return Inner(rest, refusal="it runs git in another directory", hull="same", places=places)
     texts = [word.text for word in argv]
     scripts: list[str] = []
     inner: tuple[Word, ...] = ()

@@ -40,10 +40,12 @@ class Inner(NamedTuple):
         scripts: texts the wrapper hands to a shell.
         refusal: why the wrapper itself is not read-only, or None.
         hull: "strip" = rules look through it; "exact" = only a rule for the exact text covers it; "opaque" = a rule
-            for the wrapper covers what it starts.
+            for the wrapper covers what it starts; "same" = it starts itself, elsewhere.
         more: the inner command gets further arguments at run time.
         doubt: why what it starts is not known, or "".
         reads_stdin: it runs its input as a script.
+        places: the directories it starts them in, seen from the present one; "" = the present one, None = the text
+            does not tell; none = it does not move.
     """
 
     argv: tuple[Word, ...] = ()
@@ -54,6 +56,7 @@ class Inner(NamedTuple):
     more: bool = False
     doubt: str = ""
     reads_stdin: bool = False
+    places: tuple[str | None, ...] = ()
 
 
 class Opened(NamedTuple):
@@ -99,6 +102,14 @@ def is_assignment(text: str) -> bool:
     return bool(equals) and name.replace("_", "a").isalnum() and not name[:1].isdigit()
 
 
+def _unabbreviated(shape: Shape, name: str) -> str:
+    """The option that an abbreviation stands for; such a call is still not known, since tables are not complete."""
+    if name in shape.long_valued or name in shape.long_flags or name in shape.long_glued:
+        return name
+    meant = [full for full in shape.long_valued | shape.long_flags | shape.long_glued if name and full.startswith(name)]
+    return meant[0] if len(meant) == 1 else name
+
+
 def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tuple[str, str]]) -> tuple[int, bool]:
     text = argv[index].text
     if not argv[index].static:
@@ -107,11 +118,11 @@ def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tupl
     following, single = value.text, value.static or not value.may_be_flag
     if text.startswith("--"):
         name, equals, glued = text[2:].partition("=")
-        takes = name in shape.long_valued
-        options.append((name, glued if equals else following if takes else ""))
-        return (1 if takes and not equals else 0), (
-            takes and (bool(equals) or single)
-        ) or name in shape.long_flags or name in shape.long_glued
+        full = _unabbreviated(shape, name)
+        takes = full in shape.long_valued
+        options.append((full, glued if equals else following if takes else ""))
+        known = (takes and (bool(equals) or single)) or name in shape.long_flags or name in shape.long_glued
+        return (1 if takes and not equals else 0), known and full == name
     if shape.digits and text[1:].isdigit():
         options.append(("n", text[1:]))
         return 0, True
@@ -161,21 +172,35 @@ SHAPES: Final[dict[str, Shape]] = {
         "", "", names("skip-chdir"), names("userspec groups"), 1, refusal="it changes the root", hull="opaque"
     ),
     "unshare": Shape(
-        "fmunpUCTr", "SGR", names("fork mount net pid user map-root-user"), names("root wd"), hull="opaque"
+        "fmunpUCTr", "SGRw", names("fork mount net pid user map-root-user"), names("root wd"), hull="opaque"
     ),
-    "nsenter": Shape("amunpUCTFZe", "tSGrw", names("all"), names("target"), hull="opaque"),
+    "nsenter": Shape(
+        "aFZe",
+        "tSGW",
+        names("all"),
+        names("target wdns"),
+        hull="opaque",
+        glued="rwmuinpUCT",
+        long_glued=names("root wd"),
+    ),
     "strace": Shape("CdfFhiqrtTvVxyczkDZ", "abeIoOpPsSuEX", frozenset(), names("trace output"), hull="opaque"),
     "ltrace": Shape("cCfhirtTSVL", "aAeloplsuxXnD", hull="opaque"),
     "exec": Shape("cl", "a", refusal="it replaces the shell"),
     "fakeroot": Shape("hv", "lsib", hull="opaque"),
     "unbuffer": Shape("p", hull="opaque"),
     "caffeinate": Shape("disum", "tw", hull="opaque"),
-    "systemd-run": Shape("dGPtqSr", "EHMpu", names("user scope wait pty pipe quiet"), names("unit"), hull="opaque"),
+    "systemd-run": Shape(
+        "dGPtqSr",
+        "EHMpu",
+        names("user scope wait pty pipe quiet same-dir"),
+        names("unit property working-directory"),
+        hull="opaque",
+    ),
     "prlimit": Shape("", "p", hull="opaque"),
     "setarch": Shape("", "", hull="opaque", operands=1),
     "numactl": Shape("", "CNmipl", hull="opaque"),
-    "runuser": Shape("lpmPf", "ugGswc", frozenset(), names("user group command shell"), hull="opaque"),
-    "su": Shape("lpmPf", "gGswc", frozenset(), names("group command shell"), 1, hull="opaque"),
+    "runuser": Shape("lpmPf", "ugGswc", names("login"), names("user group command shell"), hull="opaque"),
+    "su": Shape("lpmPf", "gGswc", names("login"), names("group command shell"), 1, hull="opaque"),
     "script": Shape("aefqr", "cEoOIBTtm", frozenset(), names("command"), hull="opaque"),
     "flock": Shape(
         "sxeonuFv",

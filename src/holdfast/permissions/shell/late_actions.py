@@ -1,0 +1,116 @@
+"""Words of `find` that become an action only when the shell expands them: `find . -{delete,print}`, `find . $X`."""
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.roads import alternatives
+from holdfast.permissions.shell.wrapper_shapes import Inner
+from holdfast.permissions.shell.wrappers import FIND_CHANGES, FIND_RUNS
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Sequence
+
+    from holdfast.permissions.shell.words import Word
+
+__all__ = ["late_actions", "may_start", "open_late_find"]
+
+_ACTIONS: Final = FIND_RUNS | FIND_CHANGES
+_ENDS: Final = frozenset({";", "+"})
+_QUOTES: Final = str.maketrans("", "", "'\"\\")
+_EXPANSION: Final = re.compile(r"\$\{[^{}]*+\}|\$\([^()]*+\)|`[^`]*+`|\$\w++")
+_NAMES: Final = re.compile(r"\$\{?(\w++)")
+_SEQUENCE: Final = re.compile(r"\{[^{},]*+\}")
+_REFUSAL: Final = "a word known only at run time may become a find action"
+_MAX_DEPTH: Final = 4
+
+
+def may_start(base: str, argv: "Sequence[Word]") -> bool:
+    """Whether a command that starts others only by some words must be looked at for them more closely."""
+    if base == "git":
+        return len(argv) > 2 and argv[1].text[:1] == "-"
+    return not all(word.static for word in argv)
+
+
+def open_late_find(
+    argv: "tuple[Word, ...]", texts: "Sequence[str]", values: "Container[str]", *, more: bool
+) -> Inner | None:
+    """Give a `find` of which a word may become an action, so that a rule for `find` alone does not cover it.
+
+    Args:
+        argv: the command.
+        texts: its words as written.
+        values: names of variables that the text sets.
+        more: further words arrive at run time.
+    """
+    late = list(late_actions(argv, texts))
+    if not late:
+        return Inner(refusal=_REFUSAL) if more else None
+    others: list[tuple[Word, ...]] = []
+    doubt = ""
+    for at in late:
+        end = next((i for i in range(at + 1, len(argv)) if argv[i].text in _ENDS), 0)
+        others += [argv[at + 1 : end]] if end else []
+        if (end and argv[at].glob) or _tells_code(texts[at], values):
+            doubt = "what find runs is not known"
+    return Inner(others=tuple(filter(None, others)), refusal=_REFUSAL, doubt=doubt)
+
+
+def _tells_code(form: str, values: "Container[str]") -> bool:
+    """Whether the text itself may have put a whole action into this word."""
+    if _is_quoted(form) and "@" not in form:
+        return False
+    return "$(" in form or "`" in form or any(name in values for name in _NAMES.findall(form))
+
+
+def late_actions(argv: "Sequence[Word]", texts: "Sequence[str]", *, paths: bool = True) -> "Iterator[int]":
+    """Where the words stand that may become an action of `find`; with `paths`, also unquoted ones such as `$D/src`."""
+    for at in _free_words(argv):
+        if _may_become(argv[at], texts[at], paths=paths):
+            yield at
+
+
+def _free_words(argv: "Sequence[Word]") -> "Iterator[int]":
+    """The words that the text does not tell and that are not the value of a test."""
+    from holdfast.permissions.shell.commands.find import ALONE, LEADING, NEWER, WITH_VALUE  # noqa: PLC0415 - tables
+
+    at, aligned = 1, True
+    while at < len(argv):
+        word = argv[at]
+        at += 1
+        if not word.static:
+            yield at - 1
+        elif aligned and (word.text in WITH_VALUE or word.text in NEWER):
+            following = argv[at] if at < len(argv) else word
+            at += following.static or following.single
+        elif word.text[:1] == "-" and word.text not in ALONE and word.text not in LEADING:
+            aligned = False
+
+
+def _may_become(word: "Word", form: str, *, paths: bool) -> bool:
+    if not word.may_be_flag:
+        return False
+    if "$" in form or "`" in form:
+        literal = form
+        for _ in range(_MAX_DEPTH):
+            literal = _EXPANSION.sub("", literal)
+        quoted = _is_quoted(form) and "$@" not in form
+        return not ("/" in literal and "$" not in literal and "`" not in literal and (quoted or not paths))
+    plain = _SEQUENCE.sub(_any_of, form.translate(_QUOTES))
+    return any(_matches(one) for one in alternatives(plain))
+
+
+def _is_quoted(form: str) -> bool:
+    return form[:1] == form[-1:] == '"' and form.count('"') == 2
+
+
+def _any_of(found: "re.Match[str]") -> str:
+    """`{a..e}` as a star; `{x}` means itself."""
+    return "*" if ".." in found[0] else found[0].replace("{", "[{]").replace("}", "[}]")
+
+
+def _matches(pattern: str) -> bool:
+    # Braces in braces, and patterns with parentheses, may be anything from where they begin.
+    cut = min((at for at in (pattern.find("{"), pattern.find("(") - 1) if at >= 0), default=-1)
+    shell = (pattern if cut < 0 else f"{pattern[:cut]}*").replace("[^", "[!")
+    return any(fnmatchcase(action, shell) for action in _ACTIONS)
