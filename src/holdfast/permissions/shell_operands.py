@@ -140,8 +140,17 @@ def deep_changes(part: "Part") -> "Iterator[str]":
             yield from places or part.writes
     elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
         yield from part.writes
-    elif name == "find" and "-delete" in part.texts:
+    elif name == "find" and _deletes(part):
         yield from part.reads or _start_points(part)
+
+
+def _deletes(part: "Part") -> bool:
+    """Whether a `find` removes what it finds, or may do so when the shell has expanded its words."""
+    if "-delete" in part.texts or part.words is None or part.refusal is None:
+        return "-delete" in part.texts
+    from holdfast.permissions.shell.late_actions import late_actions  # noqa: PLC0415 - with the first command
+
+    return any(not part.argv[at].single for at in late_actions(part.argv, part.texts, paths=False))
 
 
 def written_patterns(part: "Part") -> "Iterator[str]":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.builtins import BUILTINS, EVALUATING, SPLITTING, evaluates, plain_builtins, splitting
 from holdfast.permissions.shell.expand import UNSURE
-from holdfast.permissions.shell.late_actions import may_start, open_late_find
+from holdfast.permissions.shell.late_actions import LATE, may_start
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
 from holdfast.permissions.shell.surroundings import CHANGING, START, Surroundings
@@ -270,8 +270,6 @@ class Emitter(Surroundings):
             self.doubt(f"the shell keyword {base} where a command is expected")
             return base, Inner(argv=argv[1:], refusal="it is a shell keyword", hull="exact"), _NO_FACTS, refusal
         inner = wrap(argv) if wrap is not None else None
-        if inner is None and base == "find":
-            inner = open_late_find(argv, texts, self.values, more=more)
         if inner is not None:
             return base, inner, _NO_FACTS, inner.refusal or refusal
         if not first.static:
@@ -281,7 +279,9 @@ class Emitter(Surroundings):
         if builtin is not None:
             return base, None, _NO_FACTS, refusal or builtin(args)
         facts = load_tables()(base, args, stdin_is_data=self.piped)
-        return base, None, facts, refusal or facts.refusal
+        if facts.refusal is not None and base in LATE:
+            inner = LATE[base](argv, texts, self.values, more=more)
+        return base, inner, facts, refusal or facts.refusal
 
     def start_inner(
         self, inner: Inner, index: int, texts: "Sequence[str]", source: str, argv: "tuple[Word, ...]"

@@ -1,10 +1,11 @@
-"""Words of `find` that become an action only when the shell expands them: `find . -{delete,print}`, `find . $X`."""
+"""Words that become an action of `find` or `fd` only when the shell expands them: `find . -{delete,print}`."""
 
 import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.roads import alternatives
+from holdfast.permissions.shell.wrapper_places import places_of_runner
 from holdfast.permissions.shell.wrapper_shapes import Inner
 from holdfast.permissions.shell.wrappers import FIND_CHANGES, FIND_RUNS
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.words import Word
 
-__all__ = ["late_actions", "may_start", "open_late_find"]
+__all__ = ["LATE", "late_actions", "may_start"]
 
 _ACTIONS: Final = FIND_RUNS | FIND_CHANGES
 _ENDS: Final = frozenset({";", "+"})
@@ -22,6 +23,7 @@ _EXPANSION: Final = re.compile(r"\$\{[^{}]*+\}|\$\([^()]*+\)|`[^`]*+`|\$\w++")
 _NAMES: Final = re.compile(r"\$\{?(\w++)")
 _SEQUENCE: Final = re.compile(r"\{[^{},]*+\}")
 _REFUSAL: Final = "a word known only at run time may become a find action"
+_LATE_OPTION: Final = "a word known only at run time may become an option that runs a command"
 _MAX_DEPTH: Final = 4
 
 
@@ -32,17 +34,9 @@ def may_start(base: str, argv: "Sequence[Word]") -> bool:
     return not all(word.static for word in argv)
 
 
-def open_late_find(
+def _open_find(
     argv: "tuple[Word, ...]", texts: "Sequence[str]", values: "Container[str]", *, more: bool
 ) -> Inner | None:
-    """Give a `find` of which a word may become an action, so that a rule for `find` alone does not cover it.
-
-    Args:
-        argv: the command.
-        texts: its words as written.
-        values: names of variables that the text sets.
-        more: further words arrive at run time.
-    """
     late = list(late_actions(argv, texts))
     if not late:
         return Inner(refusal=_REFUSAL) if more else None
@@ -54,6 +48,17 @@ def open_late_find(
         if (end and argv[at].glob) or _tells_code(texts[at], values):
             doubt = "what find runs is not known"
     return Inner(others=tuple(filter(None, others)), refusal=_REFUSAL, doubt=doubt)
+
+
+def _open_fd(argv: "tuple[Word, ...]", texts: "Sequence[str]", values: "Container[str]", *, more: bool) -> Inner | None:
+    late = [at for at, word in enumerate(argv) if not word.static and word.may_be_flag]
+    if not late:
+        return Inner(refusal=_LATE_OPTION) if more else None
+    others = tuple(argv[at:] for at in range(late[0] + 1, len(argv)) if argv[at].text[:1] != "-")
+    told = any(_tells_code(texts[at], values) or (argv[at].glob and "{" in texts[at]) for at in late)
+    places = places_of_runner("fd", argv)
+    doubt = "what fd runs is not known" if told else ""
+    return Inner(others=others, refusal=_LATE_OPTION, more=True, doubt=doubt, places=places)
 
 
 def _tells_code(form: str, values: "Container[str]") -> bool:
@@ -114,3 +119,11 @@ def _matches(pattern: str) -> bool:
     cut = min((at for at in (pattern.find("{"), pattern.find("(") - 1) if at >= 0), default=-1)
     shell = (pattern if cut < 0 else f"{pattern[:cut]}*").replace("[^", "[!")
     return any(fnmatchcase(action, shell) for action in _ACTIONS)
+
+
+LATE: Final = {"find": _open_find, "fd": _open_fd, "fdfind": _open_fd}
+"""Give a command of which a word may become an action, so that a rule for its name alone does not cover it.
+
+They take the command, its words as written, the names of variables that the text sets, and whether more words arrive
+at run time. Only a call that is not proven to read is given to them.
+"""

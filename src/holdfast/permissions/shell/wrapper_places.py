@@ -42,13 +42,15 @@ _RUNNERS: Final = {
     "firejail": _Moving(("--private-cwd",), ("--chroot", "--private")),
     "nsjail": _Moving(("--cwd",), ("-c", "--chroot")),
     **dict.fromkeys(
-        names("systemd-nspawn arch-chroot schroot minijail0 pkexec"), _Moving(kept=("--keep-cwd",), stays=False)
+        names("systemd-nspawn arch-chroot schroot dchroot switch_root gchroot minijail0 pkexec s6-cd"),
+        _Moving(kept=("--keep-cwd",), stays=False),
     ),
     "start-stop-daemon": _Moving(("-d", "--chdir"), ("-r", "--chroot"), stays=False),
     "daemonize": _Moving(("-c",), stays=False),
     "daemon": _Moving(("-D", "--chdir"), ("-R", "--chroot"), stays=False),
     "run0": _Moving(("-D", "--chdir"), stays=False),
     "chpst": _Moving(("-C",), ("-/",)),
+    "genv": _Moving(("-C", "--chdir")),
     "capsh": _Moving((), ("--chroot",)),
     "sg": _Moving((), ("-",)),
     **dict.fromkeys(names("conda mamba micromamba yarn bun zellij wezterm flatpak lerna"), _Moving(("--cwd",))),
