@@ -145,3 +145,36 @@ def test_options_in_front_of_a_subcommand_do_not_hide_it_from_deny_and_ask_rules
 def test_the_value_of_such_an_option_is_not_taken_for_the_subcommand(command: str) -> None:
     rules = ["Bash(git push *)", "Bash(kubectl delete:*)", "Bash(make deploy)"]
     assert verdict(command, allow=["Bash"], deny=rules) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["timeout 5 rm x", "timeout  5 rm x", "timeout 5 'rm' x", '"timeout" 5 rm "x"', "xargs  rm", "xargs 'rm'"],
+)
+def test_a_rule_that_spells_a_wrapper_and_its_command_covers_the_same_words_in_other_writing(command: str) -> None:
+    rules = ["Bash(timeout 5 rm x)", "Bash(xargs rm)"]
+    assert verdict(command, allow=rules) == "allow"
+    assert verdict(command, allow=rules, deny=["Bash(rm *)"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "timeout 5 rm x y",
+        "timeout 5 rm 'x y'",
+        "timeout 6 rm x",
+        "timeout 5 rm $X",
+        "timeout 5 'rm x'",
+        "nice timeout 5 rm y",
+        "timeout 5 rm x > f",
+        "LD_PRELOAD=x timeout 5 rm x",
+        "/opt/timeout 5 rm x",
+    ],
+)
+def test_such_a_rule_covers_no_other_words(command: str) -> None:
+    assert verdict(command, allow=["Bash(timeout 5 rm x)"]) == "ask"
+
+
+def test_a_rule_for_a_wrapper_that_rules_look_through_does_not_cover_what_it_starts() -> None:
+    assert verdict("timeout 5 rm x", allow=["Bash(timeout *)"]) == "ask"
+    assert verdict("/opt/timeout 5 rm x", allow=["Bash(/opt/timeout *)"]) == "ask"
