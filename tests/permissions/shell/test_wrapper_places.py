@@ -73,6 +73,8 @@ def places(command: str) -> object:
         ("git -c x.y=z -C out rm q", ("out",)),
         ("git --work-tree=out checkout q", ("", "out")),
         ("git log -C q", ("",)),
+        ("git -p rm q", ("",)),
+        ("sudo A=1 -D out touch q", ("out",)),
         ("timeout 5 env -C out touch q", ("out",)),
     ],
 )
@@ -102,6 +104,10 @@ def test_the_command_runs_where_its_wrapper_goes(command: str, expected: object)
         "sudo -D out tee q",
         "git -C sub rm ../out/a",
         "git -C out diff --output=x",
+        "git -c a.b=c rm out/a",
+        "git -C out -c a.b=c rm a",
+        "git --work-tree=out --git-dir=.git checkout -- a",
+        "parallel --wd out 'touch {}' ::: q",
     ],
 )
 def test_an_edit_rule_is_about_what_a_moved_command_writes(command: str) -> None:
@@ -160,6 +166,7 @@ def test_a_write_elsewhere_stays_free(command: str) -> None:
         "env -S 'cat' secrets/a",
         "git -C secrets hash-object a",
         "git -C secrets blame a",
+        "git -c a.b=c -C secrets blame a",
         "fd --base-directory secrets -x cat a",
     ],
 )

@@ -1,10 +1,11 @@
 """Programs and built-ins that hand text or words to something that runs them: what the deny rules must look at."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.runner_names import RUNNERS
 from holdfast.permissions.shell.words import Word, names
-from holdfast.permissions.shell.wrapper_places import places_of_git, places_of_runner
+from holdfast.permissions.shell.wrapper_places import GitCall, git_call, places_of_runner
 from holdfast.permissions.shell.wrapper_shapes import Inner
 
 if TYPE_CHECKING:
@@ -23,10 +24,9 @@ def open_parallel(argv: tuple[Word, ...]) -> Inner:
     """Give every word as the start of what it runs, since its options take values of many kinds."""
     others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
     text = " ".join(word.text for word in argv[1:] if not word.text.startswith("-"))
-    places = places_of_runner("parallel", argv)
-    return Inner(
-        others=others, scripts=(text,), refusal="it runs commands built from its input", more=True, places=places
-    )
+    scripts = (text, *(word.text for word in argv[1:] if word.static and " " in word.text))
+    refusal = "it runs commands built from its input"
+    return Inner(others=others, scripts=scripts, refusal=refusal, more=True, places=places_of_runner("parallel", argv))
 
 
 def starts_another(subcommands: frozenset[str], texts: "Sequence[str]") -> bool:
@@ -79,9 +79,9 @@ _GIT_PROGRAMS: Final = names(
 
 def open_git(argv: tuple[Word, ...]) -> Inner | None:
     """Give what `git` runs on every step, and programs that its options configure."""
-    places, rest = places_of_git(argv)
-    if places:
-        return Inner(rest, refusal="it runs git in another directory", hull="same", places=places)
+    call = git_call(argv)
+    if call.stripped:
+        return _open_bare(argv, call)
     texts = [word.text for word in argv]
     scripts: list[str] = []
     inner: tuple[Word, ...] = ()
@@ -104,6 +104,15 @@ def open_git(argv: tuple[Word, ...]) -> Inner | None:
     if not scripts and not inner:
         return None
     return Inner(inner, (), tuple(scripts), "it runs a command on every step", "opaque")
+
+
+def _open_bare(argv: tuple[Word, ...], call: GitCall) -> Inner:
+    """Give the same command without the options in front of its subcommand, and programs that those configure."""
+    front = [word.text for word in argv[: len(argv) - len(call.argv) + 1]]
+    settings = [value for option, value in pairwise(front) if option == "-c"]
+    scripts = tuple(script for setting in settings for script in _configured(setting))
+    refusal = "its options in front of the subcommand are not read-only"
+    return Inner(call.argv, (), scripts, refusal, "opaque" if scripts else "same", places=call.places)
 
 
 def _configured(setting: str) -> list[str]:

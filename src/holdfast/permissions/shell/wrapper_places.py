@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.wrapper_shapes import Opened
 
-__all__ = ["UNTOLD", "moved_by_options", "places_of", "places_of_git", "places_of_runner"]
+__all__ = ["UNTOLD", "GitCall", "git_call", "moved_by_options", "places_of", "places_of_runner"]
 
 UNTOLD: Final = (None,)
 """The text does not tell where."""
@@ -42,7 +42,7 @@ _RUNNERS: Final = {
     "firejail": _Moving(("--private-cwd",), ("--chroot", "--private")),
     "nsjail": _Moving(("--cwd",), ("-c", "--chroot")),
     **dict.fromkeys(
-        names("systemd-nspawn arch-chroot schroot dchroot switch_root gchroot minijail0 pkexec s6-cd"),
+        names("systemd-nspawn arch-chroot schroot dchroot switch_root gchroot minijail0 pkexec s6-cd machinectl"),
         _Moving(kept=("--keep-cwd",), stays=False),
     ),
     "start-stop-daemon": _Moving(("-d", "--chdir"), ("-r", "--chroot"), stays=False),
@@ -163,28 +163,35 @@ def _spells(text: str, option: str) -> bool:
     return text[:1] == "-" and text[1:2] != "-" and option[1] in text
 
 
-def places_of_git(argv: "tuple[Word, ...]") -> "tuple[tuple[str | None, ...], tuple[Word, ...]]":
-    """Where `git -C dir` and `git --work-tree dir` work, and the words without these options; none when it stays."""
+class GitCall(NamedTuple):
+    """A git command without its global options: the words, where it works (none: here), whether there were any."""
+
+    argv: "tuple[Word, ...]"
+    places: tuple[str | None, ...]
+    stripped: bool
+
+
+def git_call(argv: "tuple[Word, ...]") -> GitCall:
+    """Take the options in front of the subcommand away; `-C dir` and `--work-tree dir` say where git works."""
     place: str | None = ""
     tree: tuple[str | None, ...] = ()
-    kept, at = [argv[0]], 1
+    at, stripped = 1, False
     while at < len(argv) and argv[at].text[:1] == "-":
         word = argv[at]
         name, equals, glued = word.text.partition("=")
         pair = name in _GIT_VALUED and not equals and at + 1 < len(argv)
         value = argv[at + 1] if pair else word._replace(text=glued)
         told = value.text if value.static and word.static else None
-        if word.text == "-C":
+        if name == "-C":
             place = None if told is None or place is None else _joined(place, told)
         elif name == "--work-tree":
             tree = (told,)
-        else:
-            kept += argv[at : at + 1 + pair]
+        stripped = stripped or word.text != "--no-pager"
         at += 1 + pair
-    if place == "" and not tree:
-        return (), argv
+    if not stripped or at >= len(argv):
+        return GitCall(argv, (), stripped=False)
     beside = tuple(None if one is None or place is None else _joined(place, one) for one in tree)
-    return (place, *beside), (*kept, *argv[at:])
+    return GitCall((argv[0], *argv[at:]), () if place == "" and not tree else (place, *beside), stripped=True)
 
 
 def _joined(place: str, further: str) -> str:

@@ -16,7 +16,7 @@ class Shape(NamedTuple):
     """How a wrapper's own arguments look.
 
     `flags` take no value, `valued` take one, `glued` only when it is glued on (letters, and long names); `operands`
-    stand before the command, `assigns` says whether NAME=value words do.
+    stand before the command, `assigns` says whether NAME=value words do, `mixed` whether options may follow those.
     """
 
     flags: str = ""
@@ -30,6 +30,7 @@ class Shape(NamedTuple):
     digits: bool = False
     glued: str = ""
     long_glued: frozenset[str] = frozenset()
+    mixed: bool = False
 
 
 class Inner(NamedTuple):
@@ -87,7 +88,7 @@ def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
             index += used
         elif shape.assigns and is_assignment(text):
             assigns.append(text.partition("=")[0])
-            ended = True
+            ended = ended or not shape.mixed
         elif operands:
             operands -= 1
         else:
@@ -162,6 +163,7 @@ SHAPES: Final[dict[str, Shape]] = {
         assigns=True,
         refusal="it runs a command with other rights",
         hull="opaque",
+        mixed=True,
     ),
     "doas": Shape("Lns", "aCu", refusal="it runs a command with other rights", hull="opaque"),
     "setsid": Shape("cfw", "", names("ctty fork wait"), refusal="it detaches a command"),
