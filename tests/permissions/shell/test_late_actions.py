@@ -63,6 +63,10 @@ def test_a_rule_for_a_finder_does_not_cover_a_word_that_may_become_an_action(com
         "for d in a b; do find $d -name x; done",
         'find "$D/src" -type f',
         'find . -newer "$F"',
+        'find "$(pwd)" -name x',
+        'find "$PWD" -name x',
+        "find $HOME/src -name x",
+        'find "$(git rev-parse --show-toplevel)/src" -name x',
         "fd -e py x",
     ],
 )
@@ -81,6 +85,7 @@ def test_a_rule_for_a_finder_covers_what_can_only_be_a_path_or_a_value(command: 
         "find . -{delete,print}",
         "find .. -{delete,print}",
         "find .git -delet{e,e}",
+        "HOME='. -delete'; find / $HOME",
     ],
 )
 def test_critical_removals_do_not_hide_in_such_a_word(command: str) -> None:
@@ -90,7 +95,16 @@ def test_critical_removals_do_not_hide_in_such_a_word(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ['find "$D" -name x', "find $D/ -name x", "find . -name $X", 'find / -name "$X"', "find . -name *.py", "find $D"],
+    [
+        "find $HOME -name x",
+        "find ${PWD} -name x",
+        'find "$D" -name x',
+        "find $D/ -name x",
+        "find . -name $X",
+        'find / -name "$X"',
+        "find . -name *.py",
+        "find $D",
+    ],
 )
 def test_a_search_whose_words_are_not_known_is_no_critical_removal(command: str) -> None:
     assert verdict(command, mode="bypassPermissions") == "allow"

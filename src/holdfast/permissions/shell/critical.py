@@ -22,7 +22,7 @@ from holdfast.permissions.shell.values import (
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part
@@ -67,7 +67,7 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
 def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
     part = analysis.parts[number]
     if part.name == "find":
-        yield from _found(part)
+        yield from _found(part, analysis.values)
         return
     ended = False
     for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
@@ -137,13 +137,13 @@ _ANSWERS: Final = re.compile(
 )
 
 
-def _found(part: "Part") -> "Iterator[Target]":
+def _found(part: "Part", values: "Container[str]") -> "Iterator[Target]":
     """Where `find` removes, when it does."""
     words = part.argv
     removes = any(
         word.text == "-delete" or (word.text in _RUNS and _runs_rm(words, number)) for number, word in enumerate(words)
     )
-    if not removes and (part.words is None or not any(late_actions(words, part.texts, paths=False))):
+    if not removes and (part.words is None or not any(late_actions(words, part.texts, values, paths=False))):
         return
     narrowed, some = narrows(part.texts), False
     for form, word in zip(part.texts[1:], words[1:], strict=True):

@@ -21,6 +21,9 @@ _ENDS: Final = frozenset({";", "+"})
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
 _EXPANSION: Final = re.compile(r"\$\{[^{}]*+\}|\$\([^()]*+\)|`[^`]*+`|\$\w++")
 _NAMES: Final = re.compile(r"\$\{?(\w++)")
+_ABSOLUTE: Final = re.compile(
+    r'"?(?:\$\{?(HOME|PWD|OLDPWD)\b(?![^/"}])\}?|\$\((?:pwd|git rev-parse --show-toplevel)\))(?:/[^$`]*+)?+"?\Z'
+)
 _SEQUENCE: Final = re.compile(r"\{[^{},]*+\}")
 _REFUSAL: Final = "a word known only at run time may become a find action"
 _LATE_OPTION: Final = "a word known only at run time may become an option that runs a command"
@@ -37,7 +40,7 @@ def may_start(base: str, argv: "Sequence[Word]") -> bool:
 def _open_find(
     argv: "tuple[Word, ...]", texts: "Sequence[str]", values: "Container[str]", *, more: bool
 ) -> Inner | None:
-    late = list(late_actions(argv, texts))
+    late = list(late_actions(argv, texts, values))
     if not late:
         return Inner(refusal=_REFUSAL) if more else None
     others: list[tuple[Word, ...]] = []
@@ -68,11 +71,26 @@ def _tells_code(form: str, values: "Container[str]") -> bool:
     return "$(" in form or "`" in form or any(name in values for name in _NAMES.findall(form))
 
 
-def late_actions(argv: "Sequence[Word]", texts: "Sequence[str]", *, paths: bool = True) -> "Iterator[int]":
-    """Where the words stand that may become an action of `find`; with `paths`, also unquoted ones such as `$D/src`."""
+def late_actions(
+    argv: "Sequence[Word]", texts: "Sequence[str]", values: "Container[str]" = (), *, paths: bool = True
+) -> "Iterator[int]":
+    """Where the words stand that may become an action of `find`.
+
+    Args:
+        argv: the command.
+        texts: its words as written.
+        values: names of variables that the text sets.
+        paths: also unquoted words such as `$D/src`, which is an action only after blanks in the value.
+    """
     for at in _free_words(argv):
-        if _may_become(argv[at], texts[at], paths=paths):
+        if not _is_absolute(texts[at], values) and _may_become(argv[at], texts[at], paths=paths):
             yield at
+
+
+def _is_absolute(form: str, values: "Container[str]") -> bool:
+    """Whether a word begins with a directory that the shell or git tells."""
+    found = _ABSOLUTE.match(form)
+    return found is not None and (found[1] is None or found[1] not in values)
 
 
 def _free_words(argv: "Sequence[Word]") -> "Iterator[int]":

@@ -59,14 +59,13 @@ def _may_start(argv: "Sequence[Word]") -> bool:
 
 
 def _texts_of(text: str) -> "Iterator[str]":
-    """The commands that one word may hold: itself, or the value of its option."""
+    """The command that one word may hold: itself, or the value of its option."""
     option, equals, value = text.partition("=")
-    if " " in text:
-        yield text
-        if text[:1] == "-" and text[1:2] != "-":
-            yield text[2:]
-    if equals and option in _TEXTS:
-        yield value
+    if text[:2] == "--":
+        if equals and (" " in value or option in _TEXTS):
+            yield value
+    elif " " in text:
+        yield text[2:] if text[:1] == "-" else text
 
 
 GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "difftool", "config", "-c"})
