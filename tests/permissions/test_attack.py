@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.policy_tests import run_case
+from holdfast.permissions.shell.analysis import analyse
 
 BASE = PermissionContext("default", [], project_root="/none")
 
@@ -178,3 +179,17 @@ def test_such_a_rule_covers_no_other_words(command: str) -> None:
 def test_a_rule_for_a_wrapper_that_rules_look_through_does_not_cover_what_it_starts() -> None:
     assert verdict("timeout 5 rm x", allow=["Bash(timeout *)"]) == "ask"
     assert verdict("/opt/timeout 5 rm x", allow=["Bash(/opt/timeout *)"]) == "ask"
+
+
+def test_wrappers_that_share_their_words_are_looked_at_once() -> None:
+    deep = "ssh " * 60
+    assert len(analyse(deep + "x").parts) < 200
+    assert verdict(deep + "rm x", mode="bypassPermissions", deny=["Bash(rm *)"]) == "deny"
+    assert len(analyse("ssh" + " a" * 20_000).parts) < 20_100
+    assert verdict("ssh" + " a" * 20_000, mode="bypassPermissions", deny=["Bash(rm *)"]) == "ask"
+
+
+@pytest.mark.parametrize("outer", ["{}", 'sh -c "{}"'])
+def test_the_same_wrapper_with_other_input_is_looked_at_again(outer: str) -> None:
+    command = outer.format("choom -n 5 sh <<< 'ls'; choom -n 5 sh <<< 'rm x'")
+    assert verdict(command, mode="bypassPermissions", deny=["Bash(rm *)"]) == "deny"

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from holdfast.permissions.shell.builtins import BUILTINS, EVALUATING, SPLITTING, evaluates, plain_builtins, splitting
 from holdfast.permissions.shell.expand import UNSURE
 from holdfast.permissions.shell.late_actions import LATE, may_start
-from holdfast.permissions.shell.parts import Part, Redirect
+from holdfast.permissions.shell.parts import Cwds, Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
 from holdfast.permissions.shell.surroundings import CHANGING, START, Surroundings
-from holdfast.permissions.shell.wrapper_shapes import is_assignment
+from holdfast.permissions.shell.wrapper_shapes import MAX_WORDS, is_assignment
 from holdfast.permissions.shell.wrappers import (
     MAX_WRAPPERS,
     MORE,
@@ -105,6 +105,7 @@ class Emitter(Surroundings):
 
     __slots__ = (
         "assigned",
+        "begun",
         "functions",
         "inside",
         "inverted",
@@ -118,6 +119,7 @@ class Emitter(Surroundings):
         self.redirections: list[Redirect] = []
         self.assigned: list[str] = []
         self.parsed = True
+        self.begun: set[tuple[tuple[Word, ...], Cwds, bool]] | None = None
         self.functions = False
         self.nested = 0
         self.inside: int = 0
@@ -291,6 +293,8 @@ class Emitter(Surroundings):
             self.doubt("too many commands inside each other")
             return
         parent, self.parent = self.parent, index
+        begun = self.begun
+        self.begun = set() if begun is None else begun
         self.nested += 1
         self.inside += 1
         cwds, physical = self.cwds, self.physical
@@ -299,7 +303,7 @@ class Emitter(Surroundings):
         self.start_each(inner, texts, source, argv)
         self.inside -= 1
         self.nested -= 1
-        self.parent = parent
+        self.parent, self.begun = parent, begun
         if inner.places:  # a program of its own moved, not the shell
             self.cwds = self.ok = self.fail = cwds
             self.physical = physical
@@ -311,8 +315,11 @@ class Emitter(Surroundings):
         if inner.doubt:
             self.doubt(inner.doubt)
             self.guess_scripts(texts)
+        if inner.others and len(argv) > MAX_WORDS:
+            self.doubt("too many words of which one may be a command")
         for command in (inner.argv, *inner.others):
-            self.start_words(command, argv, texts, source, more=inner.more)
+            if not inner.others or self.is_new(command, more=inner.more):
+                self.start_words(command, argv, texts, source, more=inner.more)
         if inner.scripts:
             self.give_arguments(texts[2:])
         for script in inner.scripts:
@@ -320,6 +327,13 @@ class Emitter(Surroundings):
         if inner.reads_stdin and self.stdin_texts:
             for script in tuple(self.stdin_texts):
                 self.reparse(script)
+
+    def is_new(self, command: "tuple[Word, ...]", *, more: bool) -> bool:
+        """Whether what any word may begin was not looked at yet: wrappers in wrappers share their words."""
+        assert self.begun is not None
+        known = len(self.begun)
+        self.begun.add((command, self.cwds, more))
+        return len(self.begun) > known
 
     def start_words(
         self, command: "tuple[Word, ...]", argv: "tuple[Word, ...]", texts: "Sequence[str]", source: str, *, more: bool

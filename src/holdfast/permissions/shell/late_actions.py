@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.wrapper_places import places_of_runner
-from holdfast.permissions.shell.wrapper_shapes import Inner
+from holdfast.permissions.shell.wrapper_shapes import Inner, tails
 from holdfast.permissions.shell.wrappers import FIND_CHANGES, FIND_RUNS
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _open_fd(argv: "tuple[Word, ...]", texts: "Sequence[str]", values: "Containe
     late = [at for at, word in enumerate(argv) if not word.static and word.may_be_flag]
     if not late:
         return Inner(refusal=_LATE_OPTION) if more else None
-    others = tuple(argv[at:] for at in range(late[0] + 1, len(argv)) if argv[at].text[:1] != "-")
+    others = tails(argv, late[0] + 1, options=False)
     told = any(_tells_code(texts[at], values) or (argv[at].glob and "{" in texts[at]) for at in late)
     places = places_of_runner("fd", argv)
     doubt = "what fd runs is not known" if told else ""

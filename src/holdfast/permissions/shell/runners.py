@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.permissions.shell.runner_names import RUNNERS
 from holdfast.permissions.shell.words import Word, names
 from holdfast.permissions.shell.wrapper_places import GitCall, git_call, places_of_runner
-from holdfast.permissions.shell.wrapper_shapes import Inner
+from holdfast.permissions.shell.wrapper_shapes import Inner, tails
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ FED: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 def open_parallel(argv: tuple[Word, ...]) -> Inner:
     """Give every word as the start of what it runs, since its options take values of many kinds."""
-    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
+    others = tails(argv, 1, options=False)
     text = " ".join(word.text for word in argv[1:] if not word.text.startswith("-"))
     scripts = (text, *(word.text for word in argv[1:] if word.static and " " in word.text))
     refusal = "it runs commands built from its input"
@@ -44,7 +44,7 @@ def open_runner(argv: tuple[Word, ...]) -> Inner | None:
     subcommands = RUNNERS[name]
     if subcommands and not starts_another(subcommands, [word.text for word in argv]) and not _may_start(argv):
         return None
-    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
+    others = tails(argv, 1, options=False)
     scripts = tuple(text for word in argv[1:] if word.static for text in _texts_of(word.text))
     if not others and not scripts:
         return None

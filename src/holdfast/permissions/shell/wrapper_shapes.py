@@ -97,6 +97,17 @@ def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
     return Opened(index, tuple(assigns), tuple(options), known)
 
 
+MAX_WORDS: Final = 2_000
+"""Of a longer command only short pieces are looked at where any word may start a command."""
+_PIECE: Final = 32
+
+
+def tails(argv: tuple[Word, ...], start: int, *, options: bool) -> tuple[tuple[Word, ...], ...]:
+    """Everything that the words from `start` on may begin; with `options`, also words that begin with a dash."""
+    length = len(argv) if len(argv) <= MAX_WORDS else _PIECE
+    return tuple(argv[at : at + length] for at in range(start, len(argv)) if options or argv[at].text[:1] != "-")
+
+
 def is_assignment(text: str) -> bool:
     """Whether a word looks like NAME=value."""
     name, equals, _ = text.partition("=")

@@ -27,6 +27,7 @@ from holdfast.permissions.shell.wrapper_shapes import (
     Shape,
     is_assignment,
     open_wrapper,
+    tails,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def by_shape(name: str, argv: tuple[Word, ...]) -> Inner:
     if not opened.known:
         refusal = refusal or f"its options to {name} are not known"
         hull = "exact" if hull == STRIP else hull
-        others = tuple(argv[index:] for index in range(1, len(argv)) if index != opened.start)
+        others = tails(argv, 1, options=True)
         doubt = "" if all(word.static for word in argv) else f"what {name} runs is not known"
     scripts = tuple(value for option, value in opened.options if option in _SCRIPT_OPTIONS.get(name, ()))
     if name in _SCRIPT_OPTIONS and not scripts:  # `su - user -c text`: options may stand behind operands
@@ -88,7 +89,7 @@ def _env(argv: tuple[Word, ...]) -> Inner:
     if not inner:
         refusal = refusal or "it prints the whole environment"
     scripts = _split_strings(opened, inner)
-    others = () if opened.known else tuple(argv[index:] for index in range(1, len(argv)))
+    others = () if opened.known else tails(argv, 1, options=True)
     doubt = "" if all(word.static for word in argv[: opened.start]) else "what env runs is not known"
     if any("\\" in script or "$" in script for script in scripts):  # env has escapes of its own
         doubt = "what env runs is not known"
@@ -161,7 +162,7 @@ def _xargs(argv: tuple[Word, ...]) -> Inner:
         refusal = "what xargs runs is not known"
     if not inner:
         inner = XARGS_DEFAULT
-    others = () if opened.known else tuple(argv[index:] for index in range(1, len(argv)))
+    others = () if opened.known else tails(argv, 1, options=True)
     return Inner(inner, others, (), refusal, "exact" if opened.options or not quiet else STRIP, more=True)
 
 
@@ -278,7 +279,7 @@ def _fd(argv: tuple[Word, ...]) -> Inner | None:
         if found:
             first = (Word(glued, static=word.static),) if glued else ()
             inner = (*first, *argv[index + 1 :])
-            others = tuple(inner[at:] for at in range(1, len(inner)) if not inner[at].text.startswith("-"))
+            others = tails(inner, 1, options=False)
             doubt = "" if inner and inner[0].static else "what fd runs is not known"
             places = places_of_runner("fd", argv)
             refusal = "it runs a command on every file found"
