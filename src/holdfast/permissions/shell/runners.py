@@ -59,13 +59,15 @@ def _may_start(argv: "Sequence[Word]") -> bool:
 
 
 def _texts_of(text: str) -> "Iterator[str]":
-    """The command that one word may hold: itself, or the value of its option."""
+    """The commands that one word may hold: itself, or the value of its option."""
+    if " " in text:
+        yield text
     option, equals, value = text.partition("=")
     if text[:2] == "--":
         if equals and (" " in value or option in _TEXTS):
             yield value
-    elif " " in text:
-        yield text[2:] if text[:1] == "-" else text
+    elif " " in text and text[:1] == "-":
+        yield text[2:]
 
 
 GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "difftool", "config", "-c"})
