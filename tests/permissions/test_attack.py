@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.policy_tests import run_case
+from holdfast.permissions.shell.analysis import analyse
 
 BASE = PermissionContext("default", [], project_root="/none")
 
@@ -145,3 +146,50 @@ def test_options_in_front_of_a_subcommand_do_not_hide_it_from_deny_and_ask_rules
 def test_the_value_of_such_an_option_is_not_taken_for_the_subcommand(command: str) -> None:
     rules = ["Bash(git push *)", "Bash(kubectl delete:*)", "Bash(make deploy)"]
     assert verdict(command, allow=["Bash"], deny=rules) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["timeout 5 rm x", "timeout  5 rm x", "timeout 5 'rm' x", '"timeout" 5 rm "x"', "xargs  rm", "xargs 'rm'"],
+)
+def test_a_rule_that_spells_a_wrapper_and_its_command_covers_the_same_words_in_other_writing(command: str) -> None:
+    rules = ["Bash(timeout 5 rm x)", "Bash(xargs rm)"]
+    assert verdict(command, allow=rules) == "allow"
+    assert verdict(command, allow=rules, deny=["Bash(rm *)"]) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "timeout 5 rm x y",
+        "timeout 5 rm 'x y'",
+        "timeout 6 rm x",
+        "timeout 5 rm $X",
+        "timeout 5 'rm x'",
+        "nice timeout 5 rm y",
+        "timeout 5 rm x > f",
+        "LD_PRELOAD=x timeout 5 rm x",
+        "/opt/timeout 5 rm x",
+    ],
+)
+def test_such_a_rule_covers_no_other_words(command: str) -> None:
+    assert verdict(command, allow=["Bash(timeout 5 rm x)"]) == "ask"
+
+
+def test_a_rule_for_a_wrapper_that_rules_look_through_does_not_cover_what_it_starts() -> None:
+    assert verdict("timeout 5 rm x", allow=["Bash(timeout *)"]) == "ask"
+    assert verdict("/opt/timeout 5 rm x", allow=["Bash(/opt/timeout *)"]) == "ask"
+
+
+def test_wrappers_that_share_their_words_are_looked_at_once() -> None:
+    deep = "ssh " * 60
+    assert len(analyse(deep + "x").parts) < 200
+    assert verdict(deep + "rm x", mode="bypassPermissions", deny=["Bash(rm *)"]) == "deny"
+    assert len(analyse("ssh" + " a" * 20_000).parts) < 20_100
+    assert verdict("ssh" + " a" * 20_000, mode="bypassPermissions", deny=["Bash(rm *)"]) == "ask"
+
+
+@pytest.mark.parametrize("outer", ["{}", 'sh -c "{}"'])
+def test_the_same_wrapper_with_other_input_is_looked_at_again(outer: str) -> None:
+    command = outer.format("choom -n 5 sh <<< 'ls'; choom -n 5 sh <<< 'rm x'")
+    assert verdict(command, mode="bypassPermissions", deny=["Bash(rm *)"]) == "deny"

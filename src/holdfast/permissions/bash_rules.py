@@ -18,6 +18,7 @@ from holdfast.permissions.powershell import judge_powershell
 from holdfast.permissions.shell_operands import (
     changes_untold,
     deep_changes,
+    drifts,
     inside,
     is_unlisted,
     landing_of,
@@ -272,13 +273,15 @@ class _Seen:
 
     def _changes_held(self) -> str:
         """Why an Edit rule may be meant by a command that changes files it does not name; empty when none is."""
+        adrift = drifts(self._analysis)
         for redirect in self._analysis.redirects:
-            if redirect.kind == "write" and redirect.target is not None and not redirect.target.static:
+            untold = redirect.target is not None and (not redirect.target.static or (adrift and redirect.cwds is None))
+            if untold and redirect.kind == "write" and not redirect.harmless_write:
                 return f"which file {redirect.text} writes is not known, and rules are about some"
         for part in self._analysis.parts:
             if spares(part, self._context.book.edit_names):
                 continue
-            if changes_untold(part):
+            if changes_untold(part) or (adrift and part.cwds is None and part.writes):
                 return f"{part.name} changes files the text does not tell, and rules are about some"
             places = self._looked(self._placed(deep_changes(part), part.cwds))
             opened = [path.target for path in places if path.is_dir is not False]

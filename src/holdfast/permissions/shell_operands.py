@@ -17,6 +17,7 @@ from holdfast.permissions.shell_words import patterns_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part
     from holdfast.permissions.shell.words import Word
 
@@ -24,6 +25,7 @@ __all__ = [
     "Landing",
     "changes_untold",
     "deep_changes",
+    "drifts",
     "inside",
     "is_unlisted",
     "landing_of",
@@ -138,8 +140,17 @@ def deep_changes(part: "Part") -> "Iterator[str]":
             yield from places or part.writes
     elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
         yield from part.writes
-    elif name == "find" and "-delete" in part.texts:
+    elif name == "find" and _deletes(part):
         yield from part.reads or _start_points(part)
+
+
+def _deletes(part: "Part") -> bool:
+    """Whether a `find` removes what it finds, or may do so when the shell has expanded its words."""
+    if "-delete" in part.texts or part.words is None or part.refusal is None:
+        return "-delete" in part.texts
+    from holdfast.permissions.shell.late_actions import late_actions  # noqa: PLC0415 - with the first command
+
+    return any(not part.argv[at].single for at in late_actions(part.argv, part.texts, paths=False))
 
 
 def written_patterns(part: "Part") -> "Iterator[str]":
@@ -192,6 +203,11 @@ def changes_untold(part: "Part") -> bool:
     return part.more or any(
         _told(form) is None and _known_directory(word, form) is None for word, form in _expanded_words(part)
     )
+
+
+def drifts(analysis: "Analysis") -> bool:
+    """Whether an unknown directory means another one; the body of a function runs where it is called."""
+    return bool(analysis.cd_targets) or any(part.cwds is None and part.parent >= 0 for part in analysis.parts)
 
 
 def spares(part: "Part", names: "Collection[str]") -> bool:

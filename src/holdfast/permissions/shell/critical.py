@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.finds import picks_history
+from holdfast.permissions.shell.late_actions import late_actions
 from holdfast.permissions.shell.moves import Ground
 from holdfast.permissions.shell.places import EVEN_IN_PART, SYSTEM
 from holdfast.permissions.shell.rough import rough_removal
@@ -23,7 +24,7 @@ from holdfast.permissions.shell.values import (
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part
@@ -93,7 +94,7 @@ def _reason(target: Target, part: "Part", ground: "Ground") -> str | None:
 def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
     part = analysis.parts[number]
     if part.name == "find":
-        yield from _found(part)
+        yield from _found(part, analysis.values)
         return
     yield from _operands(part)
     if part.more:
@@ -180,12 +181,13 @@ _ANSWERS: Final = re.compile(
 )
 
 
-def _found(part: "Part") -> "Iterator[Target]":
+def _found(part: "Part", values: "Container[str]") -> "Iterator[Target]":
     """Where `find` removes, when it does."""
     words = part.argv
-    if not any(
+    removes = any(
         word.text == "-delete" or (word.text in _RUNS and _runs_rm(words, number)) for number, word in enumerate(words)
-    ):
+    )
+    if not removes and (part.words is None or not any(late_actions(words, part.texts, values, paths=False))):
         return
     narrowed, some = narrows(part.texts), False
     if picks_history(part.texts, trees="-delete" not in part.texts):

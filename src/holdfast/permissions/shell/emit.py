@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.builtins import BUILTINS, EVALUATING, SPLITTING, evaluates, plain_builtins, splitting
 from holdfast.permissions.shell.expand import UNSURE
-from holdfast.permissions.shell.parts import Part, Redirect
+from holdfast.permissions.shell.late_actions import LATE, may_start
+from holdfast.permissions.shell.parts import Cwds, Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
 from holdfast.permissions.shell.surroundings import CHANGING, SOMEWHERE, START, Surroundings
-from holdfast.permissions.shell.wrapper_shapes import is_assignment
+from holdfast.permissions.shell.wrapper_shapes import MAX_WORDS, is_assignment
 from holdfast.permissions.shell.wrappers import (
     MAX_WRAPPERS,
     MORE,
@@ -104,6 +105,7 @@ class Emitter(Surroundings):
 
     __slots__ = (
         "assigned",
+        "begun",
         "functions",
         "inside",
         "inverted",
@@ -117,6 +119,7 @@ class Emitter(Surroundings):
         self.redirections: list[Redirect] = []
         self.assigned: list[str] = []
         self.parsed = True
+        self.begun: set[tuple[tuple[Word, ...], Cwds, bool]] | None = None
         self.functions = False
         self.nested = 0
         self.inside: int = 0
@@ -214,11 +217,11 @@ class Emitter(Surroundings):
         inner: Inner | None = None
         facts = _NO_FACTS
         starters = STARTERS.get(base)
-        if starters is not None and not starters.isdisjoint(texts):
+        if starters is not None and (not starters.isdisjoint(texts) or may_start(base, argv)):
             starters = _SPECIAL
         odd = starters is _SPECIAL or base in _SPECIAL or "/" in base or not first.static or not base.isascii()
         if odd or more or self.functions:
-            base, inner, facts, refusal = self.special(argv, more=more)
+            base, inner, facts, refusal = self.special(argv, texts, more=more)
         elif (builtin := BUILTINS.get(base)) is not None:
             refusal = builtin(argv[1:])
             if base in SPLITTING and splitting(base, argv, texts):
@@ -263,7 +266,7 @@ class Emitter(Surroundings):
         self.parts.append(_new_part(Part, fields))
 
     def special(
-        self, argv: "tuple[Word, ...]", *, more: bool
+        self, argv: "tuple[Word, ...]", texts: "Sequence[str]", *, more: bool
     ) -> "tuple[str, Inner | None, CommandFacts | NoFacts, str | None]":
         """Judge a command word that is a wrapper, a keyword, a path, or not known."""
         first = argv[0]
@@ -285,7 +288,9 @@ class Emitter(Surroundings):
         if builtin is not None:
             return base, None, _NO_FACTS, refusal or builtin(args)
         facts = load_tables()(base, args, stdin_is_data=self.piped)
-        return base, None, facts, refusal or facts.refusal
+        if facts.refusal is not None and base in LATE:
+            inner = LATE[base](argv, texts, self.values, more=more)
+        return base, inner, facts, refusal or facts.refusal
 
     def start_inner(
         self, inner: Inner, index: int, texts: "Sequence[str]", source: str, argv: "tuple[Word, ...]"
@@ -295,13 +300,33 @@ class Emitter(Surroundings):
             self.give_up("too many commands inside each other")
             return
         parent, self.parent = self.parent, index
+        begun = self.begun
+        self.begun = set() if begun is None else begun
         self.nested += 1
         self.inside += 1
+        cwds, physical = self.cwds, self.physical
+        if inner.places:
+            self.cwds, self.physical = self.moved(inner.places), True
+        self.start_each(inner, texts, source, argv)
+        self.inside -= 1
+        self.nested -= 1
+        self.parent, self.begun = parent, begun
+        if inner.places:  # a program of its own moved, not the shell
+            self.cwds = self.ok = self.fail = cwds
+            self.physical = physical
+        elif inner.hull != "strip":
+            self.ok = self.fail = self.merge(self.cwds, self.ok)
+
+    def start_each(self, inner: Inner, texts: "Sequence[str]", source: str, argv: "tuple[Word, ...]") -> None:
+        """Judge every command and every text that a wrapper starts."""
         if inner.doubt:
             self.doubt(inner.doubt)
             self.guess_scripts(texts)
+        if inner.others and len(argv) > MAX_WORDS:
+            self.doubt("too many words of which one may be a command")
         for command in (inner.argv, *inner.others):
-            self.start_words(command, argv, texts, source, more=inner.more)
+            if not inner.others or self.is_new(command, more=inner.more):
+                self.start_words(command, argv, texts, source, more=inner.more)
         if inner.scripts:
             self.give_arguments(texts[2:])
         for script in inner.scripts:
@@ -309,11 +334,13 @@ class Emitter(Surroundings):
         if inner.reads_stdin and self.stdin_texts:
             for script in tuple(self.stdin_texts):
                 self.reparse(script)
-        self.inside -= 1
-        self.nested -= 1
-        self.parent = parent
-        if inner.hull != "strip":
-            self.ok = self.fail = self.merge(self.cwds, self.ok)
+
+    def is_new(self, command: "tuple[Word, ...]", *, more: bool) -> bool:
+        """Whether what any word may begin was not looked at yet: wrappers in wrappers share their words."""
+        assert self.begun is not None
+        known = len(self.begun)
+        self.begun.add((command, self.cwds, more))
+        return len(self.begun) > known
 
     def start_words(
         self, command: "tuple[Word, ...]", argv: "tuple[Word, ...]", texts: "Sequence[str]", source: str, *, more: bool

@@ -31,6 +31,9 @@ _ALLOW_ENVIRONMENT: Final = names(
 )
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
+_COVERED: Final = frozenset({"opaque", "exact", "same"})
+"""Hulls of wrappers whose rule covers what they start."""
+_LOOKED_THROUGH: Final = frozenset({"exact", "strip"})
 _CONNECTS: Final = ("/dev/tcp/", "/dev/udp/")
 """Names that bash itself connects by, when they stand in a redirect."""
 _MORE_WORDS: Final = f"{GAP}\x1e"
@@ -224,10 +227,12 @@ def _open_parts(
 ) -> list[str]:
     missing: list[str] = []
     for number, part in enumerate(analysis.parts):
-        if part.refusal is not None or part.hull == "exact":
+        if part.refusal is not None or part.hull in _LOOKED_THROUGH:
             reason = _open_reason(index, analysis, number, used)
             if reason is not None:
                 missing.append(reason)
+        if part.parent in used and analysis.parts[part.parent].hull == "same":
+            continue  # where `git -C` goes is for the rule about git
         if part.cwds != _AT_START or part.assigns:
             missing.extend(_surroundings(part, inside, moves=bool(analysis.cd_targets)))
     return missing
@@ -241,10 +246,13 @@ def allowed_environment(name: str) -> bool:
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
     part = analysis.parts[number]
     hull = part.hull
+    if hull == "strip" and part.certain_text and (spelled := index.find_spelled(part.exact)) is not None:
+        used[number] = spelled  # rules look through it, but one that spells the whole call covers what it starts
+        return None
     if not part.texts or (hull == "strip" and _of_the_system(part)) or _only_redirected(part):
         return None
     parent = part.parent
-    if parent in used and analysis.parts[parent].hull in ("opaque", "exact"):
+    if parent in used and _covers(analysis.parts[parent], used[parent]):
         used[number] = used[parent]
         return None
     if part.texts[0] == part.name and index.skips(part.name):
@@ -257,6 +265,11 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
             used[number] = rule
             return None
     return f"no rule allows {part.text}"
+
+
+def _covers(wrapper: "Part", rule: BashRule) -> bool:
+    """Whether the rule for a wrapper is also for what that starts."""
+    return wrapper.hull in _COVERED or (wrapper.hull == "strip" and rule.kind == "exact")
 
 
 def _only_redirected(part: "Part") -> bool:

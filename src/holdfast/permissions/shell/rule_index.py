@@ -266,6 +266,10 @@ class RuleIndex:
         """Find a rule that names exactly this text, or every command."""
         return self.everything or self._exact.get(text)
 
+    def find_spelled(self, text: str) -> BashRule | None:
+        """Find a rule that spells exactly this text and no other."""
+        return self._exact.get(text)
+
     def find_verbatim(self, text: str) -> BashRule | None:
         """Find a rule that spells exactly this text, its stars standing for themselves."""
         return self._verbatim.get(text)

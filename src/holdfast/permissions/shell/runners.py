@@ -1,12 +1,20 @@
 """Programs and built-ins that hand text or words to something that runs them: what the deny rules must look at."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.runner_names import RUNNERS
 from holdfast.permissions.shell.words import Word, names
-from holdfast.permissions.shell.wrapper_shapes import Inner
+from holdfast.permissions.shell.wrapper_places import GitCall, git_call, places_of_runner
+from holdfast.permissions.shell.wrapper_shapes import Inner, tails
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+__all__ = [
+    "FED", "GIT_STARTS", "RUNNERS", "open_alias", "open_at", "open_callback", "open_crontab", "open_git", "open_hash",
+    "open_parallel", "open_runner", "open_source", "starts_another",
+]  # fmt: skip
 
 FED: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Names under which a shell finds a script that is not a file of its own."""
@@ -14,33 +22,11 @@ FED: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 def open_parallel(argv: tuple[Word, ...]) -> Inner:
     """Give every word as the start of what it runs, since its options take values of many kinds."""
-    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
+    others = tails(argv, 1, options=False)
     text = " ".join(word.text for word in argv[1:] if not word.text.startswith("-"))
-    return Inner(others=others, scripts=(text,), refusal="it runs commands built from its input", more=True)
-
-
-RUNNERS: Final = {
-    **dict.fromkeys(
-        names(
-            "npx pnpx bunx uvx ssh nix-shell tmux screen pkexec perf valgrind gdb lldb toybox systemd-inhibit eatmydata"
-            " faketime firejail bwrap proot chronic ifne rlwrap hyperfine setpriv capsh linux32 linux64 i386 x86_64"
-            " cgexec trickle cpulimit dumb-init tini gosu su-exec s6-setuidgid chpst softlimit start-stop-daemon runcon"
-            " sg rr heaptrack dtruss dotenv ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1"
-            " ld-musl-x86_64.so.1"
-        ),
-        frozenset[str](),
-    ),
-    **dict.fromkeys(
-        names("pipx uv poetry pipenv hatch pdm rye devbox conda mamba doppler op"),
-        frozenset({"run"}),
-    ),
-    **dict.fromkeys(names("bundle direnv asdf kubectl aws-vault"), frozenset({"exec"})),
-    **dict.fromkeys(names("pnpm yarn"), frozenset({"exec", "dlx"})),
-    **dict.fromkeys(names("mise npm"), frozenset({"exec", "x"})),
-    **dict.fromkeys(names("docker podman docker-compose podman-compose nerdctl"), frozenset({"exec", "run"})),
-    "nix": frozenset({"run", "develop", "shell"}),
-}
-"""Programs that run another command, always or only behind one of these words."""
+    scripts = (text, *(word.text for word in argv[1:] if word.static and " " in word.text))
+    refusal = "it runs commands built from its input"
+    return Inner(others=others, scripts=scripts, refusal=refusal, more=True, places=places_of_runner("parallel", argv))
 
 
 def starts_another(subcommands: frozenset[str], texts: "Sequence[str]") -> bool:
@@ -48,16 +34,40 @@ def starts_another(subcommands: frozenset[str], texts: "Sequence[str]") -> bool:
     return texts[1:2] != [] and (texts[1] in subcommands or not (subcommands - {"x"}).isdisjoint(texts))
 
 
+_TEXTS: Final = names("--command --exec --run --wrap --call --entrypoint --cmd --script --shell-command")
+"""Options of such programs whose value is a command, when it is glued on."""
+
+
 def open_runner(argv: tuple[Word, ...]) -> Inner | None:
     """Give every later word as a possible command: the deny rules must see it, nothing is allowed by it."""
-    subcommands = RUNNERS[argv[0].text.rpartition("/")[2]]
-    if subcommands and not starts_another(subcommands, [word.text for word in argv]):
+    name = argv[0].text.rpartition("/")[2]
+    subcommands = RUNNERS[name]
+    if subcommands and not starts_another(subcommands, [word.text for word in argv]) and not _may_start(argv):
         return None
-    others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
-    if not others:
+    others = tails(argv, 1, options=False)
+    scripts = tuple(text for word in argv[1:] if word.static for text in _texts_of(word.text))
+    if not others and not scripts:
         return None
-    scripts = tuple(word.text for word in argv[1:] if word.static and " " in word.text)
-    return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque")
+    places = places_of_runner(name, argv)
+    return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque", places=places)
+
+
+def _may_start(argv: "Sequence[Word]") -> bool:
+    """Whether the subcommand is only known at run time."""
+    first = next((word for word in argv[1:] if not word.static or word.text[:1] != "-"), None)
+    return first is not None and not first.static and len(argv) > 2
+
+
+def _texts_of(text: str) -> "Iterator[str]":
+    """The commands that one word may hold: itself, or the value of its option."""
+    if " " in text:
+        yield text
+    option, equals, value = text.partition("=")
+    if text[:2] == "--":
+        if equals and (" " in value or option in _TEXTS):
+            yield value
+    elif " " in text and text[:1] == "-":
+        yield text[2:]
 
 
 GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "difftool", "config", "-c"})
@@ -70,6 +80,9 @@ _GIT_PROGRAMS: Final = names(
 
 def open_git(argv: tuple[Word, ...]) -> Inner | None:
     """Give what `git` runs on every step, and programs that its options configure."""
+    call = git_call(argv)
+    if call.stripped:
+        return _open_bare(argv, call)
     texts = [word.text for word in argv]
     scripts: list[str] = []
     inner: tuple[Word, ...] = ()
@@ -92,6 +105,15 @@ def open_git(argv: tuple[Word, ...]) -> Inner | None:
     if not scripts and not inner:
         return None
     return Inner(inner, (), tuple(scripts), "it runs a command on every step", "opaque")
+
+
+def _open_bare(argv: tuple[Word, ...], call: GitCall) -> Inner:
+    """Give the same command without the options in front of its subcommand, and programs that those configure."""
+    front = [word.text for word in argv[: len(argv) - len(call.argv) + 1]]
+    settings = [value for option, value in pairwise(front) if option == "-c"]
+    scripts = tuple(script for setting in settings for script in _configured(setting))
+    refusal = "its options in front of the subcommand are not read-only"
+    return Inner(call.argv, (), scripts, refusal, "opaque" if scripts else "same", places=call.places)
 
 
 def _configured(setting: str) -> list[str]:

@@ -58,6 +58,8 @@ def suggest_rules(analysis: "Analysis") -> tuple[str, ...]:
     for part in analysis.parts:
         if part.refusal is None or not part.argv or part.hull == "strip":
             continue
+        if part.parent >= 0 and analysis.parts[part.parent].hull == "same":
+            continue
         rule = _rule_for(part)
         if rule is None:
             return ()
@@ -67,7 +69,12 @@ def suggest_rules(analysis: "Analysis") -> tuple[str, ...]:
 
 def _rule_for(part: "Part") -> str | None:
     name = part.name
-    if part.hull or part.more or not part.argv[0].static or not all(map(allowed_environment, part.assigns)):
+    if (
+        part.hull not in ("", "same")
+        or part.more
+        or not part.argv[0].static
+        or not all(map(allowed_environment, part.assigns))
+    ):
         return None
     plain = name.rstrip(_VERSION)  # `python3.11` is an interpreter too
     if not _INTERPRETERS.isdisjoint((name, plain)) or name in SHELLS or plain in SHELLS:

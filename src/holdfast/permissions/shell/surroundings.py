@@ -153,6 +153,21 @@ class Surroundings(Reader):
         wide = facts.reads_unknown or facts.kind == "search"
         return SOMEWHERE if wide and self.lost and self.cwds is None else None
 
+    def moved(self, places: "Sequence[str | None]") -> Cwds:
+        """The directories that a wrapper goes to before it starts a command; it asks the kernel, not the shell."""
+        found: dict[str, None] = {}
+        for place in places:
+            if place is None or place[:1] == "~" or (self.cwds is None and place[:1] != "/"):
+                return None
+            for directory in self.cwds or (SHELL_CWD,):
+                # What `..` means behind a link only the disk knows, so that it stays.
+                climbs = ".." in place.split("/")
+                reached = (
+                    posixpath.join(directory, place) if climbs else _join(directory, place) if place else directory
+                )
+                found[reached] = None
+        return tuple(found) if len(found) <= _MAX_DIRECTORIES else None
+
     def change_directory(self, base: str, argv: "tuple[Word, ...]", texts: "Sequence[str]") -> None:
         """Follow cd and pushd; what the text does not tell makes the directory unknown."""
         operands = [word for word in argv[1:] if not (word.static and word.text in ("-L", "-P", "--"))]

@@ -16,7 +16,7 @@ class Shape(NamedTuple):
     """How a wrapper's own arguments look.
 
     `flags` take no value, `valued` take one, `glued` only when it is glued on (letters, and long names); `operands`
-    stand before the command, `assigns` says whether NAME=value words do.
+    stand before the command, `assigns` says whether NAME=value words do, `mixed` whether options may follow those.
     """
 
     flags: str = ""
@@ -30,6 +30,7 @@ class Shape(NamedTuple):
     digits: bool = False
     glued: str = ""
     long_glued: frozenset[str] = frozenset()
+    mixed: bool = False
 
 
 class Inner(NamedTuple):
@@ -40,10 +41,12 @@ class Inner(NamedTuple):
         scripts: texts the wrapper hands to a shell.
         refusal: why the wrapper itself is not read-only, or None.
         hull: "strip" = rules look through it; "exact" = only a rule for the exact text covers it; "opaque" = a rule
-            for the wrapper covers what it starts.
+            for the wrapper covers what it starts; "same" = it starts itself, elsewhere.
         more: the inner command gets further arguments at run time.
         doubt: why what it starts is not known, or "".
         reads_stdin: it runs its input as a script.
+        places: the directories it starts them in, seen from the present one; "" = the present one, None = the text
+            does not tell; none = it does not move.
     """
 
     argv: tuple[Word, ...] = ()
@@ -54,6 +57,7 @@ class Inner(NamedTuple):
     more: bool = False
     doubt: str = ""
     reads_stdin: bool = False
+    places: tuple[str | None, ...] = ()
 
 
 class Opened(NamedTuple):
@@ -84,7 +88,7 @@ def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
             index += used
         elif shape.assigns and is_assignment(text):
             assigns.append(text.partition("=")[0])
-            ended = True
+            ended = ended or not shape.mixed
         elif operands:
             operands -= 1
         else:
@@ -93,10 +97,29 @@ def open_wrapper(shape: Shape, argv: "Sequence[Word]") -> Opened:
     return Opened(index, tuple(assigns), tuple(options), known)
 
 
+MAX_WORDS: Final = 2_000
+"""Of a longer command only short pieces are looked at where any word may start a command."""
+_PIECE: Final = 32
+
+
+def tails(argv: tuple[Word, ...], start: int, *, options: bool) -> tuple[tuple[Word, ...], ...]:
+    """Everything that the words from `start` on may begin; with `options`, also words that begin with a dash."""
+    length = len(argv) if len(argv) <= MAX_WORDS else _PIECE
+    return tuple(argv[at : at + length] for at in range(start, len(argv)) if options or argv[at].text[:1] != "-")
+
+
 def is_assignment(text: str) -> bool:
     """Whether a word looks like NAME=value."""
     name, equals, _ = text.partition("=")
     return bool(equals) and name.replace("_", "a").isalnum() and not name[:1].isdigit()
+
+
+def _unabbreviated(shape: Shape, name: str) -> str:
+    """The option that an abbreviation stands for; such a call is still not known, since tables are not complete."""
+    if name in shape.long_valued or name in shape.long_flags or name in shape.long_glued:
+        return name
+    meant = [full for full in shape.long_valued | shape.long_flags | shape.long_glued if name and full.startswith(name)]
+    return meant[0] if len(meant) == 1 else name
 
 
 def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tuple[str, str]]) -> tuple[int, bool]:
@@ -107,11 +130,11 @@ def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tupl
     following, single = value.text, value.static or not value.may_be_flag
     if text.startswith("--"):
         name, equals, glued = text[2:].partition("=")
-        takes = name in shape.long_valued
-        options.append((name, glued if equals else following if takes else ""))
-        return (1 if takes and not equals else 0), (
-            takes and (bool(equals) or single)
-        ) or name in shape.long_flags or name in shape.long_glued
+        full = _unabbreviated(shape, name)
+        takes = full in shape.long_valued
+        options.append((full, glued if equals else following if takes else ""))
+        known = (takes and (bool(equals) or single)) or name in shape.long_flags or name in shape.long_glued
+        return (1 if takes and not equals else 0), known and full == name
     if shape.digits and text[1:].isdigit():
         options.append(("n", text[1:]))
         return 0, True
@@ -151,6 +174,7 @@ SHAPES: Final[dict[str, Shape]] = {
         assigns=True,
         refusal="it runs a command with other rights",
         hull="opaque",
+        mixed=True,
     ),
     "doas": Shape("Lns", "aCu", refusal="it runs a command with other rights", hull="opaque"),
     "setsid": Shape("cfw", "", names("ctty fork wait"), refusal="it detaches a command"),
@@ -161,21 +185,35 @@ SHAPES: Final[dict[str, Shape]] = {
         "", "", names("skip-chdir"), names("userspec groups"), 1, refusal="it changes the root", hull="opaque"
     ),
     "unshare": Shape(
-        "fmunpUCTr", "SGR", names("fork mount net pid user map-root-user"), names("root wd"), hull="opaque"
+        "fmunpUCTr", "SGRw", names("fork mount net pid user map-root-user"), names("root wd"), hull="opaque"
     ),
-    "nsenter": Shape("amunpUCTFZe", "tSGrw", names("all"), names("target"), hull="opaque"),
+    "nsenter": Shape(
+        "aFZe",
+        "tSGW",
+        names("all"),
+        names("target wdns"),
+        hull="opaque",
+        glued="rwmuinpUCT",
+        long_glued=names("root wd"),
+    ),
     "strace": Shape("CdfFhiqrtTvVxyczkDZ", "abeIoOpPsSuEX", frozenset(), names("trace output"), hull="opaque"),
     "ltrace": Shape("cCfhirtTSVL", "aAeloplsuxXnD", hull="opaque"),
     "exec": Shape("cl", "a", refusal="it replaces the shell"),
     "fakeroot": Shape("hv", "lsib", hull="opaque"),
     "unbuffer": Shape("p", hull="opaque"),
     "caffeinate": Shape("disum", "tw", hull="opaque"),
-    "systemd-run": Shape("dGPtqSr", "EHMpu", names("user scope wait pty pipe quiet"), names("unit"), hull="opaque"),
+    "systemd-run": Shape(
+        "dGPtqSr",
+        "EHMpu",
+        names("user scope wait pty pipe quiet same-dir"),
+        names("unit property working-directory"),
+        hull="opaque",
+    ),
     "prlimit": Shape("", "p", hull="opaque"),
     "setarch": Shape("", "", hull="opaque", operands=1),
     "numactl": Shape("", "CNmipl", hull="opaque"),
-    "runuser": Shape("lpmPf", "ugGswc", frozenset(), names("user group command shell"), hull="opaque"),
-    "su": Shape("lpmPf", "gGswc", frozenset(), names("group command shell"), 1, hull="opaque"),
+    "runuser": Shape("lpmPf", "ugGswc", names("login"), names("user group command shell"), hull="opaque"),
+    "su": Shape("lpmPf", "gGswc", names("login"), names("group command shell"), 1, hull="opaque"),
     "script": Shape("aefqr", "cEoOIBTtm", frozenset(), names("command"), hull="opaque"),
     "flock": Shape(
         "sxeonuFv",

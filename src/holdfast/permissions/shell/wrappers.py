@@ -1,5 +1,6 @@
 """Commands that start other commands: where the inner command begins, and what a rule may conclude from it."""
 
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.runners import (
@@ -17,7 +18,17 @@ from holdfast.permissions.shell.runners import (
     open_source,
 )
 from holdfast.permissions.shell.words import Word, names
-from holdfast.permissions.shell.wrapper_shapes import SHAPES, STRIP, Inner, Shape, is_assignment, open_wrapper
+from holdfast.permissions.shell.wrapper_places import UNTOLD, places_of, places_of_runner
+from holdfast.permissions.shell.wrapper_shapes import (
+    SHAPES,
+    STRIP,
+    Inner,
+    Opened,
+    Shape,
+    is_assignment,
+    open_wrapper,
+    tails,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,14 +66,14 @@ def by_shape(name: str, argv: tuple[Word, ...]) -> Inner:
     if not opened.known:
         refusal = refusal or f"its options to {name} are not known"
         hull = "exact" if hull == STRIP else hull
-        others = tuple(argv[index:] for index in range(1, len(argv)) if index != opened.start)
+        others = tails(argv, 1, options=True)
         doubt = "" if all(word.static for word in argv) else f"what {name} runs is not known"
     scripts = tuple(value for option, value in opened.options if option in _SCRIPT_OPTIONS.get(name, ()))
     if name in _SCRIPT_OPTIONS and not scripts:  # `su - user -c text`: options may stand behind operands
         scripts = tuple(argv[at].text for at in range(2, len(argv)) if argv[at - 1].text in ("-c", "--command"))
     if inner and not inner[0].static:
         doubt = f"what {name} runs is not known"
-    return Inner(inner, others, scripts, refusal, hull, doubt=doubt)
+    return Inner(inner, others, scripts, refusal, hull, doubt=doubt, places=places_of(name, argv, opened))
 
 
 def _env(argv: tuple[Word, ...]) -> Inner:
@@ -77,12 +88,22 @@ def _env(argv: tuple[Word, ...]) -> Inner:
             refusal = refusal or f"it sets {name} for the command"
     if not inner:
         refusal = refusal or "it prints the whole environment"
-    scripts = tuple(value for option, value in opened.options if option in ("S", "split-string"))
-    others = () if opened.known else tuple(argv[index:] for index in range(1, len(argv)))
+    scripts = _split_strings(opened, inner)
+    others = () if opened.known else tails(argv, 1, options=True)
     doubt = "" if all(word.static for word in argv[: opened.start]) else "what env runs is not known"
     if any("\\" in script or "$" in script for script in scripts):  # env has escapes of its own
         doubt = "what env runs is not known"
-    return Inner(inner, others, scripts, refusal, doubt=doubt)
+    return Inner(inner, others, scripts, refusal, doubt=doubt, places=places_of("env", argv, opened))
+
+
+def _split_strings(opened: Opened, rest: tuple[Word, ...]) -> tuple[str, ...]:
+    """What `env -S` runs: the words of its texts, which may be options of its own, and those behind them."""
+    texts = [value for option, value in opened.options if option in ("S", "split-string")]
+    if not texts:
+        return ()
+    behind = [quote(word.text) + ("" if word.static else '"$_"') for word in rest]
+    again = ["env"] if any(text.lstrip().startswith("-") for text in texts) else []
+    return (" ".join([*again, *texts, *behind]),)
 
 
 def _time(argv: tuple[Word, ...]) -> Inner:
@@ -141,21 +162,22 @@ def _xargs(argv: tuple[Word, ...]) -> Inner:
         refusal = "what xargs runs is not known"
     if not inner:
         inner = XARGS_DEFAULT
-    others = () if opened.known else tuple(argv[index:] for index in range(1, len(argv)))
+    others = () if opened.known else tails(argv, 1, options=True)
     return Inner(inner, others, (), refusal, "exact" if opened.options or not quiet else STRIP, more=True)
 
 
-_FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_FIND_CHANGES: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
+FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FIND_DIRECTORIES: Final = frozenset({"-execdir", "-okdir"})
+FIND_CHANGES: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
 
 
 def _find(argv: tuple[Word, ...]) -> Inner | None:
     commands: list[tuple[Word, ...]] = []
-    index, changes = 1, False
+    index, changes, places = 1, False, ()
     while index < len(argv):
         text = argv[index].text
-        changes = changes or text in _FIND_CHANGES
-        if text in _FIND_RUNS:
+        changes = changes or text in FIND_CHANGES
+        if text in FIND_RUNS:
             end = next((i for i in range(index + 1, len(argv)) if argv[i].text in (";", "+")), len(argv))
             commands.append(
                 tuple(
@@ -163,6 +185,8 @@ def _find(argv: tuple[Word, ...]) -> Inner | None:
                     for word in argv[index + 1 : end]
                 )
             )
+            if text in _FIND_DIRECTORIES and any(_names_a_file(word) for word in argv[index + 2 : end]):
+                places = UNTOLD
             index = end
         index += 1
     if not commands and not changes:
@@ -170,7 +194,11 @@ def _find(argv: tuple[Word, ...]) -> Inner | None:
     first = commands[0] if commands else ()
     doubt = "what find runs is not known" if any(not c or not c[0].static for c in commands) else ""
     refusal = "it runs a command on every file found" if commands else "it deletes or writes what it finds"
-    return Inner(first, tuple(commands[1:]), (), refusal, doubt=doubt)
+    return Inner(first, tuple(commands[1:]), (), refusal, doubt=doubt, places=places)
+
+
+def _names_a_file(word: Word) -> bool:
+    return word.static and word.text[:1] not in ("-", "/", "") and "{}" not in word.text
 
 
 def _shell(argv: tuple[Word, ...]) -> Inner | None:
@@ -251,9 +279,11 @@ def _fd(argv: tuple[Word, ...]) -> Inner | None:
         if found:
             first = (Word(glued, static=word.static),) if glued else ()
             inner = (*first, *argv[index + 1 :])
-            others = tuple(inner[at:] for at in range(1, len(inner)) if not inner[at].text.startswith("-"))
+            others = tails(inner, 1, options=False)
             doubt = "" if inner and inner[0].static else "what fd runs is not known"
-            return Inner(inner, others, (), "it runs a command on every file found", more=True, doubt=doubt)
+            places = places_of_runner("fd", argv)
+            refusal = "it runs a command on every file found"
+            return Inner(inner, others, (), refusal, more=True, doubt=doubt, places=places)
     return None
 
 
@@ -266,7 +296,7 @@ def _with_name(name: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
 
 STARTERS: Final = {
     "git": GIT_STARTS,
-    "find": _FIND_RUNS | _FIND_CHANGES,
+    "find": FIND_RUNS | FIND_CHANGES,
 }
 """Common commands that start others only when one of these words is there."""
 
