@@ -120,8 +120,8 @@ class _Seen:
         self._live = isinstance(context.disk, LiveDisk)
         self._read_names = ReadNames(analysis, context, call.cwd)
         book = context.book
-        unlisted = not analysis.read_only and (book.holds_reads or book.holds_edits)
-        self.sight = self._look() if analysis.touches or unlisted else _NOTHING
+        untold = (book.holds_reads or book.holds_edits) and not self._read_names.all_named
+        self.sight = self._look() if analysis.touches or untold else _NOTHING
 
     def _look(self) -> Sight:
         parts = self._analysis.parts

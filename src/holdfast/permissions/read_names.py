@@ -7,10 +7,11 @@ that the rules are held against. Where no name can be told, the reason is told i
 import os
 import re
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.paths import LiveDisk
-from holdfast.permissions.shell_globs import Globber, merged_names, spread
+from holdfast.permissions.shell_globs import Globber, is_wild, merged_names, spread
 from holdfast.permissions.shell_operands import SURE_READERS, is_unlisted, perhaps_named, perhaps_read, spellings
 from holdfast.permissions.shell_reach import held_rules
 from holdfast.permissions.shell_words import dynamic_words, is_expanded, named_by, placed, told_by
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.facts import Sight
+    from holdfast.permissions.paths import PathFacts
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Cwds, Part, Redirect
 
@@ -30,13 +32,17 @@ _BOTH_WAYS: Final = re.compile(r"(?:\{\w+\}|[0-9]+)?<>")
 _MARKED: Final = re.compile(r"(?:-[A-Za-z]|[^=\s]*=)?[\"']?@")
 _NAMES_ONLY: Final = frozenset({"find", "fd", "fdfind", "git"})
 """Commands whose words are mostly no files; what they read is told by their tables."""
+_PROGRAM_FIRST: Final = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq"})
+"""Commands whose first word is a program, and files follow."""
 _ARCHIVES: Final = frozenset({"tar", "unzip", "7z"})
 _SENDING: Final = frozenset({"scp", "rsync"})
 _OPTIONS_ONLY, _EVERY_WORD = 1, 2
 _HOME_SET: Final = re.compile(r"(?<![A-Za-z0-9_$\{])HOME(?![A-Za-z0-9_])")
 _AT_HOME: Final = ("~", '"$HOME', "$HOME", '"${HOME', "${HOME")
 _PLAIN_SHOPT: Final = frozenset({"-s", "-u", "-q", "-p", "nullglob", "failglob", "lastpipe", "inherit_errexit"})
-_PROCESS_LINKS: Final = ("cwd", "root", "fd", "task", "map_files")
+_PROCESS_LINKS: Final = ("cwd", "root", "fd", "map_files")
+_KERNEL: Final = ("/proc/", "/dev/")
+_OWN_PROCESS: Final = ("self", "thread-self")
 _OWN_INPUT: Final = re.compile(r"/dev/(?:stdin|stdout|stderr|fd/[0-9]+)\Z|/proc/(?:self|thread-self)/fd/[0-9]+\Z")
 
 
@@ -51,14 +57,19 @@ class ReadNames:
 
     def __init__(self, analysis: "Analysis", context: "PermissionContext", cwd: str) -> None:
         self._analysis, self._context, self._cwd = analysis, context, cwd
-        self._globber = Globber() if isinstance(context.disk, LiveDisk) else None
+        self._globber: Globber | None = None
         self._untold = ""
+        parts = analysis.parts
+        self.all_named = analysis.read_only and not any(part.words is not None or part.reads_unknown for part in parts)
+        """Every file that is read stands in the text, apart from redirects: most commands are like this."""
 
     def samples(self) -> "Iterator[str]":
         """Names for the rules, as seen from where the command starts; none when no rule is about reads."""
         if not self._context.book.holds_reads:
             return
-        for part in self._analysis.parts:
+        if isinstance(self._context.disk, LiveDisk):
+            self._globber = Globber()
+        for part in () if self.all_named else self._analysis.parts:
             if is_unlisted(part):
                 yield from placed(perhaps_read(part), part.cwds)
             if part.reads_unknown:
@@ -73,13 +84,12 @@ class ReadNames:
 
     def _expanded(self, part: "Part") -> "Iterator[str]":
         """What the words become that the shell still expands."""
-        extent = _extent(part)
-        for form, word in zip(part.texts[1:], part.argv[1:], strict=True) if extent else ():
-            if word.static:
-                continue
+        words = [form for form, word in zip(part.texts[1:], part.argv[1:], strict=True) if not word.static]
+        extent = _extent(part) if words else 0
+        for form in words if extent else ():
             if not is_expanded(form):
                 yield from self._spread(form, part.cwds, part, extent)
-            elif not part.reads_unknown and self._analysis.values:
+            elif not part.reads_unknown and (self._analysis.values or "(" in form or "`" in form):
                 for text in self._values(form):
                     yield from self._spread(text, part.cwds, part, extent)
 
@@ -89,8 +99,11 @@ class ReadNames:
 
         values = Values(self._analysis.values, self._context.home, self._cwd)
         for text, guessed in values.spellings(form, static=False):
-            if not guessed:
-                yield from text.split()
+            words = [] if guessed else text.split()
+            yield from words
+            for option, value in pairwise(words):
+                if option.startswith("-"):
+                    yield f"{option}={value}" if option.startswith("--") else f"{option[:2]}{value}"
 
     def _spread(self, form: str, cwds: "Cwds", part: "Part | None", extent: int) -> "Iterator[str]":
         found = spread(form, self._context.home)
@@ -139,9 +152,13 @@ class ReadNames:
         Args:
             sight: what the command names, resolved.
         """
-        return (self._read_doubt() if self._context.book.holds_reads else "") or _process_road(sight)
+        if not self._context.book.holds_reads:
+            return _process_road((*sight.writes, *sight.changed))
+        return self._read_doubt() or _process_road((*sight.reads, *sight.covered, *sight.writes, *sight.changed))
 
     def _read_doubt(self) -> str:
+        if self.all_named and not self._analysis.moves and not self._analysis.redirects:
+            return ""
         if self._analysis.reads_unknown and self._unknown_words():
             return "it reads files the text does not tell, and rules are about some"
         for redirect in self._analysis.redirects:
@@ -174,7 +191,7 @@ class ReadNames:
         return not target.static and told_by(_target(redirect)).unknown
 
     def _moves_home(self) -> bool:
-        if _HOME_SET.search(self._analysis.command) is None:
+        if "HOME" not in self._analysis.command or _HOME_SET.search(self._analysis.command) is None:
             return False
         forms = [form for part in self._analysis.parts for form in part.texts[1:]]
         forms += [_target(redirect) for redirect in self._analysis.redirects if opens_for_reading(redirect)]
@@ -195,14 +212,17 @@ def leads_into_process(path: str) -> bool:
         return False
     names = path.split("/")[1:]
     if len(names) > 2 and fnmatchcase("proc", names[0]):
-        return any(fnmatchcase(link, name) for name in names[2:] for link in _PROCESS_LINKS)
+        owner = names[1]
+        if owner.isdigit() or is_wild(owner) or owner in _OWN_PROCESS:
+            return any(fnmatchcase(link, name) for name in names[2:] for link in _PROCESS_LINKS)
     return len(names) > 3 and fnmatchcase("dev", names[0]) and fnmatchcase("fd", names[1])
 
 
-def _process_road(sight: "Sight") -> str:
-    for path in (*sight.reads, *sight.covered, *sight.writes, *sight.changed):
-        if _OWN_INPUT.match(path.given) is None and any(map(leads_into_process, path.names)):
-            return f"{path.given!r} leads through a process to a file that rules may be about"
+def _process_road(paths: "Sequence[PathFacts]") -> str:
+    for path in paths:
+        for name in path.names:
+            if name.startswith(_KERNEL) and leads_into_process(name) and not _OWN_INPUT.match(path.given):
+                return f"{path.given!r} leads through a process to a file that rules may be about"
     return ""
 
 
@@ -220,9 +240,10 @@ def _extent(part: "Part") -> int:
         return _EVERY_WORD
     if part.hull or part.name in _NAMES_ONLY or part.name in BUILTINS:
         return 0
-    if part.reads and part.kind not in ("edit", "remove"):
-        return _EVERY_WORD
-    return _OPTIONS_ONLY if part.kind not in ("edit", "remove") or part.name == "dd" else 0
+    if part.kind in ("edit", "remove"):
+        return _OPTIONS_ONLY if part.name == "dd" else 0
+    reading = part.reads or part.kind in ("search", "read") or part.name in _PROGRAM_FIRST
+    return _EVERY_WORD if reading else _OPTIONS_ONLY
 
 
 def _files_among(names: "Sequence[str]", part: "Part | None", extent: int) -> "Iterator[str]":
@@ -237,6 +258,8 @@ def _files_among(names: "Sequence[str]", part: "Part | None", extent: int) -> "I
 
 def _is_given_unknown(part: "Part") -> bool:
     """Whether a program that no table knows, or `dd`, is given files that the text does not tell."""
+    if part.cwds is not None and (part.words is None or all(word.static for word in part.words)):
+        return False
     if part.name != "dd" and not is_unlisted(part):
         return False
     return _is_lost(part) or any(told_by(form).unknown for form in _given(part))
