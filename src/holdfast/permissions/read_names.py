@@ -34,8 +34,6 @@ _NAMES_ONLY: Final = frozenset({"find", "fd", "fdfind", "git"})
 """Commands whose words are mostly no files; what they read is told by their tables."""
 _PROGRAM_FIRST: Final = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq"})
 """Commands whose first word is a program, and files follow."""
-_ARCHIVES: Final = frozenset({"tar", "unzip", "7z"})
-_SENDING: Final = frozenset({"scp", "rsync"})
 _OPTIONS_ONLY, _EVERY_WORD = 1, 2
 _HOME_SET: Final = re.compile(r"(?<![A-Za-z0-9_$\{])HOME(?![A-Za-z0-9_])")
 _AT_HOME: Final = ("~", '"$HOME', "$HOME", '"${HOME', "${HOME")
@@ -273,10 +271,7 @@ def _given(part: "Part") -> "list[str]":
     if part.name == "xargs":
         before = ["", *part.texts[1:]]
         pairs = [pair for last, pair in zip(before, pairs, strict=False) if last in ("-a", "--arg-file")]
-    elif part.name in _SENDING or part.name == "zip":
-        pairs = [pair for pair in pairs if pair[0][:1] != "-"]
-        pairs = pairs[1:] if part.name == "zip" else pairs[:-1]
-    elif part.name not in SURE_READERS or part.name in _ARCHIVES:
+    elif part.name not in SURE_READERS:
         pairs = [pair for pair in pairs if _MARKED.match(pair[0])]
     return [form for form, word in pairs if not word.static]
 
