@@ -15,6 +15,7 @@ from holdfast.permissions.rules import Behavior, Rule
 from holdfast.permissions.traits import facts_from_input
 
 BYPASS = "bypassPermissions"
+HELD: list[dict[str, Any]] = [{"deny": ["Read(./.env)"]}, {"ask": ["Read(./.env)"]}]
 
 
 def verdict(command: str, folder: Path, *, mode: str = "default", **rules: Any) -> str:
@@ -85,7 +86,7 @@ def test_a_rule_with_a_pattern_meets_a_pattern(command: str, rule: str, project:
     ],
 )  # fmt: skip
 def test_a_pattern_that_matches_no_such_file_passes(command: str, project: Path) -> None:
-    for rules in ({"deny": ["Read(./.env)"]}, {"ask": ["Read(./.env)"]}):
+    for rules in HELD:
         assert verdict(command, project, **rules) == "allow"
 
 
@@ -102,7 +103,7 @@ def test_a_pattern_that_matches_no_such_file_passes(command: str, project: Path)
     ],
 )  # fmt: skip
 def test_ordinary_commands_run_beside_a_rule_about_one_file(command: str, project: Path) -> None:
-    for rules in ({"deny": ["Read(./.env)"]}, {"ask": ["Read(./.env)"]}):
+    for rules in HELD:
         assert verdict(command, project, mode=BYPASS, **rules) == "allow"
 
 
@@ -137,7 +138,7 @@ UNTOLD = [
 
 @pytest.mark.parametrize("command", UNTOLD)
 def test_a_read_of_what_the_text_does_not_tell_is_asked_about(command: str, project: Path) -> None:
-    for rules in ({"deny": ["Read(./.env)"]}, {"ask": ["Read(./.env)"]}):
+    for rules in HELD:
         assert verdict(command, project, mode=BYPASS, **rules) == "ask"
         assert without_disk(command, mode=BYPASS, allow=["Bash"], **rules) == "ask"
     assert verdict(command, project, mode=BYPASS) == "allow"
@@ -156,7 +157,8 @@ PROCESS = [
 
 @pytest.mark.parametrize("command", PROCESS)
 def test_a_road_through_a_process_may_lead_to_a_file_that_a_rule_is_about(command: str, project: Path) -> None:
-    for rules in ({"deny": ["Read(./x.env)"]}, {"ask": ["Read(./x.env)"]}):
+    elsewhere: list[dict[str, Any]] = [{"deny": ["Read(./x.env)"]}, {"ask": ["Read(./x.env)"]}]
+    for rules in elsewhere:
         assert verdict(command, project, mode=BYPASS, **rules) == "ask"
         assert without_disk(command, mode=BYPASS, **rules) == "ask"
     assert verdict(command, project, mode=BYPASS) == "allow"
@@ -190,7 +192,7 @@ def test_links_of_processes_are_known(path: str, leads: bool) -> None:
 def test_a_file_with_a_second_name_is_asked_about_also_behind_a_pattern(project: Path) -> None:
     os.link(project / ".env", project / "hard")
     for command in ("cat hard", "cat h*", "cat {hard,a.txt}"):
-        for rules in ({"deny": ["Read(./.env)"]}, {"ask": ["Read(./.env)"]}):
+        for rules in HELD:
             assert verdict(command, project, **rules) == "ask"
         assert verdict(command, project) == "allow"
         assert verdict(command, project, deny=["Edit(./.env)"]) == "allow"

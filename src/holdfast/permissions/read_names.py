@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.paths import LiveDisk
+from holdfast.permissions.program_reads import PROGRAM_FIRST, named_in_program, opens_untold
 from holdfast.permissions.shell_globs import Globber, is_wild, merged_names, spread
 from holdfast.permissions.shell_operands import SURE_READERS, is_unlisted, perhaps_named, perhaps_read, spellings
 from holdfast.permissions.shell_reach import held_rules
@@ -32,8 +33,6 @@ _BOTH_WAYS: Final = re.compile(r"(?:\{\w+\}|[0-9]+)?<>")
 _MARKED: Final = re.compile(r"(?:-[A-Za-z]|[^=\s]*=)?[\"']?@")
 _NAMES_ONLY: Final = frozenset({"find", "fd", "fdfind", "git"})
 """Commands whose words are mostly no files; what they read is told by their tables."""
-_PROGRAM_FIRST: Final = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "nawk", "jq"})
-"""Commands whose first word is a program, and files follow."""
 _OPTIONS_ONLY, _EVERY_WORD = 1, 2
 _HOME_SET: Final = re.compile(r"(?<![A-Za-z0-9_$\{])HOME(?![A-Za-z0-9_])")
 _AT_HOME: Final = ("~", '"$HOME', "$HOME", '"${HOME', "${HOME")
@@ -70,6 +69,7 @@ class ReadNames:
         for part in () if self.all_named else self._analysis.parts:
             if is_unlisted(part):
                 yield from placed(perhaps_read(part), part.cwds)
+            yield from placed(named_in_program(part), part.cwds)
             if part.reads_unknown:
                 yield from placed((name for told in dynamic_words(part) for name in told.samples), part.cwds)
             if part.words is not None:
@@ -163,7 +163,7 @@ class ReadNames:
             if self._is_unknown(redirect):
                 return f"which file {redirect.text} reads is not known, and rules are about some"
         for part in self._analysis.parts:
-            if _is_given_unknown(part):
+            if _is_given_unknown(part) or opens_untold(part):
                 return f"{part.name} is given files the text does not tell, and rules are about some"
         if self._moves_home():
             return "it sets HOME, so which files lie there is not known, and rules are about some"
@@ -240,7 +240,7 @@ def _extent(part: "Part") -> int:
         return 0
     if part.kind in ("edit", "remove"):
         return _OPTIONS_ONLY if part.name == "dd" else 0
-    reading = part.reads or part.kind in ("search", "read") or part.name in _PROGRAM_FIRST
+    reading = part.reads or part.kind in ("search", "read") or part.name in PROGRAM_FIRST
     return _EVERY_WORD if reading else _OPTIONS_ONLY
 
 
@@ -250,7 +250,7 @@ def _files_among(names: "Sequence[str]", part: "Part | None", extent: int) -> "I
         yield from perhaps_named(part, names)
         return
     for name in names:
-        if name and (extent == _EVERY_WORD or name[0] == "-" or "=" in name):
+        if name and (extent == _EVERY_WORD or name[0] in "-@" or "=" in name):
             yield from spellings(name)
 
 
