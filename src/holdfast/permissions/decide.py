@@ -305,10 +305,11 @@ def _path_guard(call: CallFacts, context: "PermissionContext", seen: Voices) -> 
         reason = guard_of_write(path, context)
         if reason:
             return reason
-    if context.book.holds_reads:
-        # What a pattern matches counts only for commands of which the tables know that they read it.
-        matched = sight.covered if seen.shell is not None and seen.shell.read_only else ()
-        if any(path.links > 1 for path in (*sight.reads, *matched)):
+    reads = sight.reads
+    if seen.shell is not None and seen.shell.read_only:
+        reads = (*reads, *sight.covered)  # what its patterns match; of other commands it is not sure that they read it
+    for path in reads:
+        if path.links > 1 and context.book.holds_reads:
             return "a file with several names (hard links) may be one that a rule about reads means"
     return ""
 
