@@ -40,7 +40,7 @@ _PLAIN_SHOPT: Final = frozenset({"-s", "-u", "-q", "-p", "nullglob", "failglob",
 _PROCESS_LINKS: Final = ("cwd", "root", "fd", "map_files")
 _KERNEL: Final = ("/proc/", "/dev/")
 _OWN_PROCESS: Final = ("self", "thread-self")
-_OWN_INPUT: Final = re.compile(r"/dev/(?:stdin|stdout|stderr|fd/[0-9]+)\Z|/proc/(?:self|thread-self)/fd/[0-9]+\Z")
+_OWN_INPUT: Final = re.compile(r"/dev/std(?:in|out|err)\Z|(?:/dev|/proc/self|/proc/thread-self)/fd(?:/[0-9]+)?\Z")
 
 
 class ReadNames:
