@@ -57,11 +57,10 @@ def _judge(name: str) -> "Callable[[Sequence[Word]], CommandFacts]":
 
     def inspect(args: "Sequence[Word]") -> CommandFacts:
         found = scan(tool, args)
-        certain = not tool.plain or tool.operands == "text"  # words that are no files are not held against rules
         for word in args:
-            if word.text.startswith("@") or not (word.text or word.static or not certain):
+            if word.text.startswith("@") or not (word.text or word.static or tool.plain):
                 found.refuse(f"{name} takes its arguments from a file when a word starts with '@'")
-        reads = tuple(found.reads) or (() if tool.plain else ("a.out",))
+        reads = tuple(found.reads) or (() if tool.plain or tool.operands == "text" else ("a.out",))
         return CommandFacts(found.refusal, reads, (), kind=tool.kind, reads_unknown=found.reads_unknown)
 
     return inspect
