@@ -15,16 +15,15 @@ from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
+from holdfast.permissions.read_names import ReadNames, opens_for_reading
 from holdfast.permissions.shell_operands import (
     changes_untold,
     deep_changes,
     drifts,
     inside,
-    is_unlisted,
     landing_of,
     matching_files,
     names_another,
-    perhaps_read,
     spares,
     written_patterns,
 )
@@ -37,7 +36,7 @@ from holdfast.permissions.shell_reach import (
     rule_below,
     rule_inside,
 )
-from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of
+from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of, placed
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 if TYPE_CHECKING:
@@ -109,6 +108,8 @@ def is_judged_by_words(tool: str, command: str, effects: "Effects", *, cwd: str)
 class _Seen:
     """One command under one context."""
 
+    _placed = staticmethod(placed)
+
     def __init__(self, call: CallFacts, context: "PermissionContext", analysis: "Analysis") -> None:
         self._call = call
         self._context = context
@@ -118,9 +119,10 @@ class _Seen:
         self._links: dict[tuple[str, str], list[str]] = {}
         self._edit_rule: Rule | None = None
         self._live = isinstance(context.disk, LiveDisk)
+        self._read_names = ReadNames(analysis, context, call.cwd)
         book = context.book
-        unlisted = not analysis.read_only and (book.holds_reads or book.holds_edits)
-        self.sight = self._look() if analysis.touches or unlisted else _NOTHING
+        untold = (book.holds_reads or book.holds_edits) and not self._read_names.all_named
+        self.sight = self._look() if analysis.touches or untold else _NOTHING
 
     def _look(self) -> Sight:
         parts = self._analysis.parts
@@ -130,7 +132,9 @@ class _Seen:
             reads.update(dict.fromkeys(self._redirected("read")))
             writes.update(dict.fromkeys(self._redirected("write")))
         changed = self._looked(self._changed()) if self._context.book.holds_back else ()
-        return Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()), changed=changed)
+        return Sight(
+            self._looked(reads), self._looked(writes), self._looked(self._read_names.samples()), changed=changed
+        )
 
     def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
         """What the disk says; each path is looked at once."""
@@ -142,12 +146,6 @@ class _Seen:
                 facts = known[path] = self._context.disk.look(path, self._call.cwd, home=self._context.home)
             found.append(facts)
         return tuple(found)
-
-    def _placed(self, paths: Iterable[str], cwds: "Cwds") -> Iterator[str]:
-        """Paths as seen from every directory the command may run in; an unknown one counts as the current."""
-        for path in paths:
-            for directory in cwds or ("",):
-                yield path if path.startswith("/") or not directory else f"{directory}/{path}"
 
     def _writes_of(self, part: "Part") -> Iterator[str]:
         """What a command writes; a copy into a directory is a file in it."""
@@ -215,21 +213,10 @@ class _Seen:
                     found = self._links[key] = ["/"] if listed is None else listed
                 yield from found
 
-    def _samples(self) -> Iterator[str]:
-        held, holds = self._context.book.read_names, self._context.book.holds_reads
-        for part in self._analysis.parts:
-            if holds and is_unlisted(part):
-                yield from self._placed(perhaps_read(part), part.cwds)
-                named = (name for pattern in patterns_of(part) for name in named_by(pattern, held))
-                yield from self._placed(named, part.cwds)
-            if part.reads_unknown:
-                yield from self._placed((name for told in dynamic_words(part) for name in told.samples), part.cwds)
-                patterns = patterns_of(part) if held else ()
-                yield from self._placed((name for pattern in patterns for name in named_by(pattern, held)), part.cwds)
-
     def _redirected(self, kind: str) -> Iterator[str]:
         for redirect in self._analysis.redirects:
-            if redirect.kind == kind and redirect.target is not None and not redirect.harmless_write:
+            fits = redirect.kind == kind or (kind == "read" and opens_for_reading(redirect))
+            if fits and redirect.target is not None and not redirect.harmless_write:
                 yield from self._placed((redirect.target.text,), redirect.cwds)
 
     def held(self) -> "tuple[Rule | None, Rule | None, str]":
@@ -245,8 +232,8 @@ class _Seen:
         possible = None if analysis.read_only else possible_match(deny, analysis) or possible_match(ask, analysis)
         if possible is not None:
             doubt = doubt or f"{possible.text!r} may become what the rule Bash({possible.rule.content}) is about"
-        if self._analysis.reads_unknown and book.denies_reads and self._unknown_words():
-            doubt = doubt or "it reads files the text does not tell, and deny rules forbid some"
+        if not doubt and (book.holds_reads or book.holds_edits):
+            doubt = self._read_names.doubt(self.sight)
         if not doubt and book.read_names:
             doubt = self._reaches_held()
         if not doubt and book.holds_edits:
@@ -299,15 +286,6 @@ class _Seen:
                 rule, name = found
                 return f"git may print the tracked file {name!r}, which the rule {rule.text} is about"
         return ""
-
-    def _unknown_words(self) -> bool:
-        """Whether some file name is wholly unknown, not only a pattern below a known directory."""
-        for part in self._analysis.parts:
-            if part.cwds is None or part.more or (part.reads_unknown and len(part.argv) == 1):
-                return True
-            if part.reads_unknown and any(told.unknown for told in dynamic_words(part)):
-                return True
-        return False
 
     def granted(self) -> "tuple[Rule | None, tuple[str, ...]]":
         """The rule that covers the whole command, or what the rules leave open."""

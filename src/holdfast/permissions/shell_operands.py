@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 __all__ = [
+    "SURE_READERS",
     "Landing",
     "changes_untold",
     "deep_changes",
@@ -31,8 +32,10 @@ __all__ = [
     "landing_of",
     "matching_files",
     "names_another",
+    "perhaps_named",
     "perhaps_read",
     "spares",
+    "spellings",
     "written_patterns",
 ]
 
@@ -42,9 +45,9 @@ _WILD: Final = frozenset("*?[")
 _HERE: Final = ("$PWD/", "${PWD}/", "$(pwd)/")
 INSIDE: Final = "x"
 """Stands for any name inside a directory."""
-_LOADERS: Final = frozenset({"source", ".", "tar", "unzip", "xargs"})
+_LOADERS: Final = frozenset({"source", ".", "tar", "unzip", "xargs", "history", "bind"})
 """Known commands of which the tables do not name all they read."""
-_READERS: Final = _LOADERS | names(
+SURE_READERS: Final = _LOADERS | names(
     "less more most view vi vim nvim ex ed emacs nano micro bat batcat bash sh dash zsh ksh zcat bzcat xzcat zless"
     " zmore zgrep gzip gunzip bzip2 bunzip2 xz unxz zstd zip 7z scp rsync"
 )
@@ -89,16 +92,19 @@ def perhaps_read(part: "Part") -> "Iterator[str]":
 
     The `build` of `npm run build` is no file; without a dot or a slash a word is one only for those that surely read.
     """
-    sure = part.name in _READERS
-    for word in part.argv[1:]:
-        text = word.text
-        if not word.static or not text:
-            continue
-        if sure or not {".", "/", "@"}.isdisjoint(text):
-            yield from _spellings(text)
+    yield from perhaps_named(part, [word.text for word in part.argv[1:] if word.static])
 
 
-def _spellings(text: str) -> "Iterator[str]":
+def perhaps_named(part: "Part", words: "Sequence[str]") -> "Iterator[str]":
+    """What words that are certain may name for such a command."""
+    sure = part.name in SURE_READERS
+    for text in words:
+        if text and (sure or not {".", "/", "@"}.isdisjoint(text)):
+            yield from spellings(text)
+
+
+def spellings(text: str) -> "Iterator[str]":
+    """The files that one word may name, by itself or as the value of an option."""
     if text[0] != "-":
         yield text.removeprefix("@")
     elif text[1:2] != "-" and len(text) > 2:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.permissions.roads import plain_patterns, search_roads
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    from holdfast.permissions.shell.parts import Part
+    from holdfast.permissions.shell.parts import Cwds, Part
 
-__all__ = ["Told", "dynamic_words", "named_by", "patterns_of", "told_by"]
+__all__ = ["Told", "dynamic_words", "is_expanded", "named_by", "patterns_of", "placed", "told_by"]
 
 _HOME: Final = ("${HOME}", "$HOME")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
@@ -60,10 +60,22 @@ def told_by(form: str) -> Told:
     return Told(bases, samples)
 
 
+def is_expanded(form: str) -> bool:
+    """Whether a word as written holds an expansion other than by braces and wildcards."""
+    return any(mark in form for mark in _EXPANDS)
+
+
+def placed(paths: "Iterable[str]", cwds: "Cwds") -> "Iterator[str]":
+    """Paths as seen from every directory the command may run in; an unknown one counts as the current."""
+    for path in paths:
+        for directory in cwds or ("",):
+            yield path if path.startswith("/") or not directory else f"{directory}/{path}"
+
+
 def patterns_of(part: "Part") -> "Iterator[str]":
     """The file patterns among the arguments, without braces; words with other expansions tell none."""
     for form, word in zip(part.texts, part.argv, strict=False):
-        if not word.static and not any(mark in form for mark in _EXPANDS):
+        if not word.static and not is_expanded(form):
             yield from plain_patterns(form.translate(_QUOTES))
 
 

@@ -193,7 +193,6 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         "-_|--strip-underscore -n|--no-strip-underscore -p|--no-params -i|--no-verbose -R|--recurse-limit"
         " -r|--no-recurse-limit -t|--types -s|--format:text -h|--help -v|--version",
         operands="text",
-        plain=True,
     ),
     "factor": Tool("-h|--exponents" + _GNU, operands="text", plain=True),
     "expr": Tool("", operands="text", plain=True, optionless=True),
