@@ -15,18 +15,21 @@ from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
+from holdfast.permissions.shell_forms import written_forms
+from holdfast.permissions.shell_links import makes_links, through_links
 from holdfast.permissions.shell_operands import (
     changes_untold,
     deep_changes,
     inside,
+    is_plain_file_command,
     is_unlisted,
     landing_of,
     matching_files,
-    names_another,
     perhaps_read,
     spares,
     written_patterns,
 )
+from holdfast.permissions.shell_outputs import outputs_of, writes_untold
 from holdfast.permissions.shell_reach import (
     FOLLOWERS,
     follows,
@@ -51,7 +54,6 @@ __all__ = ["ShellPart", "ShellVerdict", "is_judged_by_words", "judge_shell", "on
 
 _UNHELD: Final = (None, None, "")
 _NOTHING: Final = Sight()
-_FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
 
 
 def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
@@ -117,18 +119,17 @@ class _Seen:
         self._links: dict[tuple[str, str], list[str]] = {}
         self._edit_rule: Rule | None = None
         self._live = isinstance(context.disk, LiveDisk)
-        book = context.book
-        unlisted = not analysis.read_only and (book.holds_reads or book.holds_edits)
-        self.sight = self._look() if analysis.touches or unlisted else _NOTHING
+        self._forms = written_forms(analysis, context, call.cwd)
+        self.sight = self._look() if analysis.touches or not analysis.read_only else _NOTHING
 
     def _look(self) -> Sight:
         parts = self._analysis.parts
         reads = dict.fromkeys(path for part in parts for path in self._reads_of(part))
-        writes = dict.fromkeys(path for part in parts for path in self._writes_of(part))
+        writes = dict.fromkeys(path for part in self._forms.parts for path in self._writes_of(part))
         if self._analysis.redirects:
             reads.update(dict.fromkeys(self._redirected("read")))
             writes.update(dict.fromkeys(self._redirected("write")))
-        changed = self._looked(self._changed()) if self._context.book.holds_back else ()
+        changed = () if self._analysis.read_only else self._looked(self._changed())
         return Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()), changed=changed)
 
     def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
@@ -142,28 +143,33 @@ class _Seen:
             found.append(facts)
         return tuple(found)
 
-    def _placed(self, paths: Iterable[str], cwds: "Cwds") -> Iterator[str]:
+    def _placed(self, paths: Iterable[str], cwds: "Cwds", *, made: bool = False) -> Iterator[str]:
         """Paths as seen from every directory the command may run in; an unknown one counts as the current."""
+        links = self._forms.links
         for path in paths:
             for directory in cwds or ("",):
-                yield path if path.startswith("/") or not directory else f"{directory}/{path}"
+                place = path if path.startswith("/") or not directory else f"{directory}/{path}"
+                yield place
+                if links:
+                    yield from through_links(place, links, self._call.cwd, itself=not made)
 
     def _writes_of(self, part: "Part") -> Iterator[str]:
         """What a command writes; a copy into a directory is a file in it."""
-        yield from self._placed(part.writes, part.cwds)
+        made = makes_links(part)
+        yield from self._placed(part.writes, part.cwds, made=made)
         for source, place in landing_of(part):
             known = place.endswith("/") or place.rpartition("/")[2] in (".", "..")
-            for spot, path in zip(
-                self._looked(self._placed((place,), part.cwds)), self._placed((place,), part.cwds), strict=True
-            ):
+            places = tuple(self._placed((place,), part.cwds, made=made))
+            for spot, path in zip(self._looked(places), places, strict=True):
                 if known or spot.is_dir or (spot.is_dir is None and not self._live):
                     yield f"{path.rstrip('/')}/{os.path.basename(source.rstrip('/'))}"
 
     def _changed(self) -> Iterator[str]:
         """Names of what the commands may change without naming it."""
-        for part in self._analysis.parts:
+        for part in self._forms.parts:
             if part.refusal is not None:
                 yield from self._placed(map(inside, deep_changes(part)), part.cwds)
+                yield from self._placed(outputs_of(part), part.cwds)
                 for pattern in written_patterns(part):
                     yield from self._matched(pattern, part.cwds)
 
@@ -228,7 +234,8 @@ class _Seen:
 
     def _redirected(self, kind: str) -> Iterator[str]:
         for redirect in self._analysis.redirects:
-            if redirect.kind == kind and redirect.target is not None and not redirect.harmless_write:
+            found = redirect.kind == kind or (kind == "read" and redirect.operator == "<>")
+            if found and redirect.target is not None and not redirect.harmless_write:
                 yield from self._placed((redirect.target.text,), redirect.cwds)
 
     def held(self) -> "tuple[Rule | None, Rule | None, str]":
@@ -275,10 +282,12 @@ class _Seen:
         for redirect in self._analysis.redirects:
             if redirect.kind == "write" and redirect.target is not None and not redirect.target.static:
                 return f"which file {redirect.text} writes is not known, and rules are about some"
-        for part in self._analysis.parts:
+        if self._forms.untold:
+            return f"{self._forms.untold!r} stands for more files than are looked at, and rules are about some"
+        for part in self._forms.parts:
             if spares(part, self._context.book.edit_names):
                 continue
-            if changes_untold(part):
+            if changes_untold(part) or writes_untold(part):
                 return f"{part.name} changes files the text does not tell, and rules are about some"
             places = self._looked(self._placed(deep_changes(part), part.cwds))
             opened = [path.target for path in places if path.is_dir is not False]
@@ -337,8 +346,8 @@ class _Seen:
         return True
 
     def _inside(self, directory: str) -> bool:
-        (found,) = self._looked((directory or ".",))
-        return is_inside(found.target, self._context.roots.working)
+        working = self._context.roots.working
+        return all(is_inside(path.target, working) for path in self._looked(self._placed((directory or ".",), None)))
 
     def is_file_command(self) -> bool:
         """Whether it only makes, touches, moves or copies plain files inside the working directories."""
@@ -346,7 +355,7 @@ class _Seen:
         if analysis.doubt or analysis.assigned or not self.sight.writes or analysis.redirect_writes:
             return False
         for part in analysis.parts:
-            if part.cwds is None or (part.refusal is not None and not _is_plain_file_command(part)):
+            if part.cwds is None or (part.refusal is not None and not is_plain_file_command(part)):
                 return False
         if any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
             return False
@@ -370,19 +379,14 @@ class _Seen:
         from holdfast.permissions.shell.classify import high_risk  # noqa: PLC0415 - loaded only where it is used
 
         reason = high_risk(self._analysis, cwd=self._call.cwd)
-        if reason is None and any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
+        written = () if reason else (*self.sight.writes, *self.sight.changed)
+        if any(row_of_write(path, self._context) != "edit inside" for path in written):
             reason = "it writes outside the working directories or to a protected path"
         return Risk("low", "nothing about the command is high risk") if reason is None else Risk("high", reason)
 
     def shown(self) -> tuple[ShellPart, ...]:
         """Every simple command, for people."""
         return tuple(ShellPart(part.text, part.refusal is None, part.refusal or "") for part in self._analysis.parts)
-
-
-def _is_plain_file_command(part: "Part") -> bool:
-    plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
-    plain = plain and not any(names_another(text) for text in part.texts[1:])
-    return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
 
 
 def _rule(hit: object) -> "Rule | None":

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Landing",
+    "changes_by_words",
     "changes_untold",
     "deep_changes",
+    "has_option",
     "inside",
+    "is_plain_file_command",
     "is_unlisted",
     "landing_of",
     "matching_files",
-    "names_another",
+    "option_values",
     "perhaps_read",
     "spares",
     "written_patterns",
@@ -61,6 +64,7 @@ _INTO: Final = {"tar": ("-C", "--directory"), "unzip": ("-d",), "wget": ("-P", "
 _EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
 _COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go"})
 _FIND_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+_FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
 
 
 class Landing(NamedTuple):
@@ -111,8 +115,8 @@ def landing_of(part: "Part") -> "Iterator[Landing]":
     if part.name not in _PLACING:
         return
     operands = [word for word in part.argv[1:] if word.static and word.text[:1] != "-"]
-    places = list(_values(part, ("-t", "--target-directory")))
-    passed = set(_values(part, _RSYNC_PATTERNS)) if part.name == "rsync" else set[str]()
+    places = list(option_values(part, ("-t", "--target-directory")))
+    passed = set(option_values(part, _RSYNC_PATTERNS)) if part.name == "rsync" else set[str]()
     sources = [word.text for word in operands if word.text not in places and word.text not in passed]
     if part.name == "ln" and len(operands) == 1:
         places = places or ["."]
@@ -133,7 +137,7 @@ def deep_changes(part: "Part") -> "Iterator[str]":
     elif name in _MODES:
         yield from part.writes if _has(part.texts, "R", "--recursive") else ()
     elif name in _FILLING:
-        places = tuple(_values(part, _INTO.get(name, ())))
+        places = tuple(option_values(part, _INTO.get(name, ())))
         if places or name != "wget" or _has(part.texts, "rmpxi", *_WGET_MANY):  # else it is one file, named by its URL
             yield from places or part.writes
     elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
@@ -150,13 +154,13 @@ def written_patterns(part: "Part") -> "Iterator[str]":
         yield from _unpacked(part.texts)
     elif part.name == "wget":
         named = [posixpath.basename(text) for text in part.texts[1:] if text[:1] != "-"]
-        for place in tuple(_values(part, _INTO["wget"])) or (".",):
+        for place in tuple(option_values(part, _INTO["wget"])) or (".",):
             yield from (posixpath.join(place, name) for name in named if name)
     elif part.name in _COMPILERS:
-        yield from _values(part, ("-o", "--output"))
+        yield from option_values(part, ("-o", "--output"))
     elif part.name in _EDITORS or (part.name in ("perl", "ruby") and _has(part.texts, "i")):
         yield from (text for text in part.texts[1:] if text[:1] not in ("-", "+"))
-    if not _changes(part):
+    if not changes_by_words(part):
         return
     yield from filter(None, (_told(form) for _, form in _expanded_words(part)))
     last = part.argv[-1]
@@ -187,7 +191,7 @@ def _unpacked(texts: "Sequence[str]") -> "Iterator[str]":
 
 def changes_untold(part: "Part") -> bool:
     """Whether a command changes files of which the text does not tell even the directory."""
-    if not _changes(part):
+    if not changes_by_words(part):
         return False
     return part.more or any(
         _told(form) is None and _known_directory(word, form) is None for word, form in _expanded_words(part)
@@ -213,7 +217,7 @@ def matching_files(pattern: str, cwd: str) -> list[str] | None:
 
 def _expanded_words(part: "Part") -> "Iterator[tuple[Word, str]]":
     """The words with expansions that name what a command changes, with how they are written."""
-    if not _changes(part):
+    if not changes_by_words(part):
         return
     words, forms = part.argv[1:], part.texts[1:]
     if part.name in _COPYING:
@@ -239,7 +243,7 @@ def _known_directory(word: "Word", form: str) -> str | None:
     return directory if directory and ".." not in form else None
 
 
-def _changes(part: "Part") -> bool:
+def changes_by_words(part: "Part") -> bool:
     """Whether what a command is given by pattern or expansion is changed by it."""
     if part.refusal is None or not part.texts or part.words is None:
         return False
@@ -258,7 +262,12 @@ def _has(texts: "Sequence[str]", letters: str, *long: str) -> bool:
     return False
 
 
-def _values(part: "Part", options: "Sequence[str]") -> "Iterator[str]":
+def has_option(part: "Part", letters: str, *long: str) -> bool:
+    """Whether a command is given one of these options, by a letter in a cluster or by a long name."""
+    return _has(part.texts, letters, *long)
+
+
+def option_values(part: "Part", options: "Sequence[str]") -> "Iterator[str]":
     """The values of options in every spelling: `-t x`, `-tx`, `--long x`, `--long=x`, `--lo=x`."""
     texts = part.texts
     for at, text in enumerate(texts[1:], start=1):
@@ -277,7 +286,14 @@ def inside(place: str) -> str:
     return posixpath.join(place, INSIDE)
 
 
-def names_another(option: str) -> bool:
+def is_plain_file_command(part: "Part") -> bool:
+    """Whether a command only makes, touches, moves or copies the files that it names."""
+    plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
+    plain = plain and not any(_names_another(text) for text in part.texts[1:])
+    return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
+
+
+def _names_another(option: str) -> bool:
     """Whether an option makes a file under a name that stands nowhere: backups, and directories rebuilt."""
     if option[:2] == "--":
         return option.startswith(("--b", "--s", "--pare")) and not option.startswith("--st")

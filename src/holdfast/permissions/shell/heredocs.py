@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BLANK: Final = " \t\n"
 SAME_LINE: Final = " \t"
-_WRITES: Final = frozenset({">", ">>", "&>", "&>>", ">|"})
+_WRITES: Final = frozenset({">", ">>", "&>", "&>>", ">|", "<>"})
 _BARE_DELIMITER: Final = re.compile(r"[A-Za-z0-9_.+:@%-]+\Z")
 _QUOTED_DELIMITER: Final = re.compile(r"'([^'\n]+)'\Z|\"([^\"\n$`\\]+)\"\Z|\\([A-Za-z0-9_]+)\Z")
 _BRACED: Final = re.compile(r"\$\{[^}]*\}?")
@@ -108,6 +108,8 @@ class RedirectReader(Emitter):
             else:
                 operator = self.view[child.start_byte : child.end_byte]
         text = self.view[node.start_byte : end]
+        if operator in ("<", ">") and "<>" in self.view[max(0, node.start_byte - 1) : node.start_byte + len(fd) + 2]:
+            operator = "<>"  # the grammar knows no such sign, and takes one half of it for an error
         kind = "commands" if commands and operator == "<" else _kind(operator, target)
         redirect = Redirect(operator, target, kind, text, self.cwds)
         self.check_operator(node, operator, text, fd)

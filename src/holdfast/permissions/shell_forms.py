@@ -1,0 +1,168 @@
+"""Every form in which the commands of a text may run, for what they write.
+
+`tee out/{a,b}`, `rm -rf o*` and `touch $HOME/x` name files, though not as they stand. Each command with such words is
+also looked at with what the shell may put in their place, and so are the texts that a command hands to a shell.
+Deny and ask rules and protected paths are held against all of them; nothing is allowed because of them.
+"""
+
+import os
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.brace_words import brace_words
+from holdfast.permissions.paths import LiveDisk
+from holdfast.permissions.protected import PROTECTED_NAMES, protected_by
+from holdfast.permissions.shell.quoting import known_literal
+from holdfast.permissions.shell.values import Values
+from holdfast.permissions.shell_links import MadeLink, links_made, makes_links
+from holdfast.permissions.shell_operands import changes_by_words, matching_files
+from holdfast.permissions.shell_outputs import SCRIPTED, handed_texts
+from holdfast.permissions.shell_words import named_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.permissions.context import PermissionContext
+    from holdfast.permissions.shell.analysis import Analysis
+    from holdfast.permissions.shell.parts import Part
+
+__all__ = ["Forms", "written_forms"]
+
+_WILD: Final = frozenset("*?[")
+_MAX_HANDED: Final = 32
+_DOTTED: Final = frozenset(name for name in PROTECTED_NAMES if name[0] == ".")
+
+
+class Forms(NamedTuple):
+    """The commands of a text with every form of them, and the links they make."""
+
+    parts: "tuple[Part, ...]"
+    links: tuple[MadeLink, ...] = ()
+    untold: str = ""
+    """A word of which there are too many forms to look at."""
+
+
+def written_forms(analysis: "Analysis", context: "PermissionContext", cwd: str) -> Forms:
+    """The forms of a text; those of a text that only reads are its commands as they stand."""
+    if analysis.read_only:
+        return Forms(analysis.parts)
+    found = _Finder(analysis, context, cwd)
+    parts = (*analysis.parts, *found.forms())
+    links: tuple[MadeLink, ...] = ()
+    if any(makes_links(part) for part in parts):
+        links = links_made(parts, cwd, lambda path: context.disk.look(path, cwd, home=context.home).is_dir)
+    return Forms(parts, links, found.untold)
+
+
+class _Finder:
+    """One text under one context."""
+
+    def __init__(self, analysis: "Analysis", context: "PermissionContext", cwd: str) -> None:
+        self._analysis = analysis
+        self._context = context
+        self._cwd = cwd
+        self._live = isinstance(context.disk, LiveDisk)
+        self._values = Values(analysis.values, context.home, None)
+        self.untold = ""
+
+    def forms(self) -> "Iterator[Part]":
+        """The forms that differ from the commands as they stand."""
+        analysis = self._analysis
+        for part in analysis.parts:
+            if part.refusal is None or not part.texts or _only_redirected(part):
+                continue
+            form = part
+            if part.words is not None and not all(word.static for word in part.words[1:]):
+                form = self._expanded(part)
+                yield form
+            for text in handed_texts(form):
+                yield from self._handed(text, part)
+        if analysis.pieces and not analysis.doubt and self._context.book.holds_edits:
+            for text in analysis.pieces[:_MAX_HANDED]:
+                yield from self._handed(text, analysis.parts[0] if analysis.parts else None)
+
+    def _handed(self, text: str, outer: "Part | None") -> "Iterator[Part]":
+        """The commands of a text that a command runs, where it runs."""
+        from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - the parser loads with the first text
+        from holdfast.permissions.shell.emit import START  # noqa: PLC0415 - see above
+
+        if outer is None:
+            return
+        inner = analyse(text)
+        for part in inner.parts:
+            yield part._replace(cwds=outer.cwds) if part.cwds == START else part
+        written = tuple(item.target.text for item in inner.redirect_writes if item.target is not None)
+        if written:
+            yield outer._replace(name="", texts=(), words=(), refusal="it writes", reads=(), writes=written)
+
+    def _expanded(self, part: "Part") -> "Part":
+        """A command with what the shell may make of its words."""
+        from holdfast.permissions.shell.emit import load_tables  # noqa: PLC0415 - they load with the first command
+
+        words, texts = [part.argv[0]], [part.texts[0]]
+        for word, form in zip(part.argv[1:], part.texts[1:], strict=True):
+            names = None if word.static else self._names(form, part)
+            if names is None:
+                words.append(word)
+                texts.append(form)
+            else:
+                words += map(known_literal, names)
+                texts += names
+        writes, kind = part.writes, part.kind
+        if part.hull == "" and part.name:
+            facts = load_tables()(part.name, words[1:], stdin_is_data=part.piped)
+            writes, kind = tuple(dict.fromkeys((*writes, *facts.writes))), facts.kind
+        return part._replace(words=tuple(words), texts=texts, writes=writes, kind=kind)
+
+    def _names(self, form: str, part: "Part") -> list[str] | None:
+        """What a word becomes, as far as that is told; None leaves it as it is."""
+        forms = brace_words(form)
+        if forms is None:
+            self.untold = self.untold or (form if changes_by_words(part) else "")
+            return None
+        # A script does what the rest of it says, whatever a variable in it holds.
+        is_script = part.name in SCRIPTED and form[:1] == '"'
+        names: list[str] = []
+        for one in forms:
+            for text, guessed in self._values.spellings(one, static=False):
+                # What stands behind an expansion nobody knows still tells that it is a protected name.
+                if text and (not guessed or is_script or protected_by((f"/{text}",)) is not None):
+                    names += [text] if is_script else self._places(text, one, part)
+        return list(dict.fromkeys(names)) or None
+
+    def _places(self, text: str, form: str, part: "Part") -> "Iterator[str]":
+        pieces = [text] if '"' in form or "'" in form else text.split()
+        for piece in pieces:
+            if _WILD.isdisjoint(piece):
+                yield piece
+            else:
+                yield from self._matches(piece, part)
+
+    def _matches(self, pattern: str, part: "Part") -> "Iterator[str]":
+        """What a pattern stands for; where no rule is in force, only the protected names among it."""
+        book = self._context.book
+        holds = book.holds_edits or book.denies_reads
+        directories = [os.path.join(self._cwd, directory) for directory in part.cwds or ("",)]
+        protected = named_by(pattern, PROTECTED_NAMES if self._live else _DOTTED)
+        for name in protected:
+            if protected_by((f"/{name}",)) is not None and self._may_exist(name, directories):
+                yield name
+        if not holds or (part.name == "find" and not self._live):  # where nobody can look, its start is a question
+            return
+        found = [matching_files(pattern, directory) if self._live else None for directory in directories]
+        if part.cwds is None or None in found:
+            if self._live and None in found and changes_by_words(part):
+                self.untold = self.untold or pattern
+            yield from named_by(pattern, book.edit_names)
+        yield from (name for names in found for name in names or ())
+        if not any(found):
+            yield pattern
+
+    def _may_exist(self, name: str, directories: list[str]) -> bool:
+        if not self._live:
+            return True
+        return any(os.path.lexists(os.path.join(directory, name)) for directory in directories)
+
+
+def _only_redirected(part: "Part") -> bool:
+    """Whether a command only reads, and its redirect is all that writes."""
+    return any(part.refusal == f"it writes to {redirect.text}" for redirect in part.redirects)

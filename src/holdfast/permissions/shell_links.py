@@ -1,0 +1,80 @@
+"""Links that a command makes and goes through in the same text: `ln -s out q && touch q/n` writes `out/n`.
+
+The disk does not know such a link while the decision is made.
+"""
+
+import posixpath
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.shell_operands import has_option, landing_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from holdfast.permissions.shell.parts import Part
+
+__all__ = ["MadeLink", "links_made", "makes_links", "through_links"]
+
+_MAX_CHAIN: Final = 4
+_MAX_NAMES: Final = 64
+
+
+class MadeLink(NamedTuple):
+    """A link under its absolute name, and where it leads."""
+
+    name: str
+    target: str
+
+
+def links_made(parts: "Iterable[Part]", cwd: str, is_dir: "Callable[[str], bool | None]") -> tuple[MadeLink, ...]:
+    """The links that commands make, as far as the text tells.
+
+    Args:
+        parts: the commands.
+        cwd: where the text starts.
+        is_dir: whether a path is a directory; None when nobody knows.
+    """
+    return tuple(dict.fromkeys(link for part in parts if makes_links(part) for link in _made_by(part, cwd, is_dir)))
+
+
+def makes_links(part: "Part") -> bool:
+    """Whether a command makes links."""
+    return part.name in ("ln", "link") or (part.name == "cp" and has_option(part, "sl", "--symbolic-link", "--link"))
+
+
+def _made_by(part: "Part", cwd: str, is_dir: "Callable[[str], bool | None]") -> "Iterator[MadeLink]":
+    by_place = has_option(part, "s", "--symbolic", "--symbolic-link") and not has_option(part, "r", "--relative")
+    itself = has_option(part, "Tn", "--no-target-directory", "--no-dereference")
+    for source, place in landing_of(part):
+        for directory in part.cwds or ("",):
+            base = posixpath.join(cwd, directory)
+            path = posixpath.normpath(posixpath.join(base, place))
+            names = [posixpath.join(path, posixpath.basename(source.rstrip("/")))]
+            if not (place.endswith("/") or place.rpartition("/")[2] in (".", "..")):
+                known = False if itself else is_dir(path)
+                names = names if known else [path] if known is False else [path, *names]
+            for name in names:
+                start = posixpath.dirname(name) if by_place else base
+                yield MadeLink(name, posixpath.normpath(posixpath.join(start, source)))
+
+
+def through_links(path: str, links: "Sequence[MadeLink]", cwd: str, *, itself: bool = True) -> "Iterator[str]":
+    """What a path also names when links lie on its way.
+
+    Args:
+        path: as a command names it.
+        links: what the text makes.
+        cwd: where the text starts.
+        itself: whether a path that is a link stands for what it leads to; not for the command that makes it.
+    """
+    fresh, seen = [posixpath.normpath(posixpath.join(cwd, path))], set[str]()
+    for _ in range(_MAX_CHAIN):
+        found = [
+            target + name[len(link) :]
+            for name in fresh
+            for link, target in links
+            if (itself and name == link) or name.startswith(link + "/")
+        ]
+        fresh = [name for name in dict.fromkeys(found) if name not in seen][:_MAX_NAMES]
+        seen.update(fresh)
+        yield from fresh

@@ -1,0 +1,110 @@
+"""Files that programs write because an option or their own small language says so, for rules and protected paths.
+
+`strace -o f` and `openssl -out f` write what they are told to; nothing is allowed because of these names.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.words import names
+from holdfast.permissions.shell_operands import option_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.permissions.shell.parts import Part
+
+__all__ = ["SCRIPTED", "handed_texts", "outputs_of", "writes_untold"]
+
+_SED: Final = names("sed gsed")
+_AWK: Final = names("awk gawk mawk nawk")
+SCRIPTED: Final = _SED | _AWK
+"""Programs with a small language of their own."""
+_OUT: Final = (
+    *("-o", "--output", "--output-file", "--output-dir", "--output-directory", "--out", "--outfile", "--out-file"),
+    *("--outdir", "--out-dir", "--log-file", "--logfile", "--save-to", "--dump-to"),
+)
+_ONE_DASH: Final = names("-out -output -outfile -outdir -keyout -logfile -Logfile -csr -crl_out -sigfile -writerand")
+"""Long options that start with one dash."""
+_NO_FILE: Final = names(
+    "ssh scp sftp mount umount ps set shopt sudo doas su install make gmake pip pip3 chown chgrp zip unzip 7z sed gsed"
+    " awk gawk mawk nawk xargs kubectl docker podman apt apt-get bash sh zsh dash ksh mkfs sshfs compgen complete"
+    " compopt read ulimit cp mv ln rm tar gtar bsdtar"
+)
+"""Programs to which `-o` says something else, or whose outputs other tables name."""
+_OUTPUTS: Final = {
+    "curl": ("--trace", "--trace-ascii", "--stderr", "--libcurl", "--etag-save", "--hsts", "--alt-svc", "--output-dir"),
+    "wget": ("--save-cookies", "--warc-file", "--warc-tempdir", "--hsts-file", "--rejected-log", "--warc-cdx"),
+    "rsync": ("--log-file", "--backup-dir", "--partial-dir", "--temp-dir", "-T", "--write-batch", "--only-write-batch"),
+    **dict.fromkeys(("tcpdump", "tshark", "dumpcap"), ("-w",)),
+    **dict.fromkeys(("valgrind",), ("--log-file", "--xml-file")),
+    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), ("-o", "-MF", "-dumpdir")),
+    **dict.fromkeys(("javac", "scalac", "kotlinc"), ("-d", "-s", "-h")),
+    **dict.fromkeys(("patch",), ("-o", "--output", "-r", "--reject-file", "-d", "--directory")),
+    **dict.fromkeys(("git",), ("-o", "--output", "--output-directory", "--separate-git-dir")),
+    **dict.fromkeys(("ssh-keygen",), ("-f",)),
+    **dict.fromkeys(("ssh", "scp", "sftp"), ("-E",)),
+    **dict.fromkeys(("screen",), ("-Logfile",)),
+    **dict.fromkeys(("pip", "pip3"), ("--log", "--report", "-t", "--target", "-d", "--dest", "-w", "--wheel-dir")),
+    **dict.fromkeys(("csplit",), ("-f", "--prefix")),
+    **dict.fromkeys(("zip",), ("-O", "--output-file", "--out", "-lf")),
+    **dict.fromkeys(("bison", "yacc"), ("-o", "-d", "--defines", "-b")),
+    **dict.fromkeys(("aria2c",), ("-o", "-d", "--dir", "-l", "--log", "--save-session")),
+    **dict.fromkeys(("sqlite3",), ("-init",)),
+    **dict.fromkeys(("apt", "apt-get", "make", "gmake", "xargs"), ()),
+}
+"""Further options that name a file or a directory to write."""
+_FIRST: Final = names("sponge logsave flock script asciinema")
+"""Programs whose first operand is a file that they write."""
+
+
+def outputs_of(part: "Part") -> "Iterator[str]":
+    """What the options of a command name as its output."""
+    if part.refusal is None or not part.texts:
+        return
+    name, texts = part.name, part.texts
+    options = _OUTPUTS.get(name, ())
+    if name not in _NO_FILE:
+        options = (*_OUT, *options)
+    if options:
+        yield from filter(None, option_values(part, options))
+    yield from (texts[at + 1] for at, text in enumerate(texts[:-1]) if text in _ONE_DASH)
+    if name in _FIRST:
+        yield from next(([text] for text in texts[1:] if text[:1] != "-"), ())
+
+
+def handed_texts(part: "Part") -> "tuple[str, ...]":
+    """Texts that the small language of a command gives to a shell."""
+    if part.refusal is None:
+        return ()
+    if part.name in _AWK:
+        from holdfast.permissions.shell.commands.awk_files import awk_files  # noqa: PLC0415 - few programs come here
+
+        return awk_files(part.argv[1:]).commands
+    if part.name in _SED and (script := _sed_script(part)):
+        from holdfast.permissions.shell.commands.sed_files import sed_files  # noqa: PLC0415 - see above
+
+        return sed_files(script).commands
+    return ()
+
+
+def writes_untold(part: "Part") -> bool:
+    """Whether a script in a command may write a file whose name is not in the text."""
+    if part.refusal is None or part.name not in SCRIPTED:
+        return False
+    from holdfast.permissions.shell.commands.awk_files import awk_files  # noqa: PLC0415 - few programs come here
+    from holdfast.permissions.shell.commands.sed_files import sed_files  # noqa: PLC0415 - see above
+
+    if part.name in _AWK:
+        return not awk_files(part.argv[1:]).understood
+    script = _sed_script(part)
+    return script is None or not (script == "" or sed_files(script).understood)
+
+
+def _sed_script(part: "Part") -> str | None:
+    """The script; empty when the text tells only some of it, None when it tells nothing."""
+    from holdfast.permissions.shell.commands.sed_files import sed_scripts  # noqa: PLC0415 - see above
+
+    scripts, _, _ = sed_scripts(part.argv[1:])
+    if any(not word.static and not word.text for word in scripts):
+        return None
+    return "\n".join(word.text for word in scripts) if all(word.static for word in scripts) else ""
