@@ -16,7 +16,7 @@ from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
 from holdfast.permissions.shell_forms import written_forms
-from holdfast.permissions.shell_links import makes_links, through_links
+from holdfast.permissions.shell_links import through_links
 from holdfast.permissions.shell_operands import (
     changes_untold,
     deep_changes,
@@ -24,12 +24,10 @@ from holdfast.permissions.shell_operands import (
     is_plain_file_command,
     is_unlisted,
     landing_of,
-    matching_files,
     perhaps_read,
     spares,
     written_patterns,
 )
-from holdfast.permissions.shell_outputs import outputs_of, writes_untold
 from holdfast.permissions.shell_reach import (
     FOLLOWERS,
     follows,
@@ -123,18 +121,22 @@ class _Seen:
         self.sight = self._look() if analysis.touches or not analysis.read_only else _NOTHING
 
     def _look(self) -> Sight:
-        parts = self._analysis.parts
-        reads = dict.fromkeys(path for part in parts for path in self._reads_of(part))
-        writes = dict.fromkeys(path for part in self._forms.parts for path in self._writes_of(part))
-        if self._analysis.redirects:
+        analysis = self._analysis
+        reads = dict.fromkeys(path for part in analysis.parts for path in self._reads_of(part))
+        if analysis.redirects:
             reads.update(dict.fromkeys(self._redirected("read")))
-            writes.update(dict.fromkeys(self._redirected("write")))
-        changed = () if self._analysis.read_only else self._looked(self._changed())
+        if analysis.read_only:
+            return Sight(self._looked(reads), (), self._looked(self._samples()))
+        writes = dict.fromkeys(path for part in self._forms.parts for path in self._writes_of(part))
+        writes.update(dict.fromkeys(self._redirected("write")))
+        changed = self._looked(self._changed())
         return Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()), changed=changed)
 
     def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
-        """What the disk says; each path is looked at once."""
+        """What the disk says; each path is looked at once, and where links lead that the text itself makes."""
         known = self._known
+        if self._forms.links:
+            paths = through_links(paths, self._forms.links, self._call.cwd)
         found: list[PathFacts] = []
         for path in paths:
             facts = known.get(path)
@@ -143,25 +145,20 @@ class _Seen:
             found.append(facts)
         return tuple(found)
 
-    def _placed(self, paths: Iterable[str], cwds: "Cwds", *, made: bool = False) -> Iterator[str]:
+    def _placed(self, paths: Iterable[str], cwds: "Cwds") -> Iterator[str]:
         """Paths as seen from every directory the command may run in; an unknown one counts as the current."""
-        links = self._forms.links
         for path in paths:
             for directory in cwds or ("",):
-                place = path if path.startswith("/") or not directory else f"{directory}/{path}"
-                yield place
-                if links:
-                    yield from through_links(place, links, self._call.cwd, itself=not made)
+                yield path if path.startswith("/") or not directory else f"{directory}/{path}"
 
     def _writes_of(self, part: "Part") -> Iterator[str]:
         """What a command writes; a copy into a directory is a file in it."""
-        made = makes_links(part)
-        yield from self._placed(part.writes, part.cwds, made=made)
+        yield from self._placed(part.writes, part.cwds)
         for source, place in landing_of(part):
             known = place.endswith("/") or place.rpartition("/")[2] in (".", "..")
-            places = tuple(self._placed((place,), part.cwds, made=made))
-            for spot, path in zip(self._looked(places), places, strict=True):
-                if known or spot.is_dir or (spot.is_dir is None and not self._live):
+            for path in self._placed((place,), part.cwds):
+                spots = self._looked((path,))
+                if known or any(spot.is_dir or (spot.is_dir is None and not self._live) for spot in spots):
                     yield f"{path.rstrip('/')}/{os.path.basename(source.rstrip('/'))}"
 
     def _changed(self) -> Iterator[str]:
@@ -169,19 +166,7 @@ class _Seen:
         for part in self._forms.parts:
             if part.refusal is not None:
                 yield from self._placed(map(inside, deep_changes(part)), part.cwds)
-                yield from self._placed(outputs_of(part), part.cwds)
-                for pattern in written_patterns(part):
-                    yield from self._matched(pattern, part.cwds)
-
-    def _matched(self, pattern: str, cwds: "Cwds") -> Iterator[str]:
-        """The files behind a pattern; where nobody can look, those that rules are about and that it would match."""
-        found = [
-            matching_files(path, self._call.cwd) for path in self._placed((pattern,), cwds if self._live else None)
-        ]
-        if self._live and cwds is not None and None not in found:
-            yield from (name for names in found for name in names or ())
-        else:
-            yield from self._placed((pattern, *named_by(pattern, self._context.book.edit_names)), cwds)
+                yield from self._placed(written_patterns(part), part.cwds)
 
     def _reads_of(self, part: "Part") -> Iterator[str]:
         yield from self._placed(part.reads, part.cwds)
@@ -283,11 +268,11 @@ class _Seen:
             if redirect.kind == "write" and redirect.target is not None and not redirect.target.static:
                 return f"which file {redirect.text} writes is not known, and rules are about some"
         if self._forms.untold:
-            return f"{self._forms.untold!r} stands for more files than are looked at, and rules are about some"
+            return f"{self._forms.untold}, and rules are about some"
         for part in self._forms.parts:
             if spares(part, self._context.book.edit_names):
                 continue
-            if changes_untold(part) or writes_untold(part):
+            if changes_untold(part):
                 return f"{part.name} changes files the text does not tell, and rules are about some"
             places = self._looked(self._placed(deep_changes(part), part.cwds))
             opened = [path.target for path in places if path.is_dir is not False]
@@ -347,7 +332,7 @@ class _Seen:
 
     def _inside(self, directory: str) -> bool:
         working = self._context.roots.working
-        return all(is_inside(path.target, working) for path in self._looked(self._placed((directory or ".",), None)))
+        return all(is_inside(path.target, working) for path in self._looked((directory or ".",)))
 
     def is_file_command(self) -> bool:
         """Whether it only makes, touches, moves or copies plain files inside the working directories."""

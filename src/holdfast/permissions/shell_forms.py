@@ -13,9 +13,9 @@ from holdfast.permissions.paths import LiveDisk
 from holdfast.permissions.protected import PROTECTED_NAMES, protected_by
 from holdfast.permissions.shell.quoting import known_literal
 from holdfast.permissions.shell.values import Values
-from holdfast.permissions.shell_links import MadeLink, links_made, makes_links
+from holdfast.permissions.shell_links import MadeLink, links_made
 from holdfast.permissions.shell_operands import changes_by_words, matching_files
-from holdfast.permissions.shell_outputs import SCRIPTED, handed_texts
+from holdfast.permissions.shell_outputs import SCRIPTED, handed_texts, outputs_of, writes_untold
 from holdfast.permissions.shell_words import named_by
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Forms(NamedTuple):
     parts: "tuple[Part, ...]"
     links: tuple[MadeLink, ...] = ()
     untold: str = ""
-    """A word of which there are too many forms to look at."""
+    """Why some file that is written is not among them; empty when none is."""
 
 
 def written_forms(analysis: "Analysis", context: "PermissionContext", cwd: str) -> Forms:
@@ -47,9 +47,9 @@ def written_forms(analysis: "Analysis", context: "PermissionContext", cwd: str) 
         return Forms(analysis.parts)
     found = _Finder(analysis, context, cwd)
     parts = (*analysis.parts, *found.forms())
-    links: tuple[MadeLink, ...] = ()
-    if any(makes_links(part) for part in parts):
-        links = links_made(parts, cwd, lambda path: context.disk.look(path, cwd, home=context.home).is_dir)
+    links = links_made(
+        parts, analysis.redirects, cwd, lambda path: context.disk.look(path, cwd, home=context.home).is_dir
+    )
     return Forms(parts, links, found.untold)
 
 
@@ -74,6 +74,10 @@ class _Finder:
             if part.words is not None and not all(word.static for word in part.words[1:]):
                 form = self._expanded(part)
                 yield form
+            if outputs := tuple(outputs_of(form)):
+                yield form._replace(writes=(*form.writes, *outputs))
+            if writes_untold(form):
+                self._lose(f"{part.name} writes files that its script does not name")
             for text in handed_texts(form):
                 yield from self._handed(text, part)
         if analysis.pieces and not analysis.doubt and self._context.book.holds_edits:
@@ -117,7 +121,8 @@ class _Finder:
         """What a word becomes, as far as that is told; None leaves it as it is."""
         forms = brace_words(form)
         if forms is None:
-            self.untold = self.untold or (form if changes_by_words(part) else "")
+            if changes_by_words(part):
+                self._lose(f"{form!r} stands for more files than are looked at")
             return None
         # A script does what the rest of it says, whatever a variable in it holds.
         is_script = part.name in SCRIPTED and form[:1] == '"'
@@ -140,7 +145,7 @@ class _Finder:
     def _matches(self, pattern: str, part: "Part") -> "Iterator[str]":
         """What a pattern stands for; where no rule is in force, only the protected names among it."""
         book = self._context.book
-        holds = book.holds_edits or book.denies_reads
+        holds = book.holds_edits or book.holds_reads
         directories = [os.path.join(self._cwd, directory) for directory in part.cwds or ("",)]
         protected = named_by(pattern, PROTECTED_NAMES if self._live else _DOTTED)
         for name in protected:
@@ -151,11 +156,14 @@ class _Finder:
         found = [matching_files(pattern, directory) if self._live else None for directory in directories]
         if part.cwds is None or None in found:
             if self._live and None in found and changes_by_words(part):
-                self.untold = self.untold or pattern
+                self._lose(f"{pattern!r} stands for more files than are looked at")
             yield from named_by(pattern, book.edit_names)
         yield from (name for names in found for name in names or ())
         if not any(found):
             yield pattern
+
+    def _lose(self, reason: str) -> None:
+        self.untold = self.untold or reason
 
     def _may_exist(self, name: str, directories: list[str]) -> bool:
         if not self._live:

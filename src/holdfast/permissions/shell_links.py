@@ -11,7 +11,7 @@ from holdfast.permissions.shell_operands import has_option, landing_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from holdfast.permissions.shell.parts import Part
+    from holdfast.permissions.shell.parts import Cwds, Part, Redirect
 
 __all__ = ["MadeLink", "links_made", "makes_links", "through_links"]
 
@@ -24,17 +24,30 @@ class MadeLink(NamedTuple):
 
     name: str
     target: str
+    named: bool
+    """Whether the text names it again; the command that makes it changes nothing behind it."""
 
 
-def links_made(parts: "Iterable[Part]", cwd: str, is_dir: "Callable[[str], bool | None]") -> tuple[MadeLink, ...]:
+def links_made(
+    parts: "Sequence[Part]", redirects: "Sequence[Redirect]", cwd: str, is_dir: "Callable[[str], bool | None]"
+) -> tuple[MadeLink, ...]:
     """The links that commands make, as far as the text tells.
 
     Args:
         parts: the commands.
+        redirects: the redirects of the text.
         cwd: where the text starts.
         is_dir: whether a path is a directory; None when nobody knows.
     """
-    return tuple(dict.fromkeys(link for part in parts if makes_links(part) for link in _made_by(part, cwd, is_dir)))
+    makers = [part for part in parts if makes_links(part)]
+    if not makers:
+        return ()
+    named = {name for part in parts if part not in makers for name in _named(part.texts[1:], part.cwds, cwd)}
+    named.update(name for item in redirects if item.target for name in _named((item.target.text,), item.cwds, cwd))
+    found = dict.fromkeys(link for part in makers for link in _made_by(part, cwd, is_dir))
+    # A link to a link, and a second command that makes one in its place.
+    targets = [target for _, target in found]
+    return tuple(MadeLink(name, target, name in named or name in targets) for name, target in found)
 
 
 def makes_links(part: "Part") -> bool:
@@ -42,7 +55,14 @@ def makes_links(part: "Part") -> bool:
     return part.name in ("ln", "link") or (part.name == "cp" and has_option(part, "sl", "--symbolic-link", "--link"))
 
 
-def _made_by(part: "Part", cwd: str, is_dir: "Callable[[str], bool | None]") -> "Iterator[MadeLink]":
+def _named(texts: "Iterable[str]", cwds: "Cwds", cwd: str) -> "Iterator[str]":
+    for text in texts:
+        for directory in cwds or ("",):
+            for name in (text, text.partition("=")[2]):
+                yield posixpath.normpath(posixpath.join(cwd, directory, name))
+
+
+def _made_by(part: "Part", cwd: str, is_dir: "Callable[[str], bool | None]") -> "Iterator[tuple[str, str]]":
     by_place = has_option(part, "s", "--symbolic", "--symbolic-link") and not has_option(part, "r", "--relative")
     itself = has_option(part, "Tn", "--no-target-directory", "--no-dereference")
     for source, place in landing_of(part):
@@ -55,26 +75,21 @@ def _made_by(part: "Part", cwd: str, is_dir: "Callable[[str], bool | None]") -> 
                 names = names if known else [path] if known is False else [path, *names]
             for name in names:
                 start = posixpath.dirname(name) if by_place else base
-                yield MadeLink(name, posixpath.normpath(posixpath.join(start, source)))
+                yield name, posixpath.normpath(posixpath.join(start, source))
 
 
-def through_links(path: str, links: "Sequence[MadeLink]", cwd: str, *, itself: bool = True) -> "Iterator[str]":
-    """What a path also names when links lie on its way.
-
-    Args:
-        path: as a command names it.
-        links: what the text makes.
-        cwd: where the text starts.
-        itself: whether a path that is a link stands for what it leads to; not for the command that makes it.
-    """
-    fresh, seen = [posixpath.normpath(posixpath.join(cwd, path))], set[str]()
-    for _ in range(_MAX_CHAIN):
-        found = [
-            target + name[len(link) :]
-            for name in fresh
-            for link, target in links
-            if (itself and name == link) or name.startswith(link + "/")
-        ]
-        fresh = [name for name in dict.fromkeys(found) if name not in seen][:_MAX_NAMES]
-        seen.update(fresh)
-        yield from fresh
+def through_links(paths: "Iterable[str]", links: "Sequence[MadeLink]", cwd: str) -> "Iterator[str]":
+    """Paths, and what each also names when links lie on its way."""
+    for path in paths:
+        yield path
+        fresh, seen = [posixpath.normpath(posixpath.join(cwd, path))], set[str]()
+        for _ in range(_MAX_CHAIN):
+            found = [
+                target + name[len(link) :]
+                for name in fresh
+                for link, target, named in links
+                if (named and name == link) or name.startswith(link + "/")
+            ]
+            fresh = [name for name in dict.fromkeys(found) if name not in seen][:_MAX_NAMES]
+            seen.update(fresh)
+            yield from fresh

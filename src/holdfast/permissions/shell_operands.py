@@ -52,7 +52,10 @@ _READERS: Final = _LOADERS | names(
 """Commands that read whatever they are given."""
 _PLACING: Final = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
 _COPYING: Final = _PLACING - {"mv"}
-_FILLING: Final = frozenset({"rsync", "tar", "unzip", "wget"})
+_TARS: Final = frozenset({"tar", "gtar", "bsdtar"})
+_MAKING: Final = frozenset("cruA")
+"""Letters with which `tar` writes an archive."""
+_FILLING: Final = frozenset({"rsync", "unzip", "wget"}) | _TARS
 """Commands that put many files into the directory they are given."""
 _WGET_MANY: Final = (
     *("--recursive", "--mirror", "--page-requisites", "--force-directories", "--input-file", "--content-disposition"),
@@ -60,7 +63,22 @@ _WGET_MANY: Final = (
 )
 _RSYNC_PATTERNS: Final = ("--exclude", "--include", "--filter")
 _MODES: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
-_INTO: Final = {"tar": ("-C", "--directory"), "unzip": ("-d",), "wget": ("-P", "--directory-prefix")}
+_INTO: Final = {
+    **dict.fromkeys(_TARS, ("-C", "--directory", "--one-top-level")),
+    **dict.fromkeys(names("7z 7za 7zr 7zz"), ("-o",)),
+    **dict.fromkeys(names("pip pip3"), ("-t", "--target", "-d", "--dest", "-w", "--wheel-dir", "--prefix", "--root")),
+    "unzip": ("-d",),
+    "wget": ("-P", "--directory-prefix"),
+    "cpio": ("-D", "--directory"),
+    "unar": ("-o", "--output-directory"),
+    "curl": ("--output-dir",),
+    "git": ("-o", "--output-directory"),
+    "patch": ("-d", "--directory"),
+    "aria2c": ("-d", "--dir"),
+    "javac": ("-d", "-s", "-h"),
+    "npm": ("--prefix",),
+}
+"""Options that name a directory to put files into."""
 _EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
 _COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go"})
 _FIND_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
@@ -136,10 +154,10 @@ def deep_changes(part: "Part") -> "Iterator[str]":
         yield from part.writes
     elif name in _MODES:
         yield from part.writes if _has(part.texts, "R", "--recursive") else ()
-    elif name in _FILLING:
-        places = tuple(option_values(part, _INTO.get(name, ())))
-        if places or name != "wget" or _has(part.texts, "rmpxi", *_WGET_MANY):  # else it is one file, named by its URL
-            yield from places or part.writes
+    elif name in _FILLING or name in _INTO:
+        places = tuple(filter(None, option_values(part, _INTO.get(name, ()))))
+        one = name not in _FILLING or (name == "wget" and not _has(part.texts, "rmpxi", *_WGET_MANY))  # by its URL
+        yield from places or (() if one else part.writes)
     elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
         yield from part.writes
     elif name == "find" and "-delete" in part.texts:
@@ -150,8 +168,8 @@ def written_patterns(part: "Part") -> "Iterator[str]":
     """File patterns that a command expands to files it changes, and files that `find` writes."""
     if part.name == "find":
         yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in _FIND_WRITES)
-    elif part.name == "tar":
-        yield from _unpacked(part.texts)
+    elif part.name in _TARS:
+        yield from _unpacked(part)
     elif part.name == "wget":
         named = [posixpath.basename(text) for text in part.texts[1:] if text[:1] != "-"]
         for place in tuple(option_values(part, _INTO["wget"])) or (".",):
@@ -179,14 +197,18 @@ def _start_points(part: "Part") -> "Sequence[str]":
     return [word.text for word in starts] if starts and all(word.static for word in starts) else (".",)
 
 
-def _unpacked(texts: "Sequence[str]") -> "Iterator[str]":
+def _unpacked(part: "Part") -> "Iterator[str]":
     """What `tar` writes: the members it unpacks, or the archive it makes."""
-    letters = texts[1] if len(texts) > 1 and texts[1][:2] != "--" else ""
-    if "x" in letters or not {"--extract", "--get"}.isdisjoint(texts):
-        yield from (text for text in texts[2:] if text[:1] != "-")
-    elif "c" in letters or "--create" in texts:
-        named = [text.partition("=")[2] for text in texts if text.startswith("--file=")]
-        yield from named or texts[2:3]
+    texts = part.texts
+    old = texts[1] if len(texts) > 1 and texts[1][:1] != "-" else ""  # letters without a dash, their values behind them
+    if "x" in old or _has(texts, "x", "--extract", "--get"):
+        members = [text for text in texts[2:] if text[:1] != "-"]
+        yield from members
+        for place in option_values(part, _INTO["tar"]):
+            yield from (posixpath.join(place, member) for member in members)
+    if not _MAKING.isdisjoint(old) or _has(texts, "cruA", "--create", "--append", "--update", "--delete"):
+        yield from texts[2:3] if old else option_values(part, ("-f", "--file"))
+        yield from option_values(part, ("--file",)) if old else ()
 
 
 def changes_untold(part: "Part") -> bool:

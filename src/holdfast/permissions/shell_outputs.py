@@ -3,6 +3,7 @@
 `strace -o f` and `openssl -out f` write what they are told to; nothing is allowed because of these names.
 """
 
+import posixpath
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.words import names
@@ -53,6 +54,7 @@ _OUTPUTS: Final = {
     **dict.fromkeys(("apt", "apt-get", "make", "gmake", "xargs"), ()),
 }
 """Further options that name a file or a directory to write."""
+_GIT_WRITES: Final = names("rm mv restore clean clone init")
 _FIRST: Final = names("sponge logsave flock script asciinema")
 """Programs whose first operand is a file that they write."""
 
@@ -68,8 +70,30 @@ def outputs_of(part: "Part") -> "Iterator[str]":
     if options:
         yield from filter(None, option_values(part, options))
     yield from (texts[at + 1] for at, text in enumerate(texts[:-1]) if text in _ONE_DASH)
+    if name == "git":
+        yield from _of_git(part)
     if name in _FIRST:
         yield from next(([text] for text in texts[1:] if text[:1] != "-"), ())
+
+
+def _of_git(part: "Part") -> "Iterator[str]":
+    """Files of the working directory that a git command removes, moves or brings back, and directories it makes."""
+    from holdfast.permissions.shell.match import after_global_options  # noqa: PLC0415 - with the first command
+
+    texts = part.texts
+    at = after_global_options("git", texts)
+    subcommand, rest = (texts[at], texts[at + 1 :]) if at < len(texts) else ("", ())
+    places = [texts[one + 1] for one in range(1, at - 1) if texts[one] == "-C"] or [""]
+    operands = [text for text in rest if text[:1] != "-"]
+    if subcommand in ("checkout", "reset", "stash"):
+        operands = list(rest[rest.index("--") + 1 :]) if "--" in rest else []
+    elif subcommand in ("worktree", "bundle", "submodule"):
+        operands = operands[1:]
+    elif subcommand not in _GIT_WRITES:
+        return
+    for name in operands:
+        yield from (posixpath.join(place, name) for place in places)
+        yield from (posixpath.join(place, name, "x") for place in places if subcommand in ("rm", "mv", "clean"))
 
 
 def handed_texts(part: "Part") -> "tuple[str, ...]":
