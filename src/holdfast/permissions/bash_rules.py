@@ -118,7 +118,8 @@ class _Seen:
         self._edit_rule: Rule | None = None
         self._live = isinstance(context.disk, LiveDisk)
         self._forms = written_forms(analysis, context, call.cwd)
-        self.sight = self._look() if analysis.touches or not analysis.read_only else _NOTHING
+        held = not analysis.read_only and (context.book.holds_reads or context.book.holds_edits)
+        self.sight = self._look() if analysis.touches or held or self._forms.writes else _NOTHING
 
     def _look(self) -> Sight:
         analysis = self._analysis

@@ -13,9 +13,9 @@ from holdfast.permissions.paths import LiveDisk
 from holdfast.permissions.protected import PROTECTED_NAMES, protected_by
 from holdfast.permissions.shell.quoting import known_literal
 from holdfast.permissions.shell.values import Values
-from holdfast.permissions.shell_links import MadeLink, links_made
+from holdfast.permissions.shell_links import MadeLink, links_made, makes_links
 from holdfast.permissions.shell_operands import changes_by_words, matching_files
-from holdfast.permissions.shell_outputs import SCRIPTED, handed_texts, outputs_of, writes_untold
+from holdfast.permissions.shell_outputs import SCRIPTED, TELLING, handed_texts, outputs_of, writes_untold
 from holdfast.permissions.shell_words import named_by
 
 if TYPE_CHECKING:
@@ -39,18 +39,31 @@ class Forms(NamedTuple):
     links: tuple[MadeLink, ...] = ()
     untold: str = ""
     """Why some file that is written is not among them; empty when none is."""
+    writes: bool = False
+    """Whether some command may write what its table does not name."""
 
 
 def written_forms(analysis: "Analysis", context: "PermissionContext", cwd: str) -> Forms:
     """The forms of a text; those of a text that only reads are its commands as they stand."""
-    if analysis.read_only:
-        return Forms(analysis.parts)
+    parts = analysis.parts
+    pieces = bool(analysis.pieces) and context.book.holds_edits
+    if analysis.read_only or not (pieces or any(map(_may_write, parts))):
+        return Forms(parts)
     found = _Finder(analysis, context, cwd)
-    parts = (*analysis.parts, *found.forms())
+    parts = (*parts, *found.forms())
     links = links_made(
         parts, analysis.redirects, cwd, lambda path: context.disk.look(path, cwd, home=context.home).is_dir
     )
-    return Forms(parts, links, found.untold)
+    return Forms(parts, links, found.untold, writes=True)
+
+
+def _may_write(part: "Part") -> bool:
+    """Whether a command may write more than its table names as it stands."""
+    if part.refusal is None or not part.texts:
+        return False
+    if part.words is not None and not all(word.static for word in part.words):
+        return True
+    return part.name in TELLING or makes_links(part) or any(text[:1] == "-" for text in part.texts)
 
 
 class _Finder:

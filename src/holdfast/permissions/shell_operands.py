@@ -66,7 +66,7 @@ _MODES: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
 _INTO: Final = {
     **dict.fromkeys(_TARS, ("-C", "--directory", "--one-top-level")),
     **dict.fromkeys(names("7z 7za 7zr 7zz"), ("-o",)),
-    **dict.fromkeys(names("pip pip3"), ("-t", "--target", "-d", "--dest", "-w", "--wheel-dir", "--prefix", "--root")),
+    **dict.fromkeys(names("pip pip3"), ("-t", "--target", "-d", "--dest", "-w", "--wheel-dir")),
     "unzip": ("-d",),
     "wget": ("-P", "--directory-prefix"),
     "cpio": ("-D", "--directory"),
@@ -76,7 +76,6 @@ _INTO: Final = {
     "patch": ("-d", "--directory"),
     "aria2c": ("-d", "--dir"),
     "javac": ("-d", "-s", "-h"),
-    "npm": ("--prefix",),
 }
 """Options that name a directory to put files into."""
 _EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})

@@ -4,6 +4,7 @@
 """
 
 import posixpath
+import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.words import names
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.parts import Part
 
-__all__ = ["SCRIPTED", "handed_texts", "outputs_of", "writes_untold"]
+__all__ = ["SCRIPTED", "TELLING", "handed_texts", "outputs_of", "writes_untold"]
 
 _SED: Final = names("sed gsed")
 _AWK: Final = names("awk gawk mawk nawk")
@@ -37,26 +38,31 @@ _OUTPUTS: Final = {
     "wget": ("--save-cookies", "--warc-file", "--warc-tempdir", "--hsts-file", "--rejected-log", "--warc-cdx"),
     "rsync": ("--log-file", "--backup-dir", "--partial-dir", "--temp-dir", "-T", "--write-batch", "--only-write-batch"),
     **dict.fromkeys(("tcpdump", "tshark", "dumpcap"), ("-w",)),
-    **dict.fromkeys(("valgrind",), ("--log-file", "--xml-file")),
+    "valgrind": ("--log-file", "--xml-file"),
     **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), ("-o", "-MF", "-dumpdir")),
     **dict.fromkeys(("javac", "scalac", "kotlinc"), ("-d", "-s", "-h")),
-    **dict.fromkeys(("patch",), ("-o", "--output", "-r", "--reject-file", "-d", "--directory")),
-    **dict.fromkeys(("git",), ("-o", "--output", "--output-directory", "--separate-git-dir")),
-    **dict.fromkeys(("ssh-keygen",), ("-f",)),
+    "patch": ("-o", "--output", "-r", "--reject-file", "-d", "--directory"),
+    "git": ("-o", "--output", "--output-directory", "--separate-git-dir"),
+    "ssh-keygen": ("-f",),
     **dict.fromkeys(("ssh", "scp", "sftp"), ("-E",)),
-    **dict.fromkeys(("screen",), ("-Logfile",)),
+    "screen": ("-Logfile",),
     **dict.fromkeys(("pip", "pip3"), ("--log", "--report", "-t", "--target", "-d", "--dest", "-w", "--wheel-dir")),
-    **dict.fromkeys(("csplit",), ("-f", "--prefix")),
-    **dict.fromkeys(("zip",), ("-O", "--output-file", "--out", "-lf")),
+    "csplit": ("-f", "--prefix"),
+    "zip": ("-O", "--output-file", "--out", "-lf"),
     **dict.fromkeys(("bison", "yacc"), ("-o", "-d", "--defines", "-b")),
-    **dict.fromkeys(("aria2c",), ("-o", "-d", "--dir", "-l", "--log", "--save-session")),
-    **dict.fromkeys(("sqlite3",), ("-init",)),
-    **dict.fromkeys(("apt", "apt-get", "make", "gmake", "xargs"), ()),
+    "aria2c": ("-o", "-d", "--dir", "-l", "--log", "--save-session"),
 }
 """Further options that name a file or a directory to write."""
 _GIT_WRITES: Final = names("rm mv restore clean clone init")
+_EDITORS: Final = names("vi vim nvim view ex gvim")
+_SAVES: Final = re.compile(
+    r"(?:^\+?|[|:])[ \t]*+(?:w|wq|x|xit|up|update|write|sav|saveas)!?[ \t]++(?:>>[ \t]*+)?([^\s|]++)"
+)
+"""What an editor is told to write, in its own commands."""
 _FIRST: Final = names("sponge logsave flock script asciinema")
 """Programs whose first operand is a file that they write."""
+TELLING: Final = SCRIPTED | _EDITORS | _FIRST | {"git", "nano", "emacs", "pico", "micro"}
+"""Programs that are told what to write without an option."""
 
 
 def outputs_of(part: "Part") -> "Iterator[str]":
@@ -67,11 +73,13 @@ def outputs_of(part: "Part") -> "Iterator[str]":
     options = _OUTPUTS.get(name, ())
     if name not in _NO_FILE:
         options = (*_OUT, *options)
-    if options:
+    if options and any(text[:1] == "-" for text in texts):
         yield from filter(None, option_values(part, options))
     yield from (texts[at + 1] for at, text in enumerate(texts[:-1]) if text in _ONE_DASH)
     if name == "git":
         yield from _of_git(part)
+    if name in _EDITORS:
+        yield from (found[1] for text in texts[1:] for found in _SAVES.finditer(text))
     if name in _FIRST:
         yield from next(([text] for text in texts[1:] if text[:1] != "-"), ())
 
@@ -85,7 +93,9 @@ def _of_git(part: "Part") -> "Iterator[str]":
     subcommand, rest = (texts[at], texts[at + 1 :]) if at < len(texts) else ("", ())
     places = [texts[one + 1] for one in range(1, at - 1) if texts[one] == "-C"] or [""]
     operands = [text for text in rest if text[:1] != "-"]
-    if subcommand in ("checkout", "reset", "stash"):
+    if subcommand == "config":
+        operands = list(option_values(part, ("-f", "--file")))
+    elif subcommand in ("checkout", "reset", "stash"):
         operands = list(rest[rest.index("--") + 1 :]) if "--" in rest else []
     elif subcommand in ("worktree", "bundle", "submodule"):
         operands = operands[1:]
