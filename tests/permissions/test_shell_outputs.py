@@ -32,7 +32,7 @@ SCRIPTS = [
     "sed -n 'w out/n' a", "sed -e p -e 'w out/n' a", "sed 's/a/b/gw out/n' a", "sed '/x/W out/n' a", "gsed 'w out/n' a",
     "sed --expression='w out/n' a", "busybox sed 'w out/n' a", "env sed 'w out/n' a", "awk '{print > \"out/n\"}' a",
     "awk '{print >> \"out/n\"}' a", "awk '{printf \"%s\", $1 > \"out/n\"}' a", "awk -v f=out/n '{print > f}' a",
-    "awk '{print > f}' f=out/n a", "awk \"{print > \\\"out/n\\\"}\" a", "mawk '{print > \"out/n\"}' a",
+    "awk '{print > f}' f=out/n a", 'awk "{print > \\"out/n\\"}" a', "mawk '{print > \"out/n\"}' a",
     "gawk -i inplace 1 out/n", "gawk --include=inplace 1 out/n", "gawk -oout/n 1 a",
 ]  # fmt: skip
 REDIRECTS = ["echo x <> out/n", "exec 3<>out/n", "cat 1<>out/n", "npm test {f}> out/n", "exec {f}<>out/n"]
