@@ -56,6 +56,8 @@ HANDED = [
     "sed '1e touch out/n' a.txt", "sed '1e echo x > out/n' a.txt", "awk '{print | \"tee out/n\"}' a.txt",
     "awk '{print | \"cat > out/n\"}' a.txt", "awk 'BEGIN{system(\"touch out/n\")}'",
     "awk 'BEGIN{\"touch out/n\" | getline}'", "tar --to-command='tee out/n' -xf a",
+    "awk '{print | \"tee out/{a,b}\"}' a.txt", "awk -v c='tee out/n' '{print | c}' a.txt",
+    "awk 'BEGIN{system(\"sed -n \\\"w out/n\\\" a.txt\")}'",
 ]  # fmt: skip
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Forms", "written_forms"]
 
 _WILD: Final = frozenset("*?[")
-_MAX_HANDED: Final = 32
+_MAX_HANDED: Final = 64
+_MAX_DEPTH: Final = 3
 _DOTTED: Final = frozenset(name for name in PROTECTED_NAMES if name[0] == ".")
 
 
@@ -81,32 +82,37 @@ class _Finder:
         """The forms that differ from the commands as they stand."""
         analysis = self._analysis
         for part in analysis.parts:
-            if part.refusal is None or not part.texts or _only_redirected(part):
-                continue
-            form = part
-            if part.words is not None and not all(word.static for word in part.words[1:]):
-                form = self._expanded(part)
-                yield form
-            if outputs := tuple(outputs_of(form)):
-                yield form._replace(writes=(*form.writes, *outputs))
-            if writes_untold(form):
-                self._lose(f"{part.name} writes files that its script does not name")
-            for text in handed_texts(form):
-                yield from self._handed(text, part)
-        if analysis.pieces and not analysis.doubt and self._context.book.holds_edits:
+            yield from self._forms_of(part, 0)
+        if analysis.pieces and analysis.parts and not analysis.doubt and self._context.book.holds_edits:
             for text in analysis.pieces[:_MAX_HANDED]:
-                yield from self._handed(text, analysis.parts[0] if analysis.parts else None)
+                yield from self._handed(text, analysis.parts[0], 0)
+            if len(analysis.pieces) > _MAX_HANDED:
+                self._lose("it hands on more texts than are looked at")
 
-    def _handed(self, text: str, outer: "Part | None") -> "Iterator[Part]":
+    def _forms_of(self, part: "Part", depth: int) -> "Iterator[Part]":
+        if part.refusal is None or not part.texts or _only_redirected(part):
+            return
+        form = part
+        if part.words is not None and not all(word.static for word in part.words[1:]):
+            form = self._expanded(part)
+            yield form
+        if outputs := tuple(outputs_of(form)):
+            yield form._replace(writes=(*form.writes, *outputs))
+        if writes_untold(form):
+            self._lose(f"{part.name} writes files that its script does not name")
+        for text in handed_texts(form) if depth < _MAX_DEPTH else ():
+            yield from self._handed(text, part, depth + 1)
+
+    def _handed(self, text: str, outer: "Part", depth: int) -> "Iterator[Part]":
         """The commands of a text that a command runs, where it runs."""
         from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - the parser loads with the first text
         from holdfast.permissions.shell.emit import START  # noqa: PLC0415 - see above
 
-        if outer is None:
-            return
         inner = analyse(text)
         for part in inner.parts:
-            yield part._replace(cwds=outer.cwds) if part.cwds == START else part
+            placed = part._replace(cwds=outer.cwds) if part.cwds == START else part
+            yield placed
+            yield from self._forms_of(placed, depth)
         written = tuple(item.target.text for item in inner.redirect_writes if item.target is not None)
         if written:
             yield outer._replace(name="", texts=(), words=(), refusal="it writes", reads=(), writes=written)
@@ -145,6 +151,8 @@ class _Finder:
                 # What stands behind an expansion nobody knows still tells that it is a protected name.
                 if text and (not guessed or is_script or protected_by((f"/{text}",)) is not None):
                     names += [text] if is_script else self._places(text, one, part)
+        if self._values.exhausted:
+            self._lose(f"{form!r} stands for more files than are looked at")
         return list(dict.fromkeys(names)) or None
 
     def _places(self, text: str, form: str, part: "Part") -> "Iterator[str]":
@@ -186,4 +194,6 @@ class _Finder:
 
 def _only_redirected(part: "Part") -> bool:
     """Whether a command only reads, and its redirect is all that writes."""
-    return any(part.refusal == f"it writes to {redirect.text}" for redirect in part.redirects)
+    from holdfast.permissions.shell.emit import written_by  # noqa: PLC0415 - loaded with the first command
+
+    return any(part.refusal == written_by(redirect) for redirect in part.redirects)

@@ -49,17 +49,19 @@ class _Files(AwkProgram):
         self.targets: list[str] = []
         self.variables: list[str] = []
         self.commands: list[str] = []
+        self.command_variables: list[str] = []
         self.untold = False
 
     def sends(self, found: str) -> None:
         after = self.at + (0 if found == ">" else len(found))
         target = _TARGET.match(self.text, after)
         text = "".join(map(_unescaped, _PIECE.findall(target["texts"]))) if target is not None else ""
+        variable = _VARIABLE.match(self.text, after) if target is None else None
+        if variable is not None:
+            (self.variables if found[0] == ">" else self.command_variables).append(variable[1])
         if found[0] == ">":
             if target is not None:
                 self.targets.append(text)
-            elif (variable := _VARIABLE.match(self.text, after)) is not None:
-                self.variables.append(variable[1])
             ended = target is not None and self.text[target.end() : target.end() + 1] in ("", *_ENDS)
             self.untold = self.untold or not ended
             return
@@ -95,6 +97,7 @@ def awk_files(args: "Sequence[Word]") -> AwkFiles:
         writes += read.targets
         writes += (value for name in read.variables for value in _values(name, word.text, found, files))
         commands += read.commands
+        commands += (value for name in read.command_variables for value in _values(name, word.text, found, files))
         commands += map(_unescaped, _CALLED.findall(word.text))
         reads += map(_unescaped, _READ.findall(word.text))
         understood = understood and not read.untold and (word.static or bool(word.text))
