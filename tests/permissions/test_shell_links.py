@@ -67,6 +67,25 @@ def test_a_link_by_itself_changes_nothing_behind_it(command: str, project: str) 
     assert verdict(command, project, deny=["Edit(out/**)"]) == "allow"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ln -s out q && touch q*/n", "ln -s out q && touch [q]/n", "ln -s ../out sub/q && rm sub/*/a",
+        'ln -s "$X" q && touch q/n', 'ln -s "$X" q && echo x > q/n', "ln -s $(get) q; cd sub && touch ../q/n",
+    ],
+)  # fmt: skip
+def test_a_way_through_a_new_link_that_the_text_does_not_tell_is_asked_about(command: str, project: str) -> None:
+    assert verdict(command, project, deny=["Edit(out/**)"]) in ("ask", "deny")
+    assert verdict(command, project, ask=["Edit(out/**)"]) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command", ['ln -s "$X" q', 'ln -s "$X" q && npm test', "ln -s out q && touch sub/n", "ln -s out q; rm *.o"]
+)
+def test_a_new_link_that_nothing_goes_through_is_no_question(command: str, project: str) -> None:
+    assert verdict(command, project, deny=["Edit(out/**)"]) == "allow"
+
+
 def test_a_link_out_of_the_working_directories_grants_nothing(project: str) -> None:
     rules = {"allow": ["Bash", "Edit(./**)"]}
     assert verdict("ln -s sub q && echo x > q/n", project, mode="default", **rules) == "allow"

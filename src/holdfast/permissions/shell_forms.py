@@ -13,7 +13,7 @@ from holdfast.permissions.paths import LiveDisk
 from holdfast.permissions.protected import PROTECTED_NAMES, protected_by
 from holdfast.permissions.shell.quoting import known_literal
 from holdfast.permissions.shell.values import Values
-from holdfast.permissions.shell_links import MadeLink, links_made, makes_links
+from holdfast.permissions.shell_links import MadeLink, links_made, links_untold, makes_links
 from holdfast.permissions.shell_operands import changes_by_words, matching_files
 from holdfast.permissions.shell_outputs import SCRIPTED, TELLING, handed_texts, outputs_of, writes_untold
 from holdfast.permissions.shell_words import named_by
@@ -55,7 +55,10 @@ def written_forms(analysis: "Analysis", context: "PermissionContext", cwd: str) 
     links = links_made(
         parts, analysis.redirects, cwd, lambda path: context.disk.look(path, cwd, home=context.home).is_dir
     )
-    return Forms(parts, links, found.untold, writes=True)
+    untold = found.untold
+    if not untold and any(map(makes_links, parts)) and links_untold(parts, links, cwd):
+        untold = "it may go through a link that it makes itself"
+    return Forms(parts, links, untold, writes=True)
 
 
 def _may_write(part: "Part") -> bool:

@@ -4,6 +4,7 @@ The disk does not know such a link while the decision is made.
 """
 
 import posixpath
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell_operands import has_option, landing_of
@@ -13,10 +14,11 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.parts import Cwds, Part, Redirect
 
-__all__ = ["MadeLink", "links_made", "makes_links", "through_links"]
+__all__ = ["MadeLink", "links_made", "links_untold", "makes_links", "through_links"]
 
 _MAX_CHAIN: Final = 4
 _MAX_NAMES: Final = 64
+_WILD: Final = frozenset("*?[")
 
 
 class MadeLink(NamedTuple):
@@ -53,6 +55,32 @@ def links_made(
 def makes_links(part: "Part") -> bool:
     """Whether a command makes links."""
     return part.name in ("ln", "link") or (part.name == "cp" and has_option(part, "sl", "--symbolic-link", "--link"))
+
+
+def links_untold(parts: "Sequence[Part]", links: "Sequence[MadeLink]", cwd: str) -> bool:
+    """Whether a command may go through a new link by a pattern, or through one that leads nobody knows where."""
+    told = {part.source for part in parts if makes_links(part) and all(word.static for word in part.argv)}
+    lost = [
+        posixpath.normpath(posixpath.join(cwd, directory, part.texts[-1]))
+        for part in parts
+        if makes_links(part) and part.source not in told
+        for directory in part.cwds or ("",)
+    ]
+    names = [*lost, *(link.name for link in links)]
+    for part in parts:
+        redirected = (item.target.text for item in part.redirects if item.target)
+        texts = () if makes_links(part) else (*part.texts[1:], *redirected)
+        for path in _named(texts, part.cwds, cwd):
+            wild = not _WILD.isdisjoint(path)
+            if any(_leads_to(path, name) for name in (names if wild else lost)):
+                return True
+    return False
+
+
+def _leads_to(path: str, link: str) -> bool:
+    """Whether a path or a pattern may go through a link, component by component."""
+    steps, wanted = path.split("/"), link.split("/")
+    return len(steps) >= len(wanted) and all(map(fnmatchcase, wanted, steps))
 
 
 def _named(texts: "Iterable[str]", cwds: "Cwds", cwd: str) -> "Iterator[str]":
