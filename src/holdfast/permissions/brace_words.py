@@ -8,6 +8,7 @@ __all__ = ["MAX_WORDS", "brace_words"]
 MAX_WORDS: Final = 256
 """So many words are made of one; beyond that the text does not tell which."""
 _MAX_GROUPS: Final = 64
+_MAX_STEPS: Final = 1_000_000
 _RANGE: Final = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})(?:\.\.(-?[0-9]{1,9}))?\Z")
 _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?[0-9]{1,9}))?\Z")
 _CLOSERS: Final = {"${": "}", "$(": ")"}
@@ -20,9 +21,12 @@ def brace_words(form: str) -> list[str] | None:
     if form.count("{") > _MAX_GROUPS:
         return None
     done: list[str] = []
-    pending = [(form, 0)]
+    pending, left = [(form, 0)], _MAX_STEPS
     while pending:
         text, start = pending.pop()
+        left -= len(text) * text.count("{", start) + 1
+        if left < 0:
+            return None
         group = _first_group(text, start)
         if group is None:
             done.append(text)

@@ -103,7 +103,10 @@ class _Finder:
             yield form._replace(writes=(*form.writes, *outputs))
         if writes_untold(form):
             self._lose(f"{part.name} writes files that its script does not name")
-        for text in handed_texts(form) if depth < _MAX_DEPTH else ():
+        texts = handed_texts(form)
+        if len(texts) > _MAX_HANDED or (texts and depth >= _MAX_DEPTH):
+            self._lose("it hands on more texts than are looked at")
+        for text in texts[:_MAX_HANDED] if depth < _MAX_DEPTH else ():
             yield from self._handed(text, part, depth + 1)
 
     def _handed(self, text: str, outer: "Part", depth: int) -> "Iterator[Part]":

@@ -5,6 +5,7 @@ The disk does not know such a link while the decision is made.
 
 import posixpath
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell_operands import has_option, landing_of
@@ -18,6 +19,8 @@ __all__ = ["MadeLink", "links_made", "links_untold", "makes_links", "through_lin
 
 _MAX_CHAIN: Final = 4
 _MAX_NAMES: Final = 64
+MAX_LINKS: Final = 64
+"""So many links are followed; with more of them it is not known what a path leads through."""
 _WILD: Final = frozenset("*?[")
 
 
@@ -46,7 +49,8 @@ def links_made(
         return ()
     named = {name for part in parts if part not in makers for name in _named(part.texts[1:], part.cwds, cwd)}
     named.update(name for item in redirects if item.target for name in _named((item.target.text,), item.cwds, cwd))
-    found = dict.fromkeys(link for part in makers for link in _made_by(part, cwd, is_dir))
+    made = (link for part in makers for link in _made_by(part, cwd, is_dir))
+    found = dict.fromkeys(islice(made, MAX_LINKS))
     # A link to a link, and a second command that makes one in its place.
     targets = [target for _, target in found]
     return tuple(MadeLink(name, target, name in named or name in targets) for name, target in found)
@@ -59,6 +63,8 @@ def makes_links(part: "Part") -> bool:
 
 def links_untold(parts: "Sequence[Part]", links: "Sequence[MadeLink]", cwd: str) -> bool:
     """Whether a command may go through a new link by a pattern, or through one that leads nobody knows where."""
+    if len(links) >= MAX_LINKS:
+        return True
     told = {part.source for part in parts if makes_links(part) and all(word.static for word in part.argv)}
     lost = [
         posixpath.normpath(posixpath.join(cwd, directory, part.texts[-1]))

@@ -95,9 +95,11 @@ def awk_files(args: "Sequence[Word]") -> AwkFiles:
         except ProgramRefusedError:
             read.untold = read.untold or not {">", "|"}.isdisjoint(word.text)
         writes += read.targets
-        writes += (value for name in read.variables for value in _values(name, word.text, found, files))
+        writes += (value for name in dict.fromkeys(read.variables) for value in _values(name, word.text, found, files))
         commands += read.commands
-        commands += (value for name in read.command_variables for value in _values(name, word.text, found, files))
+        commands += (
+            value for name in dict.fromkeys(read.command_variables) for value in _values(name, word.text, found, files)
+        )
         commands += map(_unescaped, _CALLED.findall(word.text))
         reads += map(_unescaped, _READ.findall(word.text))
         understood = understood and not read.untold and (word.static or bool(word.text))
