@@ -28,6 +28,14 @@ OPTIONS = [
     "tar xf a -C out", "tar -C out -xf a", "tar -xf a --directory=out", "bsdtar xf a -C out", "unzip a.zip -d out",
     "7z x a.7z -oout", "tar cf out/a.tar sub", "tar -C sub -cf out/a.tar .", "tar --create --file=out/a.tar sub",
 ]  # fmt: skip
+OPERANDS = [
+    "cd out && curl -O http://h/x", "cd out && tar xf ../a.tar", "find out -exec touch {} +",
+    "find out -exec rm {} ';'", "find out -exec sed -i s/a/b/ {} +", "mktemp -p out", "mktemp --tmpdir=out", "gzip -r out", "lz4 a out/n",
+    "7z a out/n.7z sub", "ar r out/n.a x.o", "scp h:x out/", "scp h:x out/n", "ffmpeg -i a out/n.mp4",
+    "convert a out/n", "cargo build --target-dir out", "cmake -S . -B out", "docker cp c:/x out/n", "kubectl cp p:/x out/n",
+    "yq -i . out/n", "prettier --write out/n", "black out/n", "ruff check --fix out", "gofmt -w out/n", "clang-format -i out/n",
+    "dos2unix out/n", "rename s/a/b/ out/a", "virtualenv out/v",
+]  # fmt: skip
 SCRIPTS = [
     "sed -n 'w out/n' a", "sed -e p -e 'w out/n' a", "sed 's/a/b/gw out/n' a", "sed '/x/W out/n' a", "gsed 'w out/n' a",
     "sed --expression='w out/n' a", "busybox sed 'w out/n' a", "env sed 'w out/n' a", "awk '{print > \"out/n\"}' a",
@@ -38,7 +46,7 @@ SCRIPTS = [
 REDIRECTS = ["echo x <> out/n", "exec 3<>out/n", "cat 1<>out/n", "npm test {f}> out/n", "exec {f}<>out/n"]
 
 
-@pytest.mark.parametrize("command", [*OPTIONS, *SCRIPTS, *REDIRECTS])
+@pytest.mark.parametrize("command", [*OPTIONS, *OPERANDS, *SCRIPTS, *REDIRECTS])
 def test_an_edit_rule_holds_for_what_a_command_is_told_to_write(command: str) -> None:
     assert verdict(command, deny=["Edit(out/**)"]) == "deny"
     assert verdict(command, ask=["Edit(out/**)"]) == "ask"
@@ -46,9 +54,22 @@ def test_an_edit_rule_holds_for_what_a_command_is_told_to_write(command: str) ->
 
 
 def test_the_same_options_with_other_files_are_left_alone() -> None:
-    for command in (*OPTIONS, *SCRIPTS):
+    for command in (*OPTIONS, *OPERANDS, *SCRIPTS):
         assert verdict(command.replace("out", "elsewhere"), deny=["Edit(out/**)"]) in ("allow", "ask")
-    for command in ("kubectl get -o out/n x", "ssh -o out/n h", "npm test --prefix out", "git checkout out"):
+    for command in (
+        "kubectl get -o out/n x",
+        "ssh -o out/n h",
+        "npm test --prefix out",
+        "git checkout out",
+        "black --check out",
+        "gofmt -l out/n",
+        "docker run img out/n",
+        "find out -exec cat {} +",
+        "find out -exec sed -n p {} +",
+        "find . -name '*.o' -exec rm {} +",
+        "scp out/n h:",
+        "cmake -S out",
+    ):
         assert verdict(command, deny=["Edit(out/**)"]) == "allow"
 
 

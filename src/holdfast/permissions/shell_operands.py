@@ -76,10 +76,17 @@ _INTO: Final = {
     "patch": ("-d", "--directory"),
     "aria2c": ("-d", "--dir"),
     "javac": ("-d", "-s", "-h"),
+    "mktemp": ("-p", "--tmpdir"),
+    "cmake": ("-B",),
+    "cargo": ("--target-dir", "--out-dir"),
 }
 """Options that name a directory to put files into."""
 _EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
 _COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go"})
+_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_REWRITING: Final = names("tee dd sponge")
+_EDITING: Final = names("sed gsed perl ruby")
+_PACKING: Final = names("gzip gunzip bzip2 xz zstd")
 _FIND_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 _FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
 
@@ -159,7 +166,9 @@ def deep_changes(part: "Part") -> "Iterator[str]":
         yield from places or (() if one else part.writes)
     elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
         yield from part.writes
-    elif name == "find" and "-delete" in part.texts:
+    elif name in _PACKING:
+        yield from part.writes if _has(part.texts, "r", "--recursive") else ()
+    elif name == "find" and ("-delete" in part.texts or _runs_change(part.texts)):
         yield from part.reads or _start_points(part)
 
 
@@ -169,9 +178,9 @@ def written_patterns(part: "Part") -> "Iterator[str]":
         yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in _FIND_WRITES)
     elif part.name in _TARS:
         yield from _unpacked(part)
-    elif part.name == "wget":
+    elif part.name == "wget" or (part.name == "curl" and _has(part.texts, "OJ", "--remote-name", "--remote-name-all")):
         named = [posixpath.basename(text) for text in part.texts[1:] if text[:1] != "-"]
-        for place in tuple(option_values(part, _INTO["wget"])) or (".",):
+        for place in tuple(option_values(part, _INTO[part.name])) or (".",):
             yield from (posixpath.join(place, name) for name in named if name)
     elif part.name in _COMPILERS:
         yield from option_values(part, ("-o", "--output"))
@@ -185,6 +194,21 @@ def written_patterns(part: "Part") -> "Iterator[str]":
         yield from patterns_of(part)
     elif not last.static:
         yield from patterns_of(part._replace(words=(part.argv[0], last), texts=(part.texts[0], part.texts[-1])))
+
+
+def _runs_change(texts: "Sequence[str]") -> bool:
+    """Whether `find` gives what it finds to a command that changes it."""
+    from holdfast.permissions.shell.commands.effects import EFFECTS  # noqa: PLC0415 - the tables load with the first call
+
+    for at, text in enumerate(texts[:-1]):
+        if text not in _RUNS or "{}" not in texts[at:]:
+            continue
+        name = posixpath.basename(texts[at + 1])
+        kind = EFFECTS[name].kind if name in EFFECTS and name not in _COPYING else ""
+        edits = name in _EDITING and _has(texts[at + 1 :], "i", "--in-place")
+        if kind in ("edit", "remove") or edits or name in _REWRITING:
+            return True
+    return False
 
 
 def _start_points(part: "Part") -> "Sequence[str]":
@@ -203,6 +227,7 @@ def _unpacked(part: "Part") -> "Iterator[str]":
     if "x" in old or _has(texts, "x", "--extract", "--get"):
         members = [text for text in texts[2:] if text[:1] != "-"]
         yield from members
+        yield INSIDE
         for place in option_values(part, _INTO["tar"]):
             yield from (posixpath.join(place, member) for member in members)
     if not _MAKING.isdisjoint(old) or _has(texts, "cruA", "--create", "--append", "--update", "--delete"):

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.words import names
-from holdfast.permissions.shell_operands import option_values
+from holdfast.permissions.shell_operands import inside, option_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,25 @@ _SAVES: Final = re.compile(
 """What an editor is told to write, in its own commands."""
 _FIRST: Final = names("sponge logsave flock script asciinema")
 """Programs whose first operand is a file that they write."""
-TELLING: Final = SCRIPTED | _EDITORS | _FIRST | {"git", "nano", "emacs", "pico", "micro"}
+_LAST: Final = names("scp sftp ffmpeg convert magick lz4 docker podman kubectl")
+"""Programs whose last operand is a file that they write, or a directory they put it into; some only to copy."""
+_COPYING_SUBCOMMAND: Final = names("docker podman kubectl")
+_IN_PLACE: Final = {
+    **dict.fromkeys(names("black isort dos2unix unix2dos rename prename mmv rustfmt virtualenv"), ()),
+    **dict.fromkeys(names("gofmt goimports shfmt"), ("-w",)),
+    **dict.fromkeys(names("clang-format yq autopep8 yapf"), ("-i", "--inplace", "--in-place")),
+    "prettier": ("-w", "--write"),
+    "eslint": ("--fix",),
+    "stylelint": ("--fix",),
+    "ruff": ("--fix", "format"),
+}
+"""Programs that rewrite the files they are given, and the words with which they do."""
+_ARCHIVING: Final = names("7z 7za 7zr 7zz ar")
+"""Programs that are told by a first word to write the archive behind it."""
+_ONLY_SAYS: Final = names("--check --diff --check-only --dry-run --list-different -l -n")
+TELLING: Final = (
+    SCRIPTED | _LAST | _ARCHIVING | frozenset(_IN_PLACE) | _EDITORS | _FIRST | {"git", "nano", "emacs", "pico", "micro"}
+)
 """Programs that are told what to write without an option."""
 
 
@@ -80,8 +98,26 @@ def outputs_of(part: "Part") -> "Iterator[str]":
         yield from _of_git(part)
     if name in _EDITORS:
         yield from (found[1] for text in texts[1:] for found in _SAVES.finditer(text))
+    yield from _by_operands(part)
     if name in _FIRST:
         yield from next(([text] for text in texts[1:] if text[:1] != "-"), ())
+
+
+def _by_operands(part: "Part") -> "Iterator[str]":
+    """What a program writes because it stands among its operands; in a directory, anything."""
+    name, texts = part.name, part.texts
+    operands = [text for text in texts[1:] if text[:1] != "-"]
+    found: list[str] = []
+    if name in _LAST and (name not in _COPYING_SUBCOMMAND or "cp" in texts):
+        found = [place for place in operands[1:][-1:] if ":" not in place]
+    elif name in _IN_PLACE and _ONLY_SAYS.isdisjoint(texts):
+        needed = _IN_PLACE[name]
+        found = operands if not needed or not set(needed).isdisjoint(texts) else []
+    elif name in _ARCHIVING and operands[:1] and operands[0][:1] in ("a", "u", "d", "r", "q"):
+        found = operands[1:2]
+    for place in found:
+        yield place
+        yield inside(place)
 
 
 def _of_git(part: "Part") -> "Iterator[str]":
