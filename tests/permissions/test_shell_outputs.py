@@ -30,10 +30,13 @@ OPTIONS = [
 ]  # fmt: skip
 OPERANDS = [
     "cd out && curl -O http://h/x", "cd out && tar xf ../a.tar", "find out -exec touch {} +",
-    "find out -exec rm {} ';'", "find out -exec sed -i s/a/b/ {} +", "mktemp -p out", "mktemp --tmpdir=out", "gzip -r out", "lz4 a out/n",
+    "find out -exec rm {} ';'", "find out -exec sed -i s/a/b/ {} +", "mktemp -p out", "mktemp --tmpdir=out",
+    "gzip -r out", "lz4 a out/n",
     "7z a out/n.7z sub", "ar r out/n.a x.o", "scp h:x out/", "scp h:x out/n", "ffmpeg -i a out/n.mp4",
-    "convert a out/n", "cargo build --target-dir out", "cmake -S . -B out", "docker cp c:/x out/n", "kubectl cp p:/x out/n",
-    "yq -i . out/n", "prettier --write out/n", "black out/n", "ruff check --fix out", "gofmt -w out/n", "clang-format -i out/n",
+    "convert a out/n", "cargo build --target-dir out", "cmake -S . -B out", "docker cp c:/x out/n",
+    "kubectl cp p:/x out/n",
+    "yq -i . out/n", "prettier --write out/n", "black out/n", "ruff check --fix out", "gofmt -w out/n",
+    "clang-format -i out/n",
     "dos2unix out/n", "rename s/a/b/ out/a", "virtualenv out/v",
 ]  # fmt: skip
 SCRIPTS = [
