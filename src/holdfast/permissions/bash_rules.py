@@ -16,14 +16,15 @@ from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
 from holdfast.permissions.read_names import ReadNames, opens_for_reading
+from holdfast.permissions.shell_forms import written_forms
+from holdfast.permissions.shell_links import through_links
 from holdfast.permissions.shell_operands import (
     changes_untold,
     deep_changes,
     drifts,
     inside,
+    is_plain_file_command,
     landing_of,
-    matching_files,
-    names_another,
     spares,
     written_patterns,
 )
@@ -36,7 +37,7 @@ from holdfast.permissions.shell_reach import (
     rule_below,
     rule_inside,
 )
-from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of, placed
+from holdfast.permissions.shell_words import dynamic_words, patterns_of, placed
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 if TYPE_CHECKING:
@@ -44,14 +45,13 @@ if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.rules import Rule
     from holdfast.permissions.shell.analysis import Analysis
-    from holdfast.permissions.shell.parts import Cwds, Part, Redirect
+    from holdfast.permissions.shell.parts import Part, Redirect
     from holdfast.permissions.shell.rule_index import RuleIndex
 
 __all__ = ["ShellPart", "ShellVerdict", "is_judged_by_words", "judge_shell", "only_reads"]
 
 _UNHELD: Final = (None, None, "")
 _NOTHING: Final = Sight()
-_FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
 
 
 def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
@@ -120,25 +120,28 @@ class _Seen:
         self._edit_rule: Rule | None = None
         self._live = isinstance(context.disk, LiveDisk)
         self._read_names = ReadNames(analysis, context, call.cwd)
-        book = context.book
-        untold = (book.holds_reads or book.holds_edits) and not self._read_names.all_named
-        self.sight = self._look() if analysis.touches or untold else _NOTHING
+        self._forms = written_forms(analysis, context, call.cwd)
+        held = context.book.holds_reads or context.book.holds_edits
+        untold = held and not (analysis.read_only and self._read_names.all_named)
+        self.sight = self._look() if analysis.touches or untold or self._forms.writes else _NOTHING
 
     def _look(self) -> Sight:
-        parts = self._analysis.parts
-        reads = dict.fromkeys(path for part in parts for path in self._reads_of(part))
-        writes = dict.fromkeys(path for part in parts for path in self._writes_of(part))
-        if self._analysis.redirects:
+        analysis = self._analysis
+        reads = dict.fromkeys(path for part in analysis.parts for path in self._reads_of(part))
+        if analysis.redirects:
             reads.update(dict.fromkeys(self._redirected("read")))
-            writes.update(dict.fromkeys(self._redirected("write")))
-        changed = self._looked(self._changed()) if self._context.book.holds_back else ()
-        return Sight(
-            self._looked(reads), self._looked(writes), self._looked(self._read_names.samples()), changed=changed
-        )
+        samples = self._looked(self._read_names.samples())
+        if analysis.read_only:
+            return Sight(self._looked(reads), (), samples)
+        writes = dict.fromkeys(path for part in self._forms.parts for path in self._writes_of(part))
+        writes.update(dict.fromkeys(self._redirected("write")))
+        return Sight(self._looked(reads), self._looked(writes), samples, changed=self._looked(self._changed()))
 
     def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
-        """What the disk says; each path is looked at once."""
+        """What the disk says; each path is looked at once, and where links lead that the text itself makes."""
         known = self._known
+        if self._forms.links:
+            paths = through_links(paths, self._forms.links, self._call.cwd)
         found: list[PathFacts] = []
         for path in paths:
             facts = known.get(path)
@@ -152,29 +155,17 @@ class _Seen:
         yield from self._placed(part.writes, part.cwds)
         for source, place in landing_of(part):
             known = place.endswith("/") or place.rpartition("/")[2] in (".", "..")
-            for spot, path in zip(
-                self._looked(self._placed((place,), part.cwds)), self._placed((place,), part.cwds), strict=True
-            ):
-                if known or spot.is_dir or (spot.is_dir is None and not self._live):
+            for path in self._placed((place,), part.cwds):
+                spots = self._looked((path,))
+                if known or any(spot.is_dir or (spot.is_dir is None and not self._live) for spot in spots):
                     yield f"{path.rstrip('/')}/{os.path.basename(source.rstrip('/'))}"
 
     def _changed(self) -> Iterator[str]:
         """Names of what the commands may change without naming it."""
-        for part in self._analysis.parts:
+        for part in self._forms.parts:
             if part.refusal is not None:
                 yield from self._placed(map(inside, deep_changes(part)), part.cwds)
-                for pattern in written_patterns(part):
-                    yield from self._matched(pattern, part.cwds)
-
-    def _matched(self, pattern: str, cwds: "Cwds") -> Iterator[str]:
-        """The files behind a pattern; where nobody can look, those that rules are about and that it would match."""
-        found = [
-            matching_files(path, self._call.cwd) for path in self._placed((pattern,), cwds if self._live else None)
-        ]
-        if self._live and cwds is not None and None not in found:
-            yield from (name for names in found for name in names or ())
-        else:
-            yield from self._placed((pattern, *named_by(pattern, self._context.book.edit_names)), cwds)
+                yield from self._placed(written_patterns(part), part.cwds)
 
     def _reads_of(self, part: "Part") -> Iterator[str]:
         yield from self._placed(part.reads, part.cwds)
@@ -265,7 +256,9 @@ class _Seen:
             untold = redirect.target is not None and (not redirect.target.static or (adrift and redirect.cwds is None))
             if untold and redirect.kind == "write" and not redirect.harmless_write:
                 return f"which file {redirect.text} writes is not known, and rules are about some"
-        for part in self._analysis.parts:
+        if self._forms.untold:
+            return f"{self._forms.untold}, and rules are about some"
+        for part in self._forms.parts:
             if spares(part, self._context.book.edit_names):
                 continue
             if changes_untold(part) or (adrift and part.cwds is None and part.writes):
@@ -318,8 +311,8 @@ class _Seen:
         return True
 
     def _inside(self, directory: str) -> bool:
-        (found,) = self._looked((directory or ".",))
-        return is_inside(found.target, self._context.roots.working)
+        working = self._context.roots.working
+        return all(is_inside(path.target, working) for path in self._looked((directory or ".",)))
 
     def is_file_command(self) -> bool:
         """Whether it only makes, touches, moves or copies plain files inside the working directories."""
@@ -327,7 +320,7 @@ class _Seen:
         if analysis.doubt or analysis.assigned or not self.sight.writes or analysis.redirect_writes:
             return False
         for part in analysis.parts:
-            if part.cwds is None or (part.refusal is not None and not _is_plain_file_command(part)):
+            if part.cwds is None or (part.refusal is not None and not is_plain_file_command(part)):
                 return False
         if any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
             return False
@@ -351,19 +344,14 @@ class _Seen:
         from holdfast.permissions.shell.classify import high_risk  # noqa: PLC0415 - loaded only where it is used
 
         reason = high_risk(self._analysis, cwd=self._call.cwd)
-        if reason is None and any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
+        written = () if reason else (*self.sight.writes, *self.sight.changed)
+        if any(row_of_write(path, self._context) != "edit inside" for path in written):
             reason = "it writes outside the working directories or to a protected path"
         return Risk("low", "nothing about the command is high risk") if reason is None else Risk("high", reason)
 
     def shown(self) -> tuple[ShellPart, ...]:
         """Every simple command, for people."""
         return tuple(ShellPart(part.text, part.refusal is None, part.refusal or "") for part in self._analysis.parts)
-
-
-def _is_plain_file_command(part: "Part") -> bool:
-    plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
-    plain = plain and not any(names_another(text) for text in part.texts[1:])
-    return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
 
 
 def _rule(hit: object) -> "Rule | None":

@@ -301,7 +301,7 @@ def _path_guard(call: CallFacts, context: "PermissionContext", seen: Voices) -> 
     if seen.shell is not None and _sandboxed(call, context):
         return ""
     sight = seen.sight
-    for path in sight.writes:
+    for path in (*sight.writes, *sight.changed):
         reason = guard_of_write(path, context)
         if reason:
             return reason
