@@ -4,13 +4,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.roads import plain_patterns, search_roads
+from holdfast.permissions.shell.quoting import known_literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from holdfast.permissions.shell.parts import Part
+    from holdfast.permissions.shell.words import Word
 
-__all__ = ["Told", "dynamic_words", "named_by", "patterns_of", "told_by"]
+__all__ = ["Told", "dynamic_words", "literal_words", "named_by", "patterns_of", "told_by"]
 
 _HOME: Final = ("${HOME}", "$HOME")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
@@ -40,6 +42,17 @@ def dynamic_words(part: "Part") -> list[Told]:
     if len(forms) != len(part.argv):
         return [_ANYTHING]
     return [told_by(form) for form, word in zip(forms[1:], part.argv[1:], strict=True) if not word.static]
+
+
+def literal_words(part: "Part") -> "list[Word]":
+    """The arguments; a file pattern stands for itself, since whatever it becomes fits it."""
+    words = part.argv[1:]
+    if part.words is None or len(words) != len(part.texts) - 1:
+        return list(words)
+    return [
+        word if word.static or any(mark in text for mark in _EXPANDS) else known_literal(text)
+        for word, text in zip(words, part.texts[1:], strict=True)
+    ]
 
 
 def told_by(form: str) -> Told:
