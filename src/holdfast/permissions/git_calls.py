@@ -100,15 +100,18 @@ def _by_table(name: str, rest: "Sequence[Word]") -> GitCall | None:
     found = scan(tool, told)
     skip = 1 if name == "grep" and not found.has("-e", "-f") else 0
     operands = [_known(word) for word in found.operands]
-    cut = len(operands) if found.ended_at is None else found.ended_at
+    raw = tuple(word.text for word in told if word.text[:1] == "-")
+    # Behind `--end-of-options` stand revisions as well as paths.
+    unlimited = "--end-of-options" in raw
+    cut = len(operands) if found.ended_at is None or unlimited else found.ended_at
     return GitCall(
         key,
         frozenset(option for option, _ in found.given),
         tuple((option, _known(value)) for option, value in found.given if value is not None),
-        tuple(word.text for word in told if word.text[:1] == "-"),
+        raw,
         tuple(operands[skip:cut]),
         tuple(operands[max(skip, cut) :]),
-        sure=found.refusal is None,
+        sure=found.refusal is None and not unlimited,
     )
 
 

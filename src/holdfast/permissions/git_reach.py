@@ -46,6 +46,8 @@ _PATCH_OPTIONS: Final = (
     "--remerge-diff", "--diff-merges", "--verbose", "--show-current-patch", "--interactive", "--edit",
 )  # fmt: skip
 _SHORTEST: Final = len("--xx")
+_LISTERS: Final = frozenset({"for-each-ref", "tag", "branch"})
+"""Subcommands that list references; `%(raw)` prints what they lead to, which may be a file."""
 _LOOKS_ONLY: Final = frozenset({"-t", "-s", "-e", "--batch-check"})
 _NO_PATCH: Final = names(
     "--stat --name-only --name-status --numstat --shortstat --summary --quiet -s --no-patch --raw --dirstat -X"
@@ -53,7 +55,7 @@ _NO_PATCH: Final = names(
 )
 _EXCLUDES: Final = (":!", ":^", ":(exclude)")
 """How a path that is left out starts when nothing else is said about it."""
-_WITHOUT_PATHS: Final = frozenset({"status", "stash list"})
+_WITHOUT_PATHS: Final = _LISTERS | {"status", "stash list"}
 """Subcommands that print every file, whatever paths they are given."""
 _TREES_COMPARED: Final = {"diff": 2, "difftool": 2, "diff-index": 10_000}
 """With fewer trees the rest comes from the index or the disk."""
@@ -149,6 +151,8 @@ def _prints(call: GitCall) -> bool:
     whole = call.name in _PATCHES or (call.name == "stash show" and call.raw)
     if whole and _NO_PATCH.isdisjoint(call.given):
         return True
+    if call.name in _LISTERS:
+        return any("raw" in value for option, value in call.values if option == "--format")
     letters = _WITH_PATCH.get(call.name, "pucmUWL" if call.name in _PATCHES else None)
     return call.name == UNKNOWN or (letters is not None and _says(call, _PATCH_OPTIONS, letters))
 
@@ -182,7 +186,7 @@ def _chosen(name: str, call: GitCall, directory: str, below: str) -> bool:
     specs = call.pathspecs
     if not specs and call.sure:
         specs = tuple(word for word in call.operands if word not in trees and _may_be_path(word, directory))
-    if call.name == "show" and not call.pathspecs and any(spec.startswith(":/") for spec in specs):
+    if any(word.startswith(":/") for word in call.operands):
         return True  # a commit found by its message
     if any(_fits(name, spec[spec.find(")") + 1 :].lstrip(":!^"), below) for spec in specs if _leaves_out(spec)):
         return False
