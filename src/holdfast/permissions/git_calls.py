@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["ANY", "UNKNOWN", "GitCall", "git_call"]
 
 UNKNOWN: Final = "?"
-"""Stands for a subcommand that is only known at run time."""
+"""Stands for a subcommand that is only known at run time, or is an alias."""
+_OTHERS: Final = names(
+    "add am apply bisect branch bugreport bundle checkout checkout-index cherry-pick clean clone commit commit-graph"
+    " commit-tree difftool fast-export fast-import fetch fetch-pack filter-branch format-patch fsck gc gui help init"
+    " instaweb interpret-trailers lfs ls-remote maintenance merge merge-file merge-tree mergetool mktag mktree"
+    " multi-pack-index mv notes pack-objects pack-refs prune pull push read-tree rebase remote repack replace"
+    " request-pull rerere reset restore revert rm send-email sparse-checkout stage stash stripspace"
+    " submodule subtree svn switch tag unpack-file unpack-objects update-index update-ref update-server-info var"
+    " verify-commit verify-tag version worktree write-tree archive"
+)
+"""Subcommands without a table of options."""
 ANY: Final = "*"
 """Stands for a word that may name anything."""
 _VALUED: Final = names("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source --exec-path")
@@ -66,7 +76,7 @@ def git_call(part: "Part") -> GitCall:
     if not rest:
         return GitCall("")
     name = rest[0].text if rest[0].static else UNKNOWN
-    call = _by_table(name, rest[1:]) or _by_looks(name, rest[1:])
+    call = _by_table(name, rest[1:]) or _by_looks(name if name in _OTHERS else UNKNOWN, rest[1:])
     if not front.usual:
         call = call._replace(operands=(*call.operands, ANY), pathspecs=(ANY,) if call.pathspecs else ())
     return call._replace(moved=front.moved, elsewhere=front.elsewhere)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.git_calls import UNKNOWN, GitCall, git_call
+from holdfast.permissions.git_objects import may_be_blob
 from holdfast.permissions.paths import is_inside
 from holdfast.permissions.search_reach import Reach
 from holdfast.permissions.shell.commands.git_names import EXCLUDES, behind_colons
@@ -40,7 +41,7 @@ _WITH_PATCH: Final = {
     "restore": "p", "reset": "p",
 }  # fmt: skip
 """Subcommands that print content only when an option says so, and the letters of such options."""
-_NAMES_FILES: Final = _PATCHES | {*_WITH_PATCH, "cat-file", "blame", "annotate"}
+_NAMES_FILES: Final = _PATCHES | {*_WITH_PATCH, "cat-file", "blame", "annotate", "merge-file", "interpret-trailers"}
 _PATCH_OPTIONS: Final = (
     "--patch", "--unified", "--cc", "--word-diff", "--color-words", "--function-context", "--binary", "--dd",
     "--remerge-diff", "--diff-merges", "--verbose", "--show-current-patch", "--interactive", "--edit",
@@ -57,6 +58,7 @@ _EXCLUDES: Final = (":!", ":^", ":(exclude)")
 """How a path that is left out starts when nothing else is said about it."""
 _WITHOUT_PATHS: Final = _LISTERS | {"status", "stash list"}
 """Subcommands that print every file, whatever paths they are given."""
+_TAKES_CONTENT: Final = frozenset({"show", "diff", "difftool", "grep"})
 _TREES_COMPARED: Final = {"diff": 2, "difftool": 2, "diff-index": 10_000}
 """With fewer trees the rest comes from the index or the disk."""
 _WILD: Final = frozenset("*?[")
@@ -124,8 +126,10 @@ def tracked_rule(part: "Part", directory: str, context: "PermissionContext", cwd
     if top is None:
         return None
     below = posixpath.relpath(directory, top)
-    for name, rule in _tracked(top, context, cwd):
-        if _chosen(name, call, directory, "" if below == "." else below):
+    tracked = _tracked(top, context, cwd)
+    content = bool(tracked) and _names_content(call, directory, top)
+    for name, rule in tracked:
+        if content or _chosen(name, call, directory, "" if below == "." else below):
             return rule, name
     return None
 
@@ -194,6 +198,20 @@ def _chosen(name: str, call: GitCall, directory: str, below: str) -> bool:
     if not wanted and call.name == "grep" and not any(":" in spec for spec in specs):
         wanted = ["."]
     return not wanted or any(_is_unclear(spec) or _fits(name, spec, below) for spec in wanted)
+
+
+def _names_content(call: GitCall, directory: str, top: str) -> bool:
+    """Whether an operand may be the hash of content, which is printed whatever the paths are."""
+    if call.name not in _TAKES_CONTENT or not call.operands:
+        return False
+    from holdfast.permissions.shell.commands.git_config import git_directory  # noqa: PLC0415 - with the first command
+    from holdfast.permissions.shell.commands.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
+
+    try:
+        git_dir = git_directory(top, f"{top}/.git")
+    except (ConfigUnreadableError, OSError):
+        return True
+    return any(not os.path.lexists(f"{directory}/{word}") and may_be_blob(word, git_dir) for word in call.operands)
 
 
 def _is_tree(word: str, name: str) -> bool:

@@ -6,6 +6,7 @@ the tables do not know counts as opening everything.
 
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -42,15 +43,20 @@ _FD_HIDDEN: Final = frozenset({"--hi", "--un"})
 _GREP_LIMITS: Final = frozenset({"--include", "--exclude", "--exclude-from"})
 _INPUT_TEXT: Final = frozenset({"heredoc", "herestring", "commands"})
 _RG_SETTINGS: Final = "RIPGREP_CONFIG_PATH"
+_GLOB_MARKS: Final = frozenset("*?[{\\!")
 _PATTERN: Final = frozenset("*?[\\")
 _PACKING: Final = frozenset("cruA")
 _PACKING_LONG: Final = ("--create", "--append", "--update", "--catenate", "--concatenate")
 _TYPES: Final = {
     "py": "*.py *.pyi", "js": "*.js *.jsx *.mjs *.cjs *.vue", "ts": "*.ts *.tsx *.mts *.cts", "rust": "*.rs",
     "go": "*.go", "java": "*.java *.jsp *.jspx *.properties", "c": "*.[chH] *.[chH].in *.cats", "cs": "*.cs",
+    "cpp": "*.[CchH] *.[CchH].in *.[ch]pp *.[ch]pp.in *.[ch]xx *.[ch]xx.in *.cc *.cc.in *.hh *.hh.in *.inl",
     "html": "*.html *.htm *.ejs", "css": "*.css *.scss", "yaml": "*.yaml *.yml", "toml": "*.toml Cargo.lock",
     "md": "*.md *.mdx *.markdown *.mdown *.mdwn *.mkd *.mkdn", "kotlin": "*.kt *.kts", "swift": "*.swift",
     "sql": "*.sql *.psql", "lua": "*.lua", "php": "*.php *.php3 *.php4 *.php5 *.php7 *.php8 *.phtml",
+    "ruby": "*.gemspec *.rb *.rbw .irbrc Gemfile Rakefile config.ru", "scala": "*.scala *.sbt",
+    "sh": "*.bash *.[bckt]sh *.tcsh *.zsh *.sh *shrc *_login *_logout *_profile *login *logout *profile *zshenv",
+    "docker": "*Dockerfile*", "txt": "*.txt",
 }  # fmt: skip
 """What the usual types of ripgrep take in, over its versions; of any other nothing is known."""
 
@@ -155,7 +161,7 @@ def _search(part: "Part") -> Reach | None:
     if part.name == "ack":
         return Reach(_places(part), follows=follows(part))
     found = _scan(part)
-    if found.has("--files" if part.name == "rg" else "-g"):
+    if found.has("--files", "--filename-pattern"):
         return None  # it lists names
     if part.name == "ag":
         return Reach(_places(part), follows=follows(part))
@@ -165,9 +171,23 @@ def _search(part: "Part") -> Reach | None:
     told = found.refusal is None and _RG_SETTINGS not in os.environ
     hidden = not told or bool(wanted or types) or found.has("-.", "-u", "--ignore-file")
     includes: tuple[str, ...] = ()
+    places = _places(part)
     if told and not found.has("--iglob", "--glob-case-insensitive", "--type-add", "--type-clear"):
         includes = _file_names([*_texts(wanted), *_type_globs(_texts(types))])
-    return Reach(_places(part), includes, hidden, follows(part))
+        if wanted and not types and places == (".",):
+            places = _starts(_texts(wanted))
+    return Reach(places, includes, hidden, follows(part))
+
+
+def _starts(globs: Sequence[str]) -> tuple[str, ...]:
+    """The directories in which globs such as `src/**` start; the current one when they do not tell."""
+    found: list[str] = []
+    for glob in globs:
+        first, slash, _ = glob.removeprefix("/").partition("/")
+        if not slash or not first or not _GLOB_MARKS.isdisjoint(first):
+            return (".",)
+        found.append(first)
+    return tuple(found)
 
 
 def _type_globs(types: Iterable[str]) -> Iterator[str]:
@@ -184,9 +204,19 @@ def _git_grep(part: "Part") -> Reach | None:
     here = call.moved or "."
     if any(path[:1] == ":" for path in paths) and not {"--untracked", "--no-index"}.isdisjoint(call.given):
         return Reach((here, "/"))
-    if not call.sure or not paths or any(path[:1] == ":" or not _PATTERN.isdisjoint(path) for path in paths):
+    if not call.sure or not paths or any(path[:1] == ":" for path in paths):
         return Reach((here,))
+    if any(not _PATTERN.isdisjoint(path) for path in paths):
+        return Reach((here,), _ends_of(paths))
     return Reach(tuple(posixpath.join(call.moved, path) for path in paths))
+
+
+def _ends_of(paths: Sequence[str]) -> tuple[str, ...]:
+    """How names end that fit paths of git, in which `*` stands for directories too."""
+    if any("\\" in path or _PATTERN.isdisjoint(path) for path in paths):
+        return ()
+    ends = [re.split(r"[*?\]]", path)[-1].rpartition("/")[2] for path in paths]
+    return () if any(not end or "[" in end for end in ends) else tuple(f"*{end}" for end in ends)
 
 
 def _of_others(part: "Part") -> Reach | None:
