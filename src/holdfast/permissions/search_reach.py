@@ -142,7 +142,7 @@ def _grep(part: "Part") -> Reach | None:
     if found.refusal is None and limits and limits[0][0] == "--include":
         includes = _file_names(_texts(value for name, value in limits if name == "--include"))
     left_out = tuple(word.text for word in found.values("--exclude-dir") if word.static)
-    return Reach(_places(part), includes, follows=follows(part), passed_over=left_out)
+    return Reach(_places(part, found), includes, follows=follows(part), passed_over=left_out)
 
 
 def _is_flat(word: "Word") -> bool:
@@ -159,19 +159,19 @@ def _reads_input(analysis: "Analysis", part: "Part") -> bool:
 
 def _search(part: "Part") -> Reach | None:
     if part.name == "ack":
-        return Reach(_places(part), follows=follows(part))
+        return Reach((*_operands(part), "."), follows=follows(part))
     found = _scan(part)
     if found.has("--files", "--filename-pattern"):
         return None  # it lists names
     if part.name == "ag":
-        return Reach(_places(part), follows=follows(part))
+        return Reach(_places(part, found), follows=follows(part))
     wanted = [word for word in found.values("-g", "--iglob") if not (word.static and word.text[:1] == "!")]
     types = found.values("-t")
     # What a glob, a type or a line of an ignore file asks for is opened although it is hidden.
     told = found.refusal is None and _RG_SETTINGS not in os.environ
     hidden = not told or bool(wanted or types) or found.has("-.", "-u", "--ignore-file")
     includes: tuple[str, ...] = ()
-    places = _places(part)
+    places = _places(part, found)
     if told and not found.has("--iglob", "--glob-case-insensitive", "--type-add", "--type-clear"):
         includes = _file_names([*_texts(wanted), *_type_globs(_texts(types))])
         if wanted and not types and places == (".",):
@@ -255,9 +255,10 @@ def _recursive(texts: Sequence[str]) -> bool:
     return False
 
 
-def _places(part: "Part") -> tuple[str, ...]:
+def _places(part: "Part", found: "Scan") -> tuple[str, ...]:
     """The directories named, with those in which a pattern or an unknown name starts."""
-    return (*part.reads, ".") if part.reads_unknown else part.reads or (".",)
+    named = tuple(dict.fromkeys((*part.reads, *found.reads)))
+    return (*named, ".") if part.reads_unknown or found.reads_unknown else named or (".",)
 
 
 def _operands(part: "Part") -> tuple[str, ...]:
