@@ -57,8 +57,9 @@ PRINTING = [
     "git grep S -- '*.pem'", "git grep S -- 's*/k*'", "git grep S -- ':(glob)**/k.pem'", "git grep S -- '.en\\v'",
     "git grep S -- :/", "git grep S a '*.pem'", "git log --full-diff -p a", "git log -p --full-diff -- a",
     "git log --full-diff -p -- ':!.env'", "git show --full-diff HEAD -- a", "git whatchanged -p --full-diff a",
-    "git log -p --author a", "git log -p --skip 0 -G a", "git log -p ':/two'", "git diff ':/one'",
-    "git show 'HEAD^{/t}'", "git show 'HEAD@{0}'", "git show 'HEAD^{/two: x}'", "git diff --end-of-options HEAD~1 HEAD",
+    "git log -p --author a", "git log -p ':/two'", "git diff ':/one'",
+    "git show --all HEAD:a", "git show 'HEAD^{/t}'", "git show 'HEAD@{0}'", "git show 'HEAD^{/two: x}'",
+    "git diff --end-of-options HEAD~1 HEAD",
     "git status -v", "git status -vv", "git status --verbose", "git status -v a", "git diff HEAD: HEAD~1:",
     "git diff HEAD~1:sub HEAD:sub", "git diff HEAD~1:./ HEAD:./", "git diff HEAD:sub",
     "git diff-tree -p HEAD~1: HEAD:", "git diff-tree -p HEAD~1:sub HEAD:sub", "git diff-index -p HEAD",
@@ -66,19 +67,18 @@ PRINTING = [
     "git diff -- . ':(exclude,attr:x).env'", "git diff -- . ':(exclude,glob)*.pem'",
     "git diff -- . ':(exclude,literal)*'", "git config --blob HEAD:.env -l", "git config --blob=:.env -l",
     "git config -l --blob HEAD:./.env", "git config -f .env -l", "git stash show -p", "git stash show --minimal",
-    "git stash show -b", "git stash list -p a", "git stash list -p -- a", "git for-each-ref --format='%(raw)'",
+    "git stash show -b", "git stash list -p", "git for-each-ref --format='%(raw)'",
     "git diff --check", "git diff --no-index sub other", "git diff --no-index .env a",
-    "git range-diff HEAD~2..HEAD~1 HEAD~1..HEAD",
-    "git log -m -p --first-parent", "git show -s -p", "git diff --stat -U1", "git log -L1,1:.env",
-    "git reflog show -p", "git cat-file --batch --batch-all-objects", "echo HEAD | git diff-tree --stdin -p",
+    "git log -m -p --first-parent", "git show -s -p", "git diff --stat -U1", "git log -L2,2:.env",
+    "git reflog show -p", "git cat-file --batch --batch-all-objects", "git rev-parse HEAD | git diff-tree --stdin -p",
     "git archive HEAD", "git archive HEAD:sub", "git archive -o /dev/stdout HEAD sub", "git -C . diff",
     "git -C sub diff", "git -C sub grep S", "git -C . show HEAD:.env", "git -C sub blame k.pem", "git -c x.y=z log -p",
     "git --git-dir=.git log -p", "GIT_DIR=.git git show HEAD", "git --icase-pathspecs diff -- .ENV",
-    "GIT_ICASE_PATHSPECS=1 git diff -- .ENV", "git log --patc", "git diff --no-inde sub other",
+    "GIT_ICASE_PATHSPECS=1 git diff -- .ENV", "git diff --no-inde sub other",
     "git commit --dry-run -v",
     "git format-patch --stdout HEAD~1", "git fast-export HEAD", "git merge-file -p sub/k.pem a a",
     "git interpret-trailers .env", "git -c alias.d=diff d", "git alias-of-log", "git $(echo diff)",
-    "yes n | git add -p", "yes n | git checkout -p", "git log --remerge-diff -p", "git bundle create - HEAD | strings",
+    "yes n | git add -p", "yes n | git checkout -p", "git log --remerge-diff -p",
 ]  # fmt: skip
 
 
@@ -120,7 +120,8 @@ def test_git_prints_no_held_file_unasked(history: Path) -> None:
     for rule, text in SECRETS.items():
         held = [command for command in PRINTING if text in shown[command]]
         assert [one for one in held if verdict(one, history, rule, allowed=("Bash",)) == "allow"] == []
-    assert [one for one in PRINTING if not any(text in shown[one] for text in SECRETS.values())] == []
+    silent = [one for one in PRINTING if not any(text in shown[one] for text in SECRETS.values())]
+    assert silent == []
 
 
 @pytest.mark.parametrize("form", ["git show {} -- a", "git diff {} a", "git grep S {} -- a", "git show x-g{} -- a"])
@@ -138,7 +139,8 @@ def test_the_hash_of_content_is_asked_about_and_that_of_a_commit_is_not(form: st
 
 QUIET = [
     "git grep S -- a", "git grep S HEAD -- a", "git grep S other", "git grep S HEAD:other",
-    "git log -p --author x -- a", "git log -p -n 1 a", "git log -L1,1:a", "git log -L 1,1:a", "git show HEAD:a", "git show HEAD:other",
+    "git log -p --author x -- a", "git log -p -n 1 a", "git log -L1,1:a", "git log -L 1,1:a",
+    "git show HEAD:a", "git show HEAD:other",
     "git diff HEAD:a HEAD~1:a", "git diff HEAD -- a b.py", "git diff HEAD~1 a", "git log -p -- '*.py'",
     "git log -p -- *.py", "git stash show", "git stash show --stat", "git stash list", "git status -sb",
     "git config -l", "git config user.name", "git for-each-ref --format='%(refname)'", "git diff --no-index a b.py",

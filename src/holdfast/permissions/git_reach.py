@@ -58,6 +58,7 @@ _EXCLUDES: Final = (":!", ":^", ":(exclude)")
 """How a path that is left out starts when nothing else is said about it."""
 _WITHOUT_PATHS: Final = _LISTERS | {"status", "stash list"}
 """Subcommands that print every file, whatever paths they are given."""
+_MORE_REVISIONS: Final = names("--all --branches --tags --remotes --glob --reflog --bisect --stdin --merge -g")
 _TAKES_CONTENT: Final = frozenset({"show", "diff", "difftool", "grep"})
 _TREES_COMPARED: Final = {"diff": 2, "difftool": 2, "diff-index": 10_000}
 """With fewer trees the rest comes from the index or the disk."""
@@ -184,7 +185,7 @@ def _chosen(name: str, call: GitCall, directory: str, below: str) -> bool:
     if any(_holds(word, name, below) for word in trees):
         return True
     if trees and len(trees) == len(call.operands) >= _TREES_COMPARED.get(call.name, 1):
-        return False
+        return not _MORE_REVISIONS.isdisjoint(call.given)
     if call.name == "log" and "-L" in call.given:
         return any(_fits(name, value.rpartition(":")[2], below) for option, value in call.values if option == "-L")
     specs = call.pathspecs
