@@ -1,6 +1,7 @@
 """A git command taken apart: where it runs, its subcommand, its options, and which of its words may be paths."""
 
 import posixpath
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.words import names
@@ -28,6 +29,8 @@ _OTHERS: Final = names(
 """Subcommands without a table of options."""
 ANY: Final = "*"
 """Stands for a word that may name anything."""
+_CALLS_KEPT: Final = 64
+"""Several questions are asked about the same command."""
 _VALUED: Final = names("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source --exec-path")
 _ELSEWHERE: Final = ("--git-dir", "--work-tree", "--namespace", "--bare")
 _ELSEWHERE_VARIABLES: Final = names(
@@ -70,8 +73,13 @@ class _Front(NamedTuple):
 
 def git_call(part: "Part") -> GitCall:
     """Take a git command apart."""
-    words = literal_words(part)
-    front = _front(part, words)
+    return _taken_apart(part.words, tuple(part.texts), part.assigns)
+
+
+@lru_cache(maxsize=_CALLS_KEPT)
+def _taken_apart(given: "tuple[Word, ...] | None", texts: tuple[str, ...], assigns: tuple[str, ...]) -> GitCall:
+    words = literal_words(given, texts)
+    front = _front(assigns, words)
     rest = words[front.length :]
     if not rest:
         return GitCall("")
@@ -82,10 +90,10 @@ def git_call(part: "Part") -> GitCall:
     return call._replace(moved=front.moved, elsewhere=front.elsewhere)
 
 
-def _front(part: "Part", words: "Sequence[Word]") -> _Front:
+def _front(assigns: "Sequence[str]", words: "Sequence[Word]") -> _Front:
     at, moved = 0, ""
-    elsewhere = not _ELSEWHERE_VARIABLES.isdisjoint(part.assigns)
-    usual = not any(name.endswith("_PATHSPECS") for name in part.assigns)
+    elsewhere = not _ELSEWHERE_VARIABLES.isdisjoint(assigns)
+    usual = not any(name.endswith("_PATHSPECS") for name in assigns)
     while at < len(words) and words[at].static and words[at].text[:1] == "-":
         text = words[at].text
         if text == "-C" and at + 1 < len(words):

@@ -109,7 +109,7 @@ def _scan(part: "Part") -> "Scan":
     from holdfast.permissions.shell.commands.inspect import TABLES  # noqa: PLC0415 - see above
     from holdfast.permissions.shell.commands.options import scan  # noqa: PLC0415 - see above
 
-    return scan(TABLES[part.name], literal_words(part))
+    return scan(TABLES[part.name], literal_words(part.words, part.texts))
 
 
 def _started_by(owner: "Part") -> Reach | None:

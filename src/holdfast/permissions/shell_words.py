@@ -7,7 +7,7 @@ from holdfast.permissions.roads import plain_patterns, search_roads
 from holdfast.permissions.shell.quoting import known_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from holdfast.permissions.shell.parts import Part
     from holdfast.permissions.shell.words import Word
@@ -44,14 +44,15 @@ def dynamic_words(part: "Part") -> list[Told]:
     return [told_by(form) for form, word in zip(forms[1:], part.argv[1:], strict=True) if not word.static]
 
 
-def literal_words(part: "Part") -> "list[Word]":
-    """The arguments; a file pattern stands for itself, since whatever it becomes fits it."""
-    words = part.argv[1:]
-    if part.words is None or len(words) != len(part.texts) - 1:
-        return list(words)
+def literal_words(words: "tuple[Word, ...] | None", texts: "Sequence[str]") -> "list[Word]":
+    """The arguments of a part; a file pattern stands for itself, since whatever it becomes fits it."""
+    if words is None:
+        return [known_literal(text) for text in texts[1:]]
+    if len(words) != len(texts):
+        return list(words[1:])
     return [
         word if word.static or any(mark in text for mark in _EXPANDS) else known_literal(text)
-        for word, text in zip(words, part.texts[1:], strict=True)
+        for word, text in zip(words[1:], texts[1:], strict=True)
     ]
 
 
