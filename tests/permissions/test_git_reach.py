@@ -137,6 +137,32 @@ def test_the_hash_of_content_is_asked_about_and_that_of_a_commit_is_not(form: st
     assert verdict(form.format(hash_of("HEAD")), history, "Read(./.env)") == "allow"
 
 
+def test_a_setting_makes_stash_show_print_patches(history: Path) -> None:
+    assert verdict("git stash show", history, "Read(./.env)") == "allow"
+    git(history, "config", "stash.showPatch", "true")
+    assert "env-secret" in shown_by("git stash show", history)
+    assert verdict("git stash show", history, "Read(./.env)") == "ask"
+
+
+@pytest.mark.parametrize("option", ["-u", "--include-untracked", "--only-untracked"])
+def test_stashed_files_that_were_never_tracked_are_asked_about(option: str, history: Path) -> None:
+    (history / "new.key").write_text("new-secret\n")
+    git(history, "stash", "-u")
+    assert "new-secret" in shown_by(f"git stash show -p {option}", history)
+    assert verdict(f"git stash show -p {option}", history, "Read(new.key)") == "ask"
+
+
+@pytest.mark.parametrize("command", ["git diff --no-index fresh other", "git diff fresh {}/aside"])
+def test_directories_compared_by_git_are_looked_through(command: str, history: Path) -> None:
+    for folder in (history / "fresh", history.parent / "aside"):
+        folder.mkdir()
+        (folder / "k.pem").write_text(f"fresh-secret {folder.name}\n")
+    command = command.format(history.parent)
+    assert "fresh-secret" in shown_by(command, history)
+    assert verdict(command, history, "Read(fresh/k.pem)", allowed=("Bash",)) == "ask"
+    assert verdict("git diff --no-index a b.py", history, "Read(fresh/k.pem)") == "allow"
+
+
 QUIET = [
     "git grep S -- a", "git grep S HEAD -- a", "git grep S other", "git grep S HEAD:other",
     "git log -p --author x -- a", "git log -p -n 1 a", "git log -L1,1:a", "git log -L 1,1:a",

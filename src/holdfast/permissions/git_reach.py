@@ -7,6 +7,7 @@
 import os
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -65,6 +66,7 @@ _TREES_COMPARED: Final = {"diff": 2, "difftool": 2, "diff-index": 10_000}
 _WILD: Final = frozenset("*?[")
 _UNCLEAR: Final = frozenset("[\\")
 _KEPT: Final = 8
+_MAX_SETTINGS: Final = 1_000_000
 
 
 def named_by_git(part: "Part", directory: str) -> Iterator[str]:
@@ -113,9 +115,10 @@ def tracked_rule(part: "Part", directory: str, context: "PermissionContext", cwd
         cwd: the directory that rules without an anchor start from.
     """
     call = git_call(part)
-    if not _prints(call):
+    if not _prints(call) and not (call.name == "stash show" and _shows_patches(part, directory, context.home)):
         return None
-    if call.elsewhere:
+    # What was never tracked stands in no index, and another repository has its own.
+    if call.elsewhere or (call.name == "stash show" and _takes_untracked(call)):
         held = held_rules(context, cwd)
         return (held[0].rule, ".") if held else None
     directory = os.path.realpath(posixpath.join(directory, call.moved))
@@ -140,7 +143,7 @@ def _compared_rule(
 ) -> "tuple[Rule, str] | None":
     """A rule about a file in a directory that git compares with another, tracked or not."""
     places = [os.path.realpath(posixpath.join(directory, word)) for word in (*call.operands, *call.pathspecs)]
-    if "--no-index" not in call.given and top is not None and all(is_inside(place, (top,)) for place in places):
+    if not _says(call, ("--no-index",)) and top is not None and all(is_inside(place, (top,)) for place in places):
         return None
     places = [place for place in places if os.path.isdir(place)]
     found = rule_below(Reach(()), places, context, cwd)
@@ -160,6 +163,23 @@ def _prints(call: GitCall) -> bool:
         return any("raw" in value for option, value in call.values if option == "--format")
     letters = _WITH_PATCH.get(call.name, "pucmUWL" if call.name in _PATCHES else None)
     return call.name == UNKNOWN or (letters is not None and _says(call, _PATCH_OPTIONS, letters))
+
+
+def _takes_untracked(call: GitCall) -> bool:
+    """Whether `git stash show` is asked for files that were never tracked; its `-u` means that and not a patch."""
+    clustered = any("u" in text for text in call.raw if text[:2] != "--")
+    return clustered or _says(call, ("--include-untracked", "--only-untracked"))
+
+
+def _shows_patches(part: "Part", directory: str, home: str) -> bool:
+    """Whether a setting may make `git stash show` print patches; settings elsewhere may be included."""
+    files = [f"{home}/.gitconfig", f"{home}/.config/git/config", "/etc/gitconfig"]
+    files += [f"{_top_of(directory)}/.git/{name}" for name in ("config", "config.worktree")]
+    text = "\n".join(part.texts)
+    for path in filter(os.path.isfile, files):
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+            text += file.read(_MAX_SETTINGS)
+    return "showpatch" in text.lower() or "[include" in text.lower()
 
 
 def _says(call: GitCall, options: Sequence[str], letters: str = "") -> bool:
