@@ -277,7 +277,7 @@ class _Seen:
             found = tracked_rule(part, place, self._context, self._call.cwd)
             if found is not None:
                 rule, name = found
-                return f"git may print the tracked file {name!r}, which the rule {rule.text} is about"
+                return f"git may print {name!r}, which the rule {rule.text} is about"
         return ""
 
     def granted(self) -> "tuple[Rule | None, tuple[str, ...]]":

@@ -4,13 +4,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.roads import plain_patterns, search_roads
+from holdfast.permissions.shell.quoting import known_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from holdfast.permissions.shell.parts import Cwds, Part
+    from holdfast.permissions.shell.words import Word
 
-__all__ = ["Told", "dynamic_words", "is_expanded", "named_by", "patterns_of", "placed", "told_by"]
+__all__ = ["Told", "dynamic_words", "is_expanded", "literal_words", "named_by", "patterns_of", "placed", "told_by"]
 
 _HOME: Final = ("${HOME}", "$HOME")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
@@ -40,6 +42,18 @@ def dynamic_words(part: "Part") -> list[Told]:
     if len(forms) != len(part.argv):
         return [_ANYTHING]
     return [told_by(form) for form, word in zip(forms[1:], part.argv[1:], strict=True) if not word.static]
+
+
+def literal_words(words: "tuple[Word, ...] | None", texts: "Sequence[str]") -> "list[Word]":
+    """The arguments of a part; a file pattern stands for itself, since whatever it becomes fits it."""
+    if words is None:
+        return [known_literal(text) for text in texts[1:]]
+    if len(words) != len(texts):
+        return list(words[1:])
+    return [
+        word if word.static or any(mark in text for mark in _EXPANDS) else known_literal(text)
+        for word, text in zip(words[1:], texts[1:], strict=True)
+    ]
 
 
 def told_by(form: str) -> Told:

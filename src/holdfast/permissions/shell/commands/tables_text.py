@@ -307,7 +307,7 @@ SEARCH_TOOLS: "Mapping[str, Tool]" = {
     "ag": Tool(
         "--ackmate -A:num --after?num -B:num --before?num --break --nobreak -c|--count --color"
         " --nocolor --column --filename"
-        " --nofilename -H|--heading --noheading -C:num --context?num --group --nogroup -g|--filename-pattern:text"
+        " --nofilename -H|--heading --noheading -C:num --context?num --group --nogroup --filename-pattern|-g:text"
         " -l|--files-with-matches -L|--files-without-matches --print-all-files --numbers --nonumbers"
         " -o|--only-matching"
         " --print-long-lines --passthrough --silent --stats --stats-only --vimgrep -0|--null"
