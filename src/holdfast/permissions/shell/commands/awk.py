@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 AWK = Tool(
-    "-F|--field-separator:text -v|--assign:text --posix --sandbox --traditional --re-interval --version"
+    "-F:text --field-separator? -v:text --assign? --posix --sandbox --traditional --re-interval --version"
     " !-f|--file:file !-i|--include:file !-l|--load:file !-E|--exec:file !-e|--source:text !-o|--pretty-print?"
     " !-p|--profile? !-d|--dump-variables? !-D|--debug? !-W:text",
     dashed_values=True,

@@ -276,7 +276,7 @@ SEARCH_TOOLS: "Mapping[str, Tool]" = {
         " --field-context-separator:text --field-match-separator:text --no-fixed-strings --no-follow"
         " --no-invert-match"
         " --no-multiline --no-stats --no-text --binary --no-binary --block-buffered --auto-hybrid-regex"
-        " --engine:text -V|--version"
+        " --engine? -V|--version"
         " --hyperlink-format:text --no-pre !--pre:text !--pre-glob:text !--hostname-bin:text"
         " !-z|--search-zip !--generate:text",
         dashed_values=True,
