@@ -280,6 +280,8 @@ class Reader:
 
     def _backquotes(self, node: "Node") -> None:
         text = self.view[node.start_byte : node.end_byte].lstrip(" \t\n")
+        if text.startswith("`") and "`" in text[1:-1]:  # for bash it ended there, also within quotes
+            self.doubt("a substitution the parser and the shell read differently")
         if text.startswith("`") and "\\" in text:
             self.doubt("escapes inside backquotes")
             self.reparse(_BACKTICK_ESCAPE.sub(r"\1", text[1:-1]))

@@ -141,6 +141,7 @@ def _unescape(found: re.Match[str]) -> str:
     return "" if char == "\n" else char
 
 
+_ANSI_WHOLE: Final = re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL)
 _ANSI: Final = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
@@ -163,6 +164,8 @@ _ANSI_LETTERS: Final = {
 
 def ansi_c(source: str) -> str | None:
     """Decode the inside of `$'…'`; None when the shell would cut it short or this decoder does not know the escape."""
+    if _ANSI_WHOLE.fullmatch(source) is None:  # for the grammar `\\'` does not end it, for bash it does
+        return None
     try:
         text = _ANSI.sub(_ansi_character, source)
     except (ValueError, OverflowError):
