@@ -11,6 +11,7 @@ from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables, plain_part
+from holdfast.permissions.shell.guesses import Guesses
 from holdfast.permissions.shell.handed import handed_pieces
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.passing import may_be_special, named_by_values, passed_on
@@ -29,6 +30,7 @@ _MAX_SCRIPTS: Final = 64
 _PLAIN_CHARS: Final = 120
 _PLAIN_COMMAND: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*+(?: [A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*+)*+\Z")
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_NO_GUESSES: Final = Guesses()
 _NO_VALUES: Final["Mapping[str, Sequence[str]]"] = MappingProxyType[str, "Sequence[str]"]({})
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
 _NEUTRAL_KINDS: Final = frozenset({"text", None})
@@ -56,6 +58,8 @@ class Analysis(NamedTuple):
         dynamic: some command's name is only known when it runs.
         moves: some command or redirect may be in another directory than the text started in.
         touches: some command names or may open a file (git opens the tracked ones), or there is a redirect.
+        guessed: numbers of the parts that are most likely arguments of what a runner starts; for deny and ask rules.
+        guessed_redirects: redirects in such arguments.
     """
 
     command: str
@@ -74,6 +78,8 @@ class Analysis(NamedTuple):
     dynamic: bool = False
     moves: bool = False
     touches: bool = False
+    guessed: frozenset[int] = frozenset()
+    guessed_redirects: tuple[Redirect, ...] = ()
 
     @property
     def certain(self) -> bool:
@@ -213,11 +219,12 @@ class _Found(Script):
         """Read commands from text that a command hands to a shell."""
         self.scripts[0] += 1
         if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS or g.too_costly(text):
-            self.doubt("too many commands inside each other")
+            self.doubts.append("too many commands inside each other")
             return
         known = len(self.variables)
         inner = _walker(text, self.start_cwd, self)
         self.forget(known)
+        self.guesses = inner.guesses
         if not inner.parsed:
             self.doubt("a script inside the command cannot be parsed")
         self.stdin_texts += inner.stdin_texts
@@ -234,6 +241,7 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
         walker.redirections, walker.assigned, walker.variables = outer.redirections, outer.assigned, outer.variables
         walker.cwds, walker.nested, walker.parent = outer.cwds, outer.nested + 1, outer.parent
         walker.values, walker.physical = outer.values, outer.physical
+        walker.guesses, walker.guessing = outer.guesses, outer.guessing
         walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
     if root.has_error:
         walker.parsed = False
@@ -369,12 +377,14 @@ def _finish(walker: _Found, command: str) -> Analysis:
     for redirect in redirects:
         moves = moves or redirect.cwds != START
     pieces = handed_pieces(parts) if reason else ()
-    if doubts:
+    guesses = walker.guesses or _NO_GUESSES
+    if doubts or guesses.doubts:
         pieces = (*g.rough_pieces(command), *pieces)
     return Analysis(
         command, not reason, reason, parts, walker.parsed, doubts[0] if doubts else "",
         pieces, redirects, tuple(walker.assigned), tuple(walker.cd_targets), walker.inverted,
-        values, tuple([part.name for part in parts]), dynamic, moves, touches,
+        values, tuple([part.name for part in parts]), dynamic, moves, touches or bool(guesses.redirects),
+        frozenset(guesses.parts), tuple(guesses.redirects),
     )  # fmt: skip
 
 

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.builtins import BUILTINS, EVALUATING, SPLITTING, evaluates, plain_builtins, splitting
 from holdfast.permissions.shell.expand import UNSURE
+from holdfast.permissions.shell.guesses import Guesses, spread
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
 from holdfast.permissions.shell.surroundings import CHANGING, START, Surroundings
-from holdfast.permissions.shell.wrapper_shapes import is_assignment
+from holdfast.permissions.shell.wrapper_shapes import GUESSED, is_assignment
 from holdfast.permissions.shell.wrappers import (
     MAX_WRAPPERS,
     MORE,
@@ -105,11 +106,14 @@ class Emitter(Surroundings):
     __slots__ = (
         "assigned",
         "functions",
+        "guesses",
+        "guessing",
         "inside",
         "inverted",
         "nested",
         "parsed",
         "redirections",
+        "spread",
     )
 
     def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
@@ -121,6 +125,13 @@ class Emitter(Surroundings):
         self.nested = 0
         self.inside: int = 0
         self.inverted = False
+        self.guesses: Guesses | None = None
+        self.guessing = False
+        self.spread: tuple[int, tuple[Word, ...]] = (0, ())
+
+    def doubt(self, reason: str) -> None:
+        """Note that hidden code may run; where words are only taken for a command, that says nothing."""
+        (self.doubts if self.guesses is None or not self.guessing else self.guesses.doubts).append(reason)
 
     def command_with(
         self, node: "Node", words: "list[Word]", texts: list[str], assigns: list[str], redirects: list[Redirect]
@@ -285,7 +296,7 @@ class Emitter(Surroundings):
     ) -> None:
         """Judge what a wrapper starts."""
         if self.nested >= MAX_WRAPPERS:
-            self.doubt("too many commands inside each other")
+            self.doubts.append("too many commands inside each other")
             return
         parent, self.parent = self.parent, index
         self.nested += 1
@@ -293,12 +304,7 @@ class Emitter(Surroundings):
         if inner.doubt:
             self.doubt(inner.doubt)
             self.guess_scripts(texts)
-        for command in (inner.argv, *inner.others):
-            self.start_words(command, argv, texts, source, more=inner.more)
-        if inner.scripts:
-            self.give_arguments(texts[2:])
-        for script in inner.scripts:
-            self.reparse(script)
+        spread(self, inner, argv, texts, source)
         if inner.reads_stdin and self.stdin_texts:
             for script in tuple(self.stdin_texts):
                 self.reparse(script)
@@ -370,4 +376,5 @@ class Emitter(Surroundings):
 def _fed(inner: Inner, name: str) -> Inner:
     """What a wrapper under xargs starts: the words that arrive at run time reach it, or name it."""
     bare = inner.argv is XARGS_DEFAULT or not (inner.argv or inner.others or inner.scripts)
+    bare = bare or (inner.spread == GUESSED and not inner.argv)
     return inner._replace(more=True, doubt=inner.doubt or (f"what {name} runs is not known" if bare else ""))

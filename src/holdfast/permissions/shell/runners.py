@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.runner_shapes import command_start
 from holdfast.permissions.shell.words import Word, names
-from holdfast.permissions.shell.wrapper_shapes import Inner
+from holdfast.permissions.shell.wrapper_shapes import GUESSED, SPREAD, Inner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,12 @@ def open_runner(argv: tuple[Word, ...]) -> Inner | None:
     if not others:
         return None
     scripts = tuple(word.text for word in argv[1:] if word.static and " " in word.text)
-    return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque")
+    start = command_start(argv[0].text.rpartition("/")[2], argv)
+    if start is None:
+        return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque", spread=SPREAD)
+    inner = argv[start:]
+    others = tuple(words for words in others if len(words) != len(inner))
+    return Inner(inner, others, scripts, "it runs another command", "opaque", spread=GUESSED)
 
 
 GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "difftool", "config", "-c"})

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 NOTHING: Final = Word("", static=True, may_be_flag=False)
 STRIP: Final = "strip"
 """The hull of wrappers that rules look through."""
+GUESSED: Final = 1
+SPREAD: Final = 2
 
 
 class Shape(NamedTuple):
@@ -44,6 +46,8 @@ class Inner(NamedTuple):
         more: the inner command gets further arguments at run time.
         doubt: why what it starts is not known, or "".
         reads_stdin: it runs its input as a script.
+        spread: `others` are all the later words, as starts of what may run (SPREAD); with GUESSED, `argv` is what it
+            starts, and `others` and `scripts` are most likely mere arguments of that.
     """
 
     argv: tuple[Word, ...] = ()
@@ -54,6 +58,7 @@ class Inner(NamedTuple):
     more: bool = False
     doubt: str = ""
     reads_stdin: bool = False
+    spread: int = 0
 
 
 class Opened(NamedTuple):
