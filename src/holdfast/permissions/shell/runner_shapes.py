@@ -200,6 +200,9 @@ def _behind_dashes(form: _Runs, argv: tuple[Word, ...], at: int) -> int | None:
 
 def _is_command(argv: tuple[Word, ...], start: int) -> bool:
     """Whether a program's name stands there, and not options for one the text does not tell, or a whole script."""
+    if not all(word.static or word.whole for word in argv[:start]):
+        return False
     if start >= len(argv):
         return True
-    return argv[start].text[:1] != "-" and not any(blank in argv[start].text for blank in " \t\n")
+    name = argv[start]
+    return name.static and name.text[:1] != "-" and not any(blank in name.text for blank in " \t\n")

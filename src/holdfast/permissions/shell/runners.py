@@ -55,15 +55,26 @@ def open_runner(argv: tuple[Word, ...]) -> Inner | None:
     if subcommands and not starts_another(subcommands, [word.text for word in argv]):
         return None
     others = tuple(argv[index:] for index in range(1, len(argv)) if not argv[index].text.startswith("-"))
-    if not others:
+    scripts = tuple(_value(word.text) for word in argv[1:] if word.static and " " in word.text)
+    unknown = any(not word.static and word.text.startswith(_SCRIPTS) for word in argv)
+    if not others and not scripts and not unknown:
         return None
-    scripts = tuple(word.text for word in argv[1:] if word.static and " " in word.text)
+    refusal, doubt = "it runs another command", "the text it runs is not known before it runs" if unknown else ""
     start = command_start(argv[0].text.rpartition("/")[2], argv)
     if start is None:
-        return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque", spread=SPREAD)
+        return Inner((), others, scripts, refusal, "opaque", doubt=doubt, spread=SPREAD)
     inner = argv[start:]
     others = tuple(words for words in others if len(words) != len(inner))
-    return Inner(inner, others, scripts, "it runs another command", "opaque", spread=GUESSED)
+    return Inner(inner, others, scripts, refusal, "opaque", doubt=doubt, spread=GUESSED)
+
+
+_SCRIPTS: Final = ("--call=", "--command=", "--run=")
+"""Options of runners whose glued value is a script."""
+
+
+def _value(text: str) -> str:
+    """The value of an option, or the word itself."""
+    return text.partition("=")[2] if text.startswith("--") and "=" in text else text
 
 
 GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "difftool", "config", "-c"})
