@@ -140,6 +140,15 @@ def test_what_a_runner_starts_reads_outside_by_the_runners_rule(command: str, co
     assert verdict(command, "bypassPermissions", deny=["Read(//**)"]) == "deny"
 
 
+def test_a_directory_of_a_container_is_not_one_of_this_machine() -> None:
+    for command in ("docker exec web sh -c 'cd /app && ls'", "kubectl exec pod -- sh -c 'cd /app; touch x'"):
+        assert verdict(command, allow=["Bash(docker exec:*)", "Bash(kubectl exec:*)"]) == "allow"
+        assert verdict(command, allow=["Bash(ls:*)", "Bash(touch:*)"]) == "ask"
+        assert verdict(f"cd /etc && {command}", allow=["Bash(docker exec:*)", "Bash(kubectl exec:*)"]) == "ask"
+    assert verdict("sh -c 'cd /etc && touch x'", allow=["Bash(sh:*)"]) == "ask"
+    assert verdict("npx sh -c 'cd /etc && touch x'", allow=["Bash(npx:*)"]) == "ask"
+
+
 def test_a_rule_on_a_runner_does_not_cover_reads_of_other_parts() -> None:
     allow = ["Bash(docker exec:*)"]
     assert verdict("docker exec web ls /app; cat /etc/hosts", allow=allow) == "ask"

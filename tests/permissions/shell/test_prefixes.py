@@ -31,6 +31,7 @@ def verdict(command: str, *contents: str, **rules: Any) -> str:
         ("PYTHONPATH=src python -m pytest -q 2>&1 | tail -3", "PYTHONPATH=src python -m pytest -q"),
         ("ls; PATH=x LD_PRELOAD=y npm test", "PATH=x LD_PRELOAD=y npm test"),
         ("A=1 env B=2 npm test; ls", "A=1 env B=2 npm test"),
+        ("PYTHONPATH=. timeout 60 pytest -q | tail -3", "PYTHONPATH=. timeout 60 pytest -q"),
         ("A=1 find src -delete; ls", "A=1 find src -delete"),
     ],
 )
@@ -82,6 +83,8 @@ def test_a_variable_that_may_change_what_runs_is_covered_by_an_exact_rule_only(v
         ("CI=1 xargs touch", "CI=1 xargs:*"),
         ("CI=1 env touch x", "CI=1 env:*"),
         ("CI=1 timeout 5 touch x", "CI=1 timeout:*"),
+        ("CI=1 timeout 5 touch x; touch y", "CI=1 timeout 5 touch x"),
+        ("CI=1 timeout 6 touch x; ls", "CI=1 timeout 5 touch x"),
         ("CI=1 watch touch x", "CI=1 watch:*"),
         ("CI=1 flock f touch x", "CI=1 flock:*"),
         ("CI=1; touch x", "CI=1 touch:*"),

@@ -31,6 +31,7 @@ __all__ = [
 _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
 )
+_CONTAINERS: Final = names("docker docker-compose kubectl nerdctl podman podman-compose")
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
 _CONNECTS: Final = ("/dev/tcp/", "/dev/udp/")
@@ -235,8 +236,19 @@ def _open_parts(
         if part.cwds != _AT_START or part.assigns:
             rule = used.get(number) if part.assigns else None
             spelled = rule is not None and names_whole(rule, part)
-            missing.extend(_surroundings(part, inside, moves=bool(analysis.cd_targets), spelled=spelled))
+            seen = part._replace(cwds=_AT_START) if _in_container(analysis, part, used) else part
+            missing.extend(_surroundings(seen, inside, moves=bool(analysis.cd_targets), spelled=spelled))
     return missing
+
+
+def _in_container(analysis: "Analysis", part: "Part", used: dict[int, BashRule]) -> bool:
+    """Whether an allowed program runs a part in a container, whose directories are not those of this machine."""
+    while part.parent >= 0:
+        number = part.parent
+        part = analysis.parts[number]
+        if part.name in _CONTAINERS and number in used:
+            return True
+    return False
 
 
 def allowed_environment(name: str) -> bool:
@@ -247,10 +259,15 @@ def allowed_environment(name: str) -> bool:
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
     part = analysis.parts[number]
     hull = part.hull
+    if hull == "strip" and part.assigns:
+        spelled = named_with_variables(index, part, allowed_environment)
+        if spelled is not None and names_whole(spelled, part):
+            used[number] = spelled
     if not part.texts or (hull == "strip" and _of_the_system(part)) or _only_redirected(part):
         return None
     parent = part.parent
-    if parent in used and analysis.parts[parent].hull in ("opaque", "exact"):
+    # What rules look through is covered itself only by a rule that spells out all of it.
+    if parent in used and analysis.parts[parent].hull in ("opaque", "exact", "strip"):
         used[number] = used[parent]
         return None
     rule = _allowing(index, part)
