@@ -266,8 +266,7 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
     if not part.texts or (hull == "strip" and _of_the_system(part)) or _only_redirected(part):
         return None
     parent = part.parent
-    # What rules look through is covered itself only by a rule that spells out all of it.
-    if parent in used and analysis.parts[parent].hull in ("opaque", "exact", "strip"):
+    if parent in used and _passes_on(analysis.parts[parent], used[parent]):
         used[number] = used[parent]
         return None
     rule = _allowing(index, part)
@@ -275,6 +274,11 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
         return f"no rule allows {part.text}"
     used[number] = rule
     return None
+
+
+def _passes_on(part: "Part", rule: BashRule) -> bool:
+    """Whether the rule for a part covers what it starts: of what rules look through, only a rule for all of it does."""
+    return part.hull in ("opaque", "exact") or names_whole(rule, part)
 
 
 def _allowing(index: RuleIndex, part: "Part") -> BashRule | None:
