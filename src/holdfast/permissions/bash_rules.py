@@ -126,9 +126,10 @@ class _Seen:
         parts = self._analysis.parts
         reads = dict.fromkeys(path for part in parts for path in self._reads_of(part))
         writes = dict.fromkeys(path for part in parts for path in self._writes_of(part))
-        if self._analysis.redirects:
-            reads.update(dict.fromkeys(self._redirected("read")))
-            writes.update(dict.fromkeys(self._redirected("write")))
+        redirects = (*self._analysis.redirects, *self._analysis.guessed_redirects)
+        if redirects:
+            reads.update(dict.fromkeys(self._redirected("read", redirects)))
+            writes.update(dict.fromkeys(self._redirected("write", redirects)))
         changed = self._looked(self._changed()) if self._context.book.holds_back else ()
         return Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()), changed=changed)
 
@@ -227,8 +228,8 @@ class _Seen:
                 patterns = patterns_of(part) if held else ()
                 yield from self._placed((name for pattern in patterns for name in named_by(pattern, held)), part.cwds)
 
-    def _redirected(self, kind: str) -> Iterator[str]:
-        for redirect in self._analysis.redirects:
+    def _redirected(self, kind: str, redirects: "Iterable[Redirect]") -> Iterator[str]:
+        for redirect in redirects:
             if redirect.kind == kind and redirect.target is not None and not redirect.harmless_write:
                 yield from self._placed((redirect.target.text,), redirect.cwds)
 
@@ -359,13 +360,11 @@ class _Seen:
         """Reads outside by parts that no allow rule names: the path layer's question."""
         if not self._analysis.touches:
             return ()
-        found: dict[str, None] = {}
-        for part in self._analysis.parts:
-            if part.refusal is not None or not part.texts or not (part.reads or part.reads_unknown):
-                continue
-            if not self._allow.rules or self._allow.find(part.exact) is None:
-                found.update(dict.fromkeys(self._reads_of(part)))
-        found.update(dict.fromkeys(self._redirected("read")))
+        from holdfast.permissions.shell.match import unnamed_readers  # noqa: PLC0415 - loaded only where it is used
+
+        readers = unnamed_readers(self._allow, self._analysis)
+        found = dict.fromkeys(path for part in readers for path in self._reads_of(part))
+        found.update(dict.fromkeys(self._redirected("read", self._analysis.redirects)))
         return tuple(path for path in self._looked(found) if row_of_read(path, self._context) != "free")
 
     def risk(self) -> Risk:
