@@ -15,16 +15,16 @@ from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
+from holdfast.permissions.read_names import ReadNames, opens_for_reading
+from holdfast.permissions.shell_forms import written_forms
+from holdfast.permissions.shell_links import through_links
 from holdfast.permissions.shell_operands import (
     changes_untold,
     deep_changes,
     drifts,
     inside,
-    is_unlisted,
+    is_plain_file_command,
     landing_of,
-    matching_files,
-    names_another,
-    perhaps_read,
     spares,
     written_patterns,
 )
@@ -37,7 +37,7 @@ from holdfast.permissions.shell_reach import (
     rule_below,
     rule_inside,
 )
-from holdfast.permissions.shell_words import dynamic_words, named_by, patterns_of
+from holdfast.permissions.shell_words import dynamic_words, patterns_of, placed
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 if TYPE_CHECKING:
@@ -45,14 +45,13 @@ if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.rules import Rule
     from holdfast.permissions.shell.analysis import Analysis
-    from holdfast.permissions.shell.parts import Cwds, Part, Redirect
+    from holdfast.permissions.shell.parts import Part, Redirect
     from holdfast.permissions.shell.rule_index import RuleIndex
 
 __all__ = ["ShellPart", "ShellVerdict", "is_judged_by_words", "judge_shell", "only_reads"]
 
 _UNHELD: Final = (None, None, "")
 _NOTHING: Final = Sight()
-_FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
 
 
 def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
@@ -109,6 +108,8 @@ def is_judged_by_words(tool: str, command: str, effects: "Effects", *, cwd: str)
 class _Seen:
     """One command under one context."""
 
+    _placed = staticmethod(placed)
+
     def __init__(self, call: CallFacts, context: "PermissionContext", analysis: "Analysis") -> None:
         self._call = call
         self._context = context
@@ -118,24 +119,30 @@ class _Seen:
         self._links: dict[tuple[str, str], list[str]] = {}
         self._edit_rule: Rule | None = None
         self._live = isinstance(context.disk, LiveDisk)
-        book = context.book
-        unlisted = not analysis.read_only and (book.holds_reads or book.holds_edits)
-        self.sight = self._look() if analysis.touches or unlisted else _NOTHING
+        self._read_names = ReadNames(analysis, context, call.cwd)
+        self._forms = written_forms(analysis, context, call.cwd)
+        held = context.book.holds_reads or context.book.holds_edits
+        untold = held and not (analysis.read_only and self._read_names.all_named)
+        self.sight = self._look() if analysis.touches or untold or self._forms.writes else _NOTHING
 
     def _look(self) -> Sight:
-        parts = self._analysis.parts
-        reads = dict.fromkeys(path for part in parts for path in self._reads_of(part))
-        writes = dict.fromkeys(path for part in parts for path in self._writes_of(part))
-        redirects = (*self._analysis.redirects, *self._analysis.guessed_redirects)
+        analysis = self._analysis
+        reads = dict.fromkeys(path for part in analysis.parts for path in self._reads_of(part))
+        redirects = (*analysis.redirects, *analysis.guessed_redirects)
         if redirects:
             reads.update(dict.fromkeys(self._redirected("read", redirects)))
-            writes.update(dict.fromkeys(self._redirected("write", redirects)))
-        changed = self._looked(self._changed()) if self._context.book.holds_back else ()
-        return Sight(self._looked(reads), self._looked(writes), self._looked(self._samples()), changed=changed)
+        samples = self._looked(self._read_names.samples())
+        if analysis.read_only:
+            return Sight(self._looked(reads), (), samples)
+        writes = dict.fromkeys(path for part in self._forms.parts for path in self._writes_of(part))
+        writes.update(dict.fromkeys(self._redirected("write", redirects)))
+        return Sight(self._looked(reads), self._looked(writes), samples, changed=self._looked(self._changed()))
 
     def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
-        """What the disk says; each path is looked at once."""
+        """What the disk says; each path is looked at once, and where links lead that the text itself makes."""
         known = self._known
+        if self._forms.links:
+            paths = through_links(paths, self._forms.links, self._call.cwd)
         found: list[PathFacts] = []
         for path in paths:
             facts = known.get(path)
@@ -144,40 +151,22 @@ class _Seen:
             found.append(facts)
         return tuple(found)
 
-    def _placed(self, paths: Iterable[str], cwds: "Cwds") -> Iterator[str]:
-        """Paths as seen from every directory the command may run in; an unknown one counts as the current."""
-        for path in paths:
-            for directory in cwds or ("",):
-                yield path if path.startswith("/") or not directory else f"{directory}/{path}"
-
     def _writes_of(self, part: "Part") -> Iterator[str]:
         """What a command writes; a copy into a directory is a file in it."""
         yield from self._placed(part.writes, part.cwds)
         for source, place in landing_of(part):
             known = place.endswith("/") or place.rpartition("/")[2] in (".", "..")
-            for spot, path in zip(
-                self._looked(self._placed((place,), part.cwds)), self._placed((place,), part.cwds), strict=True
-            ):
-                if known or spot.is_dir or (spot.is_dir is None and not self._live):
+            for path in self._placed((place,), part.cwds):
+                spots = self._looked((path,))
+                if known or any(spot.is_dir or (spot.is_dir is None and not self._live) for spot in spots):
                     yield f"{path.rstrip('/')}/{os.path.basename(source.rstrip('/'))}"
 
     def _changed(self) -> Iterator[str]:
         """Names of what the commands may change without naming it."""
-        for part in self._analysis.parts:
+        for part in self._forms.parts:
             if part.refusal is not None:
                 yield from self._placed(map(inside, deep_changes(part)), part.cwds)
-                for pattern in written_patterns(part):
-                    yield from self._matched(pattern, part.cwds)
-
-    def _matched(self, pattern: str, cwds: "Cwds") -> Iterator[str]:
-        """The files behind a pattern; where nobody can look, those that rules are about and that it would match."""
-        found = [
-            matching_files(path, self._call.cwd) for path in self._placed((pattern,), cwds if self._live else None)
-        ]
-        if self._live and cwds is not None and None not in found:
-            yield from (name for names in found for name in names or ())
-        else:
-            yield from self._placed((pattern, *named_by(pattern, self._context.book.edit_names)), cwds)
+                yield from self._placed(written_patterns(part), part.cwds)
 
     def _reads_of(self, part: "Part") -> Iterator[str]:
         yield from self._placed(part.reads, part.cwds)
@@ -216,21 +205,10 @@ class _Seen:
                     found = self._links[key] = ["/"] if listed is None else listed
                 yield from found
 
-    def _samples(self) -> Iterator[str]:
-        held, holds = self._context.book.read_names, self._context.book.holds_reads
-        for part in self._analysis.parts:
-            if holds and is_unlisted(part):
-                yield from self._placed(perhaps_read(part), part.cwds)
-                named = (name for pattern in patterns_of(part) for name in named_by(pattern, held))
-                yield from self._placed(named, part.cwds)
-            if part.reads_unknown:
-                yield from self._placed((name for told in dynamic_words(part) for name in told.samples), part.cwds)
-                patterns = patterns_of(part) if held else ()
-                yield from self._placed((name for pattern in patterns for name in named_by(pattern, held)), part.cwds)
-
     def _redirected(self, kind: str, redirects: "Iterable[Redirect]") -> Iterator[str]:
         for redirect in redirects:
-            if redirect.kind == kind and redirect.target is not None and not redirect.harmless_write:
+            fits = redirect.kind == kind or (kind == "read" and opens_for_reading(redirect))
+            if fits and redirect.target is not None and not redirect.harmless_write:
                 yield from self._placed((redirect.target.text,), redirect.cwds)
 
     def held(self) -> "tuple[Rule | None, Rule | None, str]":
@@ -246,8 +224,8 @@ class _Seen:
         possible = None if analysis.read_only else possible_match(deny, analysis) or possible_match(ask, analysis)
         if possible is not None:
             doubt = doubt or f"{possible.text!r} may become what the rule Bash({possible.rule.content}) is about"
-        if self._analysis.reads_unknown and book.denies_reads and self._unknown_words():
-            doubt = doubt or "it reads files the text does not tell, and deny rules forbid some"
+        if not doubt and (book.holds_reads or book.holds_edits):
+            doubt = self._read_names.doubt(self.sight)
         if not doubt and book.read_names:
             doubt = self._reaches_held()
         if not doubt and book.holds_edits:
@@ -279,7 +257,9 @@ class _Seen:
             untold = redirect.target is not None and (not redirect.target.static or (adrift and redirect.cwds is None))
             if untold and redirect.kind == "write" and not redirect.harmless_write:
                 return f"which file {redirect.text} writes is not known, and rules are about some"
-        for part in self._analysis.parts:
+        if self._forms.untold:
+            return f"{self._forms.untold}, and rules are about some"
+        for part in self._forms.parts:
             if spares(part, self._context.book.edit_names):
                 continue
             if changes_untold(part) or (adrift and part.cwds is None and part.writes):
@@ -298,17 +278,8 @@ class _Seen:
             found = tracked_rule(part, place, self._context, self._call.cwd)
             if found is not None:
                 rule, name = found
-                return f"git may print the tracked file {name!r}, which the rule {rule.text} is about"
+                return f"git may print {name!r}, which the rule {rule.text} is about"
         return ""
-
-    def _unknown_words(self) -> bool:
-        """Whether some file name is wholly unknown, not only a pattern below a known directory."""
-        for part in self._analysis.parts:
-            if part.cwds is None or part.more or (part.reads_unknown and len(part.argv) == 1):
-                return True
-            if part.reads_unknown and any(told.unknown for told in dynamic_words(part)):
-                return True
-        return False
 
     def granted(self) -> "tuple[Rule | None, tuple[str, ...]]":
         """The rule that covers the whole command, or what the rules leave open."""
@@ -341,8 +312,8 @@ class _Seen:
         return True
 
     def _inside(self, directory: str) -> bool:
-        (found,) = self._looked((directory or ".",))
-        return is_inside(found.target, self._context.roots.working)
+        working = self._context.roots.working
+        return all(is_inside(path.target, working) for path in self._looked((directory or ".",)))
 
     def is_file_command(self) -> bool:
         """Whether it only makes, touches, moves or copies plain files inside the working directories."""
@@ -350,7 +321,7 @@ class _Seen:
         if analysis.doubt or analysis.assigned or not self.sight.writes or analysis.redirect_writes:
             return False
         for part in analysis.parts:
-            if part.cwds is None or (part.refusal is not None and not _is_plain_file_command(part)):
+            if part.cwds is None or (part.refusal is not None and not is_plain_file_command(part)):
                 return False
         if any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
             return False
@@ -372,19 +343,14 @@ class _Seen:
         from holdfast.permissions.shell.classify import high_risk  # noqa: PLC0415 - loaded only where it is used
 
         reason = high_risk(self._analysis, cwd=self._call.cwd)
-        if reason is None and any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
+        written = () if reason else (*self.sight.writes, *self.sight.changed)
+        if any(row_of_write(path, self._context) != "edit inside" for path in written):
             reason = "it writes outside the working directories or to a protected path"
         return Risk("low", "nothing about the command is high risk") if reason is None else Risk("high", reason)
 
     def shown(self) -> tuple[ShellPart, ...]:
         """Every simple command, for people."""
         return tuple(ShellPart(part.text, part.refusal is None, part.refusal or "") for part in self._analysis.parts)
-
-
-def _is_plain_file_command(part: "Part") -> bool:
-    plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
-    plain = plain and not any(names_another(text) for text in part.texts[1:])
-    return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
 
 
 def _rule(hit: object) -> "Rule | None":

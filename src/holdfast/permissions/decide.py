@@ -301,13 +301,16 @@ def _path_guard(call: CallFacts, context: "PermissionContext", seen: Voices) -> 
     if seen.shell is not None and _sandboxed(call, context):
         return ""
     sight = seen.sight
-    for path in sight.writes:
+    for path in (*sight.writes, *sight.changed):
         reason = guard_of_write(path, context)
         if reason:
             return reason
-    for path in sight.reads:
-        if path.links > 1 and context.book.denies_reads:
-            return "a file with several names (hard links) may be one that a deny rule forbids to read"
+    reads = sight.reads
+    if seen.shell is not None and seen.shell.read_only:
+        reads = (*reads, *sight.covered)  # what its patterns match; of other commands it is not sure that they read it
+    for path in reads:
+        if path.links > 1 and context.book.holds_reads:
+            return "a file with several names (hard links) may be one that a rule about reads means"
     return ""
 
 

@@ -7,13 +7,18 @@
 import os
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.git_calls import UNKNOWN, GitCall, git_call
+from holdfast.permissions.git_objects import may_be_blob
 from holdfast.permissions.paths import is_inside
+from holdfast.permissions.search_reach import Reach
 from holdfast.permissions.shell.commands.git_names import EXCLUDES, behind_colons
-from holdfast.permissions.shell_reach import Held, held_rules, longest_literal
+from holdfast.permissions.shell.words import names
+from holdfast.permissions.shell_reach import Held, held_rules, longest_literal, rule_below
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
@@ -22,44 +27,46 @@ if TYPE_CHECKING:
 
 __all__ = ["named_by_git", "tracked_rule"]
 
-_PATCHES: Final = frozenset({"diff", "show", "archive", "range-diff", "format-patch", "fast-export", "difftool"})
-"""Subcommands that print content unless an option says otherwise."""
-_WITH_PATCH: Final = frozenset(
-    {"log", "whatchanged", "reflog", "stash", "diff-tree", "diff-index", "diff-files", "cat-file"}
+_PATCHES: Final = names(
+    "diff show range-diff format-patch difftool archive fast-export bundle pack-objects checkout-index unpack-file"
+    " merge-tree send-email request-pull grep"
 )
-"""Subcommands that print content only when an option says so."""
-_NAMES_FILES: Final = _PATCHES | _WITH_PATCH | {"blame", "annotate", "grep"}
+"""Subcommands that print content unless an option says otherwise."""
+_WITH_PATCH: Final = {
+    **dict.fromkeys(
+        ("log", "whatchanged", "reflog", "shortlog", "rev-list", "stash", "stash show", "stash list", "diff-tree",
+         "diff-index", "diff-files"),
+        "pucmUWL",
+    ),
+    "status": "v", "commit": "vp", "rebase": "", "am": "", "add": "pie", "stage": "pie", "checkout": "p",
+    "restore": "p", "reset": "p",
+}  # fmt: skip
+"""Subcommands that print content only when an option says so, and the letters of such options."""
+_NAMES_FILES: Final = _PATCHES | {*_WITH_PATCH, "cat-file", "blame", "annotate", "merge-file", "interpret-trailers"}
 _PATCH_OPTIONS: Final = (
-    "-p", "-u", "--patch", "-U", "--unified", "-c", "--cc", "-m", "-W", "--word-diff", "-L", "--color-words",
-    "--function-context", "--binary", "--full-diff",
+    "--patch", "--unified", "--cc", "--word-diff", "--color-words", "--function-context", "--binary", "--dd",
+    "--remerge-diff", "--diff-merges", "--verbose", "--show-current-patch", "--interactive", "--edit",
 )  # fmt: skip
+_SHORTEST: Final = len("--xx")
+_LISTERS: Final = frozenset({"for-each-ref", "tag", "branch"})
+"""Subcommands that list references; `%(raw)` prints what they lead to, which may be a file."""
 _LOOKS_ONLY: Final = frozenset({"-t", "-s", "-e", "--batch-check"})
-_NO_PATCH: Final = (
-    "--stat", "--name-only", "--name-status", "--numstat", "--shortstat", "--summary", "--quiet", "-s", "--no-patch",
-    "--raw", "--check", "--dirstat", "--compact-summary",
-)  # fmt: skip
-_MAGIC: Final = (":(icase", ":(attr", ":(glob", ":(literal", ":(top,", ":(prefix", ":.", ":\\")
-"""Paths that are not followed here: they may name anything."""
+_NO_PATCH: Final = names(
+    "--stat --name-only --name-status --numstat --shortstat --summary --quiet -s --no-patch --raw --dirstat -X"
+    " --compact-summary --dirstat-by-file --cumulative"
+)
+_EXCLUDES: Final = (":!", ":^", ":(exclude)")
+"""How a path that is left out starts when nothing else is said about it."""
+_WITHOUT_PATHS: Final = _LISTERS | {"status", "stash list"}
+"""Subcommands that print every file, whatever paths they are given."""
+_MORE_REVISIONS: Final = names("--all --branches --tags --remotes --glob --reflog --bisect --stdin --merge -g")
+_TAKES_CONTENT: Final = frozenset({"show", "diff", "difftool", "grep"})
+_TREES_COMPARED: Final = {"diff": 2, "difftool": 2, "diff-index": 10_000}
+"""With fewer trees the rest comes from the index or the disk."""
 _WILD: Final = frozenset("*?[")
+_UNCLEAR: Final = frozenset("[\\")
 _KEPT: Final = 8
-
-
-class _Call(NamedTuple):
-    """A git command taken apart: its subcommand, options, and other words in front of and behind `--`."""
-
-    name: str
-    options: tuple[str, ...]
-    operands: tuple[str, ...]
-    pathspecs: tuple[str, ...]
-
-
-def _call(part: "Part") -> _Call:
-    words = [word.text for word in part.argv[1:] if word.static]
-    cut = words.index("--") if "--" in words else len(words)
-    front, pathspecs = words[:cut], tuple(words[cut + 1 :])
-    plain = [word for word in front if not word.startswith("-")]
-    options = tuple(word for word in front if word.startswith("-"))
-    return _Call(plain[0] if plain else "", options, tuple(plain[1:]), pathspecs)
+_MAX_SETTINGS: Final = 1_000_000
 
 
 def named_by_git(part: "Part", directory: str) -> Iterator[str]:
@@ -69,13 +76,17 @@ def named_by_git(part: "Part", directory: str) -> Iterator[str]:
         part: the command.
         directory: where it runs.
     """
-    call = _call(part)
-    if call.name not in _NAMES_FILES:
-        return
+    call = git_call(part)
+    directory = posixpath.join(directory, call.moved)
     words = (*call.operands, *call.pathspecs)
+    if call.name.startswith("config"):
+        words = tuple(value for option, value in call.values if option == "--blob")
+        yield from (posixpath.join(directory, value) for option, value in call.values if option == "-f")
+    elif call.name not in _NAMES_FILES:
+        return
     coloned = [path for word in words for path in behind_colons(word)]
     yield from (posixpath.join(directory, path) for path in _ranged(part))
-    if call.name in ("archive", "format-patch", "difftool"):
+    if part.refusal is not None:
         yield from (posixpath.join(directory, word) for word in words if ":" not in word)
     if not coloned:
         return
@@ -103,49 +114,155 @@ def tracked_rule(part: "Part", directory: str, context: "PermissionContext", cwd
         context: the rules.
         cwd: the directory that rules without an anchor start from.
     """
-    call = _call(part)
-    if not _prints(call) or (call.operands and all(_is_blob(word, call.name) for word in call.operands)):
+    call = git_call(part)
+    if not _prints(call) and not (call.name == "stash show" and _shows_patches(part, directory, context.home)):
         return None
+    # What was never tracked stands in no index, and another repository has its own.
+    if call.elsewhere or (call.name == "stash show" and _takes_untracked(call)):
+        held = held_rules(context, cwd)
+        return (held[0].rule, ".") if held else None
+    directory = os.path.realpath(posixpath.join(directory, call.moved))
     top = _top_of(directory)
+    if call.name in ("diff", "difftool"):
+        outside = _compared_rule(call, directory, top, context, cwd)
+        if outside is not None:
+            return outside
     if top is None:
         return None
     below = posixpath.relpath(directory, top)
-    for name, rule in _tracked(top, context, cwd):
-        if _chosen(name, call, directory, "" if below == "." else below):
+    tracked = _tracked(top, context, cwd)
+    content = bool(tracked) and _names_content(call, directory, top)
+    for name, rule in tracked:
+        if content or _chosen(name, call, directory, "" if below == "." else below):
             return rule, name
     return None
 
 
-def _is_blob(word: str, name: str) -> bool:
-    """Whether a word names one file in a revision or in the index, so that nothing else is printed."""
-    if word.startswith(":"):
-        return name in ("show", "cat-file") and not word.startswith((":/", ":("))
-    return ":" in word
+def _compared_rule(
+    call: GitCall, directory: str, top: str | None, context: "PermissionContext", cwd: str
+) -> "tuple[Rule, str] | None":
+    """A rule about a file in a directory that git compares with another, tracked or not."""
+    places = [os.path.realpath(posixpath.join(directory, word)) for word in (*call.operands, *call.pathspecs)]
+    if not _says(call, ("--no-index",)) and top is not None and all(is_inside(place, (top,)) for place in places):
+        return None
+    places = [place for place in places if os.path.isdir(place)]
+    found = rule_below(Reach(()), places, context, cwd)
+    return None if found is None else (found[0], found[0].content or ".")
 
 
-def _prints(call: _Call) -> bool:
-    if call.name not in _PATCHES and call.name not in _WITH_PATCH:
-        return False
+def _prints(call: GitCall) -> bool:
     if call.name == "cat-file":
-        return _LOOKS_ONLY.isdisjoint(call.options)
-    if any(option.startswith(_PATCH_OPTIONS) for option in call.options):
+        return _LOOKS_ONLY.isdisjoint(call.given)
+    if call.name == "commit" and not _says(call, ("--dry-run",)) and not _says(call, ("--patch", "--interactive"), "p"):
+        return False
+    # Any option makes a patch of the short list that `git stash show` prints.
+    whole = call.name in _PATCHES or (call.name == "stash show" and call.raw)
+    if whole and _NO_PATCH.isdisjoint(call.given):
         return True
-    clustered = any("p" in option or "u" in option for option in call.options if option[1:2] != "-")
-    return (call.name in _PATCHES and not any(option.startswith(_NO_PATCH) for option in call.options)) or clustered
+    if call.name in _LISTERS:
+        return any("raw" in value for option, value in call.values if option == "--format")
+    letters = _WITH_PATCH.get(call.name, "pucmUWL" if call.name in _PATCHES else None)
+    return call.name == UNKNOWN or (letters is not None and _says(call, _PATCH_OPTIONS, letters))
 
 
-def _chosen(name: str, call: _Call, directory: str, below: str) -> bool:
+def _takes_untracked(call: GitCall) -> bool:
+    """Whether `git stash show` is asked for files that were never tracked; its `-u` means that and not a patch."""
+    clustered = any("u" in text for text in call.raw if text[:2] != "--")
+    return clustered or _says(call, ("--include-untracked", "--only-untracked"))
+
+
+def _shows_patches(part: "Part", directory: str, home: str) -> bool:
+    """Whether a setting may make `git stash show` print patches; settings elsewhere may be included."""
+    files = [f"{home}/.gitconfig", f"{home}/.config/git/config", "/etc/gitconfig"]
+    files += [f"{_top_of(directory)}/.git/{name}" for name in ("config", "config.worktree")]
+    text = "\n".join(part.texts)
+    for path in filter(os.path.isfile, files):
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+            text += file.read(_MAX_SETTINGS)
+    return "showpatch" in text.lower() or "[include" in text.lower()
+
+
+def _says(call: GitCall, options: Sequence[str], letters: str = "") -> bool:
+    """Whether an option was given, also shortened or in a cluster; of what no table knows every letter counts."""
+    wanted = {f"-{letter}" for letter in letters}
+    for option in call.given:
+        if option in wanted or (option[:2] == "--" and _shortens(option, options)):
+            return True
+    clusters = () if call.sure else (text for text in call.raw if text[:2] != "--")
+    return any(letter in text for text in clusters for letter in letters)
+
+
+def _shortens(option: str, options: Sequence[str]) -> bool:
+    long = len(option) >= _SHORTEST
+    return any(option.startswith(name) or (long and name.startswith(option)) for name in options)
+
+
+def _chosen(name: str, call: GitCall, directory: str, below: str) -> bool:
     """Whether the paths of a call, if it has any, take in this tracked file."""
-    specs = call.pathspecs or tuple(
-        word for word in call.operands if word.startswith(":") or os.path.lexists(f"{directory}/{word}")
-    )
-    if call.name == "show" and not call.pathspecs and any(spec.startswith(":/") for spec in specs):
+    if "--full-diff" in call.given or call.name in _WITHOUT_PATHS:
+        return True
+    trees = [word for word in call.operands if _is_tree(word, call.name)]
+    if any(_holds(word, name, below) for word in trees):
+        return True
+    if trees and len(trees) == len(call.operands) >= _TREES_COMPARED.get(call.name, 1):
+        return not _MORE_REVISIONS.isdisjoint(call.given)
+    if call.name == "log" and "-L" in call.given:
+        return any(_fits(name, value.rpartition(":")[2], below) for option, value in call.values if option == "-L")
+    specs = call.pathspecs
+    if not specs and call.sure:
+        specs = tuple(word for word in call.operands if word not in trees and _may_be_path(word, directory))
+    if any(word.startswith(":/") for word in call.operands):
         return True  # a commit found by its message
-    excluded = [spec for spec in specs if spec.startswith(EXCLUDES)]
-    if any(_fits(name, spec.lstrip(":!^").rpartition(")")[2], below) for spec in excluded):
+    if any(_fits(name, spec[spec.find(")") + 1 :].lstrip(":!^"), below) for spec in specs if _leaves_out(spec)):
         return False
     wanted = [spec for spec in specs if not spec.startswith(EXCLUDES)]
-    return not wanted or any(spec.startswith(_MAGIC) or _fits(name, spec, below) for spec in wanted)
+    if not wanted and call.name == "grep" and not any(":" in spec for spec in specs):
+        wanted = ["."]
+    return not wanted or any(_is_unclear(spec) or _fits(name, spec, below) for spec in wanted)
+
+
+def _names_content(call: GitCall, directory: str, top: str) -> bool:
+    """Whether an operand may be the hash of content, which is printed whatever the paths are."""
+    if call.name not in _TAKES_CONTENT or not call.operands:
+        return False
+    from holdfast.permissions.shell.commands.git_config import git_directory  # noqa: PLC0415 - with the first command
+    from holdfast.permissions.shell.commands.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
+
+    try:
+        git_dir = git_directory(top, f"{top}/.git")
+    except (ConfigUnreadableError, OSError):
+        return True
+    return any(not os.path.lexists(f"{directory}/{word}") and may_be_blob(word, git_dir) for word in call.operands)
+
+
+def _is_tree(word: str, name: str) -> bool:
+    """Whether a word names one file or directory in a revision or in the index, so that nothing else is printed."""
+    if word.startswith(":"):
+        return name in ("show", "cat-file") and not word.startswith((":/", ":("))
+    return ":" in word and not word.endswith("}")
+
+
+def _holds(word: str, name: str, below: str) -> bool:
+    """Whether `REV:path` is this file or a directory around it; a revision may hold colons itself."""
+    for path in behind_colons(word) if not word.endswith(":") else ("",):
+        start = below if path.startswith(("./", "../")) or path in (".", "..") else ""
+        full = posixpath.normpath(posixpath.join(start, path))
+        if full in (".", name) or name.startswith(full + "/"):
+            return True
+    return False
+
+
+def _may_be_path(word: str, directory: str) -> bool:
+    return word.startswith(":") or not _WILD.isdisjoint(word) or os.path.lexists(f"{directory}/{word}")
+
+
+def _leaves_out(spec: str) -> bool:
+    return spec.startswith(_EXCLUDES) and _UNCLEAR.isdisjoint(spec)
+
+
+def _is_unclear(spec: str) -> bool:
+    """Whether a path may name anything: with magic that is not followed here, or a set of characters."""
+    return (spec.startswith(":") and not spec.startswith((":/", ":(top)"))) or not _UNCLEAR.isdisjoint(spec)
 
 
 def _fits(name: str, spec: str, below: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 from holdfast.permissions.path_index import Filed, PathIndex
 
-__all__ = ["is_secret", "protected_by"]
+__all__ = ["PROTECTED_NAMES", "is_secret", "protected_by"]
 
 _PROTECTED_DIRECTORIES: Final = (
     *(".git", ".config/git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn"),
@@ -24,6 +24,13 @@ _PROTECTED_FILES: Final = (
     *(".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook*", ".lefthook*", ".mcp.json", ".claude.json"),
     *(".envrc", ".ripgreprc", "pyrightconfig.json", ".ssh", ".gnupg", ".pnpmfile.cjs"),
 )
+PROTECTED_NAMES: Final = frozenset(
+    part
+    for name in (*_PROTECTED_DIRECTORIES, *_PROTECTED_FILES)
+    for part in name.split("/")
+    if "*" not in part and (part == name or part[0] == ".")
+)
+"""Names on the way to protected paths, for patterns that may match them."""
 _HINTS: Final = tuple(
     dict.fromkeys(
         "/." if name.startswith(".") else "/" + name.partition("*")[0]

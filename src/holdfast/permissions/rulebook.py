@@ -64,7 +64,6 @@ class RuleBook:
         "_shell",
         "_whole",
         "_wholes",
-        "denies_reads",
         "edit_names",
         "grants_reads",
         "grants_writes",
@@ -109,7 +108,6 @@ class RuleBook:
         held = [form.pattern for form, rule in anchored if rule.behavior != "allow" and rule.tool == "Read"]
         self.read_names = frozenset(name for pattern in held for name in sample_names(pattern))
         """Names that the deny and ask rules for reads are about."""
-        self.denies_reads = any(rule.behavior == "deny" and rule.tool == "Read" for _, rule in anchored)
         kept = [form.pattern for form, rule in anchored if rule.behavior != "allow" and rule.tool == "Edit"]
         self.edit_names = frozenset(name for pattern in kept for name in sample_names(pattern))
         """Names that the deny and ask rules for edits are about."""

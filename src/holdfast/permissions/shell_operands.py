@@ -22,17 +22,23 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 __all__ = [
+    "SURE_READERS",
     "Landing",
+    "changes_by_words",
     "changes_untold",
     "deep_changes",
     "drifts",
+    "has_option",
     "inside",
+    "is_plain_file_command",
     "is_unlisted",
     "landing_of",
     "matching_files",
-    "names_another",
+    "option_values",
+    "perhaps_named",
     "perhaps_read",
     "spares",
+    "spellings",
     "written_patterns",
 ]
 
@@ -42,16 +48,19 @@ _WILD: Final = frozenset("*?[")
 _HERE: Final = ("$PWD/", "${PWD}/", "$(pwd)/")
 INSIDE: Final = "x"
 """Stands for any name inside a directory."""
-_LOADERS: Final = frozenset({"source", ".", "tar", "unzip", "xargs"})
+_LOADERS: Final = frozenset({"source", ".", "tar", "unzip", "xargs", "history", "bind"})
 """Known commands of which the tables do not name all they read."""
-_READERS: Final = _LOADERS | names(
+SURE_READERS: Final = _LOADERS | names(
     "less more most view vi vim nvim ex ed emacs nano micro bat batcat bash sh dash zsh ksh zcat bzcat xzcat zless"
     " zmore zgrep gzip gunzip bzip2 bunzip2 xz unxz zstd zip 7z scp rsync"
 )
 """Commands that read whatever they are given."""
 _PLACING: Final = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
 _COPYING: Final = _PLACING - {"mv"}
-_FILLING: Final = frozenset({"rsync", "tar", "unzip", "wget"})
+_TARS: Final = frozenset({"tar", "gtar", "bsdtar"})
+_MAKING: Final = frozenset("cruA")
+"""Letters with which `tar` writes an archive."""
+_FILLING: Final = frozenset({"rsync", "unzip", "wget"}) | _TARS
 """Commands that put many files into the directory they are given."""
 _WGET_MANY: Final = (
     *("--recursive", "--mirror", "--page-requisites", "--force-directories", "--input-file", "--content-disposition"),
@@ -59,10 +68,32 @@ _WGET_MANY: Final = (
 )
 _RSYNC_PATTERNS: Final = ("--exclude", "--include", "--filter")
 _MODES: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
-_INTO: Final = {"tar": ("-C", "--directory"), "unzip": ("-d",), "wget": ("-P", "--directory-prefix")}
+_INTO: Final = {
+    **dict.fromkeys(_TARS, ("-C", "--directory", "--one-top-level")),
+    **dict.fromkeys(names("7z 7za 7zr 7zz"), ("-o",)),
+    **dict.fromkeys(names("pip pip3"), ("-t", "--target", "-d", "--dest", "-w", "--wheel-dir")),
+    "unzip": ("-d",),
+    "wget": ("-P", "--directory-prefix"),
+    "cpio": ("-D", "--directory"),
+    "unar": ("-o", "--output-directory"),
+    "curl": ("--output-dir",),
+    "git": ("-o", "--output-directory"),
+    "patch": ("-d", "--directory"),
+    "aria2c": ("-d", "--dir"),
+    "javac": ("-d", "-s", "-h"),
+    "mktemp": ("-p", "--tmpdir"),
+    "cmake": ("-B",),
+    "cargo": ("--target-dir", "--out-dir"),
+}
+"""Options that name a directory to put files into."""
 _EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
 _COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go"})
+_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_REWRITING: Final = names("tee dd sponge")
+_EDITING: Final = names("sed gsed perl ruby")
+_PACKING: Final = names("gzip gunzip bzip2 xz zstd")
 _FIND_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+_FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
 
 
 class Landing(NamedTuple):
@@ -89,16 +120,19 @@ def perhaps_read(part: "Part") -> "Iterator[str]":
 
     The `build` of `npm run build` is no file; without a dot or a slash a word is one only for those that surely read.
     """
-    sure = part.name in _READERS
-    for word in part.argv[1:]:
-        text = word.text
-        if not word.static or not text:
-            continue
-        if sure or not {".", "/", "@"}.isdisjoint(text):
-            yield from _spellings(text)
+    yield from perhaps_named(part, [word.text for word in part.argv[1:] if word.static])
 
 
-def _spellings(text: str) -> "Iterator[str]":
+def perhaps_named(part: "Part", words: "Sequence[str]") -> "Iterator[str]":
+    """What words that are certain may name for such a command."""
+    sure = part.name in SURE_READERS
+    for text in words:
+        if text and (sure or not {".", "/", "@"}.isdisjoint(text)):
+            yield from spellings(text)
+
+
+def spellings(text: str) -> "Iterator[str]":
+    """The files that one word may name, by itself or as the value of an option."""
     if text[0] != "-":
         yield text.removeprefix("@")
     elif text[1:2] != "-" and len(text) > 2:
@@ -113,8 +147,8 @@ def landing_of(part: "Part") -> "Iterator[Landing]":
     if part.name not in _PLACING:
         return
     operands = [word for word in part.argv[1:] if word.static and word.text[:1] != "-"]
-    places = list(_values(part, ("-t", "--target-directory")))
-    passed = set(_values(part, _RSYNC_PATTERNS)) if part.name == "rsync" else set[str]()
+    places = list(option_values(part, ("-t", "--target-directory")))
+    passed = set(option_values(part, _RSYNC_PATTERNS)) if part.name == "rsync" else set[str]()
     sources = [word.text for word in operands if word.text not in places and word.text not in passed]
     if part.name == "ln" and len(operands) == 1:
         places = places or ["."]
@@ -134,13 +168,15 @@ def deep_changes(part: "Part") -> "Iterator[str]":
         yield from part.writes
     elif name in _MODES:
         yield from part.writes if _has(part.texts, "R", "--recursive") else ()
-    elif name in _FILLING:
-        places = tuple(_values(part, _INTO.get(name, ())))
-        if places or name != "wget" or _has(part.texts, "rmpxi", *_WGET_MANY):  # else it is one file, named by its URL
-            yield from places or part.writes
+    elif name in _FILLING or name in _INTO:
+        places = tuple(filter(None, option_values(part, _INTO.get(name, ()))))
+        one = name not in _FILLING or (name == "wget" and not _has(part.texts, "rmpxi", *_WGET_MANY))  # by its URL
+        yield from places or (() if one else part.writes)
     elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
         yield from part.writes
-    elif name == "find" and _deletes(part):
+    elif name in _PACKING:
+        yield from part.writes if _has(part.texts, "r", "--recursive") else ()
+    elif name == "find" and (_deletes(part) or _runs_change(part.texts)):
         yield from part.reads or _start_points(part)
 
 
@@ -157,17 +193,17 @@ def written_patterns(part: "Part") -> "Iterator[str]":
     """File patterns that a command expands to files it changes, and files that `find` writes."""
     if part.name == "find":
         yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in _FIND_WRITES)
-    elif part.name == "tar":
-        yield from _unpacked(part.texts)
-    elif part.name == "wget":
+    elif part.name in _TARS:
+        yield from _unpacked(part)
+    elif part.name == "wget" or (part.name == "curl" and _has(part.texts, "OJ", "--remote-name", "--remote-name-all")):
         named = [posixpath.basename(text) for text in part.texts[1:] if text[:1] != "-"]
-        for place in tuple(_values(part, _INTO["wget"])) or (".",):
+        for place in tuple(option_values(part, _INTO[part.name])) or (".",):
             yield from (posixpath.join(place, name) for name in named if name)
     elif part.name in _COMPILERS:
-        yield from _values(part, ("-o", "--output"))
+        yield from option_values(part, ("-o", "--output"))
     elif part.name in _EDITORS or (part.name in ("perl", "ruby") and _has(part.texts, "i")):
         yield from (text for text in part.texts[1:] if text[:1] not in ("-", "+"))
-    if not _changes(part):
+    if not changes_by_words(part):
         return
     yield from filter(None, (_told(form) for _, form in _expanded_words(part)))
     last = part.argv[-1]
@@ -175,6 +211,21 @@ def written_patterns(part: "Part") -> "Iterator[str]":
         yield from patterns_of(part)
     elif not last.static:
         yield from patterns_of(part._replace(words=(part.argv[0], last), texts=(part.texts[0], part.texts[-1])))
+
+
+def _runs_change(texts: "Sequence[str]") -> bool:
+    """Whether `find` gives what it finds to a command that changes it."""
+    from holdfast.permissions.shell.commands.effects import EFFECTS  # noqa: PLC0415 - the tables load with the first call
+
+    for at, text in enumerate(texts[:-1]):
+        if text not in _RUNS or "{}" not in texts[at:]:
+            continue
+        name = posixpath.basename(texts[at + 1])
+        kind = EFFECTS[name].kind if name in EFFECTS and name not in _COPYING else ""
+        edits = name in _EDITING and _has(texts[at + 1 :], "i", "--in-place")
+        if kind in ("edit", "remove") or edits or name in _REWRITING:
+            return True
+    return False
 
 
 def _start_points(part: "Part") -> "Sequence[str]":
@@ -186,19 +237,24 @@ def _start_points(part: "Part") -> "Sequence[str]":
     return [word.text for word in starts] if starts and all(word.static for word in starts) else (".",)
 
 
-def _unpacked(texts: "Sequence[str]") -> "Iterator[str]":
+def _unpacked(part: "Part") -> "Iterator[str]":
     """What `tar` writes: the members it unpacks, or the archive it makes."""
-    letters = texts[1] if len(texts) > 1 and texts[1][:2] != "--" else ""
-    if "x" in letters or not {"--extract", "--get"}.isdisjoint(texts):
-        yield from (text for text in texts[2:] if text[:1] != "-")
-    elif "c" in letters or "--create" in texts:
-        named = [text.partition("=")[2] for text in texts if text.startswith("--file=")]
-        yield from named or texts[2:3]
+    texts = part.texts
+    old = texts[1] if len(texts) > 1 and texts[1][:1] != "-" else ""  # letters without a dash, their values behind them
+    if "x" in old or _has(texts, "x", "--extract", "--get"):
+        members = [text for text in texts[2:] if text[:1] != "-"]
+        yield from members
+        yield INSIDE
+        for place in option_values(part, _INTO["tar"]):
+            yield from (posixpath.join(place, member) for member in members)
+    if not _MAKING.isdisjoint(old) or _has(texts, "cruA", "--create", "--append", "--update", "--delete"):
+        yield from texts[2:3] if old else option_values(part, ("-f", "--file"))
+        yield from option_values(part, ("--file",)) if old else ()
 
 
 def changes_untold(part: "Part") -> bool:
     """Whether a command changes files of which the text does not tell even the directory."""
-    if not _changes(part):
+    if not changes_by_words(part):
         return False
     return part.more or any(
         _told(form) is None and _known_directory(word, form) is None for word, form in _expanded_words(part)
@@ -229,7 +285,7 @@ def matching_files(pattern: str, cwd: str) -> list[str] | None:
 
 def _expanded_words(part: "Part") -> "Iterator[tuple[Word, str]]":
     """The words with expansions that name what a command changes, with how they are written."""
-    if not _changes(part):
+    if not changes_by_words(part):
         return
     words, forms = part.argv[1:], part.texts[1:]
     if part.name in _COPYING:
@@ -255,7 +311,7 @@ def _known_directory(word: "Word", form: str) -> str | None:
     return directory if directory and ".." not in form else None
 
 
-def _changes(part: "Part") -> bool:
+def changes_by_words(part: "Part") -> bool:
     """Whether what a command is given by pattern or expansion is changed by it."""
     if part.refusal is None or not part.texts or part.words is None:
         return False
@@ -274,7 +330,12 @@ def _has(texts: "Sequence[str]", letters: str, *long: str) -> bool:
     return False
 
 
-def _values(part: "Part", options: "Sequence[str]") -> "Iterator[str]":
+def has_option(part: "Part", letters: str, *long: str) -> bool:
+    """Whether a command is given one of these options, by a letter in a cluster or by a long name."""
+    return _has(part.texts, letters, *long)
+
+
+def option_values(part: "Part", options: "Sequence[str]") -> "Iterator[str]":
     """The values of options in every spelling: `-t x`, `-tx`, `--long x`, `--long=x`, `--lo=x`."""
     texts = part.texts
     for at, text in enumerate(texts[1:], start=1):
@@ -293,7 +354,14 @@ def inside(place: str) -> str:
     return posixpath.join(place, INSIDE)
 
 
-def names_another(option: str) -> bool:
+def is_plain_file_command(part: "Part") -> bool:
+    """Whether a command only makes, touches, moves or copies the files that it names."""
+    plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
+    plain = plain and not any(_names_another(text) for text in part.texts[1:])
+    return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
+
+
+def _names_another(option: str) -> bool:
     """Whether an option makes a file under a name that stands nowhere: backups, and directories rebuilt."""
     if option[:2] == "--":
         return option.startswith(("--b", "--s", "--pare")) and not option.startswith("--st")

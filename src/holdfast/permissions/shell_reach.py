@@ -10,14 +10,14 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.ignore_files import is_asked_for
 from holdfast.permissions.path_rules import climb, compile_path_rule
 from holdfast.permissions.paths import LiveDisk, is_inside
+from holdfast.permissions.search_reach import FOLLOWERS, Reach, follows, reaches
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.rules import Rule
-    from holdfast.permissions.shell.analysis import Analysis
-    from holdfast.permissions.shell.parts import Part
 
 __all__ = [
     "FOLLOWERS", "MAX_ENTRIES", "MAX_FOLLOWED", "MAX_LISTED", "Held", "Reach", "follows", "held_rules", "links_behind",
@@ -31,109 +31,9 @@ MAX_FOLLOWED: Final = 20_000
 MAX_LISTED: Final = 1_000
 """So many names are compared with a pattern."""
 _CONTEXTS_KEPT: Final = 8
-_GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
-_SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
-FOLLOWERS: Final = _GREPS | _SEARCHERS | {"diff", "find"}
-"""Commands that may follow links in the directories they go through."""
-_COPIERS: Final = frozenset({"cp", "rsync", "scp", "zip", "diff", "mv"})
-_SHOWN_HIDDEN: Final = frozenset({"--hidden", "-.", "-uu", "-uuu", "--unrestricted", "-u", "-a"})
-_NAMES_ONLY: Final = frozenset(
-    {"echo", "ls", "stat", "basename", "dirname", "printf", "test", "[", "rm", "chmod", "touch"}
-)
-_FOLLOWING: Final = frozenset({"-L", "-follow"})
 _SYSTEM: Final = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/opt", "/nix")
 """Links to programs and libraries that everybody may read, such as the interpreter of a virtual environment."""
-_LOOSE: Final = frozenset({"-o", "-or", "!", "-not", ",", "(", "\\("})
 _WILD: Final = frozenset("*?[")
-
-
-class Reach(NamedTuple):
-    """The directories whose files a command opens."""
-
-    directories: tuple[str, ...]
-    includes: tuple[str, ...] = ()
-    """Only files with such names; none: every file."""
-    hidden: bool = True
-    """Also names that start with a dot."""
-    follows: bool = False
-    """Also what lies behind links below the directories."""
-    passed_over: tuple[str, ...] = ()
-    """Names of directories that are left out."""
-
-
-def reaches(analysis: "Analysis", part: "Part") -> Reach | None:
-    """What a command opens without naming it, or None when it names all it opens."""
-    name, texts = part.name, part.texts
-    owner = analysis.parts[part.parent] if part.parent >= 0 else None
-    if owner is not None and owner.name == "find" and name not in _NAMES_ONLY:
-        return Reach(owner.reads or (".",), _find_names(owner.texts), follows=follows(owner))
-    if name in _GREPS and _recursive(texts):
-        left_out = _glued(texts, "--exclude-dir=")
-        return Reach(_places(part), _glued(texts, "--include="), follows=follows(part), passed_over=left_out)
-    if name in _SEARCHERS and "--files" not in texts and not (part.piped and not part.reads):
-        hidden = not _SHOWN_HIDDEN.isdisjoint(texts) or "RIPGREP_CONFIG_PATH" in os.environ or name != "rg"
-        return Reach(_places(part), _after(texts, ("-g", "--glob")), hidden, follows(part))
-    if name == "git" and "grep" in texts[1:3]:
-        return Reach(_places(part))
-    if name in _COPIERS and _recursive(texts):
-        return Reach(_operands(part), follows=follows(part))
-    if name == "tar" and len(texts) > 1 and ("c" in texts[1].lstrip("-").partition("=")[0] or "--create" in texts):
-        return Reach(_operands(part))
-    return None
-
-
-def follows(part: "Part") -> bool:
-    """Whether a command goes through directories and follows the links in them."""
-    name, texts = part.name, part.texts
-    if name in _GREPS:
-        return _has_letter(texts, "R") or any(text.startswith("--deref") for text in texts)
-    if name in _SEARCHERS:
-        return _has_letter(texts, "L" if name == "rg" else "f") or "--follow" in texts
-    if name == "diff":
-        return "--no-dereference" not in texts and _recursive(texts)
-    return name == "find" and not _FOLLOWING.isdisjoint(texts)
-
-
-def _has_letter(texts: Sequence[str], letter: str) -> bool:
-    return any(text[:1] == "-" and text[1:2] != "-" and letter in text for text in texts[1:])
-
-
-def _recursive(texts: Sequence[str]) -> bool:
-    for text in texts[1:]:
-        if text.startswith("--"):
-            if text.startswith(("--rec", "--archive", "--deref", "--directories")):
-                return True
-        elif text.startswith("-") and not {"r", "R", "a", "d"}.isdisjoint(text):
-            return True
-    return False
-
-
-def _places(part: "Part") -> tuple[str, ...]:
-    """The directories named, with those in which a pattern or an unknown name starts."""
-    return (*part.reads, ".") if part.reads_unknown else part.reads or (".",)
-
-
-def _operands(part: "Part") -> tuple[str, ...]:
-    words = part.argv[1:]
-    static = tuple(word.text for word in words if word.static and word.text[:1] not in ("-", ""))
-    return static if all(word.static for word in words) else (*static, ".")
-
-
-def _glued(texts: Sequence[str], option: str) -> tuple[str, ...]:
-    return tuple(text[len(option) :] for text in texts if text.startswith(option))
-
-
-def _after(texts: Sequence[str], options: tuple[str, ...]) -> tuple[str, ...]:
-    """The values of options in both spellings; patterns with directories say nothing about names."""
-    found = [texts[at + 1] for at, text in enumerate(texts[:-1]) if text in options]
-    found += [text.partition("=")[2] for text in texts if text.startswith(tuple(f"{name}=" for name in options))]
-    return tuple(found) if all("/" not in text and text[:1] != "!" and "{" not in text for text in found) else ()
-
-
-def _find_names(texts: Sequence[str]) -> tuple[str, ...]:
-    if not _LOOSE.isdisjoint(texts):
-        return ()
-    return tuple(texts[at + 1] for at, text in enumerate(texts[:-1]) if text == "-name")[:1]
 
 
 class Held(NamedTuple):
@@ -158,7 +58,7 @@ def rule_below(
         if not held:
             continue
         if not live:
-            found = next((one for one in held if _may_meet(one, reach, place)), None)
+            found = None if reach.seen_only else next((one for one in held if _may_meet(one, reach, place)), None)
             if found is not None:
                 return found.rule, False
             continue
@@ -257,7 +157,8 @@ def _seen(
     walked: dict[str, Held] = {}
     for one in held:
         if one.exact and is_inside(one.start, (place,)):
-            if os.path.lexists(one.start) and (os.path.isdir(one.start) or _is_read(one.start, reach, place)):
+            known = os.path.lexists(one.start) and _is_open(one.start, reach, place, context)
+            if known and (os.path.isdir(one.start) or _has_wanted_name(one.start, reach)):
                 return one.rule, True
         else:
             walked.setdefault(one.start if is_inside(one.start, (place,)) else place, one)
@@ -268,19 +169,22 @@ def _seen(
             left -= 1
             if left < 0:
                 return one.rule, False
-            if not _is_read(path, reach, place):
+            if not _has_wanted_name(path, reach) or (not reach.hidden and "/.git/" in path):
                 continue
             for rule in context.book.paths.find(path, cwds=cwds, grant_cwds=(), is_dir=False):
-                if rule.behavior != "allow" and rule.tool == "Read":
+                if rule.behavior != "allow" and rule.tool == "Read" and _is_open(path, reach, place, context):
                     return rule, True
     return None
 
 
-def _is_read(path: str, reach: Reach, place: str) -> bool:
+def _has_wanted_name(path: str, reach: Reach) -> bool:
     name = path.rpartition("/")[2]
-    if not reach.hidden and "/." in path[len(place.rstrip("/")) :]:
-        return False
     return not reach.includes or any(fnmatchcase(name, include) for include in reach.includes)
+
+
+def _is_open(path: str, reach: Reach, place: str, context: "PermissionContext") -> bool:
+    """Whether a search that passes over hidden files opens this one all the same."""
+    return reach.hidden or "/." not in path[len(place.rstrip("/")) :] or is_asked_for(path, context.home)
 
 
 def _files(directory: str) -> Iterator[str]:

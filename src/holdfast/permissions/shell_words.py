@@ -4,13 +4,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.roads import plain_patterns, search_roads
+from holdfast.permissions.shell.quoting import known_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from holdfast.permissions.shell.parts import Part
+    from holdfast.permissions.shell.parts import Cwds, Part
+    from holdfast.permissions.shell.words import Word
 
-__all__ = ["Told", "dynamic_words", "named_by", "patterns_of", "told_by"]
+__all__ = ["Told", "dynamic_words", "is_expanded", "literal_words", "named_by", "patterns_of", "placed", "told_by"]
 
 _HOME: Final = ("${HOME}", "$HOME")
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
@@ -42,6 +44,18 @@ def dynamic_words(part: "Part") -> list[Told]:
     return [told_by(form) for form, word in zip(forms[1:], part.argv[1:], strict=True) if not word.static]
 
 
+def literal_words(words: "tuple[Word, ...] | None", texts: "Sequence[str]") -> "list[Word]":
+    """The arguments of a part; a file pattern stands for itself, since whatever it becomes fits it."""
+    if words is None:
+        return [known_literal(text) for text in texts[1:]]
+    if len(words) != len(texts):
+        return list(words[1:])
+    return [
+        word if word.static or any(mark in text for mark in _EXPANDS) else known_literal(text)
+        for word, text in zip(words[1:], texts[1:], strict=True)
+    ]
+
+
 def told_by(form: str) -> Told:
     """Read a word as it is written, for what it tells before it is expanded."""
     text = form.translate(_QUOTES)
@@ -60,10 +74,22 @@ def told_by(form: str) -> Told:
     return Told(bases, samples)
 
 
+def is_expanded(form: str) -> bool:
+    """Whether a word as written holds an expansion other than by braces and wildcards."""
+    return any(mark in form for mark in _EXPANDS)
+
+
+def placed(paths: "Iterable[str]", cwds: "Cwds") -> "Iterator[str]":
+    """Paths as seen from every directory the command may run in; an unknown one counts as the current."""
+    for path in paths:
+        for directory in cwds or ("",):
+            yield path if path.startswith("/") or not directory else f"{directory}/{path}"
+
+
 def patterns_of(part: "Part") -> "Iterator[str]":
     """The file patterns among the arguments, without braces; words with other expansions tell none."""
     for form, word in zip(part.texts, part.argv, strict=False):
-        if not word.static and not any(mark in form for mark in _EXPANDS):
+        if not word.static and not is_expanded(form):
             yield from plain_patterns(form.translate(_QUOTES))
 
 

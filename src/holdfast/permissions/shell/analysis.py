@@ -145,9 +145,9 @@ class Analysis(NamedTuple):
         return next((kind for kind in ("search", "read", "list") if kind in found), None)
 
     @property
-    def asks_version(self) -> bool:
-        """Whether a program tells its version: before it runs unasked, the project must not have chosen it."""
-        return any(part.kind == "version" for part in self.parts)
+    def steered_by_files(self) -> bool:
+        """Whether files of the project may choose what runs: the program behind a version query, a decompressor."""
+        return "tar" in self.names or any(part.kind == "version" for part in self.parts)
 
     @property
     def uses_git(self) -> bool:

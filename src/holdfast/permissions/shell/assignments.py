@@ -7,6 +7,7 @@ from holdfast.permissions.shell.expand import UNSURE
 from holdfast.permissions.shell.heredocs import RedirectReader
 from holdfast.permissions.shell.quoting import utf8
 from holdfast.permissions.shell.values import PERHAPS_EMPTY
+from holdfast.permissions.shell.wrapper_shapes import known_zone
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -32,6 +33,8 @@ class AssignmentReader(RedirectReader):
                 form = word.text if word.static else utf8(self.view[child.start_byte : child.end_byte])
                 for value in before:
                     self.assigned_value(name, value + form)
+                if name == "TZ":
+                    self.time_zone(form)
             elif kind in (g.ARRAY, g.SUBSCRIPT):
                 name = self.indexed(child, kind, name)
             elif label == "+=":
@@ -40,6 +43,13 @@ class AssignmentReader(RedirectReader):
                 self.doubt("an assignment this analysis does not know")
                 self._descend(child)
         return name
+
+    def time_zone(self, form: str) -> None:
+        """Refuse a time zone that is a path out of the list of zones: it is opened and read."""
+        name = form.strip('"').lstrip("$").strip("{}")
+        for zone in self.values.get(name, ()) if "$" in form else (form,):
+            if not known_zone(zone):
+                self.refuse(f"the time zone {zone!r} may be any file")
 
     def indexed(self, node: "Node", kind: int, name: str) -> str:
         """Read `(…)` behind an assignment, or `name[…]` in front of one."""

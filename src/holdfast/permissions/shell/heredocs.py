@@ -25,7 +25,7 @@ _OPENS: Final = "![{"
 _HEREDOC_PIECES: Final = frozenset({"heredoc_start", "heredoc_body", "heredoc_end", "<<", "<<-"})
 MISCUT: Final = "words the parser and the shell cut differently"
 _AFTER_DELIMITER: Final = frozenset(" \t\n;&|<>)")
-_WRITES: Final = frozenset({">", ">>", "&>", "&>>", ">|"})
+_WRITES: Final = frozenset({">", ">>", "&>", "&>>", ">|", "<>"})
 _BARE_DELIMITER: Final = re.compile(r"[A-Za-z0-9_.+:@%-]+\Z")
 _QUOTED_DELIMITER: Final = re.compile(r"'([^'\n]+)'\Z|\"([^\"\n$`\\]+)\"\Z|\\([A-Za-z0-9_]+)\Z")
 _BRACED: Final = re.compile(r"\$\{[^}]*\}?")
@@ -130,6 +130,8 @@ class RedirectReader(Emitter):
             else:
                 operator = self.view[child.start_byte : child.end_byte]
         text = self.view[node.start_byte : end]
+        if operator in ("<", ">") and "<>" in self.view[max(0, node.start_byte - 1) : node.start_byte + len(fd) + 2]:
+            operator = "<>"  # the grammar knows no such sign, and takes one half of it for an error
         kind = "commands" if commands and operator == "<" else _kind(operator, target)
         redirect = Redirect(operator, target, kind, text, self.cwds)
         self.check_operator(node, operator, text, fd)

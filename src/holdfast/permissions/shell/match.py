@@ -199,13 +199,14 @@ def allowed(
             climb are.
         guarded: whether any deny or ask rule exists; then doubted text is never allowed.
     """
+    writes = analysis.redirect_writes if analysis.redirects else ()
     if analysis.doubt:
-        if index.everything is not None and not guarded:
+        left = [] if guarded or index.everything is None else _open_writes(writes, edit_allowed)
+        if index.everything is not None and not guarded and not left:
             return Coverage(allowed=True, rules=(index.everything,), open=())
-        return Coverage(allowed=False, rules=(), open=(analysis.doubt,))
+        return Coverage(allowed=False, rules=(), open=(*left, analysis.doubt))
     if analysis.read_only and not analysis.cd_targets:
         return Coverage(allowed=True, rules=(), open=())
-    writes = analysis.redirect_writes if analysis.redirects else ()
     command = analysis.command.strip()
     whole = index.find_exact(command.replace(" ", GAP)) if not writes else None
     if whole is not None and whole.kind == "exact" and whole.content.strip() == command:
@@ -214,15 +215,22 @@ def allowed(
     missing = _open_parts(index, analysis, used, inside or _relative_inside)
     if analysis.assigned:
         missing.extend(f"it sets the variable {name}" for name in analysis.assigned if not allowed_environment(name))
-    for redirect in writes:
-        plain = redirect.target is not None and redirect.target.static and "~" not in redirect.text
-        if not plain or edit_allowed is None or not edit_allowed(redirect):
-            missing.append(f"it writes to {redirect.text}")
+    missing += _open_writes(writes, edit_allowed)
     for redirect in analysis.redirects if index.everything is None else ():
         if redirect.target is not None and redirect.target.text.startswith(_CONNECTS):
             missing.append(f"it talks to another machine by {redirect.text}")
     rules = tuple(dict.fromkeys(used.values()))
     return Coverage(allowed=not missing, rules=rules, open=tuple(dict.fromkeys(missing)))
+
+
+def _open_writes(writes: "Sequence[Redirect]", edit_allowed: "Callable[[Redirect], bool] | None") -> list[str]:
+    """What redirects write that no Edit rule covers."""
+    missing: list[str] = []
+    for redirect in writes:
+        plain = redirect.target is not None and redirect.target.static and "~" not in redirect.text
+        if not plain or edit_allowed is None or not edit_allowed(redirect):
+            missing.append(f"it writes to {redirect.text}")
+    return missing
 
 
 def _open_parts(

@@ -110,6 +110,11 @@ def tails(argv: tuple[Word, ...], start: int, *, options: bool) -> tuple[tuple[W
     return tuple(argv[at : at + length] for at in range(start, len(argv)) if options or argv[at].text[:1] != "-")
 
 
+def known_zone(zone: str) -> bool:
+    """Whether a value of TZ names a zone; one that leads elsewhere is a file that is opened."""
+    return zone.lstrip(":")[:1] != "/" and ".." not in zone
+
+
 def is_assignment(text: str) -> bool:
     """Whether a word looks like NAME=value."""
     name, equals, _ = text.partition("=")

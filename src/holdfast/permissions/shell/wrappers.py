@@ -26,6 +26,7 @@ from holdfast.permissions.shell.wrapper_shapes import (
     Opened,
     Shape,
     is_assignment,
+    known_zone,
     open_wrapper,
     tails,
 )
@@ -83,6 +84,8 @@ def _env(argv: tuple[Word, ...]) -> Inner:
     refusal = None
     if not opened.known or opened.options:
         refusal = "its options to env are not read-only"
+    if any(word.text.startswith("TZ=") and not known_zone(word.text[3:]) for word in argv[: opened.start]):
+        refusal = refusal or "the time zone may be any file"
     for name in opened.assigns:
         if not name.startswith(_ENV_SAFE) or (name not in _ENV_SAFE and not name.startswith("LC_")):
             refusal = refusal or f"it sets {name} for the command"

@@ -182,7 +182,7 @@ class Bash(Tool[BashArgs, BashOutput]):
     def may_object(self, args: BashArgs) -> bool:
         """Only what would run unasked is looked at again: files of the project may start programs."""
         analysis = shell.analyse(args.command)
-        return analysis.read_only and (analysis.uses_git or analysis.asks_version)
+        return analysis.read_only and (analysis.uses_git or analysis.steered_by_files)
 
     async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
         """Ask about a command that only reads by its words, where files of the project start programs."""

@@ -1,5 +1,6 @@
-"""Files of a project that choose the program behind a version query."""
+"""Files of a project that choose what a harmless command starts."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,27 @@ def test_what_cannot_be_read_may_choose_anything(tmp_path: Path, made: str) -> N
     else:
         versions.write_text("x" * 200_000, encoding="utf-8")
     assert refusal("node --version", tmp_path)
+
+
+@pytest.mark.parametrize("name", [".java-options", ".jenv-options"])
+def test_options_of_a_project_are_not_handed_to_java_unasked(tmp_path: Path, name: str) -> None:
+    assert refusal("java -version", tmp_path) is None
+    (tmp_path / ".java-version").write_text("17\n", encoding="utf-8")
+    assert refusal("java -version", tmp_path) is None
+    (tmp_path / name).write_text("-javaagent:x.jar\n", encoding="utf-8")
+    assert name in str(refusal("java -version", tmp_path))
+    (tmp_path / name).unlink()
+    (tmp_path / ".java-version").write_text("../../evil\n", encoding="utf-8")
+    assert ".java-version" in str(refusal("javac -version", tmp_path))
+
+
+def test_an_archive_is_listed_unasked_only_if_it_is_a_plain_one(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a", encoding="utf-8")
+    (tmp_path / "sub").mkdir()
+    for options, name in (("-cf", "plain.tar"), ("-czf", "sub/packed.tar")):
+        subprocess.run(["tar", options, name, "a.txt"], cwd=tmp_path, check=True, timeout=30)
+    assert refusal("tar tf plain.tar", tmp_path) is None
+    assert refusal("tar -tvf none.tar", tmp_path) is None
+    assert "decompressor" in str(refusal("tar tf sub/packed.tar", tmp_path))
+    assert "decompressor" in str(refusal("cd sub && tar -tf packed.tar | head", tmp_path))
+    assert "decompressor" in str(refusal("tar tf sub/../sub.tar; tar tf sub/packed.tar", tmp_path))

@@ -10,10 +10,11 @@ from holdfast.permissions.shell.commands.tool_table import Tool
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.permissions.shell.commands.options import Scan
     from holdfast.permissions.shell.words import Word
 
 AWK = Tool(
-    "-F|--field-separator:text -v|--assign:text --posix --sandbox --traditional --re-interval --version"
+    "-F:text --field-separator? -v:text --assign? --posix --sandbox --traditional --re-interval --version"
     " !-f|--file:file !-i|--include:file !-l|--load:file !-E|--exec:file !-e|--source:text !-o|--pretty-print?"
     " !-p|--profile? !-d|--dump-variables? !-D|--debug? !-W:text",
     dashed_values=True,
@@ -55,8 +56,10 @@ class ProgramRefusedError(ValueError):
     """The program does something other than computing and printing, or is not understood."""
 
 
-class _Program:
+class AwkProgram:
     """Reads an awk program token by token and stops at the first thing that is not allowed."""
+
+    refused = REFUSED
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -68,6 +71,7 @@ class _Program:
         self.defined: set[str] = set()
 
     def run(self) -> None:
+        """Read the whole program."""
         while self.at < len(self.text):
             letter = self.text[self.at]
             if letter in " \t\n#" or self.text.startswith("\\\n", self.at):
@@ -86,6 +90,7 @@ class _Program:
             raise ProgramRefusedError(f"function {min(unknown)!r} is not known")
 
     def blank(self, letter: str) -> None:
+        """Pass over blanks and comments."""
         if letter == "#":
             end = self.text.find("\n", self.at)
             self.at = len(self.text) if end < 0 else end
@@ -95,9 +100,11 @@ class _Program:
             self.newline()
 
     def token(self, text: str, *, value: bool) -> None:
+        """Remember the last token."""
         self.previous, self.previous_is_value = text, value
 
     def newline(self) -> None:
+        """End a statement where the line ends."""
         if not self.previous_is_value and self.previous in _DANGLING:
             raise ProgramRefusedError("a line that ends in an operator goes on in some awks")
         if self.previous not in _CONTINUES and not self.open_parenthesis():
@@ -105,9 +112,11 @@ class _Program:
             self.token(";", value=False)
 
     def open_parenthesis(self) -> bool:
+        """Whether something other than a brace is open."""
         return bool(self.open) and self.open[-1][0] != "{"
 
     def string(self) -> None:
+        """Read a string."""
         at = self.at + 1
         while at < len(self.text) and self.text[at] != '"':
             if self.text[at] == "\n":
@@ -119,6 +128,7 @@ class _Program:
         self.token('"', value=True)
 
     def number(self) -> None:
+        """Read a number."""
         # `3system("x")` is a number and a call, so letters never belong to the number here.
         found = _NUMBER.match(self.text, self.at)
         assert found is not None
@@ -126,10 +136,11 @@ class _Program:
         self.token("0", value=True)
 
     def word(self) -> None:
+        """Read a name."""
         found = _NAME.match(self.text, self.at)
         assert found is not None
         name, self.at = found.group(), found.end()
-        if name in REFUSED:
+        if name in self.refused:
             raise ProgramRefusedError(f"{name!r} is not read-only")
         if self.previous in ("function", "func"):
             self.defined.add(name)
@@ -140,20 +151,21 @@ class _Program:
         self.token(name, value=name not in KEYWORDS)
 
     def operator(self) -> None:
+        """Read an operator or a pattern."""
         letter = self.text[self.at]
         if letter == "/" and self.regex_allowed():
             self.regex()
             return
         found = next((sign for sign in _OPERATORS if self.text.startswith(sign, self.at)), letter)
         if found in (">>", "|", "|&"):
-            raise ProgramRefusedError(f"{found!r} sends output to a file or a program")
+            self.sends(found)
         if found == "/=" and "/" in self.text[self.at + 2 :]:
             raise ProgramRefusedError("a '/=' here may divide or start a pattern")
         if found not in _SINGLE and found not in _OPERATORS:
             raise ProgramRefusedError(f"{found!r} is not understood")
         self.at += len(found)
         if found == ">" and 0 <= self.print_depth >= len(self.open):
-            raise ProgramRefusedError("'>' after print writes a file")
+            self.sends(found)
         value = found in ("++", "--")
         if found in ("(", "[", "{"):
             self.open.append((found, self.previous))
@@ -163,7 +175,14 @@ class _Program:
             self.print_depth = -1
         self.token(found, value=value)
 
+    def sends(self, found: str) -> None:
+        """Judge an operator that takes output to a file or a program."""
+        if found == ">":
+            raise ProgramRefusedError("'>' after print writes a file")
+        raise ProgramRefusedError(f"{found!r} sends output to a file or a program")
+
     def close(self, found: str) -> bool:
+        """Close a bracket; tell whether a value ends there."""
         if not self.open or self.open[-1][0] != {")": "(", "]": "[", "}": "{"}[found]:
             raise ProgramRefusedError("brackets do not match")
         _, before = self.open.pop()
@@ -181,6 +200,7 @@ class _Program:
         return True
 
     def regex(self) -> None:
+        """Read a pattern."""
         at = self.at + 1
         in_bracket = False
         while at < len(self.text) and self.text[at] != "\n":
@@ -203,6 +223,7 @@ class _Program:
         raise ProgramRefusedError("a pattern has no end")
 
     def in_bracket(self, at: int) -> tuple[int, bool]:
+        """Read on inside the brackets of a pattern."""
         if self.text[at] == "]":
             return at, False
         if self.text[at] == "[" and self.text[at + 1 : at + 2] in (":", ".", "="):
@@ -218,7 +239,7 @@ def program_refusal(program: str) -> str | None:
     if _PRINTS.match(program):
         return None
     try:
-        _Program(program).run()
+        AwkProgram(program).run()
     except ProgramRefusedError as problem:
         return f"awk program: {problem}"
     return None
@@ -237,13 +258,24 @@ def inspect_awk(args: "Sequence[Word]") -> CommandFacts:
     elif reason := program_refusal(program[0].text):
         found.refuse(reason)
     for word in files:
-        if not word.static and word.may_be_flag:
-            found.refuse("a word known only at run time may become an option")
-        if word.static and word.text.startswith("-") and word.text != "-":
-            found.refuse(f"{word.text!r} after the program may be read as an option")
-        if word.text.startswith("/inet"):
-            found.refuse("awk opens /inet names as network connections")
-        name, is_assignment, _ = word.text.partition("=")
-        if not (is_assignment and name.isidentifier()):
-            found.note_path(word, "file")
-    return CommandFacts(found.refusal, tuple(found.reads), (), kind="text", reads_unknown=found.reads_unknown)
+        _judge_operand(word, found)
+    writes: tuple[str, ...] = ()
+    if found.refusal is not None:
+        from holdfast.permissions.shell.commands.awk_files import awk_files  # noqa: PLC0415 - few programs open files
+
+        opened = awk_files(args)
+        found.reads += opened.reads
+        writes = opened.writes
+    return CommandFacts(found.refusal, tuple(found.reads), writes, kind="text", reads_unknown=found.reads_unknown)
+
+
+def _judge_operand(word: "Word", found: "Scan") -> None:
+    if not word.static and word.may_be_flag:
+        found.refuse("a word known only at run time may become an option")
+    if word.static and word.text.startswith("-") and word.text != "-":
+        found.refuse(f"{word.text!r} after the program may be read as an option")
+    if word.text.startswith("/inet"):
+        found.refuse("awk opens /inet names as network connections")
+    name, is_assignment, _ = word.text.partition("=")
+    if not (is_assignment and name.isidentifier()):
+        found.note_path(word, "file")

@@ -1,4 +1,4 @@
-"""Tools that look into object files: strings, nm, size, readelf, objdump, without debug information from elsewhere."""
+"""Tools that look into object files (strings, nm, size, readelf, objdump), without debug information from elsewhere."""
 
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # Options that use debug information are left out: it may be fetched from a server. `objdump -i` makes a file.
 BINARY_TOOLS: "Mapping[str, Tool]" = {
     "strings": TEXT_TOOLS["strings"],
+    "c++filt": TEXT_TOOLS["c++filt"],
     "nm": Tool(
         "-a|--debug-syms -A|-o|--print-file-name -B -C --demangle? --no-demangle -D|--dynamic -g|--extern-only"
         " -j|--just-symbols -n|--numeric-sort -p|--no-sort -P|--portability -r|--reverse-sort -S|--print-size --quiet"
@@ -59,7 +60,7 @@ def _judge(name: str) -> "Callable[[Sequence[Word]], CommandFacts]":
         for word in args:
             if word.text.startswith("@") or not (word.text or word.static or tool.plain):
                 found.refuse(f"{name} takes its arguments from a file when a word starts with '@'")
-        reads = tuple(found.reads) or (() if tool.plain else ("a.out",))
+        reads = tuple(found.reads) or (() if tool.plain or tool.operands == "text" else ("a.out",))
         return CommandFacts(found.refusal, reads, (), kind=tool.kind, reads_unknown=found.reads_unknown)
 
     return inspect

@@ -245,7 +245,6 @@ def _download(name: str, args: "Sequence[Word]") -> CommandFacts:
 def inspect_dd(args: "Sequence[Word]") -> CommandFacts:
     """Report what `dd` copies; it is never read-only."""
     pairs = [word.text.partition("=") for word in args if word.static]
-    values = {key: value for key, _, value in pairs}
-    reads = (values["if"],) if "if" in values else ()
-    writes = (values["of"],) if "of" in values else ()
+    reads = tuple(value for key, _, value in pairs if key == "if")
+    writes = tuple(value for key, _, value in pairs if key == "of")
     return CommandFacts("dd copies raw data", reads, writes, kind="edit")

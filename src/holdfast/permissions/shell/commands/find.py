@@ -92,6 +92,8 @@ def _take_value(args: "Sequence[Word]", at: int, reasons: list[str]) -> int:
         reasons.append("find: the last test has no value")
     elif not args[at].static and (args[at].may_be_flag or (args[at].glob and not args[at].text[:1].isalnum())):
         reasons.append("a word known only at run time may become a find action")
+    elif "TZ=" in args[at].text and args[at - 1].text in NEWER:
+        reasons.append("a date with a time zone of its own may read any file")
     return at + 1
 
 

@@ -21,6 +21,7 @@ _REFLOG_ACTIONS = frozenset({"expire", "delete", "drop", "write", "exists", "lis
 _LISTING = ("-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
 FORMATS = ("--format", "--pretty", "--sort", "--group", "--submodule")
 """Options whose value says what is printed, which may take a program."""
+_MOST_DIGITS = 4
 _SUBMODULE_FORMATS = frozenset({"log", "short"})
 
 
@@ -112,7 +113,10 @@ def _branch(found: Scan) -> None:
 
 
 def _tag(found: Scan) -> None:
-    if found.operands and not found.has(*_LISTING, "-n"):
+    # A number that is none to git, or less, does not list: `git tag -n-1 name` makes a tag.
+    lines = [value.text if value is not None else "" for name, value in found.given if name == "-n"]
+    lists = bool(lines) and all(text == "" or (text.isdecimal() and len(text) <= _MOST_DIGITS) for text in lines)
+    if found.operands and not lists and not found.has(*_LISTING):
         found.refuse("git tag with a name creates a tag")
     _separate_commit(found)
 

@@ -52,17 +52,13 @@ def filter_refusal(program: str, *, from_text: bool = False) -> str | None:
                 return reason
             at = end
         elif letter == "#":
-            end = program.find("\n", at)
-            at = len(program) if end < 0 else end
+            at = _comment_end(program, at)
+            if at < 0:
+                return "jq filter: a comment that goes on in the next line for some versions"
         elif letter.isalpha() or letter in "_$":
-            end = at + 1
-            while end < len(program) and (program[end].isalnum() or program[end] == "_"):
-                end += 1
-            if (
-                program[at:end] in _REFUSED
-                and program[at - 1 : at] != "."
-                and not (opened[-1:] == ["{"] and not from_text and _is_key(program, at, end))
-            ):
+            end = _word_end(program, at + 1)
+            is_key = opened[-1:] == ["{"] and not from_text and _is_key(program, at, end)
+            if program[at:end] in _REFUSED and program[at - 1 : at] != "." and not is_key:
                 return f"jq filter: {program[at:end]!r} may read the environment or other files"
             at = end
         elif letter == "\\":
@@ -71,6 +67,20 @@ def filter_refusal(program: str, *, from_text: bool = False) -> str | None:
             _note_bracket(opened, letter)
             at += 1
     return None
+
+
+def _word_end(program: str, at: int) -> int:
+    while at < len(program) and (program[at].isalnum() or program[at] == "_"):
+        at += 1
+    return at
+
+
+def _comment_end(program: str, at: int) -> int:
+    """Return where a comment ends; -1 when versions disagree, since a backslash ends its line."""
+    end = program.find("\n", at)
+    if end < 0:
+        return len(program)
+    return -1 if program[end - 1] == "\\" else end
 
 
 def _note_bracket(opened: list[str], letter: str) -> None:

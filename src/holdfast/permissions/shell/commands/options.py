@@ -259,7 +259,7 @@ def _judge_operands(result: Scan) -> None:
             result.refuse(f"operand {words[0].text!r} is not in the table of read-only forms")
         return
     if kind in ("pattern", "pattern-paths"):
-        words = words[0 if result.has("-e", "-f", "--files") else 1 :]
+        words = words[0 if result.has("-e", "-f", "--files", "--filename-pattern") else 1 :]
         kind = "file" if kind == "pattern" else "path"
     recursive = tool.recursive == "*" or (tool.recursive != "" and result.has(*compiled(tool).recursive))
     if tool.lists and result.has(tool.lists):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _new_facts: "Callable[[type[CommandFacts], tuple[object, ...]], CommandFacts]" = cast("Any", tuple).__new__
 _MAX_LEARNT: Final = 256
-_PATTERN_OPTIONS: Final = frozenset({"-e", "-f", "--files"})
+_PATTERN_OPTIONS: Final = frozenset({"-e", "-f", "--files", "--filename-pattern"})
 _FILE_TESTS: Final = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 _FIND_STARTS: Final = ("-", "(", "!", ",", ")")
 

@@ -10,6 +10,7 @@ from holdfast.permissions.shell.commands.tool_table import Tool
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.permissions.shell.commands.options import Scan
     from holdfast.permissions.shell.words import Word
 
 SED = Tool(
@@ -36,29 +37,34 @@ class ScriptBrokenError(ValueError):
     """sed itself stops at this script before it runs any of it."""
 
 
-class _Script:
+class SedScript:
     """Reads a sed script from left to right.
 
     Programs disagree whether a delimiter counts inside brackets (`s/[^/]*$//`), hence `bracket_aware`.
     """
 
     def __init__(self, text: str, *, bracket_aware: bool) -> None:
-        self.text, self.at, self.bracket_aware = text, 0, bracket_aware
+        self.text, self.bracket_aware = text, bracket_aware
+        self.at: int = 0
 
     def peek(self) -> str:
+        """The next character, or nothing at the end."""
         return self.text[self.at : self.at + 1]
 
     def skip(self, letters: str) -> None:
+        """Pass over these characters."""
         while self.at < len(self.text) and self.text[self.at] in letters:
             self.at += 1
 
     def number(self) -> bool:
+        """Read a number; tell whether there was one."""
         start = self.at
         while self.at < len(self.text) and self.text[self.at] in "0123456789":
             self.at += 1
         return self.at > start
 
     def run(self) -> None:
+        """Read the whole script."""
         depth = 0
         while True:
             self.skip(" \t\n;")
@@ -72,10 +78,12 @@ class _Script:
             raise ScriptBrokenError("braces do not match")
 
     def line_end(self) -> None:
+        """Go to the end of the line."""
         end = self.text.find("\n", self.at)
         self.at = len(self.text) if end < 0 else end
 
     def command(self, depth: int) -> int:
+        """Read one command with its addresses; give the depth of braces behind it."""
         if self.address(first=True):
             self.skip(" \t")
             if self.peek() == ",":
@@ -100,6 +108,7 @@ class _Script:
         return depth
 
     def action(self, letter: str) -> None:
+        """Read what follows the letter of a command."""
         if letter and letter in _SIMPLE:
             self.finish()
         elif letter and letter in _NUMBERED:
@@ -125,6 +134,7 @@ class _Script:
             raise ScriptBrokenError(f"unexpected {self.peek()!r} after a command")
 
     def label(self) -> None:
+        """Read the name of a label."""
         self.skip(" \t")
         start = self.at
         while self.peek() and (self.peek().isalnum() or self.peek() in "_.-"):
@@ -136,6 +146,7 @@ class _Script:
             raise ScriptRefusedError("what follows a label is read differently by each sed")
 
     def address(self, *, first: bool) -> bool:
+        """Read an address; tell whether there was one."""
         letter = self.peek()
         if letter == "$":
             self.at += 1
@@ -160,6 +171,7 @@ class _Script:
         return True
 
     def delimiter(self) -> str:
+        """Read the character that parts the sections of a command."""
         letter = self.peek()
         self.at += 1
         if not letter or letter in "\n\\" or not letter.isascii():
@@ -186,9 +198,14 @@ class _Script:
         raise ScriptBrokenError("a delimiter is missing")
 
     def substitute(self) -> None:
+        """Read the sections of `s`."""
         delimiter = self.delimiter()
         self.section(delimiter, regex=True)
         self.section(delimiter, regex=False)
+        self.flags()
+
+    def flags(self) -> None:
+        """Read what follows the replacement of `s`."""
         self.skip("gpiImM0123456789")
         if self.peek() and self.peek() in "ew":
             raise ScriptRefusedError(f"flag {self.peek()!r} of s writes or runs something")
@@ -222,7 +239,7 @@ def script_refusal(script: str) -> str | None:
     understood, problem = False, ""
     for bracket_aware in (True, False) if "[" in script else (True,):
         try:
-            _Script(script, bracket_aware=bracket_aware).run()
+            SedScript(script, bracket_aware=bracket_aware).run()
             understood = True
         except ScriptRefusedError as refused:
             return f"sed script: {refused}"
@@ -239,14 +256,39 @@ def inspect_sed(args: "Sequence[Word]") -> CommandFacts:
         scripts, files = files[:1], files[1:]
         if not scripts:
             found.refuse("sed has no script")
+    opened: tuple[str, ...] = ()
     if all(word.static for word in scripts):
-        if reason := script_refusal("\n".join(word.text for word in scripts)):
+        script = "\n".join(word.text for word in scripts)
+        if reason := script_refusal(script):
             found.refuse(reason)
+            opened = _opened_by(script, found)
     else:
         found.refuse("the sed script is only known at run time")
     for word in files:
         found.note_path(word, "file")
-    writes = tuple(word.text for word in files if word.static) if found.has("-i") else ()
+    writes = _edited(files, found) if found.has("-i") else ()
     return CommandFacts(
-        found.refusal, tuple(found.reads), writes, kind="edit" if writes else "text", reads_unknown=found.reads_unknown
+        found.refusal,
+        tuple(found.reads),
+        (*writes, *opened),
+        kind="edit" if writes else "text",
+        reads_unknown=found.reads_unknown,
     )
+
+
+def _opened_by(script: str, found: "Scan") -> tuple[str, ...]:
+    """Note what a script reads itself; give what it writes."""
+    from holdfast.permissions.shell.commands.sed_files import sed_files  # noqa: PLC0415 - few scripts open files
+
+    opened = sed_files(script)
+    found.reads += opened.reads
+    return opened.writes
+
+
+def _edited(files: "Sequence[Word]", found: "Scan") -> tuple[str, ...]:
+    """The files that `-i` writes, with the copies it keeps of them."""
+    from holdfast.permissions.shell.commands.sed_files import sed_backups  # noqa: PLC0415 - see above
+
+    names = [word.text for word in files if word.static]
+    suffixes = [word.text for word in found.values("-i")]
+    return (*names, *(kept for suffix in suffixes for kept in sed_backups(suffix, names)))

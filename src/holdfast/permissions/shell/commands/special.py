@@ -114,6 +114,8 @@ def inspect_date(args: "Sequence[Word]") -> CommandFacts:
     for word in found.operands:
         if not word.text.startswith("+"):
             found.refuse(f"date with operand {word.text!r} may set the clock")
+    if any("TZ=" in value.text for value in found.values("-d")):
+        found.refuse("a date with a time zone of its own may read any file")
     return _facts(found)
 
 
@@ -216,7 +218,7 @@ def inspect_getent(args: "Sequence[Word]") -> CommandFacts:
     name = args[0].text if args and args[0].static else ""
     if name not in GETENT_DATABASES:
         return CommandFacts(f"getent {name!r} may ask the name server".rstrip(), network=True, kind="network")
-    if any(word.static and word.text.startswith("-") for word in args):
+    if any(word.text.startswith("-") if word.static else word.may_be_flag and not word.single for word in args):
         return CommandFacts("getent options are not in the table", kind="system")
     return CommandFacts(None, kind="system")
 
@@ -267,8 +269,9 @@ def _split_lsof(args: "Sequence[Word]") -> "tuple[list[Word], list[Word], str]":
             words.append(word)
             if word.static and _LSOF_VALUED.match(word.text):
                 words += [rest.pop(0)] if rest else []
-            elif not (word.static and word.text.startswith("-")):
-                words += rest  # the first operand ends the options
+            elif not (word.static and word.text.startswith(("-", "+"))):
+                words += rest  # the first operand ends the options, unless it is the value of one
+                bad = bad or next((late.text for late in rest if late.text[:1] in ("-", "+")), "")
                 break
     return words, folders, bad
 
@@ -287,6 +290,8 @@ def inspect_ps(args: "Sequence[Word]") -> CommandFacts:
     found = scan(PS, dashed)
     if _may_be_read_again(found, args):
         bad = bad or "-e"
+    for value in found.values(*_PS_MAY_FAIL):
+        bad = bad or (value.text if value.text.startswith("-") else "")
     if bad:
         found.refuse(f"ps {bad!r} may print the environment of processes")
     for word in [*columns, *found.values("-o", "-O", "--format")]:

@@ -186,7 +186,7 @@ SYSTEM_TOOLS: "Mapping[str, Tool]" = {
         kind="system",
     ),
     "lspci": Tool(
-        "-m -t -v -k -x -b -D -n -s:text -d:text --version", operands="none", abbreviate=False, kind="system"
+        "-m -t -v -k !-x -b -D -n -s:text -d:text --version", operands="none", abbreviate=False, kind="system"
     ),
     "pgrep": Tool(
         "-d|--delimiter:text -l|--list-name -a|--list-full -v|--inverse -w|--lightweight -c|--count"

@@ -193,7 +193,6 @@ TEXT_TOOLS: "Mapping[str, Tool]" = {
         "-_|--strip-underscore -n|--no-strip-underscore -p|--no-params -i|--no-verbose -R|--recurse-limit"
         " -r|--no-recurse-limit -t|--types -s|--format:text -h|--help -v|--version",
         operands="text",
-        plain=True,
     ),
     "factor": Tool("-h|--exponents" + _GNU, operands="text", plain=True),
     "expr": Tool("", operands="text", plain=True, optionless=True),
@@ -277,7 +276,7 @@ SEARCH_TOOLS: "Mapping[str, Tool]" = {
         " --field-context-separator:text --field-match-separator:text --no-fixed-strings --no-follow"
         " --no-invert-match"
         " --no-multiline --no-stats --no-text --binary --no-binary --block-buffered --auto-hybrid-regex"
-        " --engine:text -V|--version"
+        " --engine? -V|--version"
         " --hyperlink-format:text --no-pre !--pre:text !--pre-glob:text !--hostname-bin:text"
         " !-z|--search-zip !--generate:text",
         dashed_values=True,
@@ -308,7 +307,7 @@ SEARCH_TOOLS: "Mapping[str, Tool]" = {
     "ag": Tool(
         "--ackmate -A:num --after?num -B:num --before?num --break --nobreak -c|--count --color"
         " --nocolor --column --filename"
-        " --nofilename -H|--heading --noheading -C:num --context?num --group --nogroup -g|--filename-pattern:text"
+        " --nofilename -H|--heading --noheading -C:num --context?num --group --nogroup --filename-pattern|-g:text"
         " -l|--files-with-matches -L|--files-without-matches --print-all-files --numbers --nonumbers"
         " -o|--only-matching"
         " --print-long-lines --passthrough --silent --stats --stats-only --vimgrep -0|--null"

@@ -1,0 +1,52 @@
+"""Words that bash makes of braces."""
+
+import subprocess
+
+import pytest
+
+from holdfast.permissions.brace_words import MAX_WORDS, brace_words
+
+FORMS = [
+    "a", "a{b,c}", "{a,b}c", "{a,b}{c,d}", "a{b,{c,d}}e", "a{b,}", "{,a}b", "n{1..3}", "n{3..1}", "n{01..03}",
+    "n{1..9..3}", "n{-1..1}", "{a..e..2}", "{c..a}", "{a}", "{}", "a{b", "a}b", "{a,b", "a,b}", "{a,b}}", "{{a,b}",
+    "{{a,b},c}", "x{a,b}y{1..2}z", "{a..}", "{..a}", "{1..a}", "{a,b}.{c,d}.{e,f}", "{a{1..2},b}", "{1..2}{a,b}",
+    "{,}x", "a{,,}b", "{-01..1}", "{a,b}{", "}{a,b}", "out/{new,b2}", "{out,sub}/n", "{1..3..0}", "{3..1..-1}",
+]  # fmt: skip
+
+
+def test_bash_makes_the_same_words() -> None:
+    script = "\n".join(f"printf '%s ' {form}; echo" for form in FORMS)
+    told = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20, check=True).stdout
+    for form, line in zip(FORMS, told.split("\n"), strict=False):
+        found = brace_words(form)
+        assert found is not None
+        assert " ".join(filter(None, found)) == " ".join(line.split()), form
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("'a,b'{c,d}", ["'a,b'c", "'a,b'd"]),
+        ('{"a,b",c}', ['"a,b"', "c"]),
+        (r"{a\,b,c}", [r"a\,b", "c"]),
+        ('"{a,b}"', ['"{a,b}"']),
+        ("${X}{a,b}", ["${X}a", "${X}b"]),
+        ("$(echo {a,b}){c,d}", ["$(echo {a,b})c", "$(echo {a,b})d"]),
+        ("`x,y`{c,d}", ["`x,y`c", "`x,y`d"]),
+    ],
+)
+def test_quotes_and_expansions_are_left_alone(form: str, words: list[str]) -> None:
+    assert brace_words(form) == words
+
+
+@pytest.mark.parametrize(
+    "form", ["{1..100000}", "{1..999999999}", "{a,b}" * 20, "{" * 5_000, "{1..17}{1..17}", "{a,b}" * 8 + "x" * 200_000]
+)
+def test_too_many_words_are_not_told(form: str) -> None:
+    assert brace_words(form) is None
+
+
+def test_as_many_words_as_are_followed_are_told() -> None:
+    found = brace_words("{1..256}")
+    assert found is not None
+    assert len(found) == MAX_WORDS
