@@ -25,6 +25,18 @@ def test_good_rules_have_no_findings() -> None:
 
 
 @pytest.mark.parametrize(
+    "rule",
+    ["CI=1 npm:*", "TZ=UTC npm *", "LC_ALL=C CI=1 npm*", "PYTHONPATH=. pytest -q", "a=b", "npm test A=*", "--a=b *"],
+)
+def test_a_rule_that_names_harmless_variables_or_the_whole_command_has_no_finding(rule: str) -> None:
+    assert findings(allow=[f"Bash({rule})"]) == []
+
+
+def test_a_deny_rule_may_name_any_variable() -> None:
+    assert findings(deny=["Bash(PYTHONPATH=. pytest:*)"]) == []
+
+
+@pytest.mark.parametrize(
     ("lists", "expected"),
     [
         ({"allow": ["Bash(git status)"], "deny": ["Bash(git *)"]}, ("shadowed", "Bash(git status)")),
@@ -48,6 +60,10 @@ def test_good_rules_have_no_findings() -> None:
         ({"allow": ["WebFetch(domain:localhost)"]}, ("never matches", "WebFetch(domain:localhost)")),
         ({"allow": ["Edit(.git/**)"]}, ("never matches", "Edit(.git/**)")),
         ({"allow": ["Read(//proc/**)"]}, ("never matches", "Read(//proc/**)")),
+        ({"allow": ["Bash(PYTHONPATH=. pytest:*)"]}, ("never matches", "Bash(PYTHONPATH=. pytest:*)")),
+        ({"allow": ["Bash(CI=1 PATH=x npm *)"]}, ("never matches", "Bash(CI=1 PATH=x npm *)")),
+        ({"allow": ["Bash(CI=1:*)"]}, ("never matches", "Bash(CI=1:*)")),
+        ({"allow": ["Bash(CI=* npm test)"]}, ("never matches", "Bash(CI=* npm test)")),
         ({"deny": ["Write(x)"]}, ("ignored", "Write(x)")),
         ({"deny": ["Bash("]}, ("malformed", "Bash(")),
         ({"allow": ["Read(./a/../b)"]}, ("malformed", "Read(./a/../b)")),

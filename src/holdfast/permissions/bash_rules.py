@@ -128,13 +128,14 @@ class _Seen:
     def _look(self) -> Sight:
         analysis = self._analysis
         reads = dict.fromkeys(path for part in analysis.parts for path in self._reads_of(part))
-        if analysis.redirects:
-            reads.update(dict.fromkeys(self._redirected("read")))
+        redirects = (*analysis.redirects, *analysis.guessed_redirects)
+        if redirects:
+            reads.update(dict.fromkeys(self._redirected("read", redirects)))
         samples = self._looked(self._read_names.samples())
         if analysis.read_only:
             return Sight(self._looked(reads), (), samples)
         writes = dict.fromkeys(path for part in self._forms.parts for path in self._writes_of(part))
-        writes.update(dict.fromkeys(self._redirected("write")))
+        writes.update(dict.fromkeys(self._redirected("write", redirects)))
         return Sight(self._looked(reads), self._looked(writes), samples, changed=self._looked(self._changed()))
 
     def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
@@ -204,8 +205,8 @@ class _Seen:
                     found = self._links[key] = ["/"] if listed is None else listed
                 yield from found
 
-    def _redirected(self, kind: str) -> Iterator[str]:
-        for redirect in self._analysis.redirects:
+    def _redirected(self, kind: str, redirects: "Iterable[Redirect]") -> Iterator[str]:
+        for redirect in redirects:
             fits = redirect.kind == kind or (kind == "read" and opens_for_reading(redirect))
             if fits and redirect.target is not None and not redirect.harmless_write:
                 yield from self._placed((redirect.target.text,), redirect.cwds)
@@ -330,13 +331,11 @@ class _Seen:
         """Reads outside by parts that no allow rule names: the path layer's question."""
         if not self._analysis.touches:
             return ()
-        found: dict[str, None] = {}
-        for part in self._analysis.parts:
-            if part.refusal is not None or not part.texts or not (part.reads or part.reads_unknown):
-                continue
-            if not self._allow.rules or self._allow.find(part.exact) is None:
-                found.update(dict.fromkeys(self._reads_of(part)))
-        found.update(dict.fromkeys(self._redirected("read")))
+        from holdfast.permissions.shell.match import unnamed_readers  # noqa: PLC0415 - loaded only where it is used
+
+        readers = unnamed_readers(self._allow, self._analysis)
+        found = dict.fromkeys(path for part in readers for path in self._reads_of(part))
+        found.update(dict.fromkeys(self._redirected("read", self._analysis.redirects)))
         return tuple(path for path in self._looked(found) if row_of_read(path, self._context) != "free")
 
     def risk(self) -> Risk:

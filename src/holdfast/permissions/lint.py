@@ -136,6 +136,8 @@ def _too_wide(rule: Rule, form: object) -> str:
 
 
 def _never(rule: Rule, form: object) -> str:
+    if isinstance(form, Command) and rule.tool != "PowerShell" and "=" in form.content:
+        return _never_covered(form.content)
     if isinstance(form, DomainRule) and form.kind == "exact" and host_problem(form.host):
         return f"{host_problem(form.host)}; such hosts are never fetched"
     if isinstance(form, PathRule) and form.pattern:
@@ -145,3 +147,11 @@ def _never(rule: Rule, form: object) -> str:
         if rule.tool == "Edit" and protected_by((sample,)) is not None:
             return "protected paths are asked about whatever the rules say"
     return ""
+
+
+def _never_covered(content: str) -> str:
+    from holdfast.permissions.shell.match import allowed_environment  # noqa: PLC0415 - brings the shell's tables
+    from holdfast.permissions.shell.prefixes import uncovered_variable  # noqa: PLC0415 - only for such rules
+    from holdfast.permissions.shell.rule_index import compile_bash_rule  # noqa: PLC0415 - only for such rules
+
+    return uncovered_variable(compile_bash_rule(content), allowed_environment)

@@ -11,6 +11,7 @@ from holdfast.permissions.shell import parse as g
 from holdfast.permissions.shell.compounds import Script
 from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables, plain_part
+from holdfast.permissions.shell.guesses import Guesses
 from holdfast.permissions.shell.handed import handed_pieces
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.passing import may_be_special, named_by_values, passed_on
@@ -30,6 +31,7 @@ _MAX_SCRIPTS: Final = 64
 _PLAIN_CHARS: Final = 120
 _PLAIN_COMMAND: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*+(?: [A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*+)*+\Z")
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_NO_GUESSES: Final = Guesses()
 _NO_VALUES: Final["Mapping[str, Sequence[str]]"] = MappingProxyType[str, "Sequence[str]"]({})
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
 _NEUTRAL_KINDS: Final = frozenset({"text", None})
@@ -57,6 +59,9 @@ class Analysis(NamedTuple):
         dynamic: some command's name is only known when it runs.
         moves: some command or redirect may be in another directory than the text started in.
         touches: some command names or may open a file (git opens the tracked ones), or there is a redirect.
+        guessed: numbers of the parts that are most likely arguments of what a runner starts; for deny and ask rules.
+        guessed_redirects: redirects in such arguments.
+        unread: such arguments that are not shell text, or none that can be read.
     """
 
     command: str
@@ -75,6 +80,9 @@ class Analysis(NamedTuple):
     dynamic: bool = False
     moves: bool = False
     touches: bool = False
+    guessed: frozenset[int] = frozenset()
+    guessed_redirects: tuple[Redirect, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def certain(self) -> bool:
@@ -219,12 +227,15 @@ class _Found(Script):
         """Read commands from text that a command hands to a shell."""
         self.scripts[0] += 1
         if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS or g.too_costly(text):
-            self.give_up("too many commands inside each other")
+            self.stop("too many commands inside each other")
             return
-        known = len(self.variables)
+        known, doubts = len(self.variables), len(self.doubts)
         inner = _walker(text, self.start_cwd, self)
         self.forget(known)
-        if not inner.parsed:
+        self.guesses = inner.guesses
+        if not inner.parsed and self.guessing and self.guesses is not None and len(self.doubts) == doubts:
+            self.guesses.unread.append(text)
+        elif not inner.parsed:
             self.give_up("a script inside the command cannot be parsed")
         self.stdin_texts += inner.stdin_texts
         self.cd_targets += inner.cd_targets
@@ -241,6 +252,7 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
         walker.redirections, walker.assigned, walker.variables = outer.redirections, outer.assigned, outer.variables
         walker.cwds, walker.nested, walker.parent = outer.cwds, outer.nested + 1, outer.parent
         walker.values, walker.physical, walker.lost = outer.values, outer.physical, outer.lost
+        walker.guesses, walker.guessing = outer.guesses, outer.guessing
         walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
     if root.has_error:
         walker.give_up("the shell text cannot be parsed with certainty")
@@ -248,24 +260,6 @@ def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
     walker.between(0, root.start_byte)  # the grammar skips `\ ` in front of a name, for bash it is a part of it
     walker.visit(root)
     return walker
-
-
-def _hides_continuation(command: str) -> bool:
-    """Whether a backslash-newline stands where the shell keeps it: in quotes, comments or here-documents."""
-    view, data = g.ready(command)
-    root = g.parse(data).root_node
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        name = node.type
-        text = view[node.start_byte : node.end_byte]
-        if name == "comment" and text.endswith("\\"):
-            return True
-        if name in ("raw_string", "heredoc_body", "heredoc_start", "ansi_c_string") and "\\\n" in text:
-            return True
-        if "\\\n" in text or name == "program":
-            stack.extend(node.children)
-    return root.has_error
 
 
 def analyse(command: str, *, cwd: str | None = None) -> Analysis:
@@ -328,14 +322,14 @@ def read_by_grammar(command: str, cwd: str | None = None) -> Analysis:
     text, doubt = command, ""
     if "\\\n" in command:
         text = g.join_lines(command)
-        if "$\\\n" in command or _hides_continuation(command):
+        if "$\\\n" in command or g.hides_continuation(command):
             doubt = "a line continuation the parser and the shell may read differently"
     try:
         walker = _walker(text, cwd)
         if text is not command and (doubt or not walker.parsed):
             raw = _walker(command, cwd)
             walker.parts.extend(raw.parts)
-            walker.redirections.extend(raw.redirections)
+            walker.redirections.extend((*raw.redirections, *(raw.guesses or _NO_GUESSES).redirects))
     except RecursionError:
         return _unparsed(command, "it is nested too deeply to follow")
     if doubt:
@@ -377,12 +371,14 @@ def _finish(walker: _Found, command: str) -> Analysis:
     for redirect in redirects:
         moves = moves or redirect.cwds != START
     pieces = handed_pieces(parts) if reason else ()
-    if doubts:
+    guesses = walker.guesses or _NO_GUESSES
+    if doubts or guesses.doubts:
         pieces = (*g.rough_pieces(command), *pieces)
     return Analysis(
         command, not reason, reason, parts, walker.parsed, doubts[0] if doubts else "",
         pieces, redirects, tuple(walker.assigned), tuple(walker.cd_targets), walker.inverted,
-        values, tuple([part.name for part in parts]), dynamic, moves, touches,
+        values, tuple([part.name for part in parts]), dynamic, moves, touches or bool(guesses.redirects),
+        frozenset(guesses.parts), tuple(guesses.redirects), tuple(guesses.unread),
     )  # fmt: skip
 
 

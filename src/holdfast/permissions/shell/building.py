@@ -33,4 +33,5 @@ class Building:
         """Finish."""
         text = utf8(self.prefix)
         flag = self.split or (text.startswith("-") if text else self.head and not (self.static and not self.glob))
-        return Word(text, self.static and not self.glob, flag, self.glob, self.secret, single=self.single)
+        static, whole = self.static and not self.glob, not (self.static or self.split or self.glob)
+        return Word(text, static, flag, self.glob, self.secret, single=self.single, whole=whole)

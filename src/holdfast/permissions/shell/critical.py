@@ -60,7 +60,7 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
             reason = _reason(target, part, ground)
             if reason is not None:
                 return f"{part.name or part.texts[0]} would remove {reason} ({target.form})"
-    return None if analysis.parsed else _unseen(analysis)
+    return None if analysis.parsed and not analysis.unread else _unseen(analysis)
 
 
 def _told(analysis: "Analysis", number: int, ground: Ground, cwd: str | None) -> str | None:
@@ -78,8 +78,10 @@ def _told(analysis: "Analysis", number: int, ground: Ground, cwd: str | None) ->
 
 def _unseen(analysis: "Analysis") -> str | None:
     """Why a text that was not understood whole may remove something that matters, or None."""
-    word = rough_removal(analysis.command)
-    return None if word is None else f"{analysis.doubt}, so nobody knows what {word} would remove"
+    texts = analysis.unread if analysis.parsed else (analysis.command,)
+    word = next(filter(None, map(rough_removal, texts)), None)
+    doubt = analysis.doubt or "some of the text cannot be parsed"
+    return None if word is None else f"{doubt}, so nobody knows what {word} would remove"
 
 
 def _reason(target: Target, part: "Part", ground: "Ground") -> str | None:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.builtins import BUILTINS, EVALUATING, SPLITTING, evaluates, plain_builtins, splitting
 from holdfast.permissions.shell.expand import UNSURE
+from holdfast.permissions.shell.guesses import Begun, Guesses, start_each
 from holdfast.permissions.shell.late_actions import LATE, may_start
-from holdfast.permissions.shell.parts import Cwds, Part, Redirect
+from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.quoting import known_literal, utf8
 from holdfast.permissions.shell.surroundings import CHANGING, SOMEWHERE, START, Surroundings
-from holdfast.permissions.shell.wrapper_shapes import MAX_WORDS, is_assignment
+from holdfast.permissions.shell.wrapper_shapes import is_assignment
 from holdfast.permissions.shell.wrappers import (
     MAX_WRAPPERS,
     MORE,
@@ -107,6 +108,8 @@ class Emitter(Surroundings):
         "assigned",
         "begun",
         "functions",
+        "guesses",
+        "guessing",
         "inside",
         "inverted",
         "nested",
@@ -119,15 +122,26 @@ class Emitter(Surroundings):
         self.redirections: list[Redirect] = []
         self.assigned: list[str] = []
         self.parsed = True
-        self.begun: set[tuple[tuple[Word, ...], Cwds, bool]] | None = None
+        self.begun: Begun | None = None
         self.functions = False
         self.nested = 0
         self.inside: int = 0
         self.inverted = False
+        self.guesses: Guesses | None = None
+        self.guessing = False
+
+    def doubt(self, reason: str) -> None:
+        """Note that hidden code may run; where words are only taken for a command, that says nothing."""
+        (self.doubts if self.guesses is None or not self.guessing else self.guesses.doubts).append(reason)
 
     def give_up(self, reason: str) -> None:
         """Note that some of the text was not followed to its end: what it holds there nobody has seen."""
         self.doubt(reason)
+        self.parsed = False
+
+    def stop(self, reason: str) -> None:
+        """Note that a limit ended the look at the text: a doubt wherever that was, also in words that are guesses."""
+        self.doubts.append(reason)
         self.parsed = False
 
     def command_with(
@@ -297,17 +311,17 @@ class Emitter(Surroundings):
     ) -> None:
         """Judge what a wrapper starts."""
         if self.nested >= MAX_WRAPPERS:
-            self.give_up("too many commands inside each other")
+            self.stop("too many commands inside each other")
             return
         parent, self.parent = self.parent, index
         begun = self.begun
-        self.begun = set() if begun is None else begun
+        self.begun = {} if begun is None else begun
         self.nested += 1
         self.inside += 1
         cwds, physical = self.cwds, self.physical
         if inner.places:
             self.cwds, self.physical = self.moved(inner.places), True
-        self.start_each(inner, texts, source, argv)
+        start_each(self, inner, texts, source, argv)
         self.inside -= 1
         self.nested -= 1
         self.parent, self.begun = parent, begun
@@ -316,31 +330,6 @@ class Emitter(Surroundings):
             self.physical = physical
         elif inner.hull != "strip":
             self.ok = self.fail = self.merge(self.cwds, self.ok)
-
-    def start_each(self, inner: Inner, texts: "Sequence[str]", source: str, argv: "tuple[Word, ...]") -> None:
-        """Judge every command and every text that a wrapper starts."""
-        if inner.doubt:
-            self.doubt(inner.doubt)
-            self.guess_scripts(texts)
-        if inner.others and len(argv) > MAX_WORDS:
-            self.doubt("too many words of which one may be a command")
-        for command in (inner.argv, *inner.others):
-            if not inner.others or self.is_new(command, more=inner.more):
-                self.start_words(command, argv, texts, source, more=inner.more)
-        if inner.scripts:
-            self.give_arguments(texts[2:])
-        for script in inner.scripts:
-            self.reparse(script)
-        if inner.reads_stdin and self.stdin_texts:
-            for script in tuple(self.stdin_texts):
-                self.reparse(script)
-
-    def is_new(self, command: "tuple[Word, ...]", *, more: bool) -> bool:
-        """Whether what any word may begin was not looked at yet: wrappers in wrappers share their words."""
-        assert self.begun is not None
-        known = len(self.begun)
-        self.begun.add((command, self.cwds, more))
-        return len(self.begun) > known
 
     def start_words(
         self, command: "tuple[Word, ...]", argv: "tuple[Word, ...]", texts: "Sequence[str]", source: str, *, more: bool
@@ -405,4 +394,5 @@ class Emitter(Surroundings):
 def _fed(inner: Inner, name: str) -> Inner:
     """What a wrapper under xargs starts: the words that arrive at run time reach it, or name it."""
     bare = inner.argv is XARGS_DEFAULT or not (inner.argv or inner.others or inner.scripts)
+    bare = bare or (inner.guessed and not inner.argv)
     return inner._replace(more=True, doubt=inner.doubt or (f"what {name} runs is not known" if bare else ""))

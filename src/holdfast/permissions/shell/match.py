@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.emit import TRUSTED_DIRECTORIES, safe_environment, written_by
 from holdfast.permissions.shell.parts import SHELL_CWD
+from holdfast.permissions.shell.prefixes import named_with_variables, names_whole
 from holdfast.permissions.shell.quoting import known_literal
 from holdfast.permissions.shell.rule_index import GAP, BashRule, RuleIndex, wild_match
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part, Redirect
@@ -24,11 +25,13 @@ __all__ = [
     "ask_matches",
     "deny_matches",
     "possible_match",
+    "unnamed_readers",
 ]
 
 _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
 )
+_CONTAINERS: Final = names("docker docker-compose kubectl nerdctl podman podman-compose")
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
 _COVERED: Final = frozenset({"opaque", "exact", "same"})
@@ -154,9 +157,9 @@ def _whole_hit(index: RuleIndex, command: str) -> Hit | None:
 
 def possible_match(index: RuleIndex, analysis: "Analysis") -> Hit | None:
     """Find a deny or ask rule that an expansion could still turn a part into; such a part is never allowed unasked."""
-    for part in analysis.parts:
+    for number, part in enumerate(analysis.parts):
         words = part.words
-        if not words or part.certain_text:
+        if not words or part.certain_text or (not words[0].static and number in analysis.guessed):
             continue
         known = part.static_text
         if words[0].static:
@@ -235,6 +238,8 @@ def _open_parts(
 ) -> list[str]:
     missing: list[str] = []
     for number, part in enumerate(analysis.parts):
+        if number in analysis.guessed:
+            continue  # an argument, which is covered with what it is an argument of
         if part.refusal is not None or part.hull in _LOOKED_THROUGH:
             reason = _open_reason(index, analysis, number, used)
             if reason is not None:
@@ -242,8 +247,21 @@ def _open_parts(
         if part.parent in used and analysis.parts[part.parent].hull == "same":
             continue  # where `git -C` goes is for the rule about git
         if part.cwds != _AT_START or part.assigns:
-            missing.extend(_surroundings(part, inside, moves=bool(analysis.cd_targets)))
+            rule = used.get(number) if part.assigns else None
+            spelled = rule is not None and names_whole(rule, part)
+            seen = part._replace(cwds=_AT_START) if _in_container(analysis, part, used) else part
+            missing.extend(_surroundings(seen, inside, moves=bool(analysis.cd_targets), spelled=spelled))
     return missing
+
+
+def _in_container(analysis: "Analysis", part: "Part", used: dict[int, BashRule]) -> bool:
+    """Whether an allowed program runs a part in a container, whose directories are not those of this machine."""
+    while part.parent >= 0:
+        number = part.parent
+        part = analysis.parts[number]
+        if part.name in _CONTAINERS and number in used:
+            return True
+    return False
 
 
 def allowed_environment(name: str) -> bool:
@@ -254,7 +272,7 @@ def allowed_environment(name: str) -> bool:
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
     part = analysis.parts[number]
     hull = part.hull
-    if hull == "strip" and part.certain_text and (spelled := index.find_spelled(part.exact)) is not None:
+    if hull == "strip" and (spelled := _spelled(index, part)) is not None:
         used[number] = spelled  # rules look through it, but one that spells the whole call covers what it starts
         return None
     if not part.texts or (hull == "strip" and _of_the_system(part)) or _only_redirected(part):
@@ -263,16 +281,57 @@ def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict
     if parent in used and _covers(analysis.parts[parent], used[parent]):
         used[number] = used[parent]
         return None
-    if part.texts[0] == part.name and index.skips(part.name):
+    rule = _allowing(index, part)
+    if rule is None:
         return f"no rule allows {part.text}"
+    used[number] = rule
+    return None
+
+
+def _spelled(index: RuleIndex, part: "Part") -> BashRule | None:
+    """Find the rule that spells all of a part, with the variables in front of it or without."""
+    rule = named_with_variables(index, part, allowed_environment) if part.assigns else None
+    if rule is not None and names_whole(rule, part):
+        return rule
+    return index.find_spelled(part.exact) if part.certain_text else None
+
+
+def _allowing(index: RuleIndex, part: "Part") -> BashRule | None:
+    """Find the rule that allows a part by its own words."""
+    named = named_with_variables(index, part, allowed_environment) if part.assigns and not part.more else None
+    if named is not None and (part.hull != "exact" or named.kind == "exact"):
+        return named
+    if part.texts[0] == part.name and index.skips(part.name):
+        return None
     for text in _allow_forms(part):
-        rule = index.find_exact(text) if hull == "exact" else index.find(text)
-        if rule is None and hull == "exact" and part.certain_text:
+        rule = index.find_exact(text) if part.hull == "exact" else index.find(text)
+        if rule is None and part.hull == "exact" and part.certain_text:
             rule = index.find_verbatim(text)
         if rule is not None:
-            used[number] = rule
-            return None
-    return f"no rule allows {part.text}"
+            return rule
+    return None
+
+
+def unnamed_readers(index: RuleIndex, analysis: "Analysis") -> "Iterator[Part]":
+    """Commands that only read, and that no allow rule is about."""
+    for part in analysis.parts:
+        if part.refusal is not None or not part.texts or not (part.reads or part.reads_unknown):
+            continue
+        if not index.rules or not _is_named(index, analysis, part):
+            yield part
+
+
+def _is_named(index: RuleIndex, analysis: "Analysis", part: "Part") -> bool:
+    """Whether an allow rule names a part, or the program that starts it and whose rule covers what it starts."""
+    if index.find(part.exact) is not None or (part.assigns and _allowing(index, part) is not None):
+        return True
+    while part.parent >= 0:
+        part = analysis.parts[part.parent]
+        if part.hull not in _COVERED:
+            return part.hull == "strip" and _spelled(index, part) is not None
+        if _allowing(index, part) is not None:
+            return True
+    return False
 
 
 def _covers(wrapper: "Part", rule: BashRule) -> bool:
@@ -300,10 +359,10 @@ def _of_the_system(part: "Part") -> bool:
     return word == part.name or posixpath.dirname(word) in TRUSTED_DIRECTORIES
 
 
-def _surroundings(part: "Part", inside: "Callable[[str], bool]", *, moves: bool) -> "list[str]":
+def _surroundings(part: "Part", inside: "Callable[[str], bool]", *, moves: bool, spelled: bool) -> "list[str]":
     found = [
         f"it sets {name} for {part.name}"
-        for name in part.assigns
+        for name in (() if spelled else part.assigns)
         if not (allowed_environment(name) or (name == "IFS" and part.name == "read"))
     ]
     if part.cwds is None:

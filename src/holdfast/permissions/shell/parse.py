@@ -289,3 +289,21 @@ def too_costly(command: str) -> str | None:
         if command.count(token) > limit:
             return f"it holds more than {limit} times {token!r}"
     return None
+
+
+def hides_continuation(command: str) -> bool:
+    """Whether a backslash-newline stands where the shell keeps it: in quotes, comments or here-documents."""
+    view, data = ready(command)
+    root = parse(data).root_node
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        name = node.type
+        text = view[node.start_byte : node.end_byte]
+        if name == "comment" and text.endswith("\\"):
+            return True
+        if name in ("raw_string", "heredoc_body", "heredoc_start", "ansi_c_string") and "\\\n" in text:
+            return True
+        if "\\\n" in text or name == "program":
+            stack.extend(node.children)
+    return root.has_error

@@ -25,7 +25,7 @@ _new_word: "Callable[[type[Word], tuple[str | bool, ...]], Word]" = cast("Any", 
 def literal(text: str) -> Word:
     """Give the word for text that is passed exactly as it stands."""
     # Half the time of calling the class: this is the hottest call of the analysis.
-    return _new_word(Word, (text, True, text[:1] == "-", False, False, False, False))
+    return _new_word(Word, (text, True, text[:1] == "-", False, False, False, False, False))
 
 
 def utf8(view: str) -> str:
@@ -83,7 +83,7 @@ class _Literals(dict[str, Word]):
     def __missing__(self, text: str) -> Word:
         if len(self) >= _LITERALS_KEPT:
             self.clear()
-        word = self[text] = _new_word(Word, (text, True, text[:1] == "-", False, False, False, False))
+        word = self[text] = _new_word(Word, (text, True, text[:1] == "-", False, False, False, False, False))
         return word
 
 

@@ -125,9 +125,9 @@ class _Bucket:
         self.prefix.setdefault(text, rule)
         self.longest = max(self.longest, len(text))
 
-    def find_prefix(self, text: str, gap: str) -> BashRule | None:
+    def find_prefix(self, text: str, gap: str, *, at_least: int = 0) -> BashRule | None:
         prefix, longest = self.prefix, self.longest
-        position = text.find(gap)
+        position = text.find(gap, at_least)
         while 0 <= position <= longest:
             rule = prefix.get(text[:position])
             if rule is not None:
@@ -235,6 +235,19 @@ class RuleIndex:
             if rule is not None:
                 return rule
         return self._find_loose(text) if self._loose else None
+
+    def find_behind(self, lead: str, text: str) -> BashRule | None:
+        """Find a rule for this text that itself begins with these words and goes on behind them."""
+        bucket = self._buckets.get(text.partition(self._gap)[0])
+        if bucket is None:
+            return None
+        rule = self._exact.get(text)
+        if rule is None and bucket.prefix:
+            rule = bucket.find_prefix(text, self._gap, at_least=len(lead) + 1)
+        if rule is None and bucket.wild:
+            lead += self._gap
+            rule = find_wild([(pieces, rule) for pieces, rule in bucket.wild if pieces[0].startswith(lead)], text)
+        return rule
 
     def _find_loose(self, text: str) -> BashRule | None:
         """Find a rule that does not name a whole first word."""

@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.runner_names import RUNNERS
+from holdfast.permissions.shell.runner_shapes import command_start
 from holdfast.permissions.shell.words import Word, names
 from holdfast.permissions.shell.wrapper_places import GitCall, git_call, places_of_runner
 from holdfast.permissions.shell.wrapper_shapes import Inner, tails
@@ -46,10 +47,19 @@ def open_runner(argv: tuple[Word, ...]) -> Inner | None:
         return None
     others = tails(argv, 1, options=False)
     scripts = tuple(text for word in argv[1:] if word.static for text in _texts_of(word.text))
-    if not others and not scripts:
+    unknown = any(not word.static and word.text.startswith(_SCRIPTS) for word in argv)
+    if not others and not scripts and not unknown:
         return None
-    places = places_of_runner(name, argv)
-    return Inner(others=others, scripts=scripts, refusal="it runs another command", hull="opaque", places=places)
+    start = command_start(name, argv)
+    return Inner(
+        () if start is None else argv[start:], others, scripts, "it runs another command", "opaque",
+        doubt="the text it runs is not known before it runs" if unknown else "",
+        places=places_of_runner(name, argv), guessed=start is not None,
+    )  # fmt: skip
+
+
+_SCRIPTS: Final = ("--call=", "--command=", "--run=", "--entrypoint=")
+"""Options of runners whose glued value is a command."""
 
 
 def _may_start(argv: "Sequence[Word]") -> bool:

@@ -29,7 +29,7 @@ class Walker(ListReader):
     def visit(self, node: "Node") -> None:
         """Visit the statement the cursor stands on."""
         if self.depth > g.MAX_DEPTH:
-            self.give_up("it is nested too deeply to follow")
+            self.stop("it is nested too deeply to follow")
             return
         handler = self.handlers[self.kinds[node.kind_id]]
         if handler is None:
@@ -76,7 +76,7 @@ class Walker(ListReader):
     def substitution(self, node: "Node") -> None:
         """Read the commands inside `$(…)`, backquotes or `<(…)`."""
         if self.depth > g.MAX_DEPTH:
-            self.give_up("it is nested too deeply to follow")
+            self.stop("it is nested too deeply to follow")
             return
         cwds, ok, fail, piped, known = self.cwds, self.ok, self.fail, self.piped, len(self.variables)
         self.depth += 1

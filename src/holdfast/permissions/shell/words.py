@@ -17,6 +17,7 @@ class Word(NamedTuple):
         secret: expands a variable whose name says it holds a secret.
         shallow: a pattern whose wildcards all stand in its last component.
         single: the word becomes exactly one argument although its text is not known.
+        whole: its text is not known, but neither blanks nor patterns cut it into several arguments.
     """
 
     text: str
@@ -26,6 +27,7 @@ class Word(NamedTuple):
     secret: bool = False
     shallow: bool = False
     single: bool = False
+    whole: bool = False
 
 
 def names(text: str) -> frozenset[str]:

@@ -47,6 +47,7 @@ class Inner(NamedTuple):
         reads_stdin: it runs its input as a script.
         places: the directories it starts them in, seen from the present one; "" = the present one, None = the text
             does not tell; none = it does not move.
+        guessed: `argv` is what it starts, and `others` and `scripts` are most likely mere arguments of that.
     """
 
     argv: tuple[Word, ...] = ()
@@ -58,6 +59,7 @@ class Inner(NamedTuple):
     doubt: str = ""
     reads_stdin: bool = False
     places: tuple[str | None, ...] = ()
+    guessed: bool = False
 
 
 class Opened(NamedTuple):
