@@ -198,7 +198,7 @@ def _known_program(path: str, arguments: list[str]) -> bool:
 def _open_misdeed(path: str, rest: str) -> str | None:
     if re.search(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND", rest):
         return None if WRITABLE.match(path) else "open for writing"
-    if path.startswith("/dev/") and not READABLE_DEVICES.match(path):
+    if path.startswith("/dev/") and not READABLE_DEVICES.match(path) and "= -1 ENOENT" not in rest:
         return "device read"
     return "environment read" if path.endswith("/environ") else None
 

@@ -50,6 +50,20 @@ TEXTS = [
     "echo 'a'\\''./run.sh' \"a\\\"; ./run.sh\"",
     "echo a \\\n  './run.sh' \\\n  ';touch out.txt'",
     "head -n 2 ./run.sh; echo =./run.sh a=./run.sh",
+    "echo ${x#a} '} ; ./run.sh #' \"} ; ./run.sh #\"",
+    "echo \"${x%%a}\" ${x/a/b} '; ./run.sh #'",
+    "[[ a =~ ^b ]] && echo ' ]] ; ./run.sh #'",
+    '[[ $x == *b* ]] || echo " ]] ; ./run.sh #"',
+    "case a in b*|[c]) echo ') ./run.sh ;; #';; *) echo \"./run.sh\";; esac",
+    "cat <<E\nx\nE\necho '\nE\n./run.sh #'",
+    "cat <<'E' && echo ' ; ./run.sh #'\n$(./run.sh)\nE",
+    "echo $'a\\'b ; ./run.sh #' $'c'",
+    "echo `echo 'a ; ./run.sh #'` \"`echo b`\"",
+    "sort a.txt -r 2>/dev/null; find . -name x <<E\n-delete\nE",
+    "git log -1 --format=%s -- a.txt; git tag -n1 -l 'v*'",
+    'echo "a $(echo "b \'$(echo c)\' ; ./run.sh #")"',
+    "[[ a < b && -n 'x>(./run.sh)' ]]; echo '<(./run.sh)'",
+    'for f in *.txt; do echo "${f%.txt} ; ./run.sh #"; done',
 ]
 """Each names `./run.sh` or `touch out.txt` where it is only text: to run it, a piece must have been cut wrongly."""
 PIECES = [
