@@ -1,9 +1,12 @@
-"""`time` in front of a group, which the grammar does not know."""
+"""Text made ready for the grammar: `time` in front of a group, which it does not know, and lines that go on."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from holdfast.permissions.shell.analysis import analyse
 from holdfast.permissions.shell.match import deny_matches
+from holdfast.permissions.shell.parse import join_lines
 from holdfast.permissions.shell.rule_index import RuleIndex, compile_bash_rule
 
 
@@ -37,3 +40,13 @@ def test_rules_see_the_text_as_written() -> None:
     found = analyse('echo "$(time (ls))"')
     assert found.parts[-1].text == 'echo "$(time (ls))"'
     assert deny_matches(RuleIndex([compile_bash_rule("time:*")], exact_words=False), analyse("time { ls; }"))
+
+
+@given(st.text(alphabet="\\\na '\"", max_size=20))
+def test_lines_are_joined_pair_by_pair(text: str) -> None:
+    joined, at = "", 0
+    while at < len(text):
+        step = 2 if text[at] == "\\" else 1
+        joined += "" if text[at : at + 2] == "\\\n" else text[at : at + step]
+        at += step
+    assert join_lines(text) == joined

@@ -237,12 +237,10 @@ def _stands_alone(root: "Node", start: int, end: int) -> bool:
     return command.parent.type in _BODIES and sign is not None and sign.type == ";"
 
 
-_CONTINUATION: Final = re.compile(r"\\(?:\n|(.))", re.DOTALL)
-
-
 def join_lines(command: str) -> str:
     """Remove every backslash-newline pair, as the shell does before it splits words."""
-    return _CONTINUATION.sub(lambda found: found.group() if found.group(1) is not None else "", command)
+    # Two backslashes are one that is meant: only a further one behind them continues the line.
+    return "\\\\".join([piece.replace("\\\n", "") for piece in command.split("\\\\")])
 
 
 _CUTS: Final = b";&|\n(){}`<>\r"
