@@ -70,6 +70,39 @@ def test_blank_lines_and_a_missing_last_newline_are_fine(start_exec: StartExec) 
     assert (code, [line["is_error"] for line in lines]) == (0, [False])
 
 
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_a_line_too_long_is_an_error_line_and_nothing_of_it_runs(start_exec: StartExec, end: bytes) -> None:
+    run = start_exec("--permission-mode", "bypassPermissions")
+    assert run.process.stdin is not None
+    long = json.dumps(use(1, "Write", file_path="long.txt", content="x" * (17 << 20))).encode()
+    run.process.stdin.write(json.dumps(use(0, file_path="hello.txt")).encode() + b"\n" + long + end)
+    if end:
+        run.send(use(2, file_path="hello.txt"))
+    code, lines, _ = run.finish()
+    assert [line["tool_use_id"] for line in lines if line["type"] == "tool_result"] == (["0", "2"] if end else ["0"])
+    errors = [line for line in lines if line["type"] == "error"]
+    assert errors == [{"type": "error", "line": 2, "message": IsStr(regex=".*longer than 16,777,216 bytes.*")}]
+    assert (code, (start_exec.cwd / "long.txt").exists()) == (0, False)
+
+
+def test_a_line_just_within_the_limit_is_used_whole(start_exec: StartExec) -> None:
+    run = start_exec("--permission-mode", "bypassPermissions")
+    frame = len(json.dumps(use(1, "Write", file_path="long.txt", content="")))
+    run.send(use(1, "Write", file_path="long.txt", content="x" * ((16 << 20) - frame)))
+    code, lines, _ = run.finish()
+    assert (code, [line["type"] for line in lines]) == (0, ["tool_result"])
+    assert (start_exec.cwd / "long.txt").stat().st_size == (16 << 20) - frame
+
+
+def test_when_the_input_has_ended_a_later_question_is_answered_with_no_at_once(start_exec: StartExec) -> None:
+    run = start_exec("--ask", "stdio", "--allowed-tools", "Bash(sleep *)")
+    # The second call waits for the first, so that its question comes well after the end of the input.
+    run.send(use(1, "Bash", command="sleep 0.5"), use(2, "Write", file_path="made.txt", content="x"))
+    code, lines, _ = run.finish()
+    assert (code, lines[-1]) == (0, IsPartialDict(tool_use_id="2", is_error=True, content=IsStr(regex=".*ended.*")))
+    assert not (start_exec.cwd / "made.txt").exists()
+
+
 def test_one_process_is_one_session_over_many_turns(start_exec: StartExec) -> None:
     run = start_exec()
     run.send(use(1, file_path="hello.txt"), {"type": "end_turn"}, use(1, "Glob", pattern="*"))

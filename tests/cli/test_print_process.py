@@ -127,6 +127,22 @@ def test_a_host_that_goes_away_leaves_its_question_answered_with_no(start: Start
     assert (code, lines[-1]["result"], (tmp_path / "made.txt").exists()) == (0, "I could not ask.", False)
 
 
+def test_a_host_that_went_away_before_the_question_is_answered_with_no_at_once(start: Start, tmp_path: Path) -> None:
+    turns = [[call("Write", file_path="made.txt", content="x")], "I could not ask."]
+    run = start(*STREAM, "--permission-prompts", "host", turns=turns)
+    run.send(prompt("write"))
+    code, lines, _ = run.finish()
+    assert (code, lines[-1]["result"], (tmp_path / "made.txt").exists()) == (0, "I could not ask.", False)
+
+
+def test_a_prompt_too_long_is_an_error_line_and_the_model_gets_nothing_of_it(start: Start) -> None:
+    run = start(*STREAM, turns=["only one"])
+    run.send(prompt("x" * (17 << 20)), prompt("short"))
+    code, lines, _ = run.finish()
+    assert (code, [line["result"] for line in lines if line["type"] == "result"]) == (0, ["only one"])
+    assert [line["line"] for line in lines if line["type"] == "error"] == [1]
+
+
 def test_an_interrupt_takes_an_open_question_back_and_a_late_answer_is_no_mistake(start: Start) -> None:
     turns = [[call("Write", file_path="made.txt", content="x")], "next"]
     run = start(*STREAM, "--permission-prompts", "host", turns=turns)

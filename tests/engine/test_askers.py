@@ -26,15 +26,19 @@ def test_the_first_answer_counts_and_later_ones_are_told_so() -> None:
     assert shown == ["q"]
 
 
-def test_when_nobody_can_be_asked_any_more_all_open_questions_are_answered_alike() -> None:
+def test_when_nobody_can_be_asked_any_more_open_and_later_questions_are_answered_alike() -> None:
     async def scene() -> list[Answer]:
-        questions = OpenQuestions(lambda question: None)
+        questions = OpenQuestions(lambda question: shown.append(question.id))
         asked = [asyncio.ensure_future(questions.ask(QUESTION._replace(id=str(number)))) for number in range(3)]
         await asyncio.sleep(0)
-        questions.answer_all(Answer(message="gone"))
-        return [await answer for answer in asked]
+        questions.close(Answer(message="gone"))
+        questions.close(Answer(message="again"))
+        late = questions.ask(QUESTION._replace(id="late"))
+        return [await answer for answer in (*asked, late)]
 
-    assert asyncio.run(scene()) == [Answer(message="gone")] * 3
+    shown: list[str] = []
+    assert asyncio.run(asyncio.wait_for(scene(), 10)) == [Answer(message="gone")] * 4
+    assert shown == ["0", "1", "2"]
 
 
 async def _yes(question: Question) -> bool:

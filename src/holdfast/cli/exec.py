@@ -64,7 +64,7 @@ class _Session:
         try:
             await self._main
         except asyncio.CancelledError:
-            self._questions.answer_all(Answer(message="the run was stopped"))
+            self._questions.close(Answer(message="the run was stopped"))
             await self._executor.interrupt()
             await self._write_the_rest(replies)
         await self._session.close()
@@ -74,7 +74,7 @@ class _Session:
     async def _serve(self, lines: LineReader, replies: asyncio.Task[None]) -> None:
         """Everything that a signal stops: reading, and waiting for what runs when the input has ended."""
         await self._read_lines(lines)
-        self._questions.answer_all(Answer(message="standard input ended, so nobody can be asked any more"))
+        self._questions.close(Answer(message="standard input ended, so nobody can be asked any more"))
         await self._write_the_rest(replies)
 
     async def _write_the_rest(self, replies: asyncio.Task[None]) -> None:
@@ -100,16 +100,16 @@ class _Session:
         )
 
     async def _read_lines(self, lines: LineReader) -> None:
-        async for number, line in lines:
-            if not line.strip():
+        async for line in lines:
+            if line.is_blank:
                 continue
             try:
-                message: Any = msgspec.json.decode(line)
+                message: Any = msgspec.json.decode(line.text())
                 await self._take(cast("dict[str, Any]", message) if isinstance(message, dict) else {})
             except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-                self._writer.write(error_line(number, f"this line is not valid JSON: {error}"))
+                self._writer.write(error_line(line.number, f"this line is not valid JSON: {error}"))
             except UsageError as error:
-                self._writer.write(error_line(number, str(error)))
+                self._writer.write(error_line(line.number, str(error)))
             await self._writer.drained()
 
     async def _take(self, message: dict[str, Any]) -> None:

@@ -62,23 +62,23 @@ class Host:
         return prompt
 
     def end(self) -> None:
-        """Take nothing more: no prompt follows, and open questions are answered with no."""
+        """Take nothing more: no prompt follows, and questions are answered with no."""
         if self._reader is not None:
             self._reader.cancel()
-        self._questions.answer_all(_STOPPED)
+        self._questions.close(_STOPPED)
         self._prompts.put_nowait(None)
 
     async def _read(self, lines: LineReader, agent: "RunningAgent") -> None:
         try:
-            async for number, line in lines:
-                if not line.strip():
+            async for line in lines:
+                if line.is_blank:
                     continue
                 try:
-                    await self._take(read_message(line), agent)
+                    await self._take(read_message(line.text()), agent)
                 except UsageError as error:
-                    self._write({"type": "error", "line": number, "message": str(error)})
+                    self._write({"type": "error", "line": line.number, "message": str(error)})
         finally:  # also when a line brings us down: nobody must wait for a next one that cannot come
-            self._questions.answer_all(_GONE)
+            self._questions.close(_GONE)
             self._prompts.put_nowait(None)
 
     async def _take(self, message: Message, agent: "RunningAgent") -> None:

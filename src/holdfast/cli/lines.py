@@ -6,6 +6,8 @@ import queue
 import threading
 from collections.abc import AsyncIterator, Callable
 
+from holdfast.contract import UsageError
+
 __all__ = ["LineReader", "LineWriter"]
 
 _CHUNK_BYTES = 1 << 16
@@ -14,38 +16,69 @@ _READ_AHEAD = 64
 _WRITE_AHEAD = 1_000
 
 
+class InputLine:
+    """One line of the input; one that is too long is known by its number only, because nothing of it may count."""
+
+    __slots__ = ("_text", "number")
+
+    def __init__(self, number: int, text: bytes | None) -> None:
+        self.number = number
+        self._text = text
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds nothing to answer."""
+        return self._text is not None and not self._text.strip()
+
+    def text(self) -> bytes:
+        """The whole line.
+
+        Raises:
+            UsageError: It was too long to be taken.
+        """
+        if self._text is None:
+            raise UsageError(
+                f"this line is longer than {_MAX_LINE_BYTES:,} bytes, so nothing of it was used; send less at once"
+            )
+        return self._text
+
+
 class LineReader:
     """Numbered lines from a descriptor. A thread reads: it works for pipes, files, terminals and sockets alike."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int = 0) -> None:
         self._loop = loop
         self._descriptor = descriptor
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._lines: asyncio.Queue[InputLine | None] = asyncio.Queue()
+        self._count = 0
         self._room = threading.Semaphore(_READ_AHEAD)
         threading.Thread(target=self._read, name="stdin", daemon=True).start()
 
-    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
-        number = 0
+    async def __aiter__(self) -> AsyncIterator[InputLine]:
         while (line := await self._lines.get()) is not None:
             self._room.release()
-            number += 1
-            yield number, line
+            yield line
 
     def _read(self) -> None:
         rest = bytearray()
+        is_too_long = False
         while chunk := self._read_chunk():
-            rest += chunk
-            if b"\n" not in chunk:
-                if len(rest) > _MAX_LINE_BYTES:
-                    del rest[_MAX_LINE_BYTES:]  # what is left is no valid JSON and will be answered so
-                continue
-            *lines, last = bytes(rest).split(b"\n")
-            rest = bytearray(last)
-            for line in lines:
-                self._put(line)
-        if rest:
-            self._put(bytes(rest))
+            *ends, last = chunk.split(b"\n")
+            for end in ends:
+                rest += end
+                self._take(rest, is_too_long=is_too_long)
+                rest, is_too_long = bytearray(), False
+            rest += last
+            if len(rest) > _MAX_LINE_BYTES:  # its end is waited for, and nothing of it is kept
+                rest, is_too_long = bytearray(), True
+        if rest or is_too_long:
+            self._take(rest, is_too_long=is_too_long)
         self._put(None)
+
+    def _take(self, line: bytearray, *, is_too_long: bool) -> None:
+        self._count += 1
+        is_whole = not is_too_long and len(line) <= _MAX_LINE_BYTES
+        self._put(InputLine(self._count, bytes(line) if is_whole else None))
 
     def _read_chunk(self) -> bytes:
         try:
@@ -53,7 +86,7 @@ class LineReader:
         except OSError:  # the terminal or socket went away: as good as the end
             return b""
 
-    def _put(self, line: bytes | None) -> None:
+    def _put(self, line: InputLine | None) -> None:
         self._room.acquire()
         try:
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)

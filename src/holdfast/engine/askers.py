@@ -14,15 +14,18 @@ _log = logging.getLogger(__name__)
 class OpenQuestions:
     """Interactive: questions wait here until a face answers. The first answer counts, later ones are told so."""
 
-    __slots__ = ("_open", "_show")
+    __slots__ = ("_closed_by", "_open", "_show")
 
     def __init__(self, show: Callable[[Question], None]) -> None:
         """`show` puts a question before whoever may answer; several faces may show the same one."""
         self._show = show
         self._open: dict[str, asyncio.Future[Answer]] = {}
+        self._closed_by: Answer | None = None
 
     async def ask(self, question: Question) -> Answer:
-        """Show the question and wait for the first answer."""
+        """Show the question and wait for the first answer; once closed, that answer comes at once."""
+        if self._closed_by is not None:
+            return self._closed_by
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[question.id] = answer
         try:
@@ -39,8 +42,9 @@ class OpenQuestions:
         waiting.set_result(answer)
         return True
 
-    def answer_all(self, answer: Answer) -> None:
-        """Answer every open question alike, as when nobody can be asked any more."""
+    def close(self, answer: Answer) -> None:
+        """Nobody can be asked any more: every open question gets this answer, and so does every later one."""
+        self._closed_by = self._closed_by or answer
         for question_id in list(self._open):
             self.answer(question_id, answer)
 
