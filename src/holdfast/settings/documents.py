@@ -78,10 +78,10 @@ def document(text: str, candidate: Candidate, *, path: str | None = None) -> Doc
     return checked(node, candidate, path=shown)
 
 
-def checked(node: Object, candidate: Candidate, *, path: str | None) -> Document:
-    """Check a parsed source and make the document of it."""
+def checked(node: Object, candidate: Candidate, *, path: str | None, strict: bool = False) -> Document:
+    """Check a parsed source and make the document of it; `strict`: it is no file, so an unknown mode is an error."""
     root = normalised(node)
-    flaws = check(root, path=path or candidate.path)
+    flaws = check(root, path=path or candidate.path, strict=strict)
     return Document(
         candidate.kind, root, anchor=candidate.anchor, folder=candidate.folder, path=path, flaws=tuple(flaws)
     )

@@ -27,6 +27,8 @@ def add_to_list(text: str, path: tuple[str, ...], values: Sequence[str]) -> str:
         present = {item.value for item in node.items if isinstance(item, Scalar)}
         missing = [value for value in dict.fromkeys(values) if value not in present]
         changed = _insert(text, node, [_Entry(_quoted(value)) for value in missing]) if missing else text
+    elif isinstance(null := parent.members.get(path[depth]), Scalar) and null.value is None:
+        changed = _fill_null(text, null, path[depth + 1 :], values)
     else:
         changed = _insert(text, parent, [_nested(path[depth:], list(dict.fromkeys(values)))])
     _parsed(changed)
@@ -73,6 +75,14 @@ def remove_from_list(text: str, path: tuple[str, ...], values: Iterable[object])
         if goes[at]:
             text = text[: items[at - 1].end] + text[items[at].end :]
     return text[: items[0].start] + text[items[first].start :]
+
+
+def _fill_null(text: str, null: Scalar, keys: tuple[str, ...], values: Sequence[str]) -> str:
+    """Put the list, below these keys, in place of a null: that key is there, and means nothing."""
+    written = f"[{', '.join(_quoted(value) for value in dict.fromkeys(values))}]"
+    for key in reversed(keys):
+        written = f"{{{_quoted(key)}: {written}}}"
+    return text[: null.start] + written + text[null.end :]
 
 
 def _at(root: Node, path: tuple[str, ...]) -> Node | None:

@@ -170,7 +170,7 @@ def read_documents(request: Request, layout: ProjectLayout, memory: Memory) -> l
 
 
 def _pathless(node: Object, place: Candidate) -> Document:
-    return msgspec.structs.replace(checked(node, place, path=None), path=None)
+    return msgspec.structs.replace(checked(node, place, path=None, strict=True), path=None)
 
 
 def _trust_of(document: Document, trust: TrustView, layout: ProjectLayout, request: Request) -> TrustView:
@@ -215,7 +215,7 @@ def _mode_without_folder(documents: Iterable[Document]) -> PermissionMode:
     mode: PermissionMode = "default"
     for document in documents:
         if document.kind is SourceKind.USER and (found := _mode(document.root.members.get("permissions"))) is not None:
-            mode = as_mode(found) or mode
+            mode = as_mode(found) or "default"
     return mode
 
 

@@ -14,6 +14,7 @@ from holdfast.settings.edit_text import add_to_list, remove_from_list, set_list,
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.layout import find_layout
 from holdfast.settings.model import Behavior
+from holdfast.settings.schema import MODES, as_mode
 from holdfast.settings.sources import Candidate, SettingsRoots, SourceKind, folder_candidates, user_candidates
 
 _ATTEMPTS = 50
@@ -99,6 +100,10 @@ def save_directories(file: str, directories: Sequence[str], *, within: str | Non
 
 def save_value(file: str, key: tuple[str, ...], value: str | float | bool, *, within: str | None = None) -> Saved:  # noqa: FBT001  # a value, not a switch
     """Set one scalar of a settings file, for example `("permissions", "defaultMode")`. The result must be valid."""
+    if key == ("permissions", "defaultMode") and as_mode(value) is None:
+        raise SettingsError(
+            f"permissions.defaultMode {value!r} is no mode", path=file, advice=f"Use {', '.join(MODES)}."
+        )
     return _save(SaveTarget(file, within), lambda text: set_value(text, key, value))
 
 

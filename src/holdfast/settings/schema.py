@@ -1,5 +1,7 @@
 """The keys we know, with their types. A known key of a wrong type stops the start; an unknown key is kept and ignored.
 
+`null` means that the key is absent. What is nearly a known key is told, or stops the start (`spelling.py`).
+
 One entry of a list that is not text disables only itself, loudly. Anything else that is wrong could hide a rule or a
 gate, so it is an error that names file, line, key and the expected type.
 """
@@ -10,8 +12,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from holdfast.lib.positions import Array, Node, Object, Scalar
+from holdfast.lib.spelling import nearest_name
 from holdfast.lib.visible import visible
 from holdfast.settings.errors import SettingsError
+from holdfast.settings.spelling import misspelt_keys
 
 PermissionMode: TypeAlias = Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"]
 MODES: tuple[PermissionMode, ...] = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
@@ -57,6 +61,8 @@ class Flaw(msgspec.Struct, frozen=True):
 class _Check(msgspec.Struct):
     path: str | None
     flaws: list[Flaw]
+    strict: bool = False
+    """What a program or a command line says must make sense as a whole; nobody maintains it as a file."""
 
     def fail(self, key: str, node: Node, expected: str) -> SettingsError:
         return SettingsError(
@@ -130,6 +136,17 @@ def _flag_or_object(check: _Check, key: str, node: Node) -> None:
         raise check.fail(key, node, "true, false or an object")
 
 
+def _mode(check: _Check, key: str, node: Node) -> None:
+    """A mode of another program, or of a later version, is no reason not to start: without it every change is asked."""
+    if isinstance(node, Scalar) and isinstance(node.value, str) and not check.strict:
+        if as_mode(node.value) is None:
+            near = nearest_name(node.value, MODES)
+            meant = "" if near is None else f" (did you mean {near}?)"
+            check.note(f"{key} is {describe(node)}, which is no mode{meant}; it counts as default", node)
+        return
+    _one_of(*MODES, "manual")(check, key, node)
+
+
 def _one_of(*choices: str) -> _Rule:
     def rule(check: _Check, key: str, node: Node) -> None:
         if not (isinstance(node, Scalar) and node.value in choices):
@@ -170,9 +187,10 @@ def _hooks(check: _Check, key: str, node: Node) -> None:
         raise check.fail(key, node, "an object")
     for event, groups in node.members.items():
         if event not in HOOK_EVENTS:
-            check.note(
-                f"hooks has the event {visible(repr(event), limit_chars=60)}, which is not known and is skipped", groups
-            )
+            near = nearest_name(event, sorted(HOOK_EVENTS))
+            meant = "" if near is None else f" (did you mean {near}?)"
+            shown = visible(repr(event), limit_chars=60)
+            check.note(f"hooks has the event {shown}, which is not known and is skipped{meant}", groups)
             continue
         _hook_groups(check, f"{key}.{event}", groups)
 
@@ -216,7 +234,7 @@ KNOWN: dict[str, _Rule] = {
         ask=_strings,
         deny=_strings,
         additionalDirectories=_strings,
-        defaultMode=_one_of(*MODES, "manual"),
+        defaultMode=_mode,
         disableBypassPermissionsMode=_one_of("disable"),
         disableAutoMode=_one_of("disable"),
     ),
@@ -246,7 +264,8 @@ _SCRUB_WORDS = ("credentials", "allowlist", "none")
 
 
 def normalised(root: Object) -> Object:
-    """Return the root with the dotted settings under their dotted names, wherever they were written."""
+    """Return the root without nulls, with the dotted settings under their dotted names, wherever they were written."""
+    root = without_nulls(root)
     members = dict(root.members)
     for key in DOTTED:
         section, name = key.split(".")
@@ -263,22 +282,52 @@ def normalised(root: Object) -> Object:
     return other
 
 
+def without_nulls(node: Object) -> Object:
+    """Return the object without the keys whose value is null, at any depth: they are absent."""
+    members = {key: _cleared(inner) for key, inner in node.members.items() if not _is_null(inner)}
+    other = node.only(members)
+    other.shadowed = [(key, _cleared(inner)) for key, inner in node.shadowed if not _is_null(inner)]
+    return other
+
+
+def _cleared(node: Node) -> Node:
+    if isinstance(node, Object):
+        return without_nulls(node)
+    if isinstance(node, Array) and any(isinstance(item, Object) for item in node.items):
+        return Array([_cleared(item) for item in node.items], node.start, node.end, node.line)
+    return node
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None
+
+
 def _without(parent: Object, name: str) -> Object:
     other = parent.only({key: node for key, node in parent.members.items() if key != name})
     other.shadowed = parent.shadowed
     return other
 
 
-def check(root: Object, *, path: str | None) -> list[Flaw]:
+def check(root: Object, *, path: str | None, strict: bool = False) -> list[Flaw]:
     """Check all known keys of a normalised file; return what does not count.
 
+    Args:
+        root: The source.
+        path: How errors name it.
+        strict: It is no file that others wrote, so an unknown mode is an error, too.
+
     Raises:
-        SettingsError: A known key has a wrong type or value.
+        SettingsError: A known key has a wrong type or value, or a misspelt one would hide a rule or a gate.
     """
-    checker = _Check(path, [])
+    checker = _Check(path, [], strict)
     for key, rule in KNOWN.items():
         for node in every(root, key):
             rule(checker, key, node)
+    for found in misspelt_keys(root, tuple(KNOWN)):
+        if found.hides_a_gate:
+            advice = "What stands there would not hold, so nothing is started: correct the key or remove it."
+            raise SettingsError(found.text, path=path, line=found.node.line or None, advice=advice)
+        checker.note(found.text, found.node)
     _note_repeated(checker, root, "")
     return checker.flaws
 
