@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app import Options, load_rights
+from holdfast.app import Options, build_executor, load_rights
+from holdfast.contract import UsageError
 from holdfast.permissions import decide
 from holdfast.permissions.traits import facts_from_input
 
@@ -49,3 +50,23 @@ def test_a_mode_or_directory_that_is_taken_away_while_the_session_runs_is_gone(p
     after = rights.follow(before)
     assert (after.mode, after.effective_mode, extra in after.roots.working) == ("bypassPermissions", "default", False)
     assert after.denies_whole(["Write"])
+
+
+def test_hooks_and_a_sandbox_that_this_version_does_not_have_are_told(places: Path) -> None:
+    settings = places / "CLAUDE_CONFIG_DIR" / "settings.json"
+    hooks = {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check"}]}]}
+    settings.write_text(json.dumps({"hooks": hooks, "sandbox": {"enabled": True}}), encoding="utf-8")
+    told = load_rights(Options(cwd=str(places / "project"))).warnings()
+    assert [line.startswith(f"{settings}:1: ") for line in told] == [True, True]
+    assert "hooks are configured (PreToolUse)" in told[0]
+    assert "commands run without it" in told[1]
+
+
+def test_nothing_starts_where_nothing_may_run_without_the_sandbox(places: Path) -> None:
+    settings = places / "CLAUDE_CONFIG_DIR" / "settings.json"
+    wish = {"sandbox": {"enabled": True, "failIfUnavailable": True}}
+    settings.write_text(json.dumps(wish), encoding="utf-8")
+    with pytest.raises(UsageError, match="failIfUnavailable is true"):
+        build_executor(Options(cwd=str(places / "project")))
+    settings.write_text(json.dumps({"sandbox": {"failIfUnavailable": True}}), encoding="utf-8")
+    build_executor(Options(cwd=str(places / "project")))

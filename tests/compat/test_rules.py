@@ -261,7 +261,7 @@ def test_read_covers_every_reader(tool: str, call: dict[str, Any]) -> None:
     assert judge(tool, call, deny=["Read(a)"], mode="bypassPermissions").behavior == "deny"
 
 
-@pytest.mark.parametrize("rule", ["Write(p)", "NotebookEdit(p)", "Glob(p)", "MultiEdit(p)"])
+@pytest.mark.parametrize("rule", ["Write(p)", "NotebookEdit(p)", "Glob(p)"])
 def test_other_path_rules_are_accepted_but_ignored_with_a_warning(rule: str) -> None:
     assert problem(rule, "deny").kind == "ignored"
     assert edit("p", tool="Write", allow=[rule]) == "ask"

@@ -11,6 +11,7 @@ from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_sess
 from holdfast.app.classifier import classifier_of
 from holdfast.app.files import FileKit
 from holdfast.app.keep_rules import RuleKeeper
+from holdfast.app.not_honoured import refuse_what_must_hold
 from holdfast.app.options import Options
 from holdfast.app.rights import Rights, load_rights
 from holdfast.app.shell import ShellChoices, ShellKit
@@ -107,6 +108,7 @@ def _executor(
     on_event: Callable[[Event], None] | None,
     session: Session | None,
 ) -> tuple[Executor, ShellKit, FileKit]:
+    refuse_what_must_hold(rights.settings)
     environment = Environment(os.environ)
     shell, files = _kits(rights, session, interactive=asker is not None, on_event=on_event)
     facts = SessionFacts(

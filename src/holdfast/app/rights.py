@@ -2,6 +2,7 @@
 
 import os
 
+from holdfast.app.not_honoured import what_is_not_honoured
 from holdfast.app.options import Options
 from holdfast.contract import UsageError
 from holdfast.permissions import PermissionContext, Rule, RuleSource
@@ -36,7 +37,8 @@ class Rights:
             f"{_place(problem.source)}: the rule {problem.text!r} does not count: {problem.reason}"
             for problem in self.problems
         ]
-        return [*map(str, self.settings.problems), *map(str, self._reloader.errors), *rules]
+        unable = what_is_not_honoured(self.settings)
+        return [*map(str, self.settings.problems), *map(str, self._reloader.errors), *rules, *unable]
 
     def follow(self, current: PermissionContext) -> PermissionContext:
         """The context to go on with: `current` unless a settings file changed.

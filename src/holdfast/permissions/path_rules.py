@@ -4,6 +4,7 @@
 working directory; a `p` without a slash holds at any depth below it.
 """
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -14,6 +15,7 @@ __all__ = ["Anchor", "PathRule", "climb", "compile_path_rule", "pattern_of", "re
 
 Anchor = Literal["root", "home", "source", "cwd"]
 _MAX_PATTERN_CHARS: Final = 4_096
+_SLASHES: Final = re.compile("/{2,}")
 
 
 class PathRule(NamedTuple):
@@ -38,7 +40,7 @@ def compile_path_rule(content: str, *, widened: bool) -> PathRule | str:
     Args:
         content: The text between the brackets.
         widened: For deny and ask rules, where a doubtful pattern covers more: `d/**` holds at any depth, `$HOME`
-            means home, `..` and repeated slashes are resolved.
+            means home, `..` is resolved.
     """
     if len(content) > _MAX_PATTERN_CHARS:
         return f"the pattern has {len(content)} characters, more than any path; shorten it"
@@ -52,6 +54,7 @@ def compile_path_rule(content: str, *, widened: bool) -> PathRule | str:
     elif text.startswith(("$HOME", "${HOME}")):
         return "variables are not expanded in allow rules; write ~/ for your home directory"
     anchor, rest = _anchored(text)
+    rest = _SLASHES.sub("/", rest)
     if text.startswith("~") and anchor != "home":
         return "only ~/ (your own home directory) is known; write the path of another home with //"
     up = 0
@@ -130,8 +133,6 @@ def _without_parents(parts: Sequence[str]) -> tuple[list[str], int]:
 
 
 def _why_never(pattern: str) -> str:
-    if "//" in pattern:
-        return "it contains an empty name ('//')"
     if pattern.endswith("\\"):
         return "it ends in a single backslash"
     return "a bracket expression is not closed or not known"

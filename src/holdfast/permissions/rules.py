@@ -12,8 +12,10 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from holdfast.contract import UsageError
+from holdfast.lib.spelling import did_you_mean
 from holdfast.permissions.domains import DomainRule, compile_domain
 from holdfast.permissions.path_rules import PathRule, compile_path_rule
+from holdfast.permissions.retired import RETIRED, todays_rule
 from holdfast.permissions.star_glob import StarGlob
 
 __all__ = ["Behavior", "Form", "Rule", "RuleProblem", "RuleSource", "compile_rule", "parse_rule", "parse_rules"]
@@ -25,7 +27,7 @@ ProblemKind = Literal["malformed", "ignored", "unknown tool"]
 COMMAND_TOOLS: Final = frozenset({"Bash", "PowerShell"})
 PATH_TOOLS: Final = frozenset({"Read", "Edit"})
 _SHARE_PATH_RULES: Final = {
-    **dict.fromkeys(("Write", "NotebookEdit", "MultiEdit"), "Edit"),
+    **dict.fromkeys(("Write", "NotebookEdit"), "Edit"),
     **dict.fromkeys(("Glob", "Grep", "LSP"), "Read"),
 }
 """Tools whose own path rules are not consulted, and the name whose rules are."""
@@ -169,8 +171,10 @@ def parse_rule(
     written = text.strip()
     try:
         tool, content = _split(written)
+        if tool in RETIRED:
+            tool, content = _todays(behavior, tool, content)
         rule = Rule(behavior, aliases.get(tool, tool), content, source)
-        _compile(behavior, rule.tool, content)
+        _compile(behavior, rule.tool, rule.content)
     except _RuleError as error:
         return RuleProblem(text, str(error), behavior, source, error.kind)
     return rule if written == rule.text else msgspec.structs.replace(rule, written=written)
@@ -194,9 +198,18 @@ def parse_rules(
             continue
         rules.append(rule)
         if known_tools is not None and not known_name(rule.tool, known_tools):
-            reason = f"no tool is named {rule.tool!r}; check the spelling, names are case-sensitive"
+            meant = did_you_mean(rule.tool, sorted(known_tools))
+            reason = f"no tool is named {rule.tool!r}; check the spelling, names are case-sensitive.{meant}"
             problems.append(RuleProblem(rule.text, reason, behavior, source, "unknown tool"))
     return rules, problems
+
+
+def _todays(behavior: Behavior, tool: str, content: str | None) -> tuple[str, str | None]:
+    name, inner = todays_rule(tool, content)
+    if behavior == "allow":
+        written = name if inner is None else f"{name}({inner})"
+        raise _RuleError(f"the tool {tool} was retired and allow rules for it do not count; write {written}", "ignored")
+    return name, inner
 
 
 def known_name(tool: str, known_tools: Collection[str]) -> bool:

@@ -1,0 +1,40 @@
+"""What settings ask for and this version cannot do: told at the start, or a reason not to start."""
+
+from holdfast.contract import UsageError
+from holdfast.settings import Settings
+
+__all__ = ["refuse_what_must_hold", "what_is_not_honoured"]
+
+
+def what_is_not_honoured(settings: Settings) -> list[str]:
+    """One line for each thing that is configured and does not work yet."""
+    return [*_hooks(settings), *_sandbox(settings)]
+
+
+def refuse_what_must_hold(settings: Settings) -> None:
+    """Stop before any tool can run where the settings say that nothing may run without the sandbox.
+
+    Raises:
+        UsageError: `sandbox.failIfUnavailable` is on.
+    """
+    if settings.sandbox.get("enabled") is True and settings.sandbox.get("failIfUnavailable") is True:
+        raise UsageError(
+            f"{settings.where('sandbox.failIfUnavailable')}: sandbox.failIfUnavailable is true, and this version has "
+            "no sandbox, so nothing is started. Set it to false to work without one"
+        )
+
+
+def _hooks(settings: Settings) -> list[str]:
+    """Hooks of settings are read and not run; whoever builds that removes this function."""
+    if not settings.hooks:
+        return []
+    events = ", ".join(dict.fromkeys(hook.event for hook in settings.hooks))
+    first = settings.hooks[0].origin
+    return [f"{first}: hooks are configured ({events}), and this version does not run them: they guard nothing"]
+
+
+def _sandbox(settings: Settings) -> list[str]:
+    if settings.sandbox.get("enabled") is not True:
+        return []
+    where = settings.where("sandbox.enabled")
+    return [f"{where}: the sandbox is switched on, and this version has none: commands run without it"]
