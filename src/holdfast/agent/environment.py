@@ -16,6 +16,7 @@ import msgspec
 
 from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
+from holdfast.host.programs import find_program
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.lib.visible import visible
 from holdfast.settings.directories import home_directory
@@ -154,6 +155,15 @@ async def describe_environment(
     env = os.environ if environ is None else environ
     layout = find_layout(cwd, home=home_directory(env))
     system = os.uname() if hasattr(os, "uname") else None
+    directories = tuple(os.path.normpath(os.path.join(layout.cwd, name)) for name in additional_directories)
+    git = await _look_at_git(
+        layout.cwd,
+        layout.root,
+        processes if trusted else None,
+        env,
+        trusted=trusted,
+        outside=(layout.root, layout.cwd, *directories),
+    )
     return Environment(
         cwd=layout.cwd,
         root=layout.root,
@@ -162,8 +172,8 @@ async def describe_environment(
         shell=os.path.basename(env.get("SHELL", "")),
         date=_day(now),
         model=model,
-        git=await _look_at_git(layout.cwd, layout.root, processes if trusted else None, env, trusted=trusted),
-        directories=tuple(os.path.normpath(os.path.join(layout.cwd, name)) for name in additional_directories),
+        git=git,
+        directories=directories,
     )
 
 
@@ -171,7 +181,13 @@ async def describe_environment(
 
 
 async def _look_at_git(
-    cwd: str, root: str, processes: Processes | None, environ: Mapping[str, str], *, trusted: bool
+    cwd: str,
+    root: str,
+    processes: Processes | None,
+    environ: Mapping[str, str],
+    *,
+    trusted: bool,
+    outside: Sequence[str],
 ) -> GitState | None:
     dot_git = os.path.join(root, ".git")
     if not os.path.lexists(dot_git):
@@ -181,7 +197,7 @@ async def _look_at_git(
     if processes is None:
         reason = "git was not asked" if trusted else "git is not run in a folder that is not trusted"
         return msgspec.structs.replace(state, unknown=reason)
-    binary = _find_git(environ)
+    binary = find_program("git", outside=outside, path=environ.get("PATH", os.defpath))
     if binary is None:
         return msgspec.structs.replace(state, unknown="git is not installed")
     reason, variables = await asyncio.to_thread(_hardening, cwd, root, environ)
@@ -194,15 +210,6 @@ async def _look_at_git(
     if status is None:
         return msgspec.structs.replace(state, commits=commits, unknown=f"git gave no answer within {GIT_LIMIT_S:g} s")
     return msgspec.structs.replace(state, status=status[0], more_changes=status[1], commits=commits)
-
-
-def _find_git(environ: Mapping[str, str]) -> str | None:
-    # A relative entry of PATH would let the folder decide what git is.
-    for place in environ.get("PATH", os.defpath).split(os.pathsep):
-        candidate = os.path.join(place, "git")
-        if os.path.isabs(place) and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
-            return candidate
-    return None
 
 
 def _hardening(cwd: str, root: str, environ: Mapping[str, str]) -> tuple[str | None, dict[str, str | None]]:

@@ -40,6 +40,10 @@ class FileKit:
         """Remove temporary files that a crashed process left; the paths that were removed."""
         return [] if self._strays is None else self._strays.recover()
 
+    def roots(self) -> tuple[str, ...]:
+        """The directories we work in, as they are now."""
+        return (os.getcwd(),) if self.permissions is None else self.permissions().roots.working
+
     def tools(self, ripgrep: Ripgrep) -> list[Tool]:
         """The tools, all with the same view."""
         targets = Targets()

@@ -5,6 +5,7 @@ import os
 from holdfast.app.not_honoured import what_is_not_honoured
 from holdfast.app.options import Options
 from holdfast.contract import UsageError
+from holdfast.host.programs import own_places
 from holdfast.permissions import PermissionContext, Rule, RuleSource
 from holdfast.permissions.protected import protected_by
 from holdfast.permissions.rules import Behavior, RuleProblem, parse_rules
@@ -101,7 +102,8 @@ def _context(settings: Settings, rules: list[Rule], roots: SettingsRoots) -> Per
         rules,
         working_directories=_working(settings),
         # The usual places are protected by their names; these are where the user's variables have put them.
-        governing=[place for place in roots.directories() if protected_by((place,)) is None],
+        # What we run ourselves must not change unasked either.
+        governing=[*own_places(), *(place for place in roots.directories() if protected_by((place,)) is None)],
         project_root=settings.root,
         home=roots.home,
         trusted=settings.trusted,

@@ -1,5 +1,6 @@
 """What the shell tools need: time limits, environment, background tasks, and where the allowed directories are."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -63,6 +64,7 @@ class ShellKit:
             functions=choices.functions,
             is_trusted=choices.is_trusted,
             definitions_file=lambda: self.places.result_file("login-functions"),
+            roots=self._guarded_roots,
         )
         self.board = TaskBoard(
             self.places,
@@ -90,6 +92,13 @@ class ShellKit:
             TaskOutput(self.board, ripgrep),
             TaskStop(self.board),
         ]
+
+    def _guarded_roots(self) -> tuple[str, ...]:
+        """The directories whose programs we run only for somebody who wants them; in bypass the user wants all."""
+        permissions = None if self.permissions is None else self.permissions()
+        if permissions is None:
+            return (os.getcwd(),)
+        return () if permissions.effective_mode == "bypassPermissions" else permissions.roots.working
 
     def _is_inside(self, path: str, ctx: ToolContext) -> bool:
         permissions = None if self.permissions is None else self.permissions()

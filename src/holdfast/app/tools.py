@@ -15,8 +15,9 @@ __all__ = ["all_tools", "assemble"]
 
 def all_tools(shell: ShellKit | None = None, files: FileKit | None = None) -> list[Tool]:
     """A fresh set of every built-in tool."""
-    ripgrep = Ripgrep()
-    return [*(files or FileKit()).tools(ripgrep), *(shell or ShellKit()).tools(ripgrep)]
+    files = files or FileKit()
+    ripgrep = Ripgrep(outside=files.roots)
+    return [*files.tools(ripgrep), *(shell or ShellKit()).tools(ripgrep)]
 
 
 def assemble(

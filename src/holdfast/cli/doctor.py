@@ -1,7 +1,7 @@
 """`holdfast doctor`: what Holdfast can promise on this machine, and what it cannot."""
 
+import os
 import platform
-import shutil
 import sys
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from holdfast.cli.options import session_options, to_options
 from holdfast.contract import UsageError
 from holdfast.events import encode_json
 from holdfast.host.guard import guarantees
+from holdfast.host.programs import find_program
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.session import user_store
 from holdfast.session.health import check_sessions
@@ -32,7 +33,7 @@ class _Row(NamedTuple):
 @session_options
 def command(*, as_json: bool, **given: Any) -> int:
     """Check processes, directories, settings and programs. Exit 1 if something is wrong."""
-    rows = [*_versions(), *_processes(), *_settings(given), *_sessions()]
+    rows = [*_versions(_roots(given)), *_processes(), *_settings(given), *_sessions()]
     for row in rows:
         if as_json:
             click.echo(encode_json(row._asdict()))
@@ -42,16 +43,25 @@ def command(*, as_json: bool, **given: Any) -> int:
     return 0 if all(row.ok for row in rows) else 1
 
 
-def _versions() -> list[_Row]:
+def _roots(given: dict[str, Any]) -> tuple[str, ...]:
+    """The directories that a session would work in; settings that are broken say so in a row of their own."""
+    try:
+        return load_rights(to_options(given)).permissions.roots.working
+    except UsageError:
+        return (os.path.realpath(given.get("cwd") or os.curdir),)
+
+
+def _versions(roots: tuple[str, ...]) -> list[_Row]:
     python = _Row("versions", "python", sys.version_info >= (3, 11), platform.python_version())
     rows = [_Row("versions", "holdfast", ok=True, detail=__version__), python]
     try:
-        rows.append(_Row("programs", "ripgrep", ok=True, detail=Ripgrep().binary))
+        rows.append(_Row("programs", "ripgrep", ok=True, detail=Ripgrep(outside=lambda: roots).binary))
     except UsageError as error:
         rows.append(_Row("programs", "ripgrep", ok=False, detail=str(error)))
     for program in ("bash", "git"):
-        found = shutil.which(program)
-        rows.append(_Row("programs", program, found is not None, found or "not on the PATH; install it"))
+        found = find_program(program, outside=roots)
+        missing = "in no absolute PATH entry outside this folder; install it"
+        rows.append(_Row("programs", program, found is not None, found or missing))
     return rows
 
 

@@ -22,7 +22,7 @@ def _ignore_progress(ctx: "ToolContext", data: Any) -> None:
 class ToolContext:
     """The surroundings of one call. More power comes to a tool by its constructor, not from here."""
 
-    __slots__ = ("_emit", "asked", "cancelled", "cwd", "file_reads", "session", "tool_use_id")
+    __slots__ = ("_emit", "asked", "cancelled", "cwd", "file_reads", "granted", "session", "tool_use_id")
 
     def __init__(
         self,
@@ -41,6 +41,8 @@ class ToolContext:
         """True once the call was asked to stop; for code in threads, which a cancellation cannot reach."""
         self.asked = False
         """True once a person was asked about this call and said yes."""
+        self.granted = ""
+        """What let it run: the layer of the decision (`mode`, `allow`, `hook`, `classifier`); empty: nobody judged."""
         self._emit = emit
 
     def resolve(self, path: str | os.PathLike[str]) -> Path:

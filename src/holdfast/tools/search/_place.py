@@ -1,15 +1,18 @@
 """Where a search happens: a directory held by its handle, and how its names look from the working directory."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from holdfast.contract import ArgumentsInvalid, ToolFailed
+from holdfast.host.ripgrep import Searched
 from holdfast.lib.handles import directory_handle
 from holdfast.lib.names import show_name
 
 _MAX_ARGUMENT_BYTES = 100_000
+_NAMED_UNREAD = 3
+_NAME_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,33 @@ def searched(real: str, shown_as: str, cwd: str, *, only_directory: bool = False
         raise ToolFailed(f"{shown_as!r} is no directory; give one in `path`", error_code=1) from error
     except OSError as error:
         raise ToolFailed(f"cannot search {shown_as!r}: {error.strerror or error}") from error
+
+
+def unread_note(
+    went: Searched, place: Place, *, hidden: Callable[[str], bool] | None, shown_as: str
+) -> tuple[str, ...]:
+    """A line about the places that could not be read, if there are some; what is hidden is counted, not named.
+
+    Raises:
+        ToolFailed: What should be searched could itself not be read.
+    """
+    if not went.unread:
+        return ()
+    told: list[str] = []
+    for name, words in went.unread:
+        if name == place.operand:
+            raise ToolFailed(f"cannot search {shown_as!r}: {words}")
+        found = name.removeprefix("./")
+        if len(told) < _NAMED_UNREAD and not (hidden is not None and hidden(place.absolute(found))):
+            told.append(f"{_short(place.shown(found))}: {words}")
+    count = went.unread_count
+    more = ["…"] if count > len(told) else []
+    places = "1 place" if count == 1 else f"{count:,} places"
+    return (f"[{places} could not be read: {'; '.join([*told, *more])}]",)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}…"
 
 
 def _prefix(directory: str, cwd: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import Field
 from holdfast.contract import Args, Effects, RuleSubject, Tool, ToolContext, ToolResult
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.host.targets import Targets
-from holdfast.tools.search._place import Place, check_argument, searched
+from holdfast.tools.search._place import Place, check_argument, searched, unread_note
 
 LIMIT = 100
 _MANY = 1_000  # names kept before the oldest of them are dropped
@@ -56,24 +56,25 @@ class Glob(Tool[GlobArgs, dict[str, Any]]):
         began = time.perf_counter()
         base, pattern = _split(args)
         real = self.targets.take(ctx, base)
-        argv = ["--files", "--hidden", "--no-ignore", "--no-messages", "--null", f"--glob={pattern}"]
+        argv = ["--files", "--hidden", "--no-ignore", "--null", f"--glob={pattern}"]
         with searched(real, base, ctx.cwd, only_directory=True) as place:
             names = _Names(place, self.hidden)
-            ended = await self.search.run(argv, ".", place.handle, names.take)
+            went = await self.search.run(argv, ".", place.handle, names.take)
+            unread = unread_note(went, place, hidden=self.hidden, shown_as=base)
             found, truncated = names.newest()
             shown = [place.shown(name) for name in found]
         data: dict[str, Any] = {
             "filenames": shown,
             "numFiles": len(shown),
-            "truncated": truncated or not ended,
+            "truncated": truncated or not went.complete,
             "durationMs": round((time.perf_counter() - began) * 1000),
         }
         notes: list[str] = []
         if truncated:
             notes.append(f"[The newest {LIMIT} of {names.count:,}; narrow the pattern or the path.]")
-        if not ended:
+        if not went.complete:
             notes.append("[The search ran out of time, so newer files may be missing; narrow the path.]")
-        return ToolResult(data, "\n".join([*shown, *notes]) or "No files found.")
+        return ToolResult(data, "\n".join([*([*shown, *notes] or ["No files found."]), *unread]))
 
 
 def _split(args: GlobArgs) -> tuple[str, str]:

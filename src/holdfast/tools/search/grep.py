@@ -11,7 +11,7 @@ from pydantic import Field
 from holdfast.contract import Args, ArgumentsInvalid, Effects, RuleSubject, Tool, ToolContext, ToolResult
 from holdfast.host.ripgrep import TIME_LIMIT_S, Ripgrep, RipgrepError
 from holdfast.host.targets import Targets
-from holdfast.tools.search._place import Place, check_argument, searched
+from holdfast.tools.search._place import Place, check_argument, searched, unread_note
 from holdfast.tools.search._records import Mode, Records
 
 LINE_COLUMNS = 500
@@ -82,15 +82,16 @@ class Grep(Tool[GrepArgs, dict[str, Any]]):
                 numbered=args.line_numbers,
             )
             try:
-                complete = await self.search.run(_argv(args), place.operand, place.handle, records.take)
+                went = await self.search.run(_argv(args), place.operand, place.handle, records.take)
             except RipgrepError as error:
                 raise ArgumentsInvalid(_advice(str(error))) from error
-            found = records.ordered(complete=complete, newest_first=lambda names: _newest_first(place, names))
+            unread = unread_note(went, place, hidden=self.hidden, shown_as=args.path or ".")
+            found = records.ordered(complete=went.complete, newest_first=lambda names: _newest_first(place, names))
             page = found[args.offset : wanted]
-            more = not complete if wanted is None else len(found) > wanted
+            more = not went.complete if wanted is None else len(found) > wanted
             if more:
                 self._remember(key, [name for name, _ in found[:wanted]])
-            return _result(args, place, page, more=more)
+            return _result(args, place, page, more=more, unread=unread)
 
     def _remember(self, key: tuple[Any, ...], names: list[str]) -> None:
         self._orders[key] = list(dict.fromkeys(names))
@@ -110,7 +111,7 @@ def _newest_first(place: Place, names: list[str]) -> list[str]:
 
 
 def _argv(args: GrepArgs) -> list[str]:
-    argv = ["--hidden", "--no-require-git", "--no-messages", "--null", "--color=never"]
+    argv = ["--hidden", "--no-require-git", "--null", "--color=never"]
     argv += [f"--max-columns={LINE_COLUMNS}", "--max-columns-preview"]
     if args.output_mode == "files_with_matches":
         argv.append("--files-with-matches")
@@ -154,7 +155,9 @@ def _advice(message: str) -> str:
     return f"ripgrep refused the search: {message}.{advice}"
 
 
-def _result(args: GrepArgs, place: Place, page: list[tuple[str, str]], *, more: bool) -> ToolResult[dict[str, Any]]:
+def _result(
+    args: GrepArgs, place: Place, page: list[tuple[str, str]], *, more: bool, unread: tuple[str, ...]
+) -> ToolResult[dict[str, Any]]:
     names = [place.shown(name) for name in dict.fromkeys(name for name, _ in page)]
     lines = [entry for _, entry in page]
     data: dict[str, Any] = {"mode": args.output_mode, "numFiles": len(names), "filenames": names}
@@ -171,4 +174,4 @@ def _result(args: GrepArgs, place: Place, page: list[tuple[str, str]], *, more: 
         notes = [f"[The search was stopped after {TIME_LIMIT_S:g} s; narrow it by path, glob or type.]"]
     if args.offset:
         data |= {"appliedOffset": args.offset}
-    return ToolResult(data, "\n".join([*lines, *notes]) or "No matches found.")
+    return ToolResult(data, "\n".join([*([*lines, *notes] or ["No matches found."]), *unread]))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from holdfast.host.child_env import Scrub, child_environment
 from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
+from holdfast.host.programs import find_program, own_programs, paths_outside
 
 __all__ = ["LoginShell", "ShellEnvironment"]
 
@@ -43,6 +44,8 @@ _STEERS_BASH = (
 )
 _OF_ONE_SHELL = frozenset({"PWD", "OLDPWD", "SHLVL", "_", "PS1", "PS2", *_STEERS_BASH})
 _OURS = "HOLDFAST_"
+_SYSTEM_PATH = "/usr/bin:/bin"
+_KEPT_PATHS = 8
 _EXPORTED_FUNCTION = "BASH_FUNC_"
 
 
@@ -70,6 +73,7 @@ class ShellEnvironment:
         functions: bool = False,
         is_trusted: Callable[[], bool] | None = None,
         definitions_file: Callable[[], str] | None = None,
+        roots: Callable[[], tuple[str, ...]] | None = None,
     ) -> None:
         """Choose what commands see.
 
@@ -79,6 +83,7 @@ class ShellEnvironment:
             functions: Whether its functions and aliases are there, too.
             is_trusted: The login shell is asked only once this says yes.
             definitions_file: Where the functions may be written down.
+            roots: The directories we work in, as they are now: what lies there is no program that we may run unasked.
         """
         self.base = child_environment(scrub=scrub)
         self._scrub = scrub
@@ -87,10 +92,12 @@ class ShellEnvironment:
         """Whether functions and aliases of the user are in use."""
         self._definitions_file = definitions_file
         self._is_trusted = is_trusted or _always
+        self._roots = roots or _here
         self._login: LoginShell | None = None
         self._asking: asyncio.Future[LoginShell] | None = None
         self._variables: dict[str, str | None] | None = None
         self._unasked: dict[str, str | None] | None = None
+        self._outside: dict[tuple[object, ...], dict[str, str | None]] = {}
 
     @property
     def shadowed(self) -> frozenset[str]:
@@ -102,28 +109,35 @@ class ShellEnvironment:
         """The variables that commands see, as far as the login shell was asked already."""
         return frozenset(self.base) if self._login is None else frozenset({*self.base, *self._login.variables})
 
-    async def variables(self, processes: Processes, *, unasked: bool) -> Mapping[str, str | None]:
+    async def variables(
+        self, processes: Processes, *, unasked: bool, own_word: bool = False
+    ) -> Mapping[str, str | None]:
         """What to add to the environment of a command, and (None) what to take away.
 
         Args:
             processes: Where the login shell is started.
             unasked: The command runs on the strength of our own analysis: programs may start no helpers.
+            own_word: Nobody but us let it run: programs inside the directories we work in are not found by name.
         """
         if self._login is None and self._asks_login:
             await self.prepare(processes)
-        return self._made(unasked=unasked)
+        made = self._made(unasked=unasked)
+        return self._without_own_programs(made, unasked=unasked) if own_word else made
 
     async def prepare(self, processes: Processes) -> None:
         """Ask the login shell, if that was not done yet and may be done."""
         if self._login is not None or not self._asks_login or not self._is_trusted():
             return
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.ensure_future(_ask_login_shell(processes, functions=self.has_functions))
+            self._asking = asyncio.ensure_future(
+                _ask_login_shell(processes, functions=self.has_functions, roots=self._roots())
+            )
         # Commands that start together share one question; one that is cancelled does not take it from the others.
         login = await asyncio.shield(self._asking)
         if self._login is None:
             self._login = login
             self._variables = self._unasked = None
+            self._outside.clear()
 
     def _made(self, *, unasked: bool) -> dict[str, str | None]:
         if self._variables is None:
@@ -135,6 +149,26 @@ class ShellEnvironment:
 
             self._unasked = {**self._variables, **unasked_environment((*self.base, *self._variables))}
         return self._unasked
+
+    def _without_own_programs(self, made: dict[str, str | None], *, unasked: bool) -> dict[str, str | None]:
+        key = (unasked, self._roots())
+        found = self._outside.get(key)
+        if found is None:
+            path = self._path(made)
+            kept = os.pathsep.join(paths_outside(key[1], path, but=own_programs()))
+            found = made if kept == path else {**made, "PATH": kept or _SYSTEM_PATH}
+            if len(self._outside) >= _KEPT_PATHS:
+                self._outside.clear()
+            self._outside[key] = found
+        return found
+
+    def left_out(self, seen: Mapping[str, str | None]) -> list[str]:
+        """The entries of PATH that a command with these variables did not see because nobody was asked about it."""
+        kept = self._path(seen).split(os.pathsep)
+        return [entry for entry in self._path(self._made(unasked=False)).split(os.pathsep) if entry not in kept]
+
+    def _path(self, made: Mapping[str, str | None]) -> str:
+        return made.get("PATH") or self.base.get("PATH", os.defpath)
 
     def _make(self) -> dict[str, str | None]:
         login = self._login or _NOTHING
@@ -160,10 +194,15 @@ def _always() -> bool:
     return True
 
 
-async def _ask_login_shell(processes: Processes, *, functions: bool) -> LoginShell:
-    shell = os.environ.get("SHELL", "")
-    name = os.path.basename(shell)
-    if name not in _SHELLS or not os.path.isabs(shell):
+def _here() -> tuple[str, ...]:
+    return (os.getcwd(),)
+
+
+async def _ask_login_shell(processes: Processes, *, functions: bool, roots: tuple[str, ...]) -> LoginShell:
+    wanted = os.environ.get("SHELL", "")
+    name = os.path.basename(wanted)
+    shell = find_program(name, outside=roots, path=os.path.dirname(wanted)) if name in _SHELLS else None
+    if shell is None:
         return _NOTHING
     takes_functions = functions and name == "bash"
     script = _TAKE + (_TAKE_FUNCTIONS if takes_functions else "")

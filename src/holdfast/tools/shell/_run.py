@@ -8,6 +8,7 @@ from holdfast.contract import ContextModifier, ToolContext, ToolFailed, ToolResu
 from holdfast.host.command import Command, Exit, StartError, Stopped
 from holdfast.host.process import Process
 from holdfast.host.shell import CwdReport, shell_argv
+from holdfast.lib.names import show_name
 from holdfast.permissions.shell.analysis import Analysis
 from holdfast.permissions.shell.words import names
 from holdfast.tasks import TaskRecord, TooManyTasks
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 _NO_SANDBOX: Final = "There is no sandbox in this session, so dangerouslyDisableSandbox changed nothing"
+_NOT_FOUND: Final = 127
+_NOT_FROM_HERE: Final = (
+    "Nobody was asked about this command, so programs in {} were not looked for; name the program by its path"
+)
 _STARTS_NOTHING: Final = names(
     "true false : echo printf test [ cd pwd cat head tail wc ls stat cut tr nl seq basename dirname realpath date id"
     " uname whoami hostname grep egrep fgrep sleep"
@@ -43,6 +48,7 @@ class Run:
         self._limit_s = min(wanted_s, max(tool.limits.max_s, tool.limits.default_s))
         self._notices = [_NO_SANDBOX] if args.dangerously_disable_sandbox else []
         self._report: CwdReport | None = None
+        self._env: Mapping[str, str | None] = {}
 
     async def result(self) -> ToolResult[BashOutput]:
         """Start the command and wait for what comes of it.
@@ -52,7 +58,8 @@ class Run:
         """
         unasked = self._analysis.read_only and not self._ctx.asked and not self._is_plain
         processes = self._tool.board.processes
-        env = await self._tool.environment.variables(processes, unasked=unasked)
+        env = await self._tool.environment.variables(processes, unasked=unasked, own_word=self._runs_on_our_word)
+        self._env = env
         if self._args.run_in_background:
             return await self._in_background(env)
         if may_move(self._analysis):
@@ -116,6 +123,12 @@ class Run:
         return self._ctx.session.prompt.background and not only_sleeps
 
     @property
+    def _runs_on_our_word(self) -> bool:
+        """No person, rule or hook wanted this very command: our reading of its text let it run."""
+        granted = self._ctx.granted
+        return granted == "mode" or (not granted and self._analysis.read_only)
+
+    @property
     def _is_plain(self) -> bool:
         """Only programs that start nothing, whatever the environment says; fifty variables cost each shell time."""
         return _STARTS_NOTHING.issuperset(self._analysis.names)
@@ -126,6 +139,8 @@ class Run:
         analysis, ctx = self._analysis, self._ctx
         meaning = analysis.exit_meaning(ended.code) if ended.code else None
         opening, is_error = ending(ended, meaning, limit_s=self._limit_s)
+        if ended.code == _NOT_FOUND and (left_out := self._tool.environment.left_out(self._env)):
+            self._notices.append(_NOT_FROM_HERE.format(", ".join(map(show_name, left_out))))
         modifiers = () if self._report is None else self._moved(self._report)
         if not opening and not self._notices and not process.output.total_bytes:
             self._notices.append("The command gave no output")

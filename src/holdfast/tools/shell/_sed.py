@@ -1,13 +1,14 @@
 """`sed -i` as an edit that can be shown before it happens: what was shown is what is written."""
 
 import os
-import shutil
 import subprocess
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from holdfast.contract import FileRead, FileStamp, ToolContext, ToolFailed, ToolResult
+from holdfast.host.child_env import child_environment
+from holdfast.host.programs import find_program
 from holdfast.lib.atomic import FileChangedError, write_atomic
 from holdfast.lib.diff import git_diff, hunks_of, span_between
 from holdfast.lib.handles import regular_file
@@ -55,7 +56,7 @@ def preview_sed_edit(command: str, cwd: str) -> SedPreview | None:
     machine's sed would do. It may take as long as sed does, at most five seconds: call it in a thread.
     """
     parsed = _parse(command)
-    sed = shutil.which("sed", path="/usr/local/bin:/usr/bin:/bin")
+    sed = find_program("sed", outside=(cwd,), path="/usr/local/bin:/usr/bin:/bin")
     if parsed is None or sed is None:
         return None
     try:
@@ -67,7 +68,9 @@ def preview_sed_edit(command: str, cwd: str) -> SedPreview | None:
                 return None
             old = os.pread(handle, _LIMIT_BYTES + 1, 0)
         argv = [sed, "--sandbox", *parsed.options, *(word for script in parsed.scripts for word in ("-e", script))]
-        done = subprocess.run(argv, input=old, capture_output=True, timeout=_LIMIT_S, check=False, cwd="/")
+        done = subprocess.run(
+            argv, input=old, capture_output=True, timeout=_LIMIT_S, check=False, cwd="/", env=child_environment()
+        )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
     if done.returncode or len(old) > _LIMIT_BYTES:

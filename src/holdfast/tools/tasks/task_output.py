@@ -115,7 +115,7 @@ class TaskOutput(Tool[TaskOutputArgs, TaskOutputData]):
             return TaskText("", 0, 0)
         try:
             if os.path.isfile(record.output_file):
-                await self.search.run(argv, name, handle, take)
+                await self.search.run(argv, f"./{name}", handle, take)
         except RipgrepError as error:
             raise ArgumentsInvalid(f"`filter` is no regular expression: {error}") from error
         finally:
