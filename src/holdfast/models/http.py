@@ -3,19 +3,15 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from holdfast.contract.errors import UsageError
+from holdfast.host.http import HttpClient, HttpError, Request, Response, without_login
 from holdfast.lib.visible import visible
 from holdfast.models.errors import ModelError
 from holdfast.models.options import ModelOptions
-from holdfast.models.proxies import proxy_for, tls_context
 from holdfast.models.refusals import error_from_answer, error_from_event
 from holdfast.models.sse import EventSplitter, EventTooLarge, ServerEvent
-
-if TYPE_CHECKING:
-    import httpx2
 
 __all__ = ["Channel", "Exchange", "header_lines"]
 
@@ -29,7 +25,7 @@ _MIN_SECRET_CHARS = 6
 
 
 class Channel:
-    """Sends requests to one base address. Nothing is loaded or connected before the first one."""
+    """Sends requests to one base address. Nothing is connected before `expect` or the first one."""
 
     def __init__(
         self, base_url: str, *, headers: Mapping[str, str], options: ModelOptions, environ: Mapping[str, str]
@@ -40,7 +36,7 @@ class Channel:
         self._environ = environ
         self._headers = _merged(headers, options.headers)
         self._secrets = sorted(_secrets(self._headers), key=len, reverse=True)
-        self._client: httpx2.AsyncClient | None = None
+        self._client: HttpClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def clean(self, text: str) -> str:
@@ -63,13 +59,17 @@ class Channel:
                 raise await self._refusal(response, exchange)
             yield exchange
         finally:
-            await response.aclose()
+            await response.close()
+
+    def expect(self) -> None:
+        """A request follows soon: begin to connect, so that it finds the connection open."""
+        self._open_client().expect(self.base_url)
 
     async def close(self) -> None:
         """Close the connections."""
         client, self._client = self._client, None
         if client is not None and self._loop is asyncio.get_running_loop():
-            await client.aclose()
+            await client.close()
 
     @property
     def address(self) -> str:
@@ -86,87 +86,58 @@ class Channel:
             f"{self.address} sent only signs of life for {after_s:g} s, and nothing of its answer.", "timeout"
         )
 
-    def failed(self, error: Exception, *, has_begun: bool) -> ModelError:
+    def failed(self, error: HttpError, *, has_begun: bool) -> ModelError:
         """The error for a connection that broke, in our words: before the answer, or in the midst of it."""
-        import httpx2  # noqa: PLC0415 - loaded already, or there would be no error
-
-        reason = self.clean(str(error)) or type(error).__name__
-        if isinstance(error, httpx2.ConnectTimeout):
+        reason = self.clean(str(error))
+        if error.kind == "connect_timeout":
             limit_s = self.options.connect_timeout_s
             return ModelError(f"{self.address} could not be reached in {limit_s:g} s.", "connection")
-        if isinstance(error, httpx2.TimeoutException):
-            return ModelError(f"{self.address} did not answer in time ({type(error).__name__}).", "timeout")
+        if error.kind == "certificates":
+            return ModelError(reason, "connection")
         if has_begun:
             return ModelError(f"The answer of {self.address} was cut: {reason}", "broken_stream")
-        if isinstance(error, (httpx2.InvalidURL, httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
+        if error.kind == "invalid":
             return ModelError(f"The request to {self.address} cannot be sent: {reason}", "invalid_request")
         advice = "Check the address and the network, and that the server runs."
         return ModelError(f"The connection to {self.address} failed: {reason.rstrip('.')}. {advice}", "connection")
 
-    async def _send(self, path: str, body: bytes, *, is_streaming: bool) -> "httpx2.Response":
-        import httpx2  # noqa: PLC0415 - 100 ms that only a real request pays
-
-        # What is compressed arrives in lumps: a stream is asked for as it is.
-        more = {"accept": "text/event-stream", "accept-encoding": "identity"} if is_streaming else {}
+    async def _send(self, path: str, body: bytes, *, is_streaming: bool) -> Response:
+        headers = {**self._headers, "accept": "text/event-stream"} if is_streaming else self._headers
         client = self._open_client()
         try:
-            request = client.build_request("POST", self.base_url + path, content=body, headers=more)
             async with asyncio.timeout(self.options.first_byte_timeout_s):
-                return await client.send(request, stream=True)
+                return await client.send(Request("POST", self.base_url + path, headers, body))
         except TimeoutError as error:
             raise self.silent(self.options.first_byte_timeout_s) from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+        except HttpError as error:
             raise self.failed(error, has_begun=False) from error
 
-    def _open_client(self) -> "httpx2.AsyncClient":
+    def _open_client(self) -> HttpClient:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             # Connections belong to their event loop; those of a loop that has ended are of no use.
             self._client, self._loop = self._new_client(), loop
         return self._client
 
-    def _new_client(self) -> "httpx2.AsyncClient":
-        import httpx2  # noqa: PLC0415 - see `post`
+    def _new_client(self) -> HttpClient:
+        return HttpClient(self._environ, connect_timeout_s=self.options.connect_timeout_s)
 
-        options = self.options
-        proxy = proxy_for(self.base_url, self._environ)
-        try:
-            return httpx2.AsyncClient(
-                headers=self._headers,
-                timeout=httpx2.Timeout(
-                    connect=options.connect_timeout_s,
-                    read=max(options.first_byte_timeout_s, options.silence_timeout_s) + 1,
-                    write=options.first_byte_timeout_s,
-                    pool=options.connect_timeout_s,
-                ),
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=10, keepalive_expiry=60.0),
-                verify=tls_context(self.base_url, self._environ, proxy=proxy),
-                proxy=proxy,
-                trust_env=False,
-            )
-        except (ImportError, ValueError) as error:  # a proxy of a kind that httpx2 cannot speak to
-            raise ModelError(
-                f"The proxy {_without_login(proxy or '')!r} cannot be used: {self.clean(str(error))}", "connection"
-            ) from error
-
-    async def _refusal(self, response: "httpx2.Response", exchange: "Exchange") -> ModelError:
-        headers = {name.lower(): value for name, value in response.headers.items()}
+    async def _refusal(self, response: Response, exchange: "Exchange") -> ModelError:
         try:
             async with asyncio.timeout(_REFUSAL_S):
                 body = await exchange.read_all(limit_bytes=_MAX_ERROR_BYTES, is_cut=True)
         except (ModelError, TimeoutError):
             body = b""
-        return error_from_answer(response.status_code, headers, body, clean=self.clean)
+        return error_from_answer(response.status, response.headers, body, clean=self.clean)
 
 
 class Exchange:
     """One answer being read."""
 
-    def __init__(self, response: "httpx2.Response", channel: Channel) -> None:
+    def __init__(self, response: Response, channel: Channel) -> None:
         """Begin at the first byte of the body."""
         self._response = response
         self._channel = channel
-        self._chunks = response.aiter_bytes()
         self._splitter = EventSplitter(max_event_bytes=channel.options.max_event_bytes)
         self._wait_s = channel.options.first_byte_timeout_s
         self._patience_s = channel.options.silence_timeout_s
@@ -202,11 +173,11 @@ class Exchange:
         text = " ".join(body[: _SHOWN_CHARS * 8].decode("utf-8", "replace").split())[:_SHOWN_CHARS]
         channel = self._channel
         return ModelError(
-            f"{channel.address} answered {self._response.status_code} with something else than a model's answer: "
+            f"{channel.address} answered {self._response.status} with something else than a model's answer: "
             f"content type {channel.clean(self._content_type) or 'none'!r}, beginning {channel.clean(text)!r}. "
-            f"Check the base URL {_without_login(channel.base_url)!r}, and that no proxy or login page is in between.",
+            f"Check the base URL {without_login(channel.base_url)!r}, and that no proxy or login page is in between.",
             "invalid_request",
-            status=self._response.status_code,
+            status=self._response.status,
             request_id=self.request_id,
         )
 
@@ -286,8 +257,6 @@ class Exchange:
             return
 
     async def _next_chunk(self) -> bytes | None:
-        import httpx2  # noqa: PLC0415 - loaded already
-
         if self._has_ended:
             return None
         idle_limit_s = self._channel.options.idle_timeout_s
@@ -296,16 +265,16 @@ class Exchange:
         began_s = clock()
         try:
             async with asyncio.timeout(max(0.0, min(self._wait_s, left_s))):
-                return await anext(self._chunks)
-        except StopAsyncIteration:
-            self._has_ended = True
-            return None
+                chunk = await self._response.read()
         except TimeoutError as error:
             if left_s < self._wait_s:
                 raise self._channel.stalled(idle_limit_s) from error
             raise self._channel.silent(self._wait_s) from error
-        except httpx2.HTTPError as error:
+        except HttpError as error:
             raise self._channel.failed(error, has_begun=True) from error
+        else:
+            self._has_ended = chunk is None
+            return chunk
         finally:
             # Only waiting counts: a reader that takes its time between two events is no fault of the server.
             self._idle_s += clock() - began_s
@@ -329,7 +298,7 @@ def _checked_url(base_url: str) -> str:
     except ValueError:
         is_usable = False
     if not is_usable:
-        raise UsageError(f"The address {_without_login(base_url)!r} is not an http:// or https:// address.")
+        raise UsageError(f"The address {without_login(base_url)!r} is not an http:// or https:// address.")
     return url
 
 
@@ -349,8 +318,3 @@ def _secrets(headers: Mapping[str, str]) -> set[str]:
     plain = {"content-type", "user-agent", "accept", "anthropic-version", "anthropic-beta"}
     words = {word for name, value in headers.items() if name not in plain for word in (value, value.split(" ")[-1])}
     return {word for word in words if len(word) >= _MIN_SECRET_CHARS}
-
-
-def _without_login(url: str) -> str:
-    scheme, mark, rest = url.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url.rpartition("@")[2]

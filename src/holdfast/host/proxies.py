@@ -1,15 +1,24 @@
 """Which proxy and which certificates a request uses, from the environment it was given."""
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from holdfast.models.errors import ModelError
+from holdfast.host.http_errors import HttpError
 
 if TYPE_CHECKING:
     import ssl
 
 __all__ = ["is_loopback", "proxy_for", "tls_context"]
+
+_BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)
+"""Where distributions keep what they trust."""
 
 
 def is_loopback(host: str) -> bool:
@@ -31,26 +40,37 @@ def proxy_for(url: str, environ: Mapping[str, str]) -> str | None:
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
-def tls_context(url: str, environ: Mapping[str, str], *, proxy: str | None = None) -> "ssl.SSLContext | bool":
-    """How to check certificates: `SSL_CERT_FILE` or `SSL_CERT_DIR` where given, else what the system trusts.
+def tls_context(environ: Mapping[str, str]) -> "ssl.SSLContext":
+    """How to check certificates: by `SSL_CERT_FILE` or `SSL_CERT_DIR` where given, else by what the system trusts.
 
-    Reading the system's certificates takes tens of milliseconds; an address without TLS gets a context that trusts
-    nobody.
+    Reading the system's certificates takes tens of milliseconds, so only an address with TLS asks for this.
+
+    Raises:
+        HttpError: The certificates that were named cannot be read.
     """
-    import ssl  # noqa: PLC0415 - loaded with the first request
+    import ssl  # noqa: PLC0415 - with the first request
 
-    if not (url.startswith("https:") or (proxy or "").startswith("https:")):
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    cafile, capath = environ.get("SSL_CERT_FILE"), environ.get("SSL_CERT_DIR")
-    if not cafile and not capath:
-        return True
+    cafile, capath = environ.get("SSL_CERT_FILE") or None, environ.get("SSL_CERT_DIR") or None
     try:
-        return ssl.create_default_context(cafile=cafile or None, capath=capath or None)
+        context = ssl.create_default_context(cafile=cafile, capath=capath)
     except OSError as error:
-        raise ModelError(
+        raise HttpError(
             f"The certificates in {cafile or capath!r} cannot be read: {error}. Correct SSL_CERT_FILE or SSL_CERT_DIR.",
-            "connection",
+            "certificates",
         ) from error
+    if cafile is None and capath is None and not _has_certificates(context):
+        for bundle in filter(os.path.isfile, _BUNDLES):  # an interpreter that was built for another distribution
+            context.load_verify_locations(bundle)
+            break
+    return context
+
+
+def _has_certificates(context: "ssl.SSLContext") -> bool:
+    """Whether there is anybody to trust: certificates that are loaded, or a directory of them."""
+    import ssl  # noqa: PLC0415 - loaded already
+
+    directory = ssl.get_default_verify_paths().capath
+    return bool(context.cert_store_stats()["x509_ca"]) or bool(directory and os.listdir(directory))
 
 
 def _either(environ: Mapping[str, str], name: str) -> str:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.models import ModelError
-from holdfast.models.proxies import proxy_for, tls_context
+from holdfast.host.http_errors import HttpError
+from holdfast.host.proxies import proxy_for, tls_context
 
 PROXY = {"HTTPS_PROXY": "http://proxy:3128", "http_proxy": "plain:80"}
 
@@ -31,17 +31,13 @@ def test_the_proxy_of_an_address(url: str, environ: dict[str, str], proxy: str |
     assert proxy_for(url, environ) == proxy
 
 
-def test_an_address_without_tls_reads_no_certificates_and_trusts_nobody() -> None:
-    context = tls_context("http://127.0.0.1", {})
-    assert isinstance(context, ssl.SSLContext)
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert context.cert_store_stats()["x509_ca"] == 0
-
-
 def test_certificates_come_from_the_system_or_from_the_file_that_is_named(tmp_path: Path) -> None:
-    assert tls_context("https://api.example.com", {}) is True
-    with pytest.raises(ModelError, match="SSL_CERT_FILE"):
-        tls_context("https://api.example.com", {"SSL_CERT_FILE": str(tmp_path / "none.pem")})
-    own = tls_context("https://api.example.com", {"SSL_CERT_DIR": str(tmp_path)})
-    assert isinstance(own, ssl.SSLContext)
+    system = tls_context({})
+    assert system.verify_mode is ssl.CERT_REQUIRED
+    assert system.check_hostname
+    with pytest.raises(HttpError, match="SSL_CERT_FILE") as caught:
+        tls_context({"SSL_CERT_FILE": str(tmp_path / "none.pem")})
+    assert caught.value.kind == "certificates"
+    own = tls_context({"SSL_CERT_DIR": str(tmp_path)})
     assert own.verify_mode is ssl.CERT_REQUIRED
+    assert own.cert_store_stats()["x509_ca"] == 0
