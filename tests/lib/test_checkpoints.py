@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,10 @@ from holdfast.lib.atomic import remove_strays, write_atomic
 from holdfast.lib.checkpoints import Change, CheckpointStore, Restored, UndoRefusedError
 from holdfast.lib.handles import regular_file
 from holdfast.lib.stamp import hash_bytes
-from holdfast.testing.faults import count_calls, killed_at
+from holdfast.testing.faults import before_each_call, count_calls, killed_at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -130,7 +132,11 @@ def test_a_cut_log_line_loses_only_itself(store: CheckpointStore, tmp_path: Path
     assert [item.call for item in store.changes()] == ["one", "two"]
 
 
-def test_death_at_every_call_of_undo_leaves_old_or_new_and_can_be_repeated(tmp_path: Path) -> None:
+def test_death_at_every_call_of_undo_leaves_old_or_new_and_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _handle: None)  # only death of the process is played, not of the machine
+
     def prepare(name: str) -> tuple[Path, CheckpointStore]:
         home = tmp_path / name
         home.mkdir()
@@ -150,3 +156,115 @@ def test_death_at_every_call_of_undo_leaves_old_or_new_and_can_be_repeated(tmp_p
             store.undo("one")
         assert (home / "a").read_bytes() == b"old"
         assert sorted(entry.name for entry in home.iterdir()) == ["a", "state"]
+
+
+def three_files(home: Path) -> CheckpointStore:
+    """A changed file, another one, and a new one, all by one call."""
+    home.mkdir()
+    store = CheckpointStore(str(home / "state"))
+    for name in ("a", "b"):
+        (home / name).write_bytes(f"{name}0".encode())
+        change(store, "one", home / name, f"{name}1".encode())
+    change(store, "one", home / "c", b"c1")
+    return store
+
+
+def save_in_place(path: Path) -> None:
+    path.write_bytes(b"my")
+
+
+def save_by_rename(path: Path) -> None:
+    (path.parent / "saving").write_bytes(b"my")
+    (path.parent / "saving").replace(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "save", "step"), [("b", save_in_place, 3), ("b", save_by_rename, 1), ("c", save_by_rename, 3)]
+)
+def test_what_is_saved_during_an_undo_stands_and_then_all_files_keep_their_content(
+    tmp_path: Path, name: str, save: Callable[[Path], None], step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _handle: None)  # it orders nothing here, and costs most of the time
+    calls = count_calls(three_files(tmp_path / "count").undo)
+    lost: list[str] = []
+    refused = 0
+    for nth in range(1, calls + 1, step):
+        home = tmp_path / str(nth)
+        store = three_files(home)
+        held: list[str] = []
+
+        def act(number: int, call: str, home: Path = home, nth: int = nth, held: list[str] = held) -> None:
+            held.append(call)
+            if number == nth:
+                save(home / name)
+
+        refusal = None
+        try:
+            with before_each_call(act):
+                store.undo()
+        except UndoRefusedError as error:
+            refusal = error
+        if (home / name).read_bytes() != b"my":
+            lost.append(held[nth - 1])
+        elif refusal is not None:
+            refused += 1
+            others = {other: (home / other).read_bytes() for other in ("a", "b", "c") if other != name}
+            assert others == {other: f"{other}1".encode() for other in ("a", "b", "c") if other != name}, nth
+            assert name in refusal.reasons[0], refusal.reasons
+            assert [item.call for item in store.changes()] == ["one"] * 3
+        assert sorted(entry.name for entry in home.iterdir() if entry.name.startswith(".")) == []
+        assert not list((home / "state").glob("undoing-*"))
+    # Between the last look and the rename itself there is nothing that could be held against a save by rename.
+    assert lost in ([], ["close", "rename"])
+    assert refused > 20
+
+
+def test_a_file_that_cannot_be_brought_back_leaves_the_others_and_says_so(tmp_path: Path) -> None:
+    store = three_files(tmp_path / "home")
+    home = tmp_path / "home"
+    renames = 0
+
+    def fail(_number: int, call: str) -> None:
+        nonlocal renames
+        renames += call == "rename"
+        if call == "rename" and renames == 4:  # a aside, a, b aside, b
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with before_each_call(fail), pytest.raises(UndoRefusedError) as caught:
+        store.undo()
+    assert caught.value.reasons == (
+        f"{str(home / 'b')!r} could not be brought back: No space left on device",
+        "none of the other files was taken back",
+    )
+    assert [(home / name).read_bytes() for name in "abc"] == [b"a1", b"b1", b"c1"]
+
+
+def test_what_cannot_be_gone_back_on_is_named(tmp_path: Path) -> None:
+    store = three_files(tmp_path / "home")
+    home = tmp_path / "home"
+    renames = 0
+
+    def disturb(_number: int, call: str) -> None:
+        nonlocal renames
+        renames += call == "rename"
+        if call == "rename" and renames == 4:
+            (home / "a").write_bytes(b"my")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with before_each_call(disturb), pytest.raises(UndoRefusedError) as caught:
+        store.undo()
+    assert len(caught.value.reasons) == 3
+    assert caught.value.reasons[1].startswith(f"{str(home / 'a')!r} was restored, and could not be given")
+    assert [(home / name).read_bytes() for name in "abc"] == [b"my", b"b1", b"c1"]
+
+
+def test_an_undo_that_cannot_be_noted_says_that_the_files_are_back(tmp_path: Path) -> None:
+    store = three_files(tmp_path / "home")
+
+    def refuse(_number: int, call: str) -> None:
+        if call == "write" and not (tmp_path / "home" / "c").exists():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with before_each_call(refuse), pytest.raises(UndoRefusedError, match="all files were taken back, but"):
+        store.undo()
+    assert [item.action for item in CheckpointStore(str(tmp_path / "home" / "state")).undo()] == ["already"] * 3

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSENT",
+    "Absent",
     "FileChangedError",
     "StrayNotes",
     "WriteFailedError",
     "Written",
+    "lockable",
     "remove_strays",
     "write_atomic",
 ]
@@ -123,7 +125,7 @@ def write_atomic(
     try:
         if not name or name in {".", ".."}:
             raise IsADirectoryError(errno.EISDIR, "the path names a directory", real)
-        with directory_handle(parent, create=make_parents) as walked, _readable(walked) as directory:
+        with directory_handle(parent, create=make_parents) as walked, lockable(walked) as directory:
             if strays is not None:
                 strays.note(parent)
             job = _Job(directory, name, real, mode, expect, lock_timeout_s)
@@ -164,7 +166,7 @@ def _write(job: _Job, parts: Iterable[bytes | bytearray | memoryview], progress:
             os.fsync(handle)
             parent = os.path.dirname(job.real)
             with directory_lock(job.directory, path=parent, timeout_s=job.lock_timeout_s):
-                _check_expected(job, _current(job))
+                _check_expected(job, _current(job), at_last=True)
                 _land(job, temp)
                 named = False
                 progress.landed = True
@@ -179,7 +181,7 @@ def _write(job: _Job, parts: Iterable[bytes | bytearray | memoryview], progress:
 
 
 @contextmanager
-def _readable(walked: int) -> Generator[int]:
+def lockable(walked: int) -> Generator[int]:
     """Yield a handle that can be locked and synced; a directory we may not list is used by its path handle."""
     try:
         handle = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=walked)
@@ -209,7 +211,8 @@ def _check_writable(job: _Job, old: os.stat_result | None) -> None:
     raise PermissionError(errno.EACCES, "the file is read-only", job.real)
 
 
-def _check_expected(job: _Job, now: os.stat_result | None) -> None:
+def _check_expected(job: _Job, now: os.stat_result | None, *, at_last: bool = False) -> None:
+    """Refuse a file that is not what the caller saw; at last a hash decides, because times have their grain."""
     if job.expect is None:
         return
     if job.expect is ABSENT:
@@ -218,13 +221,15 @@ def _check_expected(job: _Job, now: os.stat_result | None) -> None:
         return
     if now is None:
         raise FileChangedError(job.real, "was removed meanwhile")
-    if job.expect.same_state(now):
+    if job.expect.same_state(now) and not (at_last and job.expect.sha256):
         return
     if job.expect.sha256 is None or job.expect.size != now.st_size:
         raise FileChangedError(job.real, "was changed meanwhile")
     handle = open_regular_at(job.directory, job.name, path=job.real)
     try:
-        if hash_fd(handle) != job.expect.sha256:
+        same, seen = hash_fd(handle) == job.expect.sha256, os.fstat(handle)
+        later = _current(job)  # the name may have got another file while this one was read
+        if not same or later is None or not os.path.samestat(later, seen):
             raise FileChangedError(job.real, "was changed meanwhile")
     finally:
         os.close(handle)

@@ -7,21 +7,22 @@ touched. The oldest contents go when the store grows over its limit.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import secrets
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from holdfast.lib.atomic import ABSENT, FileChangedError, WriteFailedError, write_atomic
-from holdfast.lib.handles import directory_handle, regular_file
-from holdfast.lib.stamp import CHUNK_BYTES, Stamp, hash_fd
+from holdfast.lib.atomic import write_atomic
+from holdfast.lib.handles import regular_file
+from holdfast.lib.stamp import hash_fd
+from holdfast.lib.undoing import Plan, Restored, UndoRefusedError, chunks, restore_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
+
+__all__ = ["Change", "CheckpointStore", "Restored", "UndoRefusedError"]
 
 _LOG = "changes.jsonl"
 _LINKED_BYTES = 1024 * 1024
@@ -40,22 +41,6 @@ class Change:
     mode: int = 0o644
     time_s: float = 0.0
     undone: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """One file that was brought back."""
-
-    path: str
-    action: Literal["restored", "removed", "already"]
-
-
-class UndoRefusedError(Exception):
-    """Nothing was taken back; `reasons` says why, one line a file."""
-
-    def __init__(self, reasons: Sequence[str]) -> None:
-        super().__init__("; ".join(reasons))
-        self.reasons = tuple(reasons)
 
 
 class CheckpointStore:
@@ -87,7 +72,7 @@ class CheckpointStore:
                 pass  # another file system, or links not allowed: copy
             else:
                 return digest
-        write_atomic(path, _chunks(fd), mode=0o600)
+        write_atomic(path, chunks(fd), mode=0o600)
         self._shrink()
         return digest
 
@@ -124,7 +109,7 @@ class CheckpointStore:
     def undo(self, to: str | None = None) -> list[Restored]:
         """Take back the last call, or every call since and including `to`.
 
-        All files are checked first; if one cannot be brought back, none is touched.
+        All files are checked first; if one cannot be brought back, all keep the content that they have.
 
         Raises:
             UndoRefusedError: A content is lost or damaged, a file was changed by somebody else, or the call is unknown.
@@ -140,16 +125,26 @@ class CheckpointStore:
         for change in chosen:
             oldest.setdefault(change.path, change)
             newest[change.path] = change
-        plans = {path: _Plan.of(oldest[path], newest[path]) for path in oldest}
-        problems = [problem for plan in plans.values() if (problem := self._problem(plan)) is not None]
+        plans = [self._plan(oldest[path], newest[path]) for path in oldest]
+        problems = [problem for plan in plans if (problem := self._problem(plan)) is not None]
         if problems:
             raise UndoRefusedError(problems)
-        restored = [self._restore(plan) for plan in plans.values()]
-        for change in chosen:
-            self.forget(change)
+        restored = restore_all(plans, self._home)
+        try:
+            for change in chosen:
+                self.forget(change)
+        except OSError as error:
+            reason = error.strerror or error
+            raise UndoRefusedError(
+                [f"all files were taken back, but this could not be noted: {reason}; undo again once that is mended"]
+            ) from error
         return restored
 
-    def _problem(self, plan: _Plan) -> str | None:
+    def _plan(self, oldest: Change, newest: Change) -> Plan:
+        then = oldest.before
+        return Plan(newest.path, newest.after, then, oldest.mode, None if then is None else self._blob(then))
+
+    def _problem(self, plan: Plan) -> str | None:
         current = _hash_of(plan.path)
         if current not in {plan.now, plan.then}:
             return f"{plan.path!r} was changed by somebody else since; it is left as it is"
@@ -163,31 +158,13 @@ class CheckpointStore:
             return f"the earlier content of {plan.path!r} is no longer kept"
         return None
 
-    def _restore(self, plan: _Plan) -> Restored:
-        try:
-            if _hash_of(plan.path) == plan.then:
-                return Restored(plan.path, "already")
-            if plan.then is None:
-                _remove(plan)
-                return Restored(plan.path, "removed")
-            with regular_file(self._blob(plan.then)) as blob:
-                if plan.now is None:
-                    write_atomic(plan.path, _chunks(blob), mode=plan.mode, expect=ABSENT, make_parents=True)
-                else:
-                    with regular_file(plan.path) as current:
-                        expect = Stamp.of(os.fstat(current), sha256=plan.now)
-                        write_atomic(plan.path, _chunks(blob), expect=expect, links="refuse")
-        except (FileChangedError, WriteFailedError, OSError) as error:
-            raise UndoRefusedError([f"{plan.path!r} could not be brought back: {error}"]) from error
-        return Restored(plan.path, "restored")
-
     def _blob(self, digest: str) -> str:
         return os.path.join(self._blobs, digest[:2], digest)
 
     def _log(self) -> Iterable[Change]:
         try:
             with regular_file(os.path.join(os.path.realpath(self._home), _LOG)) as handle:
-                raw = b"".join(_chunks(handle))
+                raw = b"".join(chunks(handle))
         except OSError:
             return
         for line in raw.split(b"\n"):
@@ -213,20 +190,6 @@ class CheckpointStore:
             total -= size
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What to do with one file: from the content it must have now to the one it had then."""
-
-    path: str
-    now: str | None
-    then: str | None
-    mode: int
-
-    @classmethod
-    def of(cls, oldest: Change, newest: Change) -> _Plan:
-        return cls(newest.path, newest.after, oldest.before, oldest.mode)
-
-
 def _since(standing: list[Change], call: str | None) -> list[Change]:
     first = next((index for index, change in enumerate(standing) if change.call == call), None)
     return [] if first is None else standing[first:]
@@ -241,26 +204,3 @@ def _hash_of(path: str) -> str | None:
         return None
     except OSError:
         return "unreadable"
-
-
-def _remove(plan: _Plan) -> None:
-    parent, name = os.path.split(plan.path)
-    aside = f".holdfast-{secrets.token_hex(8)}.tmp"
-    with directory_handle(parent) as directory:
-        # Moved aside first: only what was looked at is removed, whoever writes to the name meanwhile.
-        os.rename(name, aside, src_dir_fd=directory, dst_dir_fd=directory)
-        handle = os.open(aside, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
-        try:
-            if hash_fd(handle) != plan.now:
-                os.rename(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
-                raise OSError(errno.ESTALE, "it was changed by somebody else", plan.path)
-            os.unlink(aside, dir_fd=directory)
-        finally:
-            os.close(handle)
-
-
-def _chunks(fd: int) -> Iterable[bytes]:
-    position = 0
-    while chunk := os.pread(fd, CHUNK_BYTES, position):
-        yield chunk
-        position += len(chunk)
