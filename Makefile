@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test check fmt docs bench lock clean torture oracle fuzz soak mutants
+.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle fuzz soak mutants
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -32,8 +32,12 @@ system: ## Install the Debian packages the tests use (root), or say which are mi
 demo: setup ## Show a whole agent session on a sample project, no key needed
 	@$(BIN)/holdfast demo
 
-test: setup system ## Run the whole test suite
+test: setup system ## Run the whole test suite; as root, its file, shell and command-line tests also as an ordinary user
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	@WORKERS=$(WORKERS) $(BIN)/python scripts/ordinary_user.py
+
+flaky: setup system ## Long: the suite ten times beside a load on every core, failures counted by test (N=10)
+	@$(BIN)/python scripts/flaky.py --rounds $(or $(N),10) --workers $(WORKERS)
 
 check: setup ## Format, lint, types, layers, shape, docs drift
 	@$(BIN)/ruff format --check .
@@ -65,7 +69,7 @@ oracle: setup system ## Long: run generated read-only commands under strace (N=2
 	@$(BIN)/python scripts/shell_oracle.py --count $(or $(N),20000) --seed $(or $(SEED),1)
 
 fuzz: setup ## Long (about 20 minutes): the property tests with many examples, and 200,000 pairs against git check-ignore
-	@HYPOTHESIS_PROFILE=deep HOLDFAST_GITIGNORE_PAIRS=200000 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600 \
+	@HYPOTHESIS_PROFILE=deep HOLDFAST_SUITE_LIMIT_S=14400 HOLDFAST_GITIGNORE_PAIRS=200000 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600 \
 		tests/engine/test_schedules.py tests/permissions tests/lib tests/settings
 
 soak: setup ## Keep 64 background jobs busy and watch files and memory (SOAK_S=600)

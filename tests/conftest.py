@@ -1,9 +1,14 @@
-"""For every test: nobody's home directory is touched, and Hypothesis runs the same examples each time."""
+"""For every test: nobody's home directory is touched, and Hypothesis runs the same examples each time.
+
+A limit for the whole run ends a suite that hangs, with the stacks of all threads of all workers.
+"""
 
 import asyncio
+import faulthandler
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +33,55 @@ _BASES = {
     "XDG_DATA_HOME": ".local/share",
     "XDG_CACHE_HOME": ".cache",
 }
+
+
+_LIMIT_S = 2_400.0
+"""The whole suite; the limit of one test is in `pyproject.toml`. `HOLDFAST_SUITE_LIMIT_S` sets another."""
+_ENDS_AT = "HOLDFAST_SUITE_ENDS_AT"
+_LATER_S = float(os.environ.get("HOLDFAST_SUITE_AFTER_S", "10"))
+"""The process that collects the results goes after its workers, so that their stacks are printed first."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the clock that ends this process, wherever it hangs, with every thread's stack and a status that is not 0."""
+    is_worker = hasattr(config, "workerinput")
+    if not is_worker:
+        limit_s = float(os.environ.get("HOLDFAST_SUITE_LIMIT_S", _LIMIT_S))
+        os.environ.setdefault(_ENDS_AT, str(time.time() + limit_s))  # a worker that replaces another gets no new time
+    left_s = float(os.environ[_ENDS_AT]) - time.time()
+    said = os.dup(sys.__stderr__.fileno() if sys.__stderr__ else 2)  # the test's own standard error is caught
+    faulthandler.dump_traceback_later(max(left_s, 0.1) + (0 if is_worker else _LATER_S), exit=True, file=said)
+
+
+def pytest_unconfigure() -> None:
+    faulthandler.cancel_dump_traceback_later()
+
+
+_ORDINARY = (
+    "cli/test_commands.py",
+    "cli/test_exec.py",
+    "cli/test_people.py",
+    "cli/test_standard_streams.py",
+    "lib/test_atomic.py",
+    "lib/test_handles.py",
+    "lib/test_guarded_read.py",
+    "settings/test_save.py",
+    "tools/files/test_notebook_edit.py",
+    "tools/files/test_read.py",
+    "tools/files/test_write_and_edit.py",
+    "tools/search",
+    "tools/shell/test_bash.py",
+    "tools/shell/test_bash_directory.py",
+    "tools/shell/test_sed.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what also has to hold for a user who is not root (`scripts/ordinary_user.py`)."""
+    tests = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(tests) and item.path.relative_to(tests).as_posix().startswith(_ORDINARY):
+            item.add_marker("ordinary")
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 16, 8, 30, tzinfo=UTC)
 
 def git(place: Path, *words: str) -> str:
     names = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
-    done = subprocess.run(["git", *names, *words], cwd=place, check=True, capture_output=True, text=True)
+    done = subprocess.run(["git", *names, *words], cwd=place, check=True, timeout=60, capture_output=True, text=True)
     return done.stdout
 
 

@@ -284,7 +284,7 @@ def test_two_runs_at_once_are_refused_and_submit_joins_the_one(tmp_path: Path) -
                 return events
 
             reading = asyncio.create_task(read())
-            await started.wait()
+            await asyncio.wait_for(started.wait(), 60)
             with pytest.raises(UsageError):
                 await one.run("another")
             one.submit("hello there")

@@ -4,23 +4,28 @@ import json
 import subprocess
 import sys
 from collections.abc import Generator
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holdfast.testing import started
+
+LIMIT_S = 100.0
+
+
+def piped(argv: list[str], cwd: Path) -> AbstractContextManager["subprocess.Popen[bytes]"]:
+    """A process spoken to over all three standard streams."""
+    pipe = subprocess.PIPE
+    return started(argv, limit_s=LIMIT_S, cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe)
+
 
 class ExecProcess:
-    """Writes JSON lines in and reads JSON lines out, each wait bounded by the test's own timeout."""
+    """Writes JSON lines in and reads JSON lines out, each wait bounded by the limit it was started with."""
 
-    def __init__(self, *options: str, cwd: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "exec", *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-        )
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self.process = process
 
     def send(self, *messages: dict[str, Any] | str) -> None:
         assert self.process.stdin is not None
@@ -42,24 +47,17 @@ class ExecProcess:
 class StartExec:
     """Starts processes and makes sure that none outlives its test."""
 
-    def __init__(self, cwd: Path) -> None:
+    def __init__(self, cwd: Path, stack: ExitStack) -> None:
         self.cwd = cwd
-        self.started: list[ExecProcess] = []
+        self._stack = stack
 
     def __call__(self, *options: str) -> ExecProcess:
-        self.started.append(ExecProcess(*options, cwd=self.cwd))
-        return self.started[-1]
+        argv = [sys.executable, "-m", "holdfast", "exec", *options]
+        return ExecProcess(self._stack.enter_context(piped(argv, self.cwd)))
 
 
 @pytest.fixture
 def start_exec(tmp_path: Path) -> Generator[StartExec]:
     (tmp_path / "hello.txt").write_text("hello\nworld\n", encoding="utf-8")
-    start = StartExec(tmp_path)
-    yield start
-    for started in start.started:
-        if started.process.poll() is None:
-            started.process.kill()
-        for stream in (started.process.stdin, started.process.stdout, started.process.stderr):
-            assert stream is not None
-            stream.close()
-        started.process.wait()
+    with ExitStack() as stack:
+        yield StartExec(tmp_path, stack)

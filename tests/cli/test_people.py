@@ -147,6 +147,7 @@ def test_undo_takes_back_a_change_and_never_anothers(
         input="\n".join(map(json.dumps, lines)).encode(),
         check=True,
         capture_output=True,
+        timeout=60,
     )
     assert file.read_text("utf-8") == "two\n"
     capfd.readouterr()

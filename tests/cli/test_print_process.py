@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +17,11 @@ from dirty_equals import IsPartialDict, IsStr
 
 from holdfast.testing import FakeProvider, FakeTurn
 
-from .conftest import ExecProcess
+from .conftest import ExecProcess, piped
 
 
 class PrintProcess(ExecProcess):
     """A real `holdfast -p`, spoken to line by line."""
-
-    def __init__(self, *words: str, cwd: Path, **environment: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "-p", *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
-            env={**os.environ, **environment},
-        )
 
     def read_until(self, kind: str) -> dict[str, Any]:
         while (line := self.read())["type"] != kind:
@@ -41,28 +32,23 @@ class PrintProcess(ExecProcess):
 class Start:
     """Starts processes and makes sure that none outlives its test."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, stack: ExitStack) -> None:
         self.place = place
-        self.started: list[PrintProcess] = []
+        self._stack = stack
+        self._count = 0
 
     def __call__(self, *words: str, turns: list[Any]) -> PrintProcess:
-        script = self.place / f"script-{len(self.started)}.json"
+        script = self.place / f"script-{self._count}.json"
+        self._count += 1
         script.write_text(json.dumps(turns), encoding="utf-8")
-        self.started.append(PrintProcess(*words, "--model", f"scripted:{script}", cwd=self.place))
-        return self.started[-1]
+        argv = [sys.executable, "-m", "holdfast", "-p", *words, "--model", f"scripted:{script}"]
+        return PrintProcess(self._stack.enter_context(piped(argv, self.place)))
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Generator[Start]:
-    start = Start(tmp_path)
-    yield start
-    for started in start.started:
-        if started.process.poll() is None:
-            started.process.kill()
-        for stream in (started.process.stdin, started.process.stdout, started.process.stderr):
-            assert stream is not None
-            stream.close()
-        started.process.wait()
+    with ExitStack() as stack:
+        yield Start(tmp_path, stack)
 
 
 STREAM = ("--input-format", "stream-json", "--output-format", "stream-json")
@@ -299,7 +285,7 @@ def test_both_wires_carry_prompt_tools_and_results(wire: str, tmp_path: Path) ->
                     "NO_PROXY": "127.0.0.1",
                 },
             )
-            out, err = await process.communicate()
+            out, err = await asyncio.wait_for(process.communicate(), 60)
             return process.returncode, out, err, [request.json for request in provider.requests]
 
     code, out, err, requests = asyncio.run(asyncio.wait_for(scene(), 60))
@@ -419,7 +405,7 @@ def test_a_budget_that_cannot_hold_is_said(tmp_path: Path) -> None:
                 cwd=tmp_path,
                 env={**os.environ, "OPENAI_API_KEY": "key-b", "OPENAI_BASE_URL": provider.openai_url},
             )
-            out, err = await process.communicate()
+            out, err = await asyncio.wait_for(process.communicate(), 60)
             return process.returncode, out, err
 
     code, out, err = asyncio.run(asyncio.wait_for(scene(), 60))

@@ -11,6 +11,8 @@ from typing import Any, cast
 
 import pytest
 
+from holdfast.testing import started
+
 TIMEOUT_S = 60
 LONG = (
     ["--help"],
@@ -109,7 +111,7 @@ def test_a_directory_that_is_gone_is_told_in_words(arguments: list[str], tmp_pat
 def test_exec_does_not_wait_at_a_second_signal_for_a_reader_that_never_reads(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("x" * 1_000 + "\n", encoding="utf-8")
     call = json.dumps({"type": "tool_use", "id": "1", "name": "Grep", "input": {"pattern": "x", "head_limit": 0}})
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "holdfast", "exec"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

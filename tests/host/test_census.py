@@ -2,21 +2,23 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import ModuleType
 
 import pytest
 
 from holdfast.host import tree
 from holdfast.host.census import Census
+from holdfast.testing import started
 
 Eventually = Callable[[Callable[[], object]], object]
 
 pytestmark = pytest.mark.skipif(not tree.has_process_table(), reason="needs /proc")
 
 
-def start(script: str, job: str) -> "subprocess.Popen[bytes]":
+def start(script: str, job: str) -> AbstractContextManager["subprocess.Popen[bytes]"]:
     environment = {**os.environ, tree.JOB_MARK: job}
-    return subprocess.Popen(["bash", "-c", script], env=environment, start_new_session=True)
+    return started(["bash", "-c", script], env=environment, start_new_session=True)
 
 
 def test_members_are_known_by_root_session_parents_and_mark(
@@ -51,7 +53,7 @@ def test_a_process_without_an_environment_is_looked_at_again(eventually: Eventua
     census = Census("here")
     script = f"read line; exec env {tree.JOB_MARK}=here.3 sleep 60"
     command = ["/bin/bash", "-c", script]
-    with subprocess.Popen(command, env={}, stdin=subprocess.PIPE, start_new_session=True) as process:
+    with started(command, env={}, stdin=subprocess.PIPE, start_new_session=True) as process:
         eventually(lambda: _command_line(process.pid).startswith(b"/bin/bash"))
         assert census.take({3: 2**22 + 5}) == {3: []}
         assert not census.recognise(process.pid, {})
@@ -66,7 +68,7 @@ def test_a_process_without_an_environment_is_looked_at_again(eventually: Eventua
 
 def test_a_child_of_somebody_else_is_clear_and_not_ours(eventually: Eventually) -> None:
     census = Census("here")
-    with subprocess.Popen(["sleep", "60"], env={"A": "b"}, start_new_session=True) as process:
+    with started(["sleep", "60"], env={"A": "b"}, start_new_session=True) as process:
         eventually(lambda: tree.environment_holds(process.pid, b"A=b"))
         assert census.recognise(process.pid, {})
         entry = tree.read_entry(process.pid)

@@ -21,7 +21,7 @@ except OSError:
     pass
 for child in children:
     child.kill()
-    child.wait()
+    child.wait(10)
 limit.close()
 print(len(children), os.path.exists(limit.path))
 """

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from holdfast.host import guard, tree
+from holdfast.testing import started
 
 Eventually = Callable[[Callable[[], object]], object]
 
@@ -40,17 +41,20 @@ def test_no_job_of_any_kind_outlives_the_session_however_it_dies(torture: Module
 def test_signals_sent_to_the_guard_reach_the_program_once(number: signal.Signals) -> None:
     body = f"""
 seen = []
+woken, waking = os.pipe()
+os.set_blocking(waking, False)
+signal.set_wakeup_fd(waking)
 signal.signal({int(number)}, lambda *_: seen.append(1))
 print("ready", flush=True)
-while not seen:
-    signal.pause()
+os.read(woken, 1)  # one that came before this is in the pipe: looking at `seen` and then pausing would lose it
+while not seen: time.sleep(0)
 print(len(seen), flush=True)
 return 5"""
-    with subprocess.Popen(guarded(body), stdout=subprocess.PIPE, text=True) as process:
+    with started(guarded(body), stdout=subprocess.PIPE) as process:
         assert process.stdout
-        assert process.stdout.readline() == "ready\n"
+        assert process.stdout.readline() == b"ready\n"
         process.send_signal(number)
-        assert process.stdout.readline() == "1\n"
+        assert process.stdout.readline() == b"1\n"
         assert process.wait(60) == 5
 
 
@@ -62,7 +66,7 @@ def test_the_exit_code_passes_through(code: int) -> None:
 def test_standard_streams_are_the_programs_alone() -> None:
     # The program closes its output and goes on; whoever reads must see the end although the guard still lives.
     body = "os.write(1, b'x'); os.close(1); os.close(2); sys.stdin.read(); return 3"
-    with subprocess.Popen(guarded(body), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with started(guarded(body), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
         assert process.stdout.read() == b"x"
@@ -89,7 +93,7 @@ def test_a_guarded_program_inside_a_guarded_program_is_ended_with_it(
 ) -> None:
     inner = guarded(f"os.system('setsid sleep {token} &')\nprint('ready', flush=True)\ntime.sleep(100)")
     body = f"import subprocess\nsubprocess.Popen({inner!r})\ntime.sleep(100)"
-    with subprocess.Popen(guarded(body), stdout=subprocess.PIPE) as process:
+    with started(guarded(body), stdout=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stdout.readline() == b"ready\n"
         process.kill()
@@ -100,7 +104,7 @@ def test_the_program_cleans_up_when_its_stopped_guard_is_killed(
     torture: ModuleType, token: str, eventually: Eventually
 ) -> None:
     body = f"os.system('setsid sleep {token} &')\nprint(os.getpid(), flush=True)\ntime.sleep(100)"
-    with subprocess.Popen(guarded(body), stdout=subprocess.PIPE, start_new_session=True) as process:
+    with started(guarded(body), stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout
         program = int(process.stdout.readline())
         os.kill(program, signal.SIGSTOP)
@@ -121,7 +125,7 @@ def test_continuing_only_the_program_continues_its_guard(eventually: Eventually)
     body = (
         "import select\nprint(os.getpid(), flush=True)\nwhile not select.select([0], [], [], 0.05)[0]: pass\nreturn 9"
     )
-    with subprocess.Popen(guarded(body), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with started(guarded(body), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
         program = int(process.stdout.readline())
@@ -139,7 +143,12 @@ def test_continuing_only_the_program_continues_its_guard(eventually: Eventually)
         assert process.wait(60) == 9
 
 
-def test_the_guards_environment_cannot_be_read_by_this_user() -> None:
+def collected(child: int) -> list[int]:
+    pid, status = os.waitpid(child, os.WNOHANG)
+    return [status] if pid else []
+
+
+def test_the_guards_environment_cannot_be_read_by_this_user(eventually: Eventually) -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:  # as another user, because root may read everything anyway
@@ -150,10 +159,11 @@ def test_the_guards_environment_cannot_be_read_by_this_user() -> None:
         finally:
             os._exit(99)
     os.close(writing)
-    _, status = os.waitpid(child, 0)
+    status: list[int] = []
+    eventually(lambda: status.extend(collected(child)) or status)
     with os.fdopen(reading, "rb") as answer:
         own, guards = map(int, answer.read().split())
-    assert (status, guards) == (0, 0)
+    assert (status, guards) == ([0], 0)
     assert own != 0
 
 

@@ -47,7 +47,7 @@ def flood(fd: int, count: int) -> threading.Thread:
             for _ in range(count):
                 file.write(bytes(1 << 20))
 
-    thread = threading.Thread(target=write)
+    thread = threading.Thread(target=write, daemon=True)
     thread.start()
     return thread
 
@@ -59,7 +59,7 @@ def test_a_heavy_stream_moves_to_a_thread_and_comes_back_when_quiet(monkeypatch:
         taker = Taker(poller)
         writer = flood(taker.theirs, 30)
         await taker.until(lambda: taker.total == 30 << 20)
-        writer.join()
+        writer.join(60)
         assert "holdfast-pipe" in taker.threads
         await taker.until(lambda: taker.reader._thread is None)
         taker.threads.clear()
@@ -67,7 +67,7 @@ def test_a_heavy_stream_moves_to_a_thread_and_comes_back_when_quiet(monkeypatch:
         await taker.until(lambda: taker.total == (30 << 20) + 5)
         assert taker.threads == {"MainThread"}
         os.close(taker.theirs)
-        await taker.ended.wait()
+        await asyncio.wait_for(taker.ended.wait(), 60)
         assert not taker.reader.is_open
 
     go(work)
@@ -86,7 +86,7 @@ def test_a_heavy_stream_can_be_left_in_the_middle(ending: str) -> None:
             except BrokenPipeError:
                 stop.set()
 
-        thread = threading.Thread(target=write)
+        thread = threading.Thread(target=write, daemon=True)
         thread.start()
         await taker.until(lambda: taker.total > 20 << 20)
         if ending == "close":
@@ -99,9 +99,9 @@ def test_a_heavy_stream_can_be_left_in_the_middle(ending: str) -> None:
             stop.set()
             await taker.until(lambda: not thread.is_alive())  # it is read away, so the writer gets through
             assert taker.total == seen
-        thread.join()
+        thread.join(60)
         os.close(taker.theirs)
-        await taker.ended.wait()
+        await asyncio.wait_for(taker.ended.wait(), 60)
         await taker.until(lambda: taker.reader._thread is None)
 
     go(work)
@@ -116,10 +116,10 @@ def test_a_heavy_stream_without_a_handle_for_its_thread_is_read_on_by_the_loop(m
         monkeypatch.setattr(os, "pipe", refuse)
         writer = flood(taker.theirs, 10)
         await taker.until(lambda: taker.total == 10 << 20)
-        writer.join()
+        writer.join(60)
         assert taker.threads == {"MainThread"}
         os.close(taker.theirs)
-        await taker.ended.wait()
+        await asyncio.wait_for(taker.ended.wait(), 60)
 
     go(work)
 

@@ -208,7 +208,7 @@ def test_a_block_ends_its_process_unless_it_was_detached(torture: ModuleType, to
         assert process.is_running
         assert await process.wait_at_most(0.01) is None
         await process.write(b"go\n")
-        await process.wait()
+        await asyncio.wait_for(process.wait(), 60)
 
     go(work)
     assert (tmp_path / "task.out").read_text() == "before\nafter\n"
@@ -226,7 +226,7 @@ def test_a_server_is_talked_to_through_pipes() -> None:
             await asyncio.gather(process.write(b"x" * 3_000_000), _read_all(process, 3_000_000))
             process.close_stdin()
             assert await process.read() == b""
-            assert (await process.wait()).code == 0
+            assert (await asyncio.wait_for(process.wait(), 60)).code == 0
             with pytest.raises(BrokenPipeError):
                 await process.write(b"late")
         return answers
@@ -281,7 +281,7 @@ def test_streamed_output_is_complete_and_keeps_a_last_line_without_newline() -> 
     async def work(processes: Processes) -> bytes:
         process = await processes.start(bash("seq 1 200000; printf end", streams_stdout=True))
         text = b"".join([block async for block in process.lines()])
-        assert (await process.wait()).code == 0
+        assert (await asyncio.wait_for(process.wait(), 60)).code == 0
         return text
 
     text = go(work)
@@ -391,7 +391,7 @@ def test_too_many_processes_end_the_job_that_makes_them(torture: ModuleType, tok
     async def work(processes: Processes) -> tuple[Stopped, Stopped]:
         calm = await processes.start(bash(f"sleep {token}"))
         bomb = await processes.start(bash(f"for i in $(seq 60); do sleep {token} & done; wait"))
-        ended = (await bomb.wait()).stopped_by
+        ended = (await asyncio.wait_for(bomb.wait(), 60)).stopped_by
         assert calm.is_running
         assert len(torture.holders(token, program=b"sleep")) == 1
         return ended, (await calm.kill_tree()).stopped_by
@@ -419,7 +419,7 @@ def test_progress_shows_what_came_so_far() -> None:
             await asyncio.sleep(0.01)
         assert process.progress(last_lines=2).recent == "9\n10"
         process.close_stdin()
-        await process.wait()
+        await asyncio.wait_for(process.wait(), 60)
 
     go(work)
 
@@ -464,7 +464,7 @@ def program():
             open(f"{place}/go", "w").close()
             while zombies() != [foreign.pid] or processes._lingering:
                 await asyncio.sleep(0.01)
-            assert foreign.wait() == 0
+            assert foreign.wait(30) == 0
     asyncio.run(asyncio.wait_for(main(), 60))
     return 0
 sys.exit(run_guarded(program))

@@ -1,5 +1,4 @@
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +9,7 @@ import pytest
 
 from holdfast.host import registry, tree
 from holdfast.host.registry import ProcessRegistry, reap_leftovers
+from holdfast.testing import started
 
 Eventually = Callable[[Callable[[], object]], object]
 
@@ -93,7 +93,7 @@ def leave_behind(directory: Path, torture: ModuleType, token: str, wait: Eventua
     """An owner without guard and sidecar dies by SIGKILL."""
     script = f"sleep {token}01 & sleep {token}02"
     command = [sys.executable, "-c", OWNER, str(directory), script, f"{token}03"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
+    with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
         assert owner.stdout
         assert owner.stdout.readline() == b"ready\n"
         wait(lambda: len(torture.holders(token, program=b"sleep")) == 5)
@@ -118,8 +118,7 @@ def test_leftovers_of_a_dead_owner_are_ended_at_the_next_start(
 def test_a_stranger_is_never_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token: str, what: str) -> None:
     book = ProcessRegistry(str(tmp_path), "m")
     noted_at = tree.ticks_now()
-    stranger = subprocess.Popen(["sleep", token], start_new_session=True)
-    try:
+    with started(["sleep", token], start_new_session=True) as stranger:
         entry = tree.read_entry(stranger.pid)
         assert entry is not None
         shift = -1 if what == "another boot" else 1
@@ -134,22 +133,15 @@ def test_a_stranger_is_never_touched(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert reap_leftovers(str(tmp_path)) == []
         assert stranger.poll() is None
         assert not path.exists()
-    finally:
-        stranger.kill()
-        stranger.wait(60)
         book.close()
 
 
 def test_the_session_of_a_reused_number_is_not_ours(token: str) -> None:
-    stranger = subprocess.Popen(["bash", "-c", f"sleep {token} & wait"], start_new_session=True)
-    try:
+    with started(["bash", "-c", f"sleep {token} & wait"], start_new_session=True) as stranger:
         record = registry.Record(["", "", "boot", "1", "0", "no-such-mark"], {stranger.pid: 1})
         for counts_leaderless in (True, False):
             found = registry.leftovers(tree.scan(), record, counts_leaderless=counts_leaderless)
             assert found == []
-    finally:
-        os.killpg(stranger.pid, signal.SIGKILL)
-        stranger.wait(60)
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"holdfast-processes 1", b"other 9 x\n", b"\xff" * 9000])

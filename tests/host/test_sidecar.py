@@ -11,6 +11,7 @@ import pytest
 from holdfast.host import tree
 from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
+from holdfast.testing import started
 
 WAYS = ["kill program", "SIGTERM", "SIGHUP", "SIGINT", "segfault", "broken pipe", "exit"]
 
@@ -97,7 +98,7 @@ async def main():
     await asyncio.sleep(100)
 asyncio.run(main())
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True) as process:
+    with started([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout
         process.stdout.readline()
         eventually(lambda: torture.holders(token, program=b"sleep"))

@@ -9,6 +9,7 @@ import pytest
 from holdfast.host import spawn as spawning
 from holdfast.host.child_env import ChildEnvironments
 from holdfast.host.spawn import UNKNOWN_CODE, Environment, collect, spawn
+from holdfast.testing import started
 
 USUAL = Environment({b"PATH": os.fsencode(os.environ["PATH"]), b"KEPT": b"yes"})
 
@@ -72,9 +73,9 @@ def test_a_start_that_fails_says_why_and_leaves_nothing(
 
 def test_a_signal_is_a_negative_code_and_an_end_that_somebody_else_took_is_no_success() -> None:
     assert said(["bash", "-c", "kill -9 $$"])[1] == -9
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    assert collect(gone.pid) == UNKNOWN_CODE != 0
+    with started(["true"]) as gone:
+        gone.wait(60)
+        assert collect(gone.pid) == UNKNOWN_CODE != 0
 
 
 def test_low_handles_are_no_problem() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.host import tree
+from holdfast.testing import started
 
 pytestmark = pytest.mark.skipif(not tree.has_process_table(), reason="needs /proc")
 
@@ -19,7 +20,7 @@ def test_a_name_with_parentheses_and_spaces_is_read_right() -> None:
 
 
 def test_we_see_ourselves_and_our_children() -> None:
-    with subprocess.Popen(["sleep", "100"]) as child:
+    with started(["sleep", "100"]) as child:
         table = tree.scan()
         assert table[child.pid].parent == os.getpid()
         assert child.pid in {entry.pid for entry in tree.descendants(table, [os.getpid()])}
@@ -28,7 +29,7 @@ def test_we_see_ourselves_and_our_children() -> None:
 
 
 def test_a_signal_never_reaches_another_process_with_the_same_number() -> None:
-    with subprocess.Popen(["sleep", "100"]) as child:
+    with started(["sleep", "100"]) as child:
         entry = tree.read_entry(child.pid)
         assert entry is not None
         entry.start_ticks -= 1
@@ -41,8 +42,10 @@ def test_a_signal_never_reaches_another_process_with_the_same_number() -> None:
 
 
 def test_a_mark_is_found_only_as_a_whole_assignment() -> None:
-    with subprocess.Popen(["sleep", "100"], env={"MARK": "abc", "X": "MARK=abcd"}) as child:
+    with started(["sleep", "100"], env={"MARK": "abc", "X": "MARK=abcd"}) as child:
+        deadline = time.monotonic() + 60
         while b"sleep" not in Path(f"/proc/{child.pid}/cmdline").read_bytes():  # it has not become `sleep` yet
+            assert time.monotonic() < deadline
             time.sleep(0.001)
         assert tree.environment_holds(child.pid, b"MARK=abc")
         assert not tree.environment_holds(child.pid, b"MARK=ab")
@@ -56,7 +59,7 @@ def test_a_process_whose_first_thread_ended_still_counts_as_running() -> None:
         "import ctypes, threading, time; threading.Thread(target=time.sleep, args=(100,)).start();"
         "print(1, flush=True); ctypes.CDLL(None).pthread_exit(None)"
     )
-    with subprocess.Popen(["python3", "-c", code], stdout=subprocess.PIPE) as child:
+    with started(["python3", "-c", code], stdout=subprocess.PIPE) as child:
         assert child.stdout
         child.stdout.readline()
         deadline = time.monotonic() + 60

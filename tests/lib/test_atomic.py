@@ -6,10 +6,11 @@ import errno
 import hashlib
 import os
 import stat
-import subprocess
 import sys
 import tempfile
 import textwrap
+import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ import pytest
 from holdfast.lib.atomic import ABSENT, FileChangedError, StrayNotes, WriteFailedError, remove_strays, write_atomic
 from holdfast.lib.handles import regular_file
 from holdfast.lib.stamp import Stamp, hash_fd
+from holdfast.testing import started
 from holdfast.testing.faults import count_calls, failing_at, killed_at
 
 if TYPE_CHECKING:
@@ -161,7 +163,11 @@ def test_a_read_only_file_is_not_replaced() -> None:
                 os._exit(7)
             finally:
                 os._exit(1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        deadline = time.monotonic() + 60
+        while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        assert os.waitstatus_to_exitcode(ended[1]) == 7
         assert path.read_bytes() == OLD
 
 
@@ -353,8 +359,10 @@ def test_eight_processes_lose_no_update_without_an_error(tmp_path: Path) -> None
     path = tmp_path / "shared"
     path.write_bytes(b"")
     script = textwrap.dedent(APPENDER)
-    workers = [subprocess.Popen([sys.executable, "-c", script, str(path), str(n), "25"]) for n in range(8)]
-    assert [worker.wait(timeout=100) for worker in workers] == [0] * 8
+    with ExitStack() as stack:
+        argv = [sys.executable, "-c", script, str(path)]
+        workers = [stack.enter_context(started([*argv, str(n), "25"], limit_s=110)) for n in range(8)]
+        assert [worker.wait(timeout=100) for worker in workers] == [0] * 8
     lines = path.read_text().splitlines()
     assert sorted(lines) == sorted(f"{n}.{i}" for n in range(8) for i in range(25))
     assert names(tmp_path) == ["shared"]

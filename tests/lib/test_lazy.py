@@ -9,7 +9,9 @@ import holdfast.permissions
 
 
 def said_by(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.strip()
 
 
 @pytest.mark.parametrize(

@@ -274,7 +274,7 @@ def test_cancelling_the_reader_ends_the_request() -> None:
                     began.set()
 
             task = asyncio.create_task(read())
-            await began.wait()
+            await asyncio.wait_for(began.wait(), 60)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

@@ -81,7 +81,9 @@ def test_opening_loads_no_http_library(tmp_path: Path) -> None:
         "import sys\nfrom holdfast.models import open_model\n"
         "open_model('sonnet', environ={'ANTHROPIC_API_KEY': 'x'})\nprint('httpx2' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path
+    )
     assert done.stdout.split() == ["False"]
 
 

@@ -19,6 +19,7 @@ from holdfast.session import (
 from holdfast.session.names import new_session_id, project_slug
 from holdfast.session.records import MessageRecorded
 from holdfast.session.repair import repair
+from holdfast.testing import started
 
 
 def test_everything_is_private(store: SessionStore, project: str) -> None:
@@ -102,19 +103,13 @@ def test_a_writer_in_another_process_is_busy_until_it_dies(store: SessionStore, 
         "s = SessionStore(sys.argv[1]).create(sys.argv[2], session_id='mine')\n"
         "print('ready', flush=True); sys.stdin.read()"
     )
-    other = subprocess.Popen(
-        [sys.executable, "-c", code, store.root, project], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert other.stdout is not None
-    assert other.stdin is not None
-    assert other.stdout.readline() == "ready\n"
-    with pytest.raises(SessionBusy, match=f"process {other.pid}"):
-        store.resume("mine")
-    assert store.load("mine").header is not None
-    other.kill()
-    other.wait(60)
-    other.stdout.close()
-    other.stdin.close()
+    argv = [sys.executable, "-c", code, store.root, project]
+    with started(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"ready\n"
+        with pytest.raises(SessionBusy, match=f"process {other.pid}"):
+            store.resume("mine")
+        assert store.load("mine").header is not None
     store.resume("mine")[0].close()
 
 

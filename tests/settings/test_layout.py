@@ -11,7 +11,7 @@ from holdfast.settings.layout import find_layout, main_checkout
 def _git(*arguments: str, cwd: Path) -> None:
     names = {"GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t", "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@t"}
     clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "GIT_CONFIG_NOSYSTEM": "1", **names}
-    subprocess.run(["git", *arguments], cwd=cwd, env=clean, check=True, capture_output=True)
+    subprocess.run(["git", *arguments], cwd=cwd, env=clean, check=True, timeout=60, capture_output=True)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ HEAVY = ("mcp", "anthropic", "openai", "textual", "rich", "httpx2", "jsonschema_
 
 def loaded_by(statement: str) -> set[str]:
     code = f"{statement}\nimport sys\nprint('\\n'.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     return set(done.stdout.split())
 
 

@@ -10,6 +10,7 @@ from holdfast.testing.play import Timeline, play, play_async
 from holdfast.testing.run import RunOptions, ToolRun, run_tool, run_tool_async
 from holdfast.testing.script import Script
 from holdfast.testing.scripted import Ending, Gate, Record, ScriptedArgs, ScriptedTool, Span
+from holdfast.testing.started import StartOptions, started
 from holdfast.testing.testing_permission import TestingPermission
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "ScriptedModel",
     "ScriptedTool",
     "Span",
+    "StartOptions",
     "TestingPermission",
     "Timeline",
     "ToolRun",
@@ -40,4 +42,5 @@ __all__ = [
     "run_tool",
     "run_tool_async",
     "run_virtual",
+    "started",
 ]

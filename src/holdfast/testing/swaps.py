@@ -9,8 +9,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
 
+from holdfast.testing.started import started
+
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+_LONGEST_S = 300.0
 
 
 class Swaps:
@@ -31,7 +34,7 @@ def swapping(first: str, second: str) -> Generator[Swaps]:
     """Keep exchanging two existing names until the block ends."""
     argv = [sys.executable, "-P", "-m", "holdfast.testing.swaps", first, second]
     swaps = Swaps()
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, env=os.environ) as process:
+    with started(argv, limit_s=_LONGEST_S, stdout=subprocess.PIPE, env=os.environ) as process:
         assert process.stdout is not None
         process.stdout.readline()  # it has begun
         try:

@@ -17,7 +17,9 @@ def make_history(root: Path, seed: int) -> None:
     chance = random.Random(seed)
 
     def git(*arguments: str) -> None:
-        subprocess.run(["git", "-c", "core.autocrlf=false", *arguments], cwd=root, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "core.autocrlf=false", *arguments], cwd=root, check=True, timeout=60, capture_output=True
+        )
 
     git("init", "-q")
     git("config", "user.email", "a@example.com")

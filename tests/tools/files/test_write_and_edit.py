@@ -6,10 +6,10 @@ import asyncio
 import errno
 import os
 import stat
-import subprocess
 import sys
 import textwrap
 from collections import Counter
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +18,7 @@ from holdfast.contract import ArgumentsInvalid, ToolContext, ToolFailed
 from holdfast.host.targets import Targets
 from holdfast.lib.atomic import remove_strays
 from holdfast.lib.checkpoints import CheckpointStore
+from holdfast.testing import started
 from holdfast.testing.faults import before_each_call, count_calls, failing_at, killed_at
 from holdfast.testing.swaps import exchange, swapping
 from holdfast.tools.files.edit import Edit
@@ -297,8 +298,10 @@ def test_eight_editors_lose_no_update_without_an_error(tmp_path: Path) -> None:
     path = tmp_path / "shared.txt"
     path.write_text("END\n")
     script = textwrap.dedent(EDITOR)
-    workers = [subprocess.Popen([sys.executable, "-c", script, str(path), str(n), "25"]) for n in range(8)]
-    assert [worker.wait(timeout=110) for worker in workers] == [0] * 8
+    with ExitStack() as stack:
+        argv = [sys.executable, "-c", script, str(path)]
+        workers = [stack.enter_context(started([*argv, str(n), "25"], limit_s=110)) for n in range(8)]
+        assert [worker.wait(timeout=110) for worker in workers] == [0] * 8
     assert sorted(path.read_text().split()) == sorted(["END", *(f"{n}.{i}" for n in range(8) for i in range(25))])
 
 

@@ -30,7 +30,7 @@ def test_what_is_shown_is_what_sed_does(tmp_path: Path, command: str) -> None:
     apply_sed_edit(preview.edit)
     ours = (tmp_path / "f").read_bytes()
     (tmp_path / "f").write_bytes(CONTENT)
-    subprocess.run(["/bin/bash", "-c", command], cwd=tmp_path, check=True)
+    subprocess.run(["/bin/bash", "-c", command], cwd=tmp_path, check=True, timeout=60)
     assert ours == (tmp_path / "f").read_bytes()
     assert bool(preview.diff) == (ours != CONTENT)
 
