@@ -13,13 +13,14 @@ from typing import TypeAlias
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 64
 _MAX_NUMBER_CHARS = 400
-_SPACE = re.compile(r"[ \t\n\r]*+")
-_PLAIN_STRING = re.compile(r'"[^"\\\x00-\x1f]*+"')
+_SPACE = re.compile(r"[ \t\n\r]*")
+_PLAIN_STRING = re.compile(r'"[^"\\\x00-\x1f]*"')
 # A plain text with the comma and space after it, before a further text: the common element of long lists.
-_LIST_ITEM = re.compile(r'"([^"\\\x00-\x1f]*+)"[ \t\n\r]*+,[ \t\n\r]*+(?=")')
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
+_LIST_ITEM = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\n\r]*,[ \t\n\r]*(?=")')
+# Some of a text at a time: the engine remembers every turn of a loop until its end.
+_CONTENT = re.compile(r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*){0,1000}')
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
-_NUMBER = re.compile(r"-?+(?:0|[1-9][0-9]*+)(?P<fraction>\.[0-9]++)?(?P<exponent>[eE][-+]?[0-9]++)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][-+]?[0-9]+)?")
 _AFTER_NUMBER = re.compile(r"[0-9A-Za-z_.+-]")
 _HALF = re.compile("[\ud800-\udfff]")
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
@@ -220,17 +221,22 @@ class _Scanner:
         if match is not None:
             end = match.end()
             return self.text[offset + 1 : end - 1], end
-        match = _STRING.match(self.text, offset)
-        if match is None:
+        end = self._content_end(offset + 1)
+        if not self.text.startswith('"', end):
             raise self._bad_string(offset)
-        raw = self.text[offset + 1 : match.end() - 1]
+        raw = self.text[offset + 1 : end]
         content = _ESCAPE.sub(_unescape, raw)
         if _HALF.search(content):
             # A pair of \u escapes makes one character; half a pair is no text and could not be written back.
             content = _PAIR.sub(_joined, content)
             if _HALF.search(content):
                 raise self.problem(offset, r"this text has half of a \u surrogate pair")
-        return content, match.end()
+        return content, end + 1
+
+    def _content_end(self, at: int) -> int:
+        while (match := _CONTENT.match(self.text, at)) is not None and match.end() > at:
+            at = match.end()
+        return at
 
     def _bad_string(self, offset: int) -> JsonTextError:
         at = offset + 1

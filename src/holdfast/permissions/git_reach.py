@@ -8,10 +8,10 @@ import os
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.git_calls import UNKNOWN, GitCall, git_call
 from holdfast.permissions.git_objects import may_be_blob
 from holdfast.permissions.paths import is_inside

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import Final
+
+from holdfast.lib.name_glob import fnmatchcase
 
 __all__ = ["is_asked_for"]
 

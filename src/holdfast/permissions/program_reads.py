@@ -23,14 +23,14 @@ PROGRAM_FIRST: Final = _SED | _AWK | {"jq"}
 _CODE: Final = names("python python2 python3 perl ruby node nodejs deno bun php lua luajit Rscript tclsh osascript")
 _OTHERWISE: Final = frozenset({"git", "find", "fd", "fdfind", "docker", "gh"})
 """Commands whose options mostly hold other things than files."""
-_MARKED: Final = re.compile(r"@|--[a-z0-9-]++=")
+_MARKED: Final = re.compile(r"@|--[a-z0-9-]+=")
 _SED_FILE: Final = re.compile(r"(?:\A|[\s;{}!0-9$/I])[rR][ \t]*([^\s][^\n]*)")
 _STRING: Final = re.compile(r"\"([^\"\\\n]{1,400})\"|'([^'\\\n]{1,400})'")
 _AWK_OPENS: Final = re.compile(r"getline|ARGV|@include|@load")
-_AWK_VALUE: Final = re.compile(r"\A(?:-v)?[A-Za-z_][A-Za-z0-9_]*+=(.+)\Z")
+_AWK_VALUE: Final = re.compile(r"\A(?:-v)?[A-Za-z_][A-Za-z0-9_]*=(.+)\Z")
 _JQ_FILE: Final = re.compile(r"-[A-Za-z]*f|--from-file\Z")
 _AWK_END: Final = re.compile(r"[;}\n|)]")
-_ONE_STRING: Final = re.compile(r"\"[^\"\\]*+\"\s*\Z")
+_ONE_STRING: Final = re.compile(r"\"[^\"\\]*\"\s*\Z")
 
 
 def named_in_program(part: "Part") -> "Iterator[str]":

@@ -6,10 +6,10 @@ that the rules are held against. Where no name can be told, the reason is told i
 
 import os
 import re
-from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.paths import LiveDisk
 from holdfast.permissions.program_reads import PROGRAM_FIRST, named_in_program, opens_untold
 from holdfast.permissions.shell_globs import Globber, is_wild, merged_names, spread

@@ -6,8 +6,9 @@ exactly (`[[:alpha:]]`), it counts as any character.
 
 import os
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.lib.name_glob import fnmatchcase
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -27,7 +28,7 @@ _SHIELD: Final = 0xD800
 _SHIELDED: Final = re.compile("[\ud800-\ud87f]")
 _WILD: Final = frozenset("*?[")
 _ESCAPED: Final = '$`"\\'
-_BRACKET: Final = re.compile(r"\[[!^]?+\]?+(?:\[[:.=][^\]]*+\]|[^\]])*+\]")
+_BRACKET: Final = re.compile(r"\[(?=([!^]?\]?(?:\[[:.=][^\]]*\]|[^\]])*))\1\]")
 _ODD_SET: Final = re.compile(r"\[[:.=]|[\ud800-\ud87f]")
 _NUMBERS: Final = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})(?:\.\.-?([0-9]{1,9}))?\Z")
 _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.-?([0-9]{1,9}))?\Z")

@@ -4,10 +4,10 @@ The disk does not know such a link while the decision is made.
 """
 
 import posixpath
-from fnmatch import fnmatchcase
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.shell_operands import has_option, landing_of
 
 if TYPE_CHECKING:

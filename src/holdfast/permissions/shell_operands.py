@@ -5,11 +5,10 @@ a directory removes what is in it. Nothing is allowed because of these names.
 """
 
 import posixpath
-from fnmatch import fnmatchcase
-from glob import iglob
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.lib.name_glob import fnmatchcase, matching_paths
 from holdfast.permissions.shell.values import narrows
 from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell_words import patterns_of
@@ -279,7 +278,7 @@ def matching_files(pattern: str, cwd: str) -> list[str] | None:
     """The files that the shell would put in the place of a pattern; None when there are too many to look at."""
     if sum(not _WILD.isdisjoint(part) for part in pattern.split("/")) > _MAX_WILD:
         return None
-    found = list(islice(iglob(pattern.replace("[^", "[!"), root_dir=cwd), MAX_MATCHES + 1))
+    found = list(islice(matching_paths(pattern.replace("[^", "[!"), cwd), MAX_MATCHES + 1))
     return found if len(found) <= MAX_MATCHES else None
 
 

@@ -56,7 +56,7 @@ _OUTPUTS: Final = {
 _GIT_WRITES: Final = names("rm mv restore clean clone init")
 _EDITORS: Final = names("vi vim nvim view ex gvim")
 _SAVES: Final = re.compile(
-    r"(?:^\+?|[|:])[ \t]*+(?:w|wq|x|xit|up|update|write|sav|saveas)!?[ \t]++(?:>>[ \t]*+)?([^\s|]++)"
+    r"(?:^\+?|[|:])[ \t]*(?:w|wq|x|xit|up|update|write|sav|saveas)!?[ \t]+(?:>>[ \t]*)?([^\s|]+)"
 )
 """What an editor is told to write, in its own commands."""
 _FIRST: Final = names("sponge logsave flock script asciinema")

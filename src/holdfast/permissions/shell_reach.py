@@ -6,10 +6,10 @@ stands nowhere in the command. With a disk at hand a bounded look says whether t
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.ignore_files import is_asked_for
 from holdfast.permissions.path_rules import climb, compile_path_rule
 from holdfast.permissions.paths import LiveDisk, is_inside

@@ -1,8 +1,8 @@
 """What a shell word that is only known at run time still tells: where it starts, and names it would match."""
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.roads import plain_patterns, search_roads
 from holdfast.permissions.shell.quoting import known_literal
 

@@ -29,7 +29,7 @@ _BUDGET_S: Final = 0.050
 _TIMED_CHARS: Final = 1_000  # reading the clock costs as much as a short command
 _MAX_SCRIPTS: Final = 64
 _PLAIN_CHARS: Final = 120
-_PLAIN_COMMAND: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*+(?: [A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*+)*+\Z")
+_PLAIN_COMMAND: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*(?: [A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*)*\Z")
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _NO_GUESSES: Final = Guesses()
 _NO_VALUES: Final["Mapping[str, Sequence[str]]"] = MappingProxyType[str, "Sequence[str]"]({})

@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words import Word
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_CERTAIN_PIECE: Final = r"""[A-Za-z0-9_./,:=@%+*?~^-]|'[^']*+'|"[^"$`\\]*+\""""
+_CERTAIN_PIECE: Final = r"""[A-Za-z0-9_./,:=@%+*?~^-]|'[^']*'|"[^"$`\\]*\""""
 COUNT: Final = re.compile(
-    rf"\$\((?:(?:2>&1|2> ?/dev/null|{_CERTAIN_PIECE}|[ \t<])++\|[ \t]*+)*+"
-    rf"wc -[lcwm](?: *+< *+(?:{_CERTAIN_PIECE})++)? *+\)\Z"
+    rf"\$\((?:(?:2>&1|2> ?/dev/null|{_CERTAIN_PIECE}|[ \t<])+\|[ \t]*(?![ \t]))*"
+    rf"wc -[lcwm](?: *< *(?:{_CERTAIN_PIECE})+)? *\)\Z"
 )
 """A substitution whose output is one number: one pipe that ends in `wc`, and nothing else that prints."""
-_NAMED: Final = r"\$[A-Za-z_][A-Za-z0-9_]*+"
+_NAMED: Final = r"\$[A-Za-z_][A-Za-z0-9_]*(?![A-Za-z0-9_])"
 _ONE_WORD: Final = re.compile(
-    rf"""\$\((?:(?:(?:2>&1|2> ?/dev/null|{_CERTAIN_PIECE}|{_NAMED}|"{_NAMED}"|[ \t<])++\|[ \t]*+)++wc -[lcwm]"""
-    r"|nproc|id -[ug]|date \+%s|git rev-list --count [A-Za-z0-9_][A-Za-z0-9_./~^@]*+"
-    r"""|grep -c (?:'(?!-)[^']*+'|"(?!-)[^"$`\\]*+"|[A-Za-z0-9_]++) [A-Za-z0-9_./][A-Za-z0-9_./-]*+)\)\Z"""
+    rf"""\$\((?:(?:(?:2>&1|2> ?/dev/null|{_CERTAIN_PIECE}|{_NAMED}|"{_NAMED}"|[ \t<])+\|[ \t]*(?![ \t]))+wc -[lcwm]"""
+    r"|nproc|id -[ug]|date \+%s|git rev-list --count [A-Za-z0-9_][A-Za-z0-9_./~^@]*"
+    r"""|grep -c (?:'(?!-)[^']*'|"(?!-)[^"$`\\]*"|[A-Za-z0-9_]+) [A-Za-z0-9_./][A-Za-z0-9_./-]*)\)\Z"""
 )
 """More of these. `[` takes any text for a number and evaluates none; what it must not get is a further word."""
-_STORES: Final = re.compile(r"%[-+ #0'*.0-9$hlLjzt]*+n")
+_STORES: Final = re.compile(r"%[-+ #0'*.0-9$hlLjzt]*n")
 _SET_FLAGS: Final = re.compile(r"[-+][euxo]+\Z")
 _SET_OPTIONS: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace"})
 _UNARY: Final = names("-a -b -c -d -e -f -g -h -k -p -r -s -t -u -w -x -G -L -N -O -S -z -n")

@@ -29,10 +29,10 @@ _BLANKS: Final = frozenset(BLANK)
 _NAME_TESTS: Final = frozenset({"-v", "-R", "-o"})
 _HIDDEN: Final = re.compile(r"`|\$[({\[]|[<>]\(")
 _PIECE: Final = (
-    r"[^\s;&<>'\"\\()\[\]`|]|\\[^()\[\]\n]|'[^'\"()\[\]]*+'|\"[^'\"\\()\[\]]*+\""
-    r"|\[(?:[^'\"\\()\[\]\s;&]|\[:[a-z]+:\])*+\]|\|"
+    r"[^\s;&<>'\"\\()\[\]`|]|\\[^()\[\]\n]|'[^'\"()\[\]]*'|\"[^'\"\\()\[\]]*\""
+    r"|\[(?:[^'\"\\()\[\]\s;&]|\[:[a-z]+:\])*\]|\|"
 )
-_WHOLE: Final = re.compile(rf"(?:{_PIECE}|\((?:{_PIECE}|\((?:{_PIECE})*+\))*+\))*+")
+_WHOLE: Final = re.compile(rf"(?:{_PIECE}|\((?:{_PIECE}|\((?:{_PIECE})*\))*\))*")
 """A pattern that ends where it seems to: every quote and every bracket in it is closed in it."""
 _DIGITS: Final = re.compile(r"-?[0-9]+\Z")
 

@@ -225,4 +225,4 @@ def _critical(spelling: "Spelling", part: "Part", ground: "Ground", *, wild: boo
     return ground.judge_moved(text, part, wild=wild)
 
 
-_TOP: Final = re.compile(r"/++([^/*?\[]++)/*+\**+\Z")
+_TOP: Final = re.compile(r"/+([^/*?\[]+)/*\**\Z")

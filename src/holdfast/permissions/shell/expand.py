@@ -22,12 +22,12 @@ from holdfast.permissions.shell.words import Word, is_secret
 if TYPE_CHECKING:
     from tree_sitter import Node, TreeCursor
 
-_PLAIN_GLOB: Final = re.compile(r"([A-Za-z0-9_./@%+,-]*+)[*?][A-Za-z0-9_./@%+,*?-]*+\Z")
-_ONE_VARIABLE: Final = re.compile(r'"\$[A-Za-z_][A-Za-z0-9_]*+"\Z')
+_PLAIN_GLOB: Final = re.compile(r"([A-Za-z0-9_./@%+,-]*)[*?][A-Za-z0-9_./@%+,*?-]*\Z")
+_ONE_VARIABLE: Final = re.compile(r'"\$[A-Za-z_][A-Za-z0-9_]*"\Z')
 _LIVE: Final = re.compile(r"[$`\\]")
 _OPERAND: Final = (
-    r"(?:[^$`{}\\<>'\"]|'[^'\"$`{}\\]*+'|\"[^'\"$`{}\\]*+\"|[<>](?!\()"
-    r"|\$[A-Za-z_][A-Za-z0-9_]*+|\$'\\[nt]'|\\[/.*?+|^ _-])*+"
+    r"(?:[^$`{}\\<>'\"]|'[^'\"$`{}\\]*'|\"[^'\"$`{}\\]*\"|[<>](?!\()"
+    r"|\$[A-Za-z_][A-Za-z0-9_]*(?![A-Za-z0-9_])|\$'\\[nt]'|\\[/.*?+|^ _-])*"
 )
 """Without a lone quote: bash looks for its other half behind the brace."""
 SAFE_EXPANSION: Final = re.compile(

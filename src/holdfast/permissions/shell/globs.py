@@ -19,7 +19,7 @@ _MAX_PATTERN: Final = 512
 """Longer patterns for one name are not read: they may match anything."""
 _WILD: Final = frozenset("*?[")
 _EXTENDED: Final = re.compile(r"[?*+@!]\(")
-_TOKEN: Final = re.compile(r"""'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.|`[^`]*+`|\$[{(]|[{},()]""", re.DOTALL)
+_TOKEN: Final = re.compile(r"""'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\\.|`[^`]*`|\$[{(]|[{},()]""", re.DOTALL)
 _NUMBERS: Final = re.compile(r"(-?[0-9]{1,18})\.\.(-?[0-9]{1,18})(?:\.\.-?[0-9]{1,18})?")
 _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.-?[0-9]{1,18})?")
 _ANY_NUMBER: Final = "[0-9-]*"

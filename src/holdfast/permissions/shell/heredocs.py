@@ -36,7 +36,7 @@ _PLAIN_DUPLICATE: Final = re.compile(r"[0-9]*[<>]& *(?:[0-9]*-?|[A-Za-z0-9_./-]+
 _MOVING: Final = re.compile(r"cd|pushd|popd")
 _BACKQUOTED: Final = re.compile(r"`([^`]*)`")
 _SUM: Final = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
-_ON_ONE_LINE: Final = re.compile(rf"\$\(((?:[^()`\\\n#$]|\$(?!\()|{_SUM.pattern})*+)\)")
+_ON_ONE_LINE: Final = re.compile(rf"\$\(((?:[^()`\\\n#$]|\$(?!\()|{_SUM.pattern})*)\)")
 """A substitution that can only end where it seems to: a quoted bracket would leave its quote open. It may hold sums."""
 
 USUAL_REDIRECTS: Final = {

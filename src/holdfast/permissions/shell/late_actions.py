@@ -1,9 +1,9 @@
 """Words that become an action of `find` or `fd` only when the shell expands them: `find . -{delete,print}`."""
 
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.wrapper_places import places_of_runner
 from holdfast.permissions.shell.wrapper_shapes import Inner, tails
@@ -19,12 +19,12 @@ __all__ = ["LATE", "late_actions", "may_start"]
 _ACTIONS: Final = FIND_RUNS | FIND_CHANGES
 _ENDS: Final = frozenset({";", "+"})
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
-_EXPANSION: Final = re.compile(r"\$\{[^{}]*+\}|\$\([^()]*+\)|`[^`]*+`|\$\w++")
-_NAMES: Final = re.compile(r"\$\{?(\w++)")
+_EXPANSION: Final = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+")
+_NAMES: Final = re.compile(r"\$\{?(\w+)")
 _ABSOLUTE: Final = re.compile(
-    r'"?(?:\$\{?(HOME|PWD|OLDPWD)\b(?![^/"}])\}?|\$\((?:pwd|git rev-parse --show-toplevel)\))(?:/[^$`]*+)?+"?\Z'
+    r'"?(?:\$\{?(HOME|PWD|OLDPWD)\b(?![^/"}])\}?|\$\((?:pwd|git rev-parse --show-toplevel)\))(?:/[^$`]*)?"?\Z'
 )
-_SEQUENCE: Final = re.compile(r"\{[^{},]*+\}")
+_SEQUENCE: Final = re.compile(r"\{[^{},]*\}")
 _REFUSAL: Final = "a word known only at run time may become a find action"
 _LATE_OPTION: Final = "a word known only at run time may become an option that runs a command"
 _MAX_DEPTH: Final = 4

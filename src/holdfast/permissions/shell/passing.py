@@ -20,10 +20,10 @@ _SPELLED: Final = re.compile(r"\\(?:0*[1-7][0-7]|[xuU][0-9A-Fa-f])")
 _LONG_OCTAL: Final = re.compile(r"\\0(?=[0-7]{3})")
 _WRITERS: Final = frozenset({"echo", "printf"})
 _INSIDE: Final = re.compile(
-    r"(?:[^\w.~/$}\\-]|\\(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))(/+(?:dev|proc)/[^\s\\\"':;,|&()<>]*+)"
+    r"(?:[^\w.~/$}\\-]|\\(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))(/+(?:dev|proc)/[^\s\\\"':;,|&()<>]*)"
 )
 """The name of a device or of a process within a longer text, as `printf 'a\\n/dev/sda'` has it."""
-_TAIL: Final = re.compile(r"/(?:dev|proc)/[^\s\"'`;|&()<>]*+")
+_TAIL: Final = re.compile(r"/(?:dev|proc)/[^\s\"'`;|&()<>]*")
 """What stands behind an expansion: nobody knows how far up `$HOME/../../proc/self/environ` starts."""
 _OWN: Final = ("$HOME", "${HOME}", "$PWD", "${PWD}", "~")
 _LISTING: Final = frozenset({"find", "ls", "fd", "fdfind", "rg", "tree", "du"})

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _MAX_CHARS: Final = 1_000
 _MAX_COMMANDS: Final = 64
 _COMMAND: Final = re.compile(
-    r"""([A-Za-z./][A-Za-z0-9_./+-]*+(?![^ |;&])"""
-    r"""(?:[A-Za-z_./:=@%+,^ -]++|[0-9]++(?!>)|(?<=[A-Za-z0-9^])~|'[^']*+'|"[^"$`\\]*+")*+)"""
-    r"((?:(?<= )2>(?: ?/dev/null|&1)(?![^ ;|&]) ?)*+)(\|\|?|&&|;|\Z) ?"
+    r"""([A-Za-z./][A-Za-z0-9_./+-]*(?![^ |;&])"""
+    r"""(?:[A-Za-z_./:=@%+,^ -]+(?![A-Za-z_./:=@%+,^ -])|[0-9]+(?![0-9>])|(?<=[A-Za-z0-9^])~|'[^']*'|"[^"$`\\]*")*)"""
+    r"((?:(?<= )2>(?: ?/dev/null|&1)(?![^ ;|&]) ?)*)(\|\|?|&&|;|\Z) ?"
 )
 """One command, its redirects and what joins it to the next."""
-_REDIRECT: Final = re.compile(r"2> ?[^ ]++")
+_REDIRECT: Final = re.compile(r"2> ?[^ ]+")
 _NOT_COMMANDS: Final = names(
     "if then else elif fi do done case esac while until for select in function coproc time"
     " declare typeset export readonly local unset unsetenv"

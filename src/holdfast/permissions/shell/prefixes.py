@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.rule_index import BashRule, RuleIndex
 
 _SET: Final = re.compile(
-    r"""[ \t]*+([A-Za-z_][A-Za-z0-9_]*+)=((?:[A-Za-z0-9_./:@%+,=-]++|'[^']*+'|"[^"$`\\!]*+")*+)(?=[ \t])"""
+    r"""[ \t]*([A-Za-z_][A-Za-z0-9_]*)=((?:[A-Za-z0-9_./:@%+,=-]|'[^']*'|"[^"$`\\!]*")*)(?=[ \t])"""
 )
 _QUOTES: Final = re.compile("['\"]")
 

@@ -9,7 +9,7 @@ from holdfast.permissions.shell.words import Word
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PLAIN: Final = re.compile(r"(?:[A-Za-z0-9_./:=@%+,^-]|(?<=[A-Za-z0-9^])~)*+\Z")
+PLAIN: Final = re.compile(r"[A-Za-z0-9_./:=@%+,^-]*(?:(?<=[A-Za-z0-9^])~[A-Za-z0-9_./:=@%+,^-]*)*\Z")
 """Unquoted text without a character that the shell treats specially anywhere in a word."""
 
 _CACHE_LIMIT: Final = 4096
@@ -45,12 +45,14 @@ def plain_word(text: str) -> Word | None:
     return word
 
 
-CERTAIN: Final = re.compile(r"""(?:[A-Za-z0-9_./:=@%+,^-]++|(?<=[A-Za-z0-9^])~|'[^']*+'|"[^"$`\\]*+")++""")
+CERTAIN: Final = re.compile(
+    r"""(?:[A-Za-z0-9_./:=@%+,^-]+(?![A-Za-z0-9_./:=@%+,^-])|(?<=[A-Za-z0-9^])~|'[^']*'|"[^"$`\\]*")+"""
+)
 """A word in which the shell only removes quotes."""
 _QUOTED_PIECE: Final = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 
 
-_PLAIN_LINE: Final = re.compile(r"(?:[A-Za-z0-9_./:=@%+,^ -]++|(?<=[A-Za-z0-9^])~)++\Z")
+_PLAIN_LINE: Final = re.compile(r"[A-Za-z0-9_./:=@%+,^ -]+(?:(?<=[A-Za-z0-9^])~[A-Za-z0-9_./:=@%+,^ -]*)*\Z")
 
 
 def unquoted(source: str) -> str:
@@ -141,7 +143,7 @@ def _unescape(found: re.Match[str]) -> str:
     return "" if char == "\n" else char
 
 
-_ANSI_WHOLE: Final = re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL)
+_ANSI_WHOLE: Final = re.compile(r"[^'\\]*(?:\\.[^'\\]*)*", re.DOTALL)
 _ANSI: Final = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-_REVISION: Final = r"[A-Za-z0-9_@][A-Za-z0-9_./~^@-]*+"
+_REVISION: Final = r"[A-Za-z0-9_@][A-Za-z0-9_./~^@-]*"
 _HASHES: Final = re.compile(
-    rf"\$\(git (?:merge-base(?: {_REVISION}){{2,4}}+|rev-parse(?: --(?:short|verify|quiet))*+ {_REVISION}"
-    rf"|rev-list(?: -n ?[0-9]++| -[0-9]++| --max-count=[0-9]++| --reverse| --no-merges)*+ {_REVISION})\)"
+    rf"\$\(git (?:merge-base(?: {_REVISION}){{2,4}}|rev-parse(?: --(?:short|verify|quiet))* {_REVISION}"
+    rf"|rev-list(?: -n ?[0-9]+| -[0-9]+| --max-count=[0-9]+| --reverse| --no-merges)* {_REVISION})\)"
 )
 """These print the names of commits; `rev-parse` prints a revision that it does not know as it stands."""
 _NOT_GLUED: Final = re.compile(r"\"?(?:[\s;|&).~^:]|\Z)")

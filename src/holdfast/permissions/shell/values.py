@@ -32,7 +32,7 @@ _HERE: Final = re.compile(
     r"(?:builtin |command )?(?:/usr)?(?:/bin/)?pwd(?: -[LP])?|git rev-parse --show-(?:toplevel|cdup)"
 )
 _HISTORY: Final = re.compile(r"git rev-parse --(?:absolute-)?git-(?:common-)?dir")
-_NAMING_PLACE: Final = re.compile(r"(dirname|realpath|readlink)(?: -[a-z]++)*+(?: --)? ++([^\s|;&<>]+)")
+_NAMING_PLACE: Final = re.compile(r"(dirname|realpath|readlink)(?: -[a-z]+)*(?! -[a-z])(?: --)? +([^\s|;&<>]+)")
 _MOVING: Final = re.compile(r"cd(?: --)? +([^\s|;&<>]+) *(?:&&|;) *pwd(?: -[LP])?")
 
 

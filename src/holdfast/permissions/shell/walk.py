@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.parts import Cwds, Redirect
 
 
-_VARIABLE_AND_REST: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)[A-Za-z0-9_./-]*+")
+_VARIABLE_AND_REST: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:[./-][A-Za-z0-9_./-]*)?")
 _ENDS_IN_DOLLAR: Final = re.compile(r"[A-Za-z0-9_./-]\$\Z")
 
 

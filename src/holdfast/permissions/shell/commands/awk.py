@@ -36,10 +36,10 @@ KEYWORDS = names(
     " print printf switch case default"
 )
 REFUSED = names("system getline close fflush extension ENVIRON PROCINFO SYMTAB FUNCTAB ARGV ARGC")
-_PRINTS = re.compile(r"\{ *print(?: *\$(?:[0-9]++|NF)(?: *, *\$(?:[0-9]++|NF))*+)? *\}\Z")
+_PRINTS = re.compile(r"\{ *print(?: *\$(?:[0-9]+|NF)(?: *, *\$(?:[0-9]+|NF))*)? *\}\Z")
 """The usual programs: print some fields."""
-_NAME = re.compile(r"[A-Za-z0-9_]++")
-_NUMBER = re.compile(r"[0-9.]++")
+_NAME = re.compile(r"[A-Za-z0-9_]+")
+_NUMBER = re.compile(r"[0-9.]+")
 _BEFORE_REGEX = names("{ } ( , ; ! ~ !~ && || ? : = == != < <= > >= + - * % ^ += -= *= /= %= ^= ** **=")
 _WORDS_BEFORE_REGEX = names("print printf return else do exit")
 """Not `case`: only gawk knows it as a keyword, elsewhere it is a variable and the `/` divides."""

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["AwkFiles", "awk_files"]
 
 _STREAMS: Final = frozenset({"/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", "-", ""})
-_TEXT: Final = r'"(?:[^"\\\n]|\\.)*+"'
-_TARGET: Final = re.compile(rf"[ \t]*+(?P<open>\(?)[ \t]*+(?P<texts>{_TEXT}(?:[ \t]*+{_TEXT})*+)[ \t]*+\)?[ \t]*+")
+_TEXT: Final = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
+_TARGET: Final = re.compile(
+    rf"[ \t]*(?![ \t])(?P<open>\(?)[ \t]*(?P<texts>{_TEXT}(?:[ \t]*{_TEXT})*)[ \t]*(?:\)[ \t]*)?"
+)
 _ENDS: Final = frozenset(";}\n#")
 _PIECE: Final = re.compile(_TEXT)
-_VARIABLE: Final = re.compile(r"[ \t]*+\(?[ \t]*+([A-Za-z_]\w*+)")
+_VARIABLE: Final = re.compile(r"[ \t]*(?:\([ \t]*)?([A-Za-z_]\w*)")
 _ESCAPE: Final = re.compile(r"\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))", re.DOTALL)
-_BEFORE: Final = re.compile(rf"({_TEXT})[ \t]*+\)?[ \t]*+\Z")
-_CALLED: Final = re.compile(rf"\bsystem[ \t]*+\([ \t]*+({_TEXT})")
-_READ: Final = re.compile(rf"<[ \t]*+\(?[ \t]*+({_TEXT})")
+_BEFORE: Final = re.compile(rf"({_TEXT})[ \t]*(?:\)[ \t]*)?\Z")
+_CALLED: Final = re.compile(rf"\bsystem[ \t]*\([ \t]*({_TEXT})")
+_READ: Final = re.compile(rf"<[ \t]*(?:\([ \t]*)?({_TEXT})")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _DUMPS: Final = {"-o": "awkprof.out", "-p": "awkprof.out", "-d": "awkvars.out"}
 """Options that write a file, and its name when none is given."""
@@ -124,4 +126,4 @@ def _values(name: str, program: str, found: "Scan", files: "Sequence[Word]") -> 
         key, equals, value = word.text.partition("=")
         if equals and key == name:
             yield value
-    yield from map(_unescaped, re.findall(rf"\b{name}[ \t]*+=[ \t]*+({_TEXT})", program))
+    yield from map(_unescaped, re.findall(rf"\b{name}[ \t]*=[ \t]*({_TEXT})", program))

@@ -21,7 +21,7 @@ SED = Tool(
     operands="any",
     kind="text",
 )
-_PRINTS = re.compile(r"(?:[0-9]++|\$)(?:,(?:\+?[0-9]++|\$))?[pd]\Z")
+_PRINTS = re.compile(r"(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?[pd]\Z")
 """The usual scripts: print or leave out a range of lines."""
 _SIMPLE = frozenset("=dDgGhHnNpPx")
 _NUMBERED = frozenset("lqQ")

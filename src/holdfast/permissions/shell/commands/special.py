@@ -97,8 +97,8 @@ XXD_ALONE = names(
 XXD_WITH_NUMBER = names("-c -cols -g -groupsize -l -len -o -offset -s -seek")
 GETENT_DATABASES = frozenset({"passwd", "group", "services", "protocols"})
 TPUT_NAMES = frozenset({"cols", "lines", "colors", "longname"})
-_LSOF_ADDRESS = re.compile(r"-([nPtlwbaRUNV]*+)i(.*)\Z")
-_LSOF_VALUED = re.compile(r"-[nPtlwbaRUNV]*+[pucd]\Z")
+_LSOF_ADDRESS = re.compile(r"-([nPtlwbaRUNV]*)i(.*)\Z")
+_LSOF_VALUED = re.compile(r"-[nPtlwbaRUNV]*[pucd]\Z")
 SECRET_NAMES = ("TOKEN", "SECRET", "KEY", "PASSWORD", "PASSWD", "CREDENTIAL")
 
 
