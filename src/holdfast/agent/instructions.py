@@ -16,17 +16,20 @@ import msgspec
 from holdfast.agent.prompt.markdown import expand_braces
 from holdfast.agent.prompt.reading import InstructionFile, Kind, Opened, Origin, Reader, Reason, is_below
 from holdfast.lib.gitignore import Pattern
+from holdfast.settings.instruction_files import (
+    EXISTING_NAME,
+    LOCAL_NAME,
+    NATIVE_NAME,
+    OVERRIDE_NAME,
+    RULES,
+    instruction_paths,
+)
 from holdfast.settings.layout import is_above_home
 from holdfast.settings.model import Settings
 from holdfast.settings.sources import CHOOSABLE_SOURCES, EXISTING_FOLDER, NATIVE_FOLDER, SettingsRoots, SourceKind
 
 __all__ = ["InstructionFile", "InstructionOptions", "Instructions", "load_instructions"]
 
-EXISTING_NAME: Final = "CLAUDE.md"
-NATIVE_NAME: Final = "AGENTS.md"
-OVERRIDE_NAME: Final = "AGENTS.override.md"
-LOCAL_NAME: Final = "CLAUDE.local.md"
-RULES: Final = "rules"
 _MAX_DEPTH: Final = 64
 # What others wrote and an installer unpacked: nobody reviewed it as part of this project.
 _FOREIGN: Final = frozenset({"node_modules", "site-packages", "dist-packages", "bower_components", ".git", ".venv"})
@@ -190,11 +193,7 @@ class _Loader:
 
     def present(self) -> list[str]:
         """Return the folder's files that would count if it were trusted, without reading them."""
-        names = (EXISTING_NAME, f"{EXISTING_FOLDER}/{EXISTING_NAME}", OVERRIDE_NAME, NATIVE_NAME, LOCAL_NAME)
-        more = (f"{NATIVE_FOLDER}/{NATIVE_NAME}", f"{EXISTING_FOLDER}/{RULES}", f"{NATIVE_FOLDER}/{RULES}")
-        candidates = [os.path.join(place, name) for place in _between(self.root, self.cwd) for name in (*names, *more)]
-        own = os.path.join(self.home, EXISTING_FOLDER, "")
-        return [path for path in candidates if os.path.lexists(path) and not path.startswith(own)]
+        return instruction_paths(_between(self.root, self.cwd), home=self.home, fallback_names=self._fallbacks)
 
     def _directory(
         self,

@@ -62,6 +62,7 @@ class Agent:
         session_id: str | None = None,
         persist: bool = True,
         on_event: Callable[[Event], None] | None = None,
+        trust: bool | None = None,
     ) -> None:
         """Describe the agent; nothing is read, opened or asked before the first run.
 
@@ -93,6 +94,9 @@ class Agent:
             session_id: The id of a new session.
             persist: False: nothing is written to disk.
             on_event: Told about everything that happens in the session, also between runs.
+            trust: True: what the folder brings (instructions, allow rules, directories) counts for this agent; hooks
+                and variables still need the user's approval. False: only its deny and ask rules count. None: as the
+                user said with `holdfast trust`. `RunResult.warnings` names what was left out.
         """
         self._options = Options(
             cwd=None if cwd is None else str(cwd),
@@ -104,6 +108,7 @@ class Agent:
             settings=_listed(settings),
             setting_sources=setting_sources,
             own_tools=tuple(map(_as_tool, tools)),
+            trust=trust,
         )
         self._output_model = output_type if isinstance(output_type, type) else None
         self._agent = AgentOptions(
@@ -256,6 +261,7 @@ class Agent:
             error=ended.error,
             stop_reason=ended.stop_reason,
             denials=ended.denials,
+            warnings=() if self._core.running is None else self._core.running.notices(),
         )
 
     def _running(self, deed: str) -> RunningAgent:

@@ -1,11 +1,14 @@
 """Where an "always" goes: the rules are written to the settings file that the user chose."""
 
 import logging
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from holdfast.contract import RuleUpdate
-from holdfast.settings import SettingsError, SettingsRoots, SourceKind
-from holdfast.settings.save import remove_rules, replace_rules, save_rules, save_targets
+from holdfast.settings import SettingsError, SettingsRoots, SourceKind, TrustStore
+from holdfast.settings.layout import find_layout
+from holdfast.settings.project_view import kept_rule_hash
+from holdfast.settings.save import SaveTarget, remove_rules, replace_rules, save_rules, save_targets
 
 __all__ = ["RuleKeeper"]
 
@@ -40,13 +43,21 @@ class RuleKeeper:
             first, *others = save_targets(kind, self._cwd, SettingsRoots.from_environment())
             if not update.replaces:
                 save_rules(first.file, update.behavior, update.rules, within=first.within)
-                return ()
-            for target, rules in ((first, update.rules), *((other, ()) for other in others)):
+            for target, rules in ((first, update.rules), *((other, ()) for other in others)) if update.replaces else ():
                 replace_rules(target.file, update.behavior, rules, within=target.within)
                 replaced.append(target.file)
+            if kind.is_folder and update.behavior == "allow":
+                self._remember(first, update.rules)
         except SettingsError as error:
             _log.warning("the rules %s hold for this session only: %s", update.rules, error)
         return tuple(replaced)
+
+    def _remember(self, target: SaveTarget, rules: Sequence[str]) -> None:
+        """What the user saves in a folder is the user's: it counts there from now on, whether the folder is trusted."""
+        roots = SettingsRoots.from_environment()
+        store = TrustStore(roots.state, home=roots.home)
+        root = find_layout(self._cwd, home=roots.home).root
+        store.keep(root, [kept_rule_hash(rule, target.file) for rule in rules])
 
     def _remove(self, kind: _Kind, update: RuleUpdate) -> tuple[str, ...]:
         if update.behavior != "allow":

@@ -27,6 +27,8 @@ class Options(NamedTuple):
     setting_sources: str | None = None
     """Which of user, project and local to read."""
     own_tools: tuple[Tool, ...] = ()
+    trust: bool | None = None
+    """True: the folder counts as trusted for this run; False: it does not; None: what the user said about it."""
 
 
 class AgentOptions(NamedTuple):

@@ -36,6 +36,8 @@ class RunResult(NamedTuple):
     stop_reason: str = ""
     denials: tuple[Mapping[str, Any], ...] = ()
     """Calls that were refused: tool_name, tool_use_id, tool_input."""
+    warnings: tuple[str, ...] = ()
+    """What does not count and why: broken rules, settings, what an untrusted folder brings (see `Agent(trust=…)`)."""
 
     @property
     def is_error(self) -> bool:

@@ -11,7 +11,9 @@ from holdfast.permissions.protected import protected_by
 from holdfast.permissions.rules import Behavior, RuleProblem, parse_rules
 from holdfast.registry import ALIASES, BUILTIN_NAMES
 from holdfast.settings import CommandLine, Request, Settings, SettingsRoots, TrustStore, parse_setting_sources
+from holdfast.settings.layout import find_layout
 from holdfast.settings.load import ALL_SOURCES
+from holdfast.settings.trust import FolderIdentity, NoTrust, Trust, VouchedTrust, why_never_trusted
 from holdfast.settings.watch import Reloader
 
 __all__ = ["Rights", "load_rights"]
@@ -40,6 +42,12 @@ class Rights:
         ]
         unable = what_is_not_honoured(self.settings)
         return [*map(str, self.settings.problems), *map(str, self._reloader.errors), *rules, *unable]
+
+    def left_out(self) -> str:
+        """In one line, what of an untrusted folder is not in force, and how that can be changed; empty for nothing."""
+        from holdfast.settings.trust_question import explain_untrusted  # noqa: PLC0415 - looks at files; only faces ask
+
+        return explain_untrusted(self.settings)
 
     def follow(self, current: PermissionContext) -> PermissionContext:
         """The context to go on with: `current` unless a settings file changed.
@@ -86,9 +94,23 @@ def load_rights(options: Options) -> Rights:
             permission_mode=options.permission_mode,
         ),
         sources=ALL_SOURCES if sources is None else parse_setting_sources(sources),
-        trust=TrustStore(roots.state, home=roots.home),
+        trust=_trust(options.trust, cwd, roots),
     )
     return Rights(Reloader(request))
+
+
+def _trust(wanted: bool | None, cwd: str, roots: SettingsRoots) -> Trust:  # noqa: FBT001 - a choice of three
+    store = TrustStore(roots.state, home=roots.home)
+    if wanted is None:
+        return store
+    if wanted is False:
+        return NoTrust()
+    root = find_layout(cwd, home=roots.home).root
+    if (reason := why_never_trusted(root, home=roots.home)) is not None:
+        raise UsageError(
+            f"{root!r} cannot be trusted: {reason}; leave trust=True out, or work in a project's directory"
+        )
+    return VouchedTrust(store, FolderIdentity.of(root))
 
 
 def _working(settings: Settings) -> tuple[str, ...]:

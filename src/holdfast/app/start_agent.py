@@ -62,6 +62,11 @@ class RunningAgent:
         place = self._listener.place
         return () if place is None else place.instructions.warnings
 
+    def notices(self) -> tuple[str, ...]:
+        """Everything that does not count in this session, one line each; what an untrusted folder brings, too."""
+        left_out = self.rights.left_out()
+        return (*self.rights.warnings(), *((left_out,) if left_out else ()), *self.warnings)
+
     def change_model(self, name: str) -> None:
         """Go on with another model from the next turn."""
         model = _open(name, self.rights)

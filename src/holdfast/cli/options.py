@@ -10,7 +10,6 @@ from holdfast.app import Options, Rights
 from holdfast.permissions import MODES
 from holdfast.registry import ALIASES, BUILTIN_NAMES
 from holdfast.settings.sources import split_tool_list
-from holdfast.settings.trust_question import explain_untrusted
 
 __all__ = ["session_options", "to_options", "warn"]
 
@@ -78,6 +77,6 @@ def warn(rights: Rights) -> None:
     """Say on standard error what does not count, and what an untrusted folder brings."""
     for line in rights.warnings():
         click.echo(f"holdfast: {line}", err=True)
-    untrusted = explain_untrusted(rights.settings)
+    untrusted = rights.left_out()
     if untrusted:
         click.echo(f"holdfast: {untrusted}", err=True)

@@ -6,7 +6,7 @@ import click
 
 from holdfast.app import load_rights
 from holdfast.cli.options import session_options, to_options
-from holdfast.settings import SettingsRoots, TrustStore
+from holdfast.settings import Settings, SettingsRoots, TrustStore
 from holdfast.settings.trust_question import trust_question
 
 __all__ = ["command"]
@@ -17,7 +17,7 @@ __all__ = ["command"]
 @click.option("--revoke", is_flag=True, help="Take trust back.")
 @session_options
 def command(*, yes: bool, revoke: bool, **given: Any) -> int:
-    """Show what this folder brings (rules, hooks, servers), and trust it or take trust back.
+    """Show what this folder brings (rules, instructions, hooks, servers), and trust it or take trust back.
 
     Deny and ask rules of a folder always count. Everything else it brings waits for your word.
     """
@@ -33,8 +33,7 @@ def command(*, yes: bool, revoke: bool, **given: Any) -> int:
         return 1
     question = trust_question(settings)
     if question is None:
-        click.echo(f"{settings.root} {'is trusted' if settings.trusted else 'brings nothing that needs trust'}.")
-        return 0
+        return _nothing_to_ask(settings, store, yes=yes)
     click.echo(click.style(f"The folder {settings.root} brings:", bold=True))
     for line in question.lines:
         click.echo(f"  {line.place}  {click.style(line.kind, bold=True)}  {line.text}  ({line.effect})")
@@ -43,6 +42,18 @@ def command(*, yes: bool, revoke: bool, **given: Any) -> int:
         return 1
     store.trust(settings.root, items=question.approvals)
     click.echo(f"{settings.root} is trusted. Take it back with: holdfast trust --revoke")
+    return 0
+
+
+def _nothing_to_ask(settings: Settings, store: TrustStore, *, yes: bool) -> int:
+    """Whoever says yes is taken at his word, also where the folder brings nothing so far."""
+    if yes and not settings.trusted:
+        store.trust(settings.root)
+        click.echo(f"{settings.root} is trusted. It brings nothing so far. Take it back with: holdfast trust --revoke")
+    elif settings.trusted:
+        click.echo(f"{settings.root} is trusted.")
+    else:
+        click.echo(f"{settings.root} brings nothing that needs trust; --yes trusts it all the same.")
     return 0
 
 

@@ -179,8 +179,8 @@ def _trust_of(document: Document, trust: TrustView, layout: ProjectLayout, reque
         return trust
     owner = request.trust.view(FolderIdentity.of(document.folder))
     if not owner.trusted:
-        return owner
-    return TrustView(trusted=True, approved=trust.approved & owner.approved)
+        return TrustView(kept=trust.kept)
+    return TrustView(trusted=True, approved=trust.approved & owner.approved, kept=trust.kept)
 
 
 def _judge(document: Document, trust: TrustView, documents: list[Document]) -> tuple[Layer, FolderView | None]:

@@ -4,6 +4,7 @@ A folder's files (`project` and `local`) may come from anybody. What counts, by 
 
 - Always: deny and ask rules, `disable…Mode`, `disabledMcpjsonServers`, sandbox tightening, `hooks.onGateFailure: deny`,
   `env.scrub: allowlist`.
+- Before trust also the allow rules that the user saved there by an "always": their hashes are in the user's own state.
 - After trust: allow rules, additional directories, model choice, display and tool settings.
 - After trust, once this very content is approved: hooks, enabled plugins, sandbox loosening by lists or by auto-allow,
   environment variables, which then reach child processes only.
@@ -16,6 +17,7 @@ A folder that only switches the sandbox on does not thereby get its auto-allow: 
 permissions. `disableAllHooks` of a folder switches off the folder's hooks, not the user's gates.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
@@ -41,6 +43,8 @@ class TrustView(msgspec.Struct, frozen=True):
     trusted: bool = False
     approved: frozenset[str] = frozenset()
     """Hashes of the items that may act."""
+    kept: frozenset[str] = frozenset()
+    """Hashes of the allow rules that the user saved here (`kept_rule_hash`); they count before trust, too."""
 
 
 UNTRUSTED = TrustView()
@@ -158,6 +162,23 @@ def _each(kind: str, needs: Needs) -> _Handler:
         return Array(kept, node.start, node.end, node.line) if kept else None
 
     return handler
+
+
+def kept_rule_hash(rule: str, path: str) -> str:
+    """Return what is remembered of an allow rule that the user saved: its text and the file it stands in."""
+    return item_hash("kept rule", rule, os.fsencode(path).hex())
+
+
+def _allow(gate: _Gate, key: str, node: Node) -> Node | None:
+    """Offer allow rules: they wait for trust, but for those that this user saved in this file of this folder."""
+    if gate.trust.trusted or not gate.trust.kept or not isinstance(node, Array):
+        return _each("allow rule", "trust")(gate, key, node)
+    kept = [item for item in node.items if gate.offer("allow rule", _shown(item), item, needs=_needs(gate, item))]
+    return Array(kept, node.start, node.end, node.line) if kept else None
+
+
+def _needs(gate: _Gate, rule: Node) -> Needs:
+    return "nothing" if kept_rule_hash(_shown(rule), gate.path) in gate.trust.kept else "trust"
 
 
 def _object_of(handlers: dict[str, _Handler]) -> _Handler:
@@ -321,7 +342,7 @@ _HANDLERS: dict[str, _Handler] = {
         {
             "deny": _each("deny rule", "nothing"),
             "ask": _each("ask rule", "nothing"),
-            "allow": _each("allow rule", "trust"),
+            "allow": _allow,
             "additionalDirectories": _each("additional directory", "trust"),
             "defaultMode": _mode,
             "disableBypassPermissionsMode": _always,

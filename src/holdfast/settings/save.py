@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -15,7 +16,14 @@ from holdfast.settings.errors import SettingsError
 from holdfast.settings.layout import find_layout
 from holdfast.settings.model import Behavior
 from holdfast.settings.schema import MODES, as_mode
-from holdfast.settings.sources import Candidate, SettingsRoots, SourceKind, folder_candidates, user_candidates
+from holdfast.settings.sources import (
+    LOCAL_FILE,
+    Candidate,
+    SettingsRoots,
+    SourceKind,
+    folder_candidates,
+    user_candidates,
+)
 
 _ATTEMPTS = 50
 _USER_MODE, _PROJECT_MODE = 0o600, 0o644
@@ -147,6 +155,8 @@ def _attempt(real: str, target: SaveTarget, edit: Callable[[str], str]) -> Saved
     _refuse_broken(changed, real)
     expect = ABSENT if before is None else Stamp.of(before, sha256=hashlib.sha256((text or "").encode()).hexdigest())
     _write(real, changed.encode(), target, expect)
+    if before is None and target.within is not None and os.path.basename(real) == LOCAL_FILE:
+        _keep_out_of_git(os.path.dirname(real))
     return Saved(real, changed=True, created=before is None)
 
 
@@ -161,6 +171,17 @@ def _write(real: str, data: bytes, target: SaveTarget, expect: Stamp | Absent) -
     except OSError as error:
         reason = f"the rules were not saved: {error}"
         raise SettingsError(reason, path=real, advice="Check rights and space.") from error
+
+
+def _keep_out_of_git(folder: str) -> None:
+    """Let git ignore the local file that was just made, by a file beside it that ignores itself as well.
+
+    So the repository stays clean, and nothing of git's own is touched. A file that is there is the project's business.
+    """
+    with suppress(OSError):  # no reason to lose the rules that were saved
+        handle = os.open(os.path.join(folder, ".gitignore"), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(f"{LOCAL_FILE}\n.gitignore\n")
 
 
 def _refuse_broken(text: str, path: str) -> None:

@@ -100,6 +100,25 @@ class MemoryTrust:
         self._views[folder] = TrustView(trusted=True, approved=self.view(folder).approved | frozenset(items))
 
 
+class VouchedTrust:
+    """One folder that a program vouches for, for this run only; else, and for what is approved, the user's record."""
+
+    def __init__(self, store: "TrustStore", folder: FolderIdentity) -> None:
+        self.path = store.path
+        self._store = store
+        self._folder = folder
+
+    @property
+    def problem(self) -> str | None:
+        """Why the record could not be read the last time, if so."""
+        return self._store.problem
+
+    def view(self, folder: FolderIdentity) -> TrustView:
+        """Return what holds for the folder now."""
+        view = self._store.view(folder)
+        return msgspec.structs.replace(view, trusted=True) if folder == self._folder else view
+
+
 class _Record(msgspec.Struct, frozen=True):
     path: str
     dev: int
@@ -111,9 +130,11 @@ class _Record(msgspec.Struct, frozen=True):
         return FolderIdentity(self.path, self.dev, self.ino, self.git)
 
 
-class _File(msgspec.Struct, frozen=True):
+class _File(msgspec.Struct, frozen=True, omit_defaults=True):
     version: int
     folders: tuple[_Record, ...] = ()
+    kept: tuple[_Record, ...] = ()
+    """Folders, trusted or not, in which the user saved allow rules: the hashes of those rules."""
 
 
 class TrustStore:
@@ -156,8 +177,14 @@ class TrustStore:
         self._update(folder, add=frozenset({item_hash}))
 
     def revoke(self, root: str) -> None:
-        """Forget a folder and everything approved in it."""
+        """Forget a folder, everything approved in it, and the rules that were saved there by an "always"."""
         self._update(FolderIdentity.of(root), add=None)
+
+    def keep(self, root: str, rules: Iterable[str]) -> None:
+        """Remember allow rules, by hash, that the user saved in files of a folder: they count without trust."""
+        folder = FolderIdentity.of(root)
+        if folder.is_certain:
+            self._update(folder, keep=frozenset(rules))
 
     def _refresh(self) -> None:
         try:
@@ -176,7 +203,12 @@ class TrustStore:
             self.problem = str(error)
             self._views = {}
             return
-        self._views = {r.identity(): TrustView(trusted=True, approved=frozenset(r.approved)) for r in file.folders}
+        trusted = {record.identity(): frozenset(record.approved) for record in file.folders}
+        kept = {record.identity(): frozenset(record.approved) for record in file.kept}
+        self._views = {
+            folder: TrustView(folder in trusted, trusted.get(folder, frozenset()), kept.get(folder, frozenset()))
+            for folder in (*trusted, *kept)
+        }
 
     def _load(self) -> tuple[_File, bytes | None]:
         try:
@@ -200,13 +232,15 @@ class TrustStore:
             f"the trust record is not used: {reason}", path=self.path, advice="Until then no folder is trusted."
         )
 
-    def _update(self, folder: FolderIdentity, *, add: frozenset[str] | None) -> None:
+    def _update(
+        self, folder: FolderIdentity, *, add: frozenset[str] | None = None, keep: frozenset[str] | None = None
+    ) -> None:
         private_directory(self._state)
         for _ in range(_ATTEMPTS):
             # Looked at before it is read: a change in between then shows, whichever way round it falls.
             before = os.lstat(self.path) if os.path.lexists(self.path) else None
             file, seen = self._load()
-            if (before is None) == (seen is None) and self._write(_changed(file, folder, add), before, seen):
+            if (before is None) == (seen is None) and self._write(_changed(file, folder, add, keep), before, seen):
                 self._signature = None
                 return
         raise SettingsError("the trust record is being changed all the time", path=self.path, advice="Try again.")
@@ -227,11 +261,21 @@ class TrustStore:
         return True
 
 
-def _changed(file: _File, folder: FolderIdentity, add: frozenset[str] | None) -> _File:
-    # Another folder at the same path is gone; its record must not wait for an inode number that comes back.
-    others = tuple(record for record in file.folders if record.path != folder.path)
-    if add is None:
-        return _File(_VERSION, others)
-    known = next((set(r.approved) for r in file.folders if r.identity() == folder), set[str]())
+def _changed(file: _File, folder: FolderIdentity, add: frozenset[str] | None, keep: frozenset[str] | None) -> _File:
+    """Trust with `add`, remember with `keep`; without either the folder is forgotten."""
+    if keep is not None:
+        return msgspec.structs.replace(file, kept=_with(file.kept, folder, keep))
+    if add is not None:
+        return msgspec.structs.replace(file, folders=_with(file.folders, folder, add))
+    return _File(_VERSION, _others(file.folders, folder), _others(file.kept, folder))
+
+
+def _with(records: tuple[_Record, ...], folder: FolderIdentity, add: frozenset[str]) -> tuple[_Record, ...]:
+    known = next((set(record.approved) for record in records if record.identity() == folder), set[str]())
     record = _Record(folder.path, folder.dev, folder.ino, folder.git, tuple(sorted(known | add)))
-    return _File(_VERSION, (*others, record))
+    return (*_others(records, folder), record)
+
+
+def _others(records: tuple[_Record, ...], folder: FolderIdentity) -> tuple[_Record, ...]:
+    # Another folder at the same path is gone; its record must not wait for an inode number that comes back.
+    return tuple(record for record in records if record.path != folder.path)

@@ -12,7 +12,10 @@ import msgspec
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.lib.positions import MAX_BYTES, JsonTextError, Object, decode, parse
 from holdfast.lib.visible import visible
+from holdfast.settings.directories import home_directory
 from holdfast.settings.hook_items import item_hash
+from holdfast.settings.instruction_files import instruction_paths
+from holdfast.settings.layout import ProjectLayout
 from holdfast.settings.model import Settings
 from holdfast.settings.project_view import FolderItem, Needs
 from holdfast.settings.sources import EXISTING_FOLDER, NATIVE_FOLDER
@@ -76,7 +79,8 @@ def _not_in_force(settings: Settings) -> list[FolderItem]:
     # A worktree's main checkout is another folder; what it brings waits for its own trust.
     inside = settings.root.rstrip(os.sep) + os.sep
     own = [item for item in settings.items if not item.counts and item.path.startswith(inside)]
-    return [*own, *(item for item in brought_items(settings.root) if not _in_force(item, settings))]
+    brought = [*brought_items(settings.root), *instruction_items(settings)]
+    return [*own, *(item for item in brought if not _in_force(item, settings))]
 
 
 def _waits(item: FolderItem, settings: Settings) -> bool:
@@ -122,6 +126,19 @@ def brought_items(root: str) -> list[FolderItem]:
                 path = os.path.join(place, name)
                 found.append(FolderItem(kind.removesuffix("s"), name, path, 0, "trust", identity))
     return found
+
+
+def instruction_items(settings: Settings) -> list[FolderItem]:
+    """List the folder's instructions to agents as items; they are not opened."""
+    fallbacks = settings.get("agentsMdFallbackNames")
+    names = [name for name in fallbacks if isinstance(name, str)] if isinstance(fallbacks, tuple) else []
+    paths = instruction_paths(
+        ProjectLayout(cwd=settings.cwd, root=settings.root).directories,
+        home=os.path.realpath(home_directory()),
+        fallback_names=[name for name in names if name and os.path.basename(name) == name],
+    )
+    kind, text = "instructions", "what it says is told to the model"
+    return [FolderItem(kind, text, path, 0, "trust", item_hash(kind, os.fsencode(path).hex())) for path in paths]
 
 
 def mcp_server_hash(name: str, config: object) -> str:
