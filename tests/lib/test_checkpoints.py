@@ -135,7 +135,7 @@ def test_a_cut_log_line_loses_only_itself(store: CheckpointStore, tmp_path: Path
 def test_death_at_every_call_of_undo_leaves_old_or_new_and_can_be_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _handle: None)  # only death of the process is played, not of the machine
+    monkeypatch.setattr(os, "fsync", unsynced)  # only death of the process is played, not of the machine
 
     def prepare(name: str) -> tuple[Path, CheckpointStore]:
         home = tmp_path / name
@@ -156,6 +156,10 @@ def test_death_at_every_call_of_undo_leaves_old_or_new_and_can_be_repeated(
             store.undo("one")
         assert (home / "a").read_bytes() == b"old"
         assert sorted(entry.name for entry in home.iterdir()) == ["a", "state"]
+
+
+def unsynced(handle: int) -> None:
+    del handle
 
 
 def three_files(home: Path) -> CheckpointStore:
@@ -184,7 +188,7 @@ def save_by_rename(path: Path) -> None:
 def test_what_is_saved_during_an_undo_stands_and_then_all_files_keep_their_content(
     tmp_path: Path, name: str, save: Callable[[Path], None], step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _handle: None)  # it orders nothing here, and costs most of the time
+    monkeypatch.setattr(os, "fsync", unsynced)  # it orders nothing here, and costs most of the time
     calls = count_calls(three_files(tmp_path / "count").undo)
     lost: list[str] = []
     refused = 0

@@ -18,6 +18,8 @@ from holdfast.lib.text import SAMPLE_BYTES, UTF8, Encoding, NotTextError, detect
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.lib.text import Declared
+
 _SHOWN_PLACES = 10
 
 
@@ -156,7 +158,7 @@ class Editable:
     """The content as UTF-8 without mark; the raw bytes themselves where they already are that."""
 
     @classmethod
-    def of(cls, raw: bytes, *texts: str) -> Editable:
+    def of(cls, raw: bytes, *texts: str, declared: Declared | None = None) -> Editable:
         """Prepare content for edits with the given texts.
 
         Plain ASCII texts can be edited into UTF-8 content without reading all of it first; otherwise the whole content
@@ -165,9 +167,9 @@ class Editable:
         Raises:
             NotTextError: It is binary, or would not survive being decoded and encoded again.
         """
-        encoding = detect(raw[:SAMPLE_BYTES], complete=len(raw) <= SAMPLE_BYTES)
+        encoding = detect(raw[:SAMPLE_BYTES], complete=len(raw) <= SAMPLE_BYTES, declared=declared)
         if encoding.codec != "utf-8" or not all(text.isascii() for text in texts):
-            encoding = detect_whole(raw)
+            encoding = detect_whole(raw, declared=declared)
         body = raw[len(encoding.mark) :] if encoding.mark else raw
         if encoding.codec == "utf-8":
             return cls(raw, encoding, body)
@@ -185,6 +187,8 @@ class Editable:
         shift = len(self.encoding.mark)
         if self.encoding.codec == "utf-8":
             return [Span(span.start + shift, span.end + shift, span.new) for span in spans] if shift else list(spans)
+        if self.encoding.guessed:
+            self.encoding.require_known(b"".join(span.new for span in spans).decode("utf-8"), self.utf8.decode("utf-8"))
         own: list[Span] = []
         position, at = 0, shift
         for span in spans:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from holdfast.lib.coding_lines import coding_line
+from holdfast.lib.legacy import guess
+
+Declared = Callable[[], str | None]
+"""Says which codec is declared for a file from outside; asked only when that matters."""
 Newline = Literal["\n", "\r\n", "\r", "mixed", "none"]
 
 SAMPLE_BYTES = 64 * 1024
 _BINARY_SAMPLE_BYTES = 8 * 1024
-_LEGACY_SAMPLE_BYTES = 32 * 1024
 # The longer marks first: a UTF-32 mark begins with a UTF-16 one.
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -32,10 +37,17 @@ class NotTextError(ValueError):
 
 
 class NotEncodableError(ValueError):
-    """Some text has no bytes in the file's encoding."""
+    """Some text has no bytes in the file's encoding, or none that we could be sure of."""
 
     def __init__(self, encoding: Encoding, character: str) -> None:
-        super().__init__(f"{character!r} cannot be written in {encoding.label}")
+        words = f"{character!r} cannot be written in {encoding.label}"
+        if encoding.guessed:
+            words = (
+                f"{character!r} would be new in this file, whose encoding is only guessed to be {encoding.label}; "
+                f"convert it to UTF-8 first (`iconv -f {encoding.codec} -t UTF-8`, with the true name if known), or "
+                "name the encoding in a coding line or as `charset` in .editorconfig. A guess is not enough to write it"
+            )
+        super().__init__(words)
         self.encoding = encoding
         self.character = character
 
@@ -50,6 +62,8 @@ class Encoding:
     """The byte order mark at the start of the file."""
     damaged: bool = False
     """UTF-8 with some bytes that are not; they are kept but cannot be shown as characters."""
+    guessed: bool = False
+    """Nothing proves this encoding: good enough to show what is there, not to write characters that are not."""
 
     @property
     def label(self) -> str:
@@ -77,6 +91,17 @@ class Encoding:
         except UnicodeEncodeError as error:
             raise NotEncodableError(self, text[error.start : error.start + 1]) from None
 
+    def require_known(self, new: str, old: str) -> None:
+        """Refuse characters that the file does not have yet, where its encoding is only guessed.
+
+        Raises:
+            NotEncodableError: There is one.
+        """
+        if self.guessed and not new.isascii():
+            unknown = sorted(char for char in set(new) - set(old) if char > "\x7f")
+            if unknown:
+                raise NotEncodableError(self, unknown[0])
+
     def show(self, data: bytes) -> str:
         r"""Decode bytes for reading only: what is no character appears as an escape such as `\xff`."""
         return data.decode(self.codec, "backslashreplace")
@@ -85,12 +110,16 @@ class Encoding:
 UTF8: Final = Encoding("utf-8")
 
 
-def detect(head: bytes, *, complete: bool) -> Encoding:
+def detect(head: bytes, *, complete: bool, declared: Declared | None = None) -> Encoding:
     """Tell the encoding from the first bytes of a file.
+
+    A byte order mark decides; then a line in the file that names its encoding, UTF-8, what is declared for the file,
+    strong evidence, and at last a guess.
 
     Args:
         head: The start of the file, `SAMPLE_BYTES` or more if there is more.
         complete: Whether that is the whole file.
+        declared: Which codec is declared for this file elsewhere.
 
     Raises:
         NotTextError: It is binary.
@@ -98,13 +127,19 @@ def detect(head: bytes, *, complete: bool) -> Encoding:
     for mark, codec in _MARKS:
         if head.startswith(mark) and _decodes(head[len(mark) :], codec, complete=complete):
             return Encoding(codec, mark)
+    is_utf8 = _decodes(head, "utf-8", complete=complete)
+    named = coding_line(head)
+    if named is not None and named != "utf-8" and not (is_utf8 and not head.isascii()) and _round_trips(head, named):
+        return Encoding(named)
     wide = _wide_without_mark(head, complete=complete)
     if wide is not None:
         return wide
+    if declared is not None and (not is_utf8 or b"\0" in head):
+        codec = declared()
+        if codec is not None and codec != "utf-8" and _round_trips(head, codec):
+            return Encoding(codec)
     _refuse_binary(head)
-    if _decodes(head, "utf-8", complete=complete):
-        return UTF8
-    return _legacy(head)
+    return UTF8 if is_utf8 else _legacy(head)
 
 
 def _decodes(data: bytes, codec: str, *, complete: bool) -> bool:
@@ -143,15 +178,13 @@ def _legacy(head: bytes) -> Encoding:
     damage = _damage(head)
     if damage is not None:
         return damage
-    import charset_normalizer  # noqa: PLC0415  # costs 20 ms, and few files get here
-
-    start = max(0, _first_high(head) - _LEGACY_SAMPLE_BYTES // 2)
-    best = charset_normalizer.from_bytes(head[start : start + _LEGACY_SAMPLE_BYTES]).best()
-    if best is not None and _round_trips(head, best.encoding):
-        return Encoding(codecs.lookup(best.encoding).name)
-    if sum(byte >= 0x80 for byte in head[:_BINARY_SAMPLE_BYTES]) * 3 > len(head[:_BINARY_SAMPLE_BYTES]):
+    found = guess(head)
+    if found is None:
         raise NotTextError("no known text encoding fits its bytes")
-    return Encoding("iso8859-1")
+    codec, is_sure = found
+    if _round_trips(head, codec):
+        return Encoding(codec, guessed=not is_sure)
+    return Encoding("iso8859-1", guessed=True)
 
 
 def _damage(head: bytes) -> Encoding | None:
@@ -160,10 +193,6 @@ def _damage(head: bytes) -> Encoding | None:
     broken = shown.count("\ufffd")
     sound = sum(char > "\x7f" for char in shown) - broken
     return Encoding("utf-8", damaged=True) if sound >= 2 * broken and sound > 0 else None
-
-
-def _first_high(head: bytes) -> int:
-    return next((position for position, byte in enumerate(head) if byte >= 0x80), 0)
 
 
 def _round_trips(data: bytes, codec: str) -> bool:
@@ -175,27 +204,41 @@ def _round_trips(data: bytes, codec: str) -> bool:
         return False
 
 
-def detect_whole(data: bytes) -> Encoding:
+def detect_whole(data: bytes, *, declared: Declared | None = None) -> Encoding:
     """Tell the encoding of complete content, so that every byte of it is known to fit.
 
     Raises:
         NotTextError: It is binary, or bytes past the start do not fit the encoding that the start has.
     """
-    encoding = detect(data[:SAMPLE_BYTES], complete=len(data) <= SAMPLE_BYTES)
+    encoding = detect(data[:SAMPLE_BYTES], complete=len(data) <= SAMPLE_BYTES, declared=declared)
     body = memoryview(data)[len(encoding.mark) :]
     if encoding.damaged or _decodes_all(body, encoding.codec):
-        return encoding
+        return _declared_ascii(data, declared) if encoding == UTF8 else encoding
     if encoding.mark or encoding.is_wide:
         raise NotTextError(f"it starts as {encoding.label} but later bytes are not")
     # The start was plain ASCII or a lucky guess; look where it broke.
     position = _first_bad(body, encoding.codec)
     around = data[max(0, position - SAMPLE_BYTES // 2) : position + SAMPLE_BYTES // 2]
-    later = _legacy(around)
+    later = _later(around, declared)
     if later.damaged or _decodes_all(body, later.codec):
         return later
     if encoding == UTF8:
         return Encoding("utf-8", damaged=True)
-    return Encoding("iso8859-1")
+    return Encoding("iso8859-1", guessed=True)
+
+
+def _later(around: bytes, declared: Declared | None) -> Encoding:
+    codec = None if declared is None else declared()
+    if codec is not None and codec != "utf-8" and _round_trips(around, codec):
+        return Encoding(codec)
+    return _legacy(around)
+
+
+def _declared_ascii(data: bytes, declared: Declared | None) -> Encoding:
+    """Plain ASCII is any of many encodings: what is declared for the file says which."""
+    codec = declared() if declared is not None and data.isascii() else None
+    is_alike = codec is not None and codec != "utf-8" and _round_trips(data, codec)
+    return Encoding(codec) if codec is not None and is_alike and data.decode(codec) == data.decode() else UTF8
 
 
 def _decodes_all(data: memoryview, codec: str) -> bool:
@@ -256,4 +299,5 @@ class TextFile:
 
     def encode(self, text: str) -> bytes:
         """Encode other text the way this file is stored, mark included."""
+        self.encoding.require_known(text, self.text)
         return self.encoding.mark + self.encoding.encode(text)

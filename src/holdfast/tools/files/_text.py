@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from holdfast.contract import ToolFailed
 from holdfast.lib.lines import LineReader, Numbered, Scan, ScanStoppedError, Window, number_lines
-from holdfast.lib.text import SAMPLE_BYTES, UTF8, Encoding, NotTextError, detect, newline_of
+from holdfast.lib.text import SAMPLE_BYTES, UTF8, Declared, Encoding, NotTextError, detect, newline_of
 
 MAX_TOKENS = 25_000
 DEFAULT_LINES = 2_000
@@ -37,7 +37,14 @@ class TextPart(NamedTuple):
 
 
 def read_text(
-    reader: LineReader, handle: int, shown_as: str, *, first: int, limit: int, scan: Scan | None = None
+    reader: LineReader,
+    handle: int,
+    shown_as: str,
+    *,
+    first: int,
+    limit: int,
+    scan: Scan | None = None,
+    declared: Declared | None = None,
 ) -> TextPart:
     """Read a window of an open text file.
 
@@ -48,7 +55,7 @@ def read_text(
     if not head:
         return TextPart("[The file exists and is empty: 0 bytes.]", 0, 0, (0, 0), whole=True)
     try:
-        encoding = detect(head, complete=len(head) < SAMPLE_BYTES)
+        encoding = detect(head, complete=len(head) < SAMPLE_BYTES, declared=declared)
     except NotTextError as error:
         raise ToolFailed(_binary(shown_as, head, error.reason)) from error
     end = b"\r" if newline_of(head, encoding) == "\r" else b"\n"
@@ -78,7 +85,8 @@ def _part(window: Window, numbered: Numbered, encoding: Encoding, size: int) -> 
         why = f" (more would cost over {MAX_TOKENS:,} tokens)" if numbered.over_budget else ""
         notes.append(f"[Lines {window.first:,} to {last:,}{of} are shown{why}; read on with offset {last + 1}.]")
     if encoding != UTF8 and window.lines:
-        notes.append(f"[The file is stored as {encoding.label}; Edit and Write keep it so.]")
+        how = " (a guess: characters that it does not hold yet are not written)" if encoding.guessed else ""
+        notes.append(f"[The file is stored as {encoding.label}{how}; Edit and Write keep it so.]")
     shown = (window.start_byte, window.end_byte)
     if encoding.is_wide:
         shown = (0, size if complete and window.first == 1 else 0)

@@ -1,6 +1,7 @@
 """Replace a piece of text in a file. The text the model reads is in edit.md, beside this file."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -9,9 +10,19 @@ from holdfast.contract import Args, ArgumentsInvalid, Effects, RuleSubject, Tool
 from holdfast.host.file_state import require_read
 from holdfast.lib.diff import Span, apply_spans
 from holdfast.lib.edit import Editable, EditAmbiguousError, EditMissedError, Plan, plan_edit
+from holdfast.lib.editorconfig import declared_charset
 from holdfast.lib.nearest import find_nearest
 from holdfast.lib.text import UTF8, NotEncodableError, NotTextError
-from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists, first_line, size_of
+from holdfast.tools.files.workbench import (
+    Current,
+    Workbench,
+    counts,
+    describe,
+    exists,
+    first_line,
+    not_writable,
+    size_of,
+)
 
 _PLANNED_EARLY_BYTES = 1024 * 1024
 
@@ -116,14 +127,15 @@ def _plan(args: EditArgs, current: Current) -> tuple[Editable, Plan, list[Span]]
         ToolFailed: Code 5 if the text is not there, 6 if it is there more than once.
     """
     try:
-        content = Editable.of(current.data, args.old_string, args.new_string)
+        declared = partial(declared_charset, current.path)
+        content = Editable.of(current.data, args.old_string, args.new_string, declared=declared)
     except NotTextError as error:
         raise ToolFailed(f"{args.file_path!r} cannot be edited as text without harm: {error.reason}") from error
     try:
         plan = plan_edit(content.utf8, args.old_string, args.new_string, replace_all=args.replace_all)
         own = content.own_spans(plan.spans)
     except NotEncodableError as error:
-        raise ToolFailed(f"nothing was changed: {error}, which is how {args.file_path!r} is stored") from error
+        raise ToolFailed(f"nothing was changed: {not_writable(error, args.file_path)}") from error
     except EditAmbiguousError as error:
         raise ToolFailed(_ambiguous(args, error), error_code=6) from error
     except EditMissedError as error:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -19,6 +20,7 @@ from holdfast.contract import (
 )
 from holdfast.host.file_state import is_unchanged, stamp_read
 from holdfast.host.targets import Targets
+from holdfast.lib.editorconfig import declared_charset
 from holdfast.lib.lines import LineReader, Scan
 from holdfast.tools.files._image import image_kind
 from holdfast.tools.files._media import show_image, show_notebook, show_pdf
@@ -88,7 +90,15 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
             if _is_known(before, window, handle):
                 return ToolResult({"type": "file_unchanged", "file": {"filePath": real}}, _UNCHANGED)
             scan = Scan(stopped=lambda: ctx.cancelled)
-            part = read_text(self.lines, handle, args.file_path, first=window[0], limit=window[1], scan=scan)
+            part = read_text(
+                self.lines,
+                handle,
+                args.file_path,
+                first=window[0],
+                limit=window[1],
+                scan=scan,
+                declared=partial(declared_charset, real),
+            )
             stamp = stamp_read(handle, shown=part.shown, window=window, whole=part.whole, before=before)
         file = {
             "filePath": real,

@@ -14,7 +14,7 @@ from holdfast.lib.checkpoints import Change, CheckpointStore
 from holdfast.lib.diff import Span, git_diff, hunks_of
 from holdfast.lib.handles import NotRegularFileError, regular_file
 from holdfast.lib.stamp import Stamp, hash_bytes, hash_parts
-from holdfast.lib.text import UTF8, Encoding
+from holdfast.lib.text import UTF8, Encoding, NotEncodableError
 from holdfast.tools.files._open import Hidden, nothing_hidden, opened
 
 MAX_BYTES = 1024**3
@@ -127,6 +127,11 @@ def _expected(current: Current) -> Stamp:
     if (now.st_size, now.st_mtime_ns) != (current.stamp.size, current.stamp.mtime_ns):
         return current.stamp
     return Stamp.of(now)
+
+
+def not_writable(error: NotEncodableError, shown_as: str) -> str:
+    """Why some text cannot be stored in a file."""
+    return f"{shown_as!r}: {error}" if error.encoding.guessed else f"{error}, which is how {shown_as!r} is stored"
 
 
 def exists(real: str, shown_as: str) -> bool:

@@ -1,6 +1,8 @@
 """Create a file or replace all of it. The text the model reads is in write.md, beside this file."""
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -8,9 +10,10 @@ from pydantic import Field
 from holdfast.contract import Args, Effects, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
 from holdfast.host.file_state import require_read
 from holdfast.lib.diff import span_between
+from holdfast.lib.editorconfig import declared_charset
 from holdfast.lib.ipynb import BrokenNotebookError, parse_notebook
 from holdfast.lib.text import UTF8, Encoding, NotEncodableError, NotTextError, detect_whole
-from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists
+from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists, not_writable
 
 
 class WriteArgs(Args):
@@ -57,11 +60,12 @@ class Write(Tool[WriteArgs, dict[str, Any]]):
         real = self.bench.targets.take(ctx, args.file_path)
         with self.bench.file_or_nothing(ctx, real, args.file_path) as current:
             encoding = _encoding_of(current)
+            old = _as_utf8(current.data, encoding)
             try:
+                encoding.require_known(args.content, old.decode("utf-8", "replace") if encoding.guessed else "")
                 content = encoding.mark + encoding.encode(args.content)
             except NotEncodableError as error:
-                raise ToolFailed(f"nothing was written: {error}, which is how {args.file_path!r} is stored") from error
-            old = _as_utf8(current.data, encoding)
+                raise ToolFailed(f"nothing was written: {not_writable(error, args.file_path)}") from error
             new = args.content.encode("utf-8")
             created = current.handle is None
             read = self.bench.replace(ctx, current, [content], args.file_path)
@@ -88,10 +92,10 @@ def _require_notebook(args: WriteArgs) -> None:
 def _encoding_of(current: Current) -> Encoding:
     """Return how an existing file is stored; a new, empty or binary one becomes plain UTF-8."""
     try:
-        found = detect_whole(current.data) if current.data else UTF8
+        found = detect_whole(current.data, declared=partial(declared_charset, current.path)) if current.data else UTF8
     except NotTextError:
         return UTF8
-    return Encoding(found.codec, found.mark)
+    return replace(found, damaged=False)
 
 
 def _as_utf8(data: bytes, encoding: Encoding) -> bytes:
