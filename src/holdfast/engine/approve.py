@@ -10,23 +10,23 @@ from holdfast.contract import (
     Answer,
     ArgumentsInvalid,
     Asker,
-    Effects,
     ModeChanged,
     ModeUpdate,
     Opinion,
     PermissionUpdate,
     Question,
-    RuleSubject,
     RuleUpdate,
     Tool,
     ToolContext,
 )
+from holdfast.engine.asked import Asked, again_seen
 from holdfast.engine.call import Call
 from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
 from holdfast.engine.state import AgentState
 from holdfast.events import ContextChanged, Event, PermissionAsked, PermissionDecided
 from holdfast.hooks import HookCall, Hooks
 from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Rule, Step, decide
+from holdfast.permissions.facts import places_of, with_places
 
 __all__ = ["Approval", "Approver", "KeepRules"]
 
@@ -121,15 +121,16 @@ class Approver:
                 key = decision = None
             if decision is not None:
                 return decision
-        effects, subject = tool.effects(call.args, ctx), tool.permission_matcher(call.args, ctx)
-        if subject.kind != "command" or not _word_judge()(tool.name, subject.value, effects, cwd=ctx.cwd):
-            return decide(self._facts_of(call, tool, ctx, effects, subject), self._state.permissions)
+        facts = self._facts(call, tool, ctx)
+        subject = facts.subject
+        if subject.kind != "command" or not _word_judge()(tool.name, subject.value, facts.effects, cwd=ctx.cwd):
+            return decide(facts, self._state.permissions)
         self._remembered.add(tool)
         # Where no rule speaks of commands, all that only read and touch no file are judged alike.
         shared = None if self._judges_commands else (tool, read_only)
         decision = None if shared is None else self._known.get(shared)
         if decision is None:
-            decision = decide(self._facts_of(call, tool, ctx, effects, subject), self._state.permissions)
+            decision = decide(facts, self._state.permissions)
         if len(self._known) > _REMEMBERED:
             self._known.clear()
         for known in (key, shared):
@@ -142,17 +143,20 @@ class Approver:
         decision = self.first_look(call, tool, ctx)
         behavior = decision.behavior
         if self._hooks.before(tool.names):
-            if behavior != "deny" or self._yields_to_hook(decision):
-                return None
-        elif behavior != "deny" and (
-            (tool.has_opinion and tool.may_object(call.args)) or (self._classify is not None and decision.classified)
-        ):
-            return None
-        if behavior == "allow":
+            stays_open = behavior != "deny" or self._yields_to_hook(decision)
+        else:
+            stays_open = behavior != "deny" and (
+                (tool.has_opinion and tool.may_object(call.args))
+                or (self._classify is not None and decision.classified)
+            )
+        if behavior == "allow" and not stays_open:
             ctx.granted = "classifier" if decision.classified else decision.layer
             self.emit(PermissionDecided(call.id, tool.name, behavior, decision))
             return _YES
-        return self.conclude(call, tool, decision) if behavior == "deny" or self._asker is None else None
+        if stays_open or (behavior == "ask" and self._asker is not None):
+            call.first = (decision, self._state.permissions)
+            return None
+        return self.conclude(call, tool, decision)
 
     def _yields_to_hook(self, decision: Decision) -> bool:
         """The deny only stands for a question that `dontAsk` puts to nobody, and a hook's yes would answer it."""
@@ -174,7 +178,9 @@ class Approver:
 
     async def settle(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval:
         """Hear the gates and the tool itself, decide with what they say, and ask a person if need be."""
-        decision = self.first_look(call, tool, ctx)
+        first = call.first
+        is_fresh = first is not None and first[1] is self._state.permissions
+        decision = first[0] if first is not None and is_fresh else self.first_look(call, tool, ctx)
         gates = self._hooks.before(tool.names)
         hook: HookOpinion | None = None
         opinion: Opinion | None = None
@@ -202,24 +208,26 @@ class Approver:
         return await self._ask(call, tool, ctx, decision)
 
     def _facts(self, call: Call, tool: Tool, ctx: ToolContext) -> CallFacts:
+        """What the input would do. It is worked out once: every later look is at the same places."""
+        if call.facts is not None:
+            return call.facts
         call.read_only = tool.is_read_only(call.args)
-        return self._facts_of(call, tool, ctx, tool.effects(call.args, ctx), tool.permission_matcher(call.args, ctx))
-
-    def _facts_of(self, call: Call, tool: Tool, ctx: ToolContext, effects: Effects, subject: RuleSubject) -> CallFacts:
         remote = tool.mcp_info
-        return CallFacts(
+        facts = CallFacts(
             tool.name,
             tool.names,
             call.raw,
             ctx.cwd,
             call.read_only,
-            effects,
-            subject,
+            tool.effects(call.args, ctx),
+            tool.permission_matcher(call.args, ctx),
             tool.session_state,
             tool.requires_user_interaction,
             server=None if remote is None else remote.server,
             classifier_input=None if tool.judged_by_name else tool.classifier_input(call.args),
         )
+        call.facts = facts = with_places(facts, self._state.permissions)
+        return facts
 
     async def _hear_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> HookOpinion | None:
         """Ask every gate that fits; the strictest word counts, and a gate that breaks can at best be asked about."""
@@ -248,7 +256,9 @@ class Approver:
         from holdfast.permissions.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
 
         assert self._asker is not None
-        rules = suggest_rules_for(self._facts(call, tool, ctx))
+        facts = self._facts(call, tool, ctx)
+        places = places_of(facts, self._state.permissions)
+        rules = suggest_rules_for(facts)
         preview = await tool.preview(call.args, ctx) if tool.has_preview else None
         shown = "" if preview is None else preview.diff
         question = Question(
@@ -261,7 +271,7 @@ class Approver:
             _log.exception("the question about %s (call %s) could not be asked", tool.name, call.id)
             approval = Approval(allowed=False, reason="the question could not be put to the user")
         else:
-            approval = await self._take_answer(call, tool, ctx, answer)
+            approval = await self._take_answer(call, tool, ctx, answer, asked=Asked(decision, places))
             if preview is not None and approval.allowed and answer.updated_input is None:
                 call.args = tool.arguments.with_internal(call.args, preview.internal)
         step = Step("ask", "allow" if approval.allowed else "deny", approval.reason or "the user said yes")
@@ -271,7 +281,7 @@ class Approver:
         self.emit(PermissionDecided(call.id, tool.name, settled.behavior, settled))
         return approval
 
-    async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer) -> Approval:
+    async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer, *, asked: Asked) -> Approval:
         for update in answer.added:
             if not isinstance(update, ModeUpdate):
                 self._update(call, update)
@@ -281,12 +291,16 @@ class Approver:
             return Approval(allowed=False, reason=said, ends_turn=ends_turn)
         if answer.updated_input is not None:
             await self._replace_input(call, tool, ctx, answer.updated_input)
-        # A deny that came while the question was open holds, and so does one that the changed input meets.
+        else:
+            call.facts = again_seen(self._facts(call, tool, ctx), self._state.permissions)
+            if moved := asked.moved(call.facts, self._state.permissions):
+                return Approval(allowed=False, reason=moved)
+        # A deny or a guard that came while the question was open holds, and so does one that the changed input meets.
         again = self.first_look(call, tool, ctx)
         for update in answer.added:
             if isinstance(update, ModeUpdate):  # for what comes after this call: about this one the user has spoken
                 self._update(call, update)
-        if again.behavior == "deny":
+        if again.behavior == "deny" or asked.is_new_guard(again):
             return Approval(allowed=False, reason=again.reason)
         ctx.asked, ctx.granted = True, "ask"
         return _YES
@@ -317,6 +331,7 @@ class Approver:
         except ArgumentsInvalid as error:
             raise ArgumentsInvalid(f"the changed input does not fit: {error}", problems=error.problems) from error
         call.raw = raw
+        call.facts = call.first = None
         if tool.has_validate:
             await tool.validate(call.args, ctx)
 

@@ -1,10 +1,13 @@
 """One call on its way through the engine, and why it may be stopped."""
 
 import asyncio
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.contract import ContextModifier, Tool, ToolContext
 from holdfast.events import CallFinished, Outcome
+
+if TYPE_CHECKING:
+    from holdfast.permissions import CallFacts, Decision, PermissionContext
 
 __all__ = ["Call", "CallState", "Stop", "TurnStop", "error_text", "loop_of_this_thread"]
 
@@ -36,6 +39,10 @@ class Call:
     deadline: float | None = None
     task: asyncio.Task[None] | None = None
     context: ToolContext | None = None
+    facts: "CallFacts | None" = None
+    """What the input means to the permission layers, resolved: made once for each input."""
+    first: "tuple[Decision, PermissionContext] | None" = None
+    """What rules and mode said about this input, and under which rights."""
     stop: Stop | None = None
     failed_shell: bool = False
     """A state-changing shell command ran and failed: calls behind it may depend on it."""

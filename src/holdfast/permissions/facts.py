@@ -11,7 +11,7 @@ from holdfast.permissions.web import WebRefusal, WebTarget, check_url
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
 
-__all__ = ["CallFacts", "Sight", "look", "normalised"]
+__all__ = ["CallFacts", "Sight", "look", "normalised", "places_of", "with_places"]
 
 
 class CallFacts(NamedTuple):
@@ -58,6 +58,19 @@ _NOTHING = Sight()
 def normalised(call: CallFacts, context: "PermissionContext") -> CallFacts:
     """The call with its paths resolved: what touches the disk is done, the decision is pure."""
     return call._replace(sight=look(call, context))
+
+
+def with_places(call: CallFacts, context: "PermissionContext") -> CallFacts:
+    """The call with its paths resolved, where it is the call and not a shell that opens them."""
+    return call if call.subject.kind == "command" else CallFacts(*call[:-1], look(call, context))
+
+
+def places_of(call: CallFacts, context: "PermissionContext") -> tuple[PathFacts, ...]:
+    """Where every path that a call declares leads: as it was found before, or for a command, now."""
+    sight = call.sight
+    if sight is None:
+        return _resolved(dict.fromkeys((*call.effects.reads, *call.effects.writes)), call, context)
+    return (*sight.reads, *sight.writes, *sight.covered)
 
 
 def look(call: CallFacts, context: "PermissionContext") -> Sight:

@@ -1,0 +1,41 @@
+"""What a person was asked about, and whether it is still that when the answer comes."""
+
+from typing import NamedTuple
+
+from holdfast.permissions import CallFacts, Decision, PermissionContext
+from holdfast.permissions.facts import places_of, with_places
+from holdfast.permissions.paths import PathFacts
+
+__all__ = ["Asked", "again_seen"]
+
+
+class Asked(NamedTuple):
+    """A question that is open: why it was put, and where the paths of the call led then."""
+
+    decision: Decision
+    places: tuple[PathFacts, ...]
+
+    def moved(self, facts: CallFacts, permissions: PermissionContext) -> str:
+        """Why the answer does not count: a path leads elsewhere than it did when the question was put.
+
+        Args:
+            facts: The call as it is seen now (see `again_seen`).
+            permissions: The rights in force.
+        """
+        now = places_of(facts, permissions)
+        for before, after in zip(self.places, now, strict=False):
+            if before.names != after.names:
+                return (
+                    f"{before.given!r} led to {before.target!r} when the user was asked and leads to {after.target!r} "
+                    "now, so the answer is not about that"
+                )
+        return ""
+
+    def is_new_guard(self, again: Decision) -> bool:
+        """Whether something is protected now of which the question did not speak."""
+        return again.guarded and (not self.decision.guarded or again.reason != self.decision.reason)
+
+
+def again_seen(facts: CallFacts, permissions: PermissionContext) -> CallFacts:
+    """The call with the same paths, looked at anew: what the tool itself said about it stays."""
+    return with_places(facts._replace(sight=None), permissions)
