@@ -54,7 +54,7 @@ fmt: setup ## Format the code and apply safe lint fixes
 docs: setup ## Regenerate the generated pages of docs/
 	@$(BIN)/python scripts/generate_docs.py
 
-bench: setup ## Measure against limits in the same run (PEERS=1: also peers from PyPI)
+bench: setup ## Measure against limits in the same run (PEERS=1: also peers from PyPI and npm); docs/performance.md by scripts/render_bench.py
 	@$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers,)
 
 torture: setup system ## Long: kill sessions, crash writers, race editors, chaotic models (KILLS=200, ANSWERS=10000)

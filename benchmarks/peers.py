@@ -1,12 +1,14 @@
-"""Peers from PyPI, each in its own environment: what a call and a turn cost there, against ours in the same run."""
+"""Peers from PyPI and npm, each in its own environment: what they cost, against ours in the same run."""
 
 import asyncio
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import cold
 import engine
 import loop
 from measure import Row, row
@@ -58,5 +60,9 @@ def _turns() -> list[Row]:
     return found
 
 
-ROWS: dict[str, Callable[[], list[Row]]] = {"engine": _calls, "loop": _turns}
+ROWS: dict[str, Callable[[], list[Row]]] = {
+    "engine": _calls,
+    "loop": _turns,
+    "cold": partial(cold.rows, with_peers=True),
+}
 """Ours against each peer, by the benchmark it belongs to; a ratio under 1 means that ours is cheaper."""
