@@ -49,8 +49,11 @@ def _hold_standard_streams() -> None:
 
 
 def _run() -> int:
-    from holdfast.cli.main import run  # noqa: PLC0415 - loaded behind the guard, whose memory stays small
+    # Loaded behind the guard, whose memory stays small.
+    from holdfast.cli.main import run  # noqa: PLC0415
+    from holdfast.cli.standard_streams import let_nothing_stop_the_work  # noqa: PLC0415
 
+    let_nothing_stop_the_work()
     return run()
 
 

@@ -263,3 +263,14 @@ def test_an_interrupt_while_calls_are_taken_back_takes_them_back_first() -> None
     assert isinstance(events[-1], RunEnded)
     assert events[-1].outcome == "interrupted"
     assert [message["role"] for message in loop.history] == ["user"]
+
+
+def test_a_server_that_stays_broken_is_asked_three_times_and_then_the_fallback() -> None:
+    run = run_loop(choices=choices(), model_options={"then": failing("server", status=500)})
+    assert (run.ended.outcome, run.ended.error) == ("error_during_execution", "it is server")
+    assert len(run.model.requests) == 3
+    other = PlannedModel(answer(words("here")), name="other")
+    run = run_loop(
+        choices=choices()._replace(fallback_model=other), model_options={"then": failing("server", status=500)}
+    )
+    assert (run.ended.outcome, run.ended.text, len(run.model.requests)) == ("success", "here", 3)

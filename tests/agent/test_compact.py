@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from holdfast import Executor
 from holdfast.agent import Block, Loop, Message
-from holdfast.agent.shorten import drop_oldest, recent_start, squeeze, trim_results
+from holdfast.agent.shorten import drop_oldest, recent_start, squeeze, trim_results, user_words
+from holdfast.cli.stream_json import SessionFacts, StreamJson
 from holdfast.contract import UsageError
 from holdfast.events import ContextCompacted, ContextCompacting, Reminded, ReplyDiscarded
 from holdfast.models import ModelError, ModelRequest, SystemBlock, Usage
 from holdfast.session import SessionStore
+from holdfast.session.export import to_document, to_markdown
 from holdfast.session.repair import repair
 from holdfast.session.validity import message_problems
 from holdfast.testing import ScriptedTool, run_virtual
@@ -70,9 +72,9 @@ def test_what_is_still_too_long_is_summarised_and_the_last_turns_stay() -> None:
     summary, after = run.model.requests
     assert asks_for_summary(summary)
     assert "## Next steps" in summary.messages[-1]["content"][-1]["text"]
-    opening = after.messages[0]["content"][0]["text"]
-    assert "Count the files." in opening
-    assert "> Count the files." in opening
+    opening = [block["text"] for block in after.messages[0]["content"]]
+    assert "## Goal\nCount the files." in opening[0]
+    assert opening[2] == "Count the files."
     assert after.messages[-1] == history[-1]
     assert len(after.messages) < 16
     assert run.of(ContextCompacted)[0].summary == "## Goal\nCount the files."
@@ -326,3 +328,58 @@ def test_plan_mode_is_told_again_when_the_summary_has_lost_it() -> None:
             return told
 
     assert run_virtual(body()) == [["Plan mode is on:"], [], ["Plan mode is on:"]]
+
+
+def test_the_users_words_outlive_every_summary() -> None:
+    async def body() -> list[Message]:
+        async with Executor([]) as executor:
+            model = PlannedModel(then=lambda request: SUMMARY if asks_for_summary(request) else OK)
+            loop = Loop(executor, model)
+            for number in range(12):
+                text = "a log: " + "w" * 20_000 if number == 9 else f"wish {number}"
+                await read_run(loop, text)
+                assert await loop.compact() is not None
+            return list(loop.history)
+
+    texts = [block["text"] for message in run_virtual(body()) for block in message["content"]]
+    for number in (0, 8, 10, 11):
+        assert f"wish {number}" in texts, "as blocks of their own, however often it was summarised"
+    long = next(text for text in texts if text.startswith("a log: "))
+    assert len(long) < 4_000, "one long text does not drive out the others"
+    assert sum(text.startswith("[The conversation so far") for text in texts) == 1
+
+
+def test_what_no_longer_fits_is_said_and_the_first_prompt_stays() -> None:
+    messages: list[Message] = [{"role": "user", "content": f"{number}: " + "w" * 2_000} for number in range(9)]
+    said = user_words(messages)
+    assert [text[:3] for text in said] == ["0: ", "[He", "7: ", "8: "]
+    assert user_words([]) == []
+
+
+def test_summaries_count_in_the_usage_of_their_model() -> None:
+    history = [*talk(0, 0), *[message for n in range(60) for message in said(n, 6_000)], *turn("last", "final")]
+    run = run_loop(SUMMARY, OK, prompt=None, history=history, model_options={"context_window": 100_000})
+    lines = StreamJson(SessionFacts("s", "/", "m", "default", []))
+    for event in run.events:
+        lines.count_only(event)
+    total = lines.result(run.ended)
+    assert sum(used["inputTokens"] for used in total["modelUsage"].values()) == total["usage"]["input_tokens"] > 0
+
+
+def test_the_export_of_a_shortened_session_holds_all_of_it(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path / "sessions")
+    session = store.create(str(tmp_path))
+
+    async def body() -> None:
+        async with Executor([], on_event=session.journal) as executor:
+            loop = Loop(executor, PlannedModel(OK, SUMMARY, OK), journal=session.journal)
+            await read_run(loop, "the very first words")
+            await loop.compact()
+            await read_run(loop, "the last words")
+
+    run_virtual(body())
+    session.close()
+    _, transcript = store.resume(session.id)
+    texts = [block["text"] for message in to_document(transcript)["messages"] for block in message["content"]]
+    assert texts == ["the very first words", "ok", "the last words", "ok"]
+    assert "the very first words" in to_markdown(transcript)

@@ -411,3 +411,29 @@ def test_a_budget_that_cannot_hold_is_said(tmp_path: Path) -> None:
     code, out, err = asyncio.run(asyncio.wait_for(scene(), 60))
     assert (code, out) == (0, b"hi\n")
     assert b"--max-budget-usd cannot hold" in err
+
+
+def test_trouble_on_standard_error_does_not_stop_the_work(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([[call("Bash", command="echo made > made.txt")], "Done."]), encoding="utf-8")
+    words = f"-p go --verbose --permission-mode bypassPermissions --model scripted:{script}"
+    for place in ("/dev/full", ">(head -c 1 >/dev/null)"):
+        ran = subprocess.run(
+            ["bash", "-c", f'exec "$0" -m holdfast {words} 2> {place}', sys.executable],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert (ran.returncode, ran.stdout) == (0, b"Done.\n")
+
+
+def test_the_first_signal_ends_a_run_whose_output_nobody_reads(start: Start) -> None:
+    long = {"blocks": [{"text": "x" * 2_000_000, "chunk": 1_000}]}
+    run = start("go", "--output-format", "stream-json", "--include-partial-messages", turns=[long])
+    assert run.process.stdin
+    run.process.stdin.close()
+    run.read()  # from here on nobody reads
+    run.process.send_signal(signal.SIGTERM)
+    assert run.process.wait(60) == 128 + signal.SIGTERM

@@ -119,3 +119,11 @@ def test_lists_show_titles_sizes_and_leave_out_what_is_unsafe(store: SessionStor
     assert [(summary.title, summary.live) for summary in list_sessions(store)] == [("The build", False)]
     os.chmod(store.find("one"), 0o777)
     assert list_sessions(store) == []
+
+
+def test_what_the_program_says_beside_the_user_is_no_title(store: SessionStore, project: str) -> None:
+    session = store.create(project, session_id="planned")
+    told = [{"type": "text", "text": "<system-reminder>\nPlan mode is on: …\n</system-reminder>"}]
+    session.journal.record_message("user", [*told, {"type": "text", "text": "Plan the move"}])
+    session.close()
+    assert [summary.title for summary in list_sessions(store)] == ["Plan the move"]

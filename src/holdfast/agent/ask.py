@@ -102,7 +102,7 @@ class Asking:
         attempt, policy = retries.attempt, state.choices.retry
         delay_s = retries.failed(error)
         fallback = state.choices.fallback_model
-        if fallback is not None and state.fallback is None and retries.overloads >= policy.fallback_after:
+        if fallback is not None and state.fallback is None and retries.wants_another:
             state.fallback = fallback
             retries.begin_anew()
             delay_s = 0.0

@@ -6,7 +6,7 @@ from importlib import resources
 from typing import Literal
 
 from holdfast.agent import notes
-from holdfast.agent.history import Message, blocks_of
+from holdfast.agent.history import Block, Message, blocks_of
 from holdfast.agent.retry import Retries
 from holdfast.agent.shorten import (
     drop_oldest,
@@ -17,8 +17,8 @@ from holdfast.agent.shorten import (
     trim_results,
     user_words,
 )
-from holdfast.agent.state import LoopState
-from holdfast.events import ContextCompacted, ContextCompacting, RequestRetried
+from holdfast.agent.state import LoopState, usage_fields
+from holdfast.events import ContextCompacted, ContextCompacting, RequestRetried, SummaryAnswered
 from holdfast.models import BlockEnded, ModelError, ModelRequest, StreamEnded, StreamStarted, Usage
 from holdfast.session.records import COMPACTION
 
@@ -31,6 +31,7 @@ _ENOUGH_SHARE = 0.6
 """Below this share of the window there is room again."""
 _SUMMARY_TOKENS = 8_000
 _HALVINGS = 6
+_GONE = "File contents and results from before are gone from your view. Read a file again before you rely on it."
 _WITHOUT_SUMMARY = "(No summary could be made. Look at the files and ask the user where you need to.)"
 
 
@@ -120,23 +121,11 @@ class Compactor:
         if start <= 0 or (start == 1 and not is_manual):
             return "", messages
         summary = await self._ask_for_summary(messages[: max(start, 1)], instructions)
-        first = {"type": "text", "text": self._opening(messages[:start], summary or _WITHOUT_SUMMARY)}
+        first = _opening(messages[:start], summary or _WITHOUT_SUMMARY)
         rest = messages[start:]
         if rest and rest[0]["role"] == "user":
-            return summary, [{"role": "user", "content": [first, *blocks_of(rest[0])]}, *rest[1:]]
-        return summary, [{"role": "user", "content": [first]}, *rest]
-
-    def _opening(self, old: list[Message], summary: str) -> str:
-        parts = [notes.SUMMARY, summary]
-        said = user_words(old)
-        if said:
-            parts.append(
-                "What the user said until then, word for word:\n\n" + "\n\n".join(f"> {text}" for text in said)
-            )
-        parts.append(
-            "File contents and results from before are gone from your view. Read a file again before you rely on it."
-        )
-        return "\n\n".join(parts)
+            return summary, [{"role": "user", "content": [*first, *blocks_of(rest[0])]}, *rest[1:]]
+        return summary, [{"role": "user", "content": first}, *rest]
 
     # Asking for the summary.
 
@@ -200,8 +189,17 @@ class Compactor:
                 usage, is_complete = event.usage, True
         if not is_complete:
             raise ModelError("the summary ended in the middle", "broken_stream")
-        self._state.spend(usage, model)
+        cost_usd = self._state.spend(usage, model)
+        self._state.emit(SummaryAnswered(model.name, usage_fields(usage), cost_usd))
         return "".join(texts).strip()
+
+
+def _opening(old: list[Message], summary: str) -> list[Block]:
+    """The summary, and what the user said as blocks of their own, so that the next summary finds them again."""
+    texts = [f"{notes.SUMMARY}\n\n{summary}\n\n{_GONE}"]
+    if said := user_words(old):
+        texts += [notes.USER_SAID, *said, notes.USER_SAID_END]
+    return [{"type": "text", "text": text} for text in texts]
 
 
 def _with_request(messages: list[Message], instructions: str) -> list[Message]:

@@ -10,6 +10,9 @@ __all__ = [
     "OWN_WORDS",
     "STREAM_CUT",
     "SUMMARY",
+    "USER_SAID",
+    "USER_SAID_END",
+    "WORDS_LEFT_OUT",
     "call_dropped",
     "date_changed",
     "output_missing",
@@ -19,8 +22,11 @@ INTERRUPTED = "[The user interrupted here. Wait for what they say next; do not g
 FAILED = "[The run ended here because of an error in the program, not in your work.]"
 SUMMARY = "[The conversation so far was replaced by this summary, because it no longer fitted.]"
 DROPPED = "[The earlier part of this conversation was left out because it no longer fits.]"
+USER_SAID = "[What the user said until then, word for word, the oldest first:]"
+WORDS_LEFT_OUT = "[Here some of what the user said is left out to save room.]"
+USER_SAID_END = "[So far what the user said before the summary. From here on the conversation goes on as it was.]"
 _REMINDER = "<system-reminder>"
-OWN_WORDS = (_REMINDER, INTERRUPTED, FAILED, SUMMARY, DROPPED)
+OWN_WORDS = (_REMINDER, INTERRUPTED, FAILED, SUMMARY, DROPPED, USER_SAID, WORDS_LEFT_OUT, USER_SAID_END)
 """Nothing that a person said begins like this."""
 NO_RESULT = (
     "<tool_use_error>The call was stopped before its result was known; it may have taken effect in part or whole. "

@@ -10,6 +10,10 @@ from holdfast.models import ModelError
 __all__ = ["Retries", "RetryPolicy"]
 
 
+_INTERNAL = 500
+"""An error inside the provider. Gateways in front of it (502, 504) tell of trouble that passes."""
+
+
 class RetryPolicy(NamedTuple):
     """Waits double from `base_s` up to `cap_s`; a provider that says how long to wait is believed, within limits."""
 
@@ -27,6 +31,8 @@ class RetryPolicy(NamedTuple):
     """Up to this share longer, so that many clients do not come back at the same moment."""
     fallback_after: int = 3
     """So many overloads in a row, and the fallback model is asked."""
+    server_attempts: int = 3
+    """So many server errors in a row, and it is taken as broken: the fallback model is asked, or the run ends."""
     broken_streams: int = 2
     """So many broken streams in a row, and whole answers are asked for instead."""
     random: Callable[[], float] = random.random
@@ -36,7 +42,7 @@ class RetryPolicy(NamedTuple):
 class Retries:
     """The attempts at one request."""
 
-    __slots__ = ("_policy", "_waited_s", "_was_reached", "attempt", "overloads")
+    __slots__ = ("_policy", "_waited_s", "_was_reached", "attempt", "overloads", "server_errors")
 
     def __init__(self, policy: RetryPolicy, *, was_reached: bool = True) -> None:
         """`was_reached` says that the provider has answered something before."""
@@ -47,14 +53,19 @@ class Retries:
         """Which one is under way, from 1."""
         self.overloads = 0
         """How many in a row failed because the provider has too much to do."""
+        self.server_errors = 0
+        """How many in a row failed by an error inside the provider."""
 
     def failed(self, error: ModelError) -> float | None:
         """The attempt failed: how long to wait before the next, or None when there is none."""
         self.overloads = self.overloads + 1 if error.kind == "overloaded" else 0
+        self.server_errors = self.server_errors + 1 if error.kind == "server" and error.status == _INTERNAL else 0
         self._was_reached = self._was_reached or error.kind != "connection"
         attempts = self._policy.attempts if self._was_reached else self._policy.unreached_attempts
         delay_s = self._delay_s(error.retry_after_s)
         if not error.is_retryable or self.attempt >= min(attempts, self._policy.attempts):
+            return None
+        if self.server_errors >= self._policy.server_attempts:
             return None
         if self._waited_s + delay_s > self._policy.total_s:
             return None
@@ -62,10 +73,16 @@ class Retries:
         self.attempt += 1
         return delay_s
 
+    @property
+    def wants_another(self) -> bool:
+        """This model has failed often enough that another should be asked."""
+        policy = self._policy
+        return self.overloads >= policy.fallback_after or self.server_errors >= policy.server_attempts
+
     def begin_anew(self) -> None:
         """Another model is asked now: its attempts count from one."""
         self.attempt = 1
-        self.overloads = 0
+        self.overloads = self.server_errors = 0
 
     def _delay_s(self, retry_after_s: float | None) -> float:
         policy = self._policy

@@ -11,7 +11,7 @@ from holdfast.agent.between import Between
 from holdfast.agent.compact import Compactor
 from holdfast.agent.history import Block, prompt_blocks, result_block
 from holdfast.agent.repeats import RepeatGuard
-from holdfast.agent.state import LoopState
+from holdfast.agent.state import LoopState, usage_fields
 from holdfast.agent.turn import Answer
 from holdfast.contract import Fatal, UsageError
 from holdfast.events import AssistantReplied, CallFinished, ResultsSent, RunEnded, RunOutcome, to_builtins
@@ -109,7 +109,7 @@ class Run:
             self._turns,
             (perf_counter() - self._began_s) * 1000,
             self._asking.model_s * 1000,
-            _usage_fields(usage),
+            usage_fields(usage),
             cost_usd,
             self._stop_reason,
             error,
@@ -150,7 +150,7 @@ class Run:
         if not answer.blocks:
             return
         self._text.append(answer.text)
-        usage = _usage_fields(answer.usage)
+        usage = usage_fields(answer.usage)
         model = answer.model or answer.asked.name
         state.record(
             "assistant",
@@ -291,15 +291,6 @@ def _since(before: Usage, now: Usage) -> Usage:
         now.cache_read_tokens - before.cache_read_tokens,
         now.cache_write_tokens - before.cache_write_tokens,
     )
-
-
-def _usage_fields(usage: Usage) -> dict[str, int]:
-    return {
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-    }
 
 
 def _new_blocks(replies: Iterable[CallFinished]) -> Iterable[Block]:

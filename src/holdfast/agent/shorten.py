@@ -15,6 +15,8 @@ _CUT = "\n[… cut here to save room …]\n"
 _WORTH_TOKENS = 100
 """A shorter result costs hardly more than the note in its place."""
 _SHOWN_INPUT_CHARS = 200
+_LONGEST_WORDS = 3_000
+"""So much of one prompt is carried through summaries: its beginning and its end."""
 _SQUEEZES = (20_000, 8_000, 2_000, 500)
 
 
@@ -78,21 +80,25 @@ def drop_oldest(messages: Sequence[Message], start: int) -> list[Message]:
 
 
 def user_words(messages: Sequence[Message], limit_chars: int = 8_000) -> list[str]:
-    """What people said, word for word: the newest that fit, oldest first."""
-    found: list[str] = []
-    left = limit_chars
-    for message in reversed(messages):
-        if message["role"] != "user":
-            continue
-        for block in reversed(blocks_of(message)):
-            text: str = block["text"].strip() if block.get("type") == "text" else ""
-            if not text or text.startswith(notes.OWN_WORDS):
-                continue
-            if len(text) > left:
-                return found[::-1]
-            left -= len(text)
-            found.append(text)
-    return found[::-1]
+    """What people said, word for word, oldest first: the first prompt always, and the newest that fit.
+
+    One long text loses its middle, so that it does not drive out the others.
+    """
+    said = [
+        _shortened(text, _LONGEST_WORDS)
+        for message in messages
+        if message["role"] == "user"
+        for block in blocks_of(message)
+        if block.get("type") == "text" and (text := block["text"].strip()) and not text.startswith(notes.OWN_WORDS)
+    ]
+    if not said:
+        return []
+    left = limit_chars - len(said[0])
+    start = len(said)
+    while start > 1 and len(said[start - 1]) <= left:
+        start -= 1
+        left -= len(said[start])
+    return [said[0], *([notes.WORDS_LEFT_OUT] if start > 1 else []), *said[start:]]
 
 
 def _trimmed(block: Block, calls: Mapping[str, Block], spilled: Mapping[str, str]) -> Block:

@@ -13,7 +13,7 @@ from holdfast.models import Model, ModelRequest, SystemBlock, Usage
 from holdfast.models.tokens import estimate_prefix_tokens
 from holdfast.session import Journal
 
-__all__ = ["LoopState", "SystemSource"]
+__all__ = ["LoopState", "SystemSource", "usage_fields"]
 
 SystemSource: TypeAlias = Sequence[SystemBlock] | Callable[[], Awaitable[Sequence[SystemBlock]]]
 
@@ -122,3 +122,13 @@ class LoopState:
         """Write a message to the journal."""
         if self.journal is not None:
             self.journal.record_message("user" if role == "user" else "assistant", blocks, meta=meta or None)
+
+
+def usage_fields(usage: Usage) -> dict[str, int]:
+    """The counts as events and the journal hold them."""
+    return {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "cache_write_tokens": usage.cache_write_tokens,
+    }

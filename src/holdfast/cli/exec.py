@@ -21,6 +21,9 @@ __all__ = ["command"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGINT,)
 
+_STILL_S = 1.0
+"""So long a reader may read nothing after the first signal."""
+
 
 @click.command("exec")
 @click.option("--events", is_flag=True, help="Also write progress, decisions with their trace, and state changes.")
@@ -171,6 +174,8 @@ class _Session:
         """Cancel everything; a second signal does not wait for a reader that may never read again."""
         if self._exit_code:
             self._writer.abandon()
+        else:
+            self._writer.give_up_on_a_still_reader(_STILL_S)
         self._exit_code = self._exit_code or code
         if self._main is not None:
             self._main.cancel()

@@ -27,6 +27,8 @@ __all__ = ["Headless", "Plan"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGINT,)
 
+_STILL_S = 1.0
+"""So long a reader may read nothing after the first signal."""
 Content = str | list[dict[str, Any]]
 
 
@@ -178,6 +180,8 @@ class Headless:
             return
         if self._host is not None:
             self._host.end()
+        if is_first:
+            self._writer.give_up_on_a_still_reader(_STILL_S)
         if is_first and self._agent is not None:
             self._stopping = asyncio.create_task(self._agent.loop.interrupt())
         else:

@@ -102,6 +102,9 @@ class LineWriter:
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="stdout", daemon=True)
         self._broken = False
+        self._is_writing = False
+        """The thread waits for the reader, or is about to go on."""
+        self._written = 0
         self._has_room = asyncio.Event()
         self._has_room.set()
         self._is_done = asyncio.Event()
@@ -117,7 +120,7 @@ class LineWriter:
     def write(self, line: bytes) -> None:
         """Queue one line; never waits."""
         self._lines.put(line + b"\n")
-        if self._lines.qsize() > _WRITE_AHEAD:
+        if self._lines.qsize() > _WRITE_AHEAD and not self._is_done.is_set():
             self._has_room.clear()
 
     async def drained(self) -> None:
@@ -129,9 +132,21 @@ class LineWriter:
         self._lines.put(None)
         await self._is_done.wait()
 
+    def give_up_on_a_still_reader(self, after_s: float) -> None:
+        """From now on wait only as long as the reader reads: stopped work must not hang on one who never does."""
+        if self._loop is not None:
+            self._loop.call_later(after_s, self._look_at_the_reader, after_s, self._written)
+
+    def _look_at_the_reader(self, after_s: float, before: int) -> None:
+        if self._written == before and self._is_writing:
+            self.abandon()
+        else:
+            self.give_up_on_a_still_reader(after_s)
+
     def abandon(self) -> None:
-        """Let `close` return whether or not everything is written."""
+        """Let `drained` and `close` return whether or not everything is written."""
         self._is_done.set()
+        self._has_room.set()
 
     def _write(self) -> None:
         while (line := self._lines.get()) is not None:
@@ -145,8 +160,12 @@ class LineWriter:
         left = memoryview(line)
         try:
             while left:
+                self._is_writing = True
                 left = left[os.write(self._descriptor, left) :]
+                self._is_writing = False
+                self._written += 1
         except OSError:
+            self._is_writing = False
             self._broken = True
             if self._on_broken is not None:
                 self._tell(self._on_broken)

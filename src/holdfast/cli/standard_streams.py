@@ -1,14 +1,18 @@
 """What standard input, output and error can and cannot do: other encodings, readers that went away, and bounds."""
 
 import codecs
+import contextlib
 import io
 import os
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from holdfast.contract.errors import UsageError
 
-__all__ = ["let_go_of_output", "make_printable", "read_argument"]
+if TYPE_CHECKING:
+    from typing_extensions import Buffer as ReadableBuffer
+
+__all__ = ["let_go_of_output", "let_nothing_stop_the_work", "make_printable", "read_argument"]
 
 _LIMIT_BYTES = 64 << 20
 _PLAIN = {
@@ -22,6 +26,30 @@ _PLAIN = {
     "→": "->",
     "…": "...",
 }
+
+
+class _Forgiving(io.FileIO):
+    """Takes everything, also where it cannot be written: what is said to people must not decide about the work."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data) or 0
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def let_nothing_stop_the_work() -> None:
+    """From here on a full disk or a reader that went away behind standard error is no error."""
+    stream = sys.stderr
+    below: object = getattr(stream, "buffer", None)
+    if isinstance(stream, io.TextIOWrapper) and type(below) in (io.BufferedWriter, io.FileIO):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+        encoding, errors = stream.encoding, stream.errors
+        raw = _Forgiving(2, "wb", closefd=False)
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=True, write_through=True
+        )
 
 
 def make_printable(*streams: TextIO | None) -> None:

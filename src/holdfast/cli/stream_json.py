@@ -13,6 +13,7 @@ from holdfast.events import (
     RequestRetried,
     ResultsSent,
     RunEnded,
+    SummaryAnswered,
     TaskChanged,
     to_builtins,
 )
@@ -111,6 +112,8 @@ class StreamJson:
             yield from self._assistant_lines(event)
         elif isinstance(event, ResultsSent):
             yield from self._user_lines(event)
+        elif isinstance(event, SummaryAnswered):
+            self._count(event)
         elif isinstance(event, RunEnded):
             yield self.result(event)
         else:
@@ -122,7 +125,7 @@ class StreamJson:
 
     def count_only(self, event: Event) -> None:
         """Take note of what a model has used, without any line."""
-        if isinstance(event, AssistantReplied):
+        if isinstance(event, AssistantReplied | SummaryAnswered):
             self._count(event)
 
     def _line(self, kind: str, **fields: Any) -> Line:
@@ -173,7 +176,7 @@ class StreamJson:
             task = {key: value for key, value in to_builtins(event).items() if key != "type"}
             yield self._line("system", subtype="task_changed", **task)
 
-    def _count(self, event: AssistantReplied) -> None:
+    def _count(self, event: AssistantReplied | SummaryAnswered) -> None:
         known = self._model_usage.setdefault(
             event.model, dict.fromkeys(_MODEL_USAGE.values(), 0) | {"webSearchRequests": 0, "costUSD": 0.0}
         )

@@ -157,6 +157,14 @@ class ContextCompacted(Event, frozen=True, tag="compacted"):
     summary: str = ""
 
 
+class SummaryAnswered(Event, frozen=True, tag="summary_answered"):
+    """The model was asked for a summary: what that used."""
+
+    model: str
+    usage: dict[str, int]
+    cost_usd: float | None = None
+
+
 class RunEnded(Event, frozen=True, tag="run_ended"):
     """The answer to one prompt is complete, or why it is not."""
 

@@ -29,7 +29,7 @@ def to_document(transcript: Transcript) -> dict[str, Any]:
         "title": title_of(transcript),
         "turns": transcript.turns,
         "closed": transcript.closed,
-        "messages": to_builtins(repair(transcript).messages),
+        "messages": to_builtins(repair(transcript, whole=True).messages),
         "calls": [_call(call) for call in transcript.calls],
         "notes": [{"kind": note.kind, "data": note.data} for note in transcript.notes],
         "health": {
@@ -55,7 +55,7 @@ def to_markdown(transcript: Transcript) -> str:
         moment = time.strftime("%Y-%m-%d %H:%M %Z", time.localtime(header.created_at))
         parts.append(f"Session {_code(header.session_id)}, begun {moment} in {_code(header.cwd or '?')}.")
     states = {call.id: call for call in transcript.calls}
-    for message in repair(transcript).messages:
+    for message in repair(transcript, whole=True).messages:
         for block in message["content"]:
             parts += _SECTIONS.get(block.get("type", ""), _other)(block, message["role"], states)
     return "\n\n".join(parts) + "\n"

@@ -62,10 +62,13 @@ class _Item(NamedTuple):
     """What follows the results of these calls."""
 
 
-def repair(transcript: Transcript) -> Repaired:
-    """The session's conversation, valid for providers whatever the journal lost."""
+def repair(transcript: Transcript, *, whole: bool = False) -> Repaired:
+    """The session's conversation, valid for providers whatever the journal lost.
+
+    As it goes on: where it was shortened it begins with the summary. `whole`: all that was ever said.
+    """
     conversation = _Conversation()
-    for item in _items(transcript):
+    for item in _items(transcript, (None if whole else transcript.restart) or Restart([], 0, 0)):
         if item.role == "assistant":
             conversation.add_assistant(item.blocks, item.calls)
             if item.notes:
@@ -78,10 +81,9 @@ def repair(transcript: Transcript) -> Repaired:
 # From records to items, in order.
 
 
-def _items(transcript: Transcript) -> Iterator[_Item]:
+def _items(transcript: Transcript, restart: Restart) -> Iterator[_Item]:
     claims = _claim(transcript)
     claimed = {id(call) for calls in claims for call in calls if call is not None}
-    restart = transcript.restart or Restart([], 0, 0)
     loose = deque(
         (index, call)
         for index, call in enumerate(transcript.calls)

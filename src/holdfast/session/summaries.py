@@ -17,6 +17,8 @@ __all__ = ["SessionSummary", "is_in_use", "list_sessions", "summarise", "title_o
 
 _HEAD_BYTES = 64 * 1024
 _TITLE_CHARS = 80
+_REMINDER = "<system-reminder>"
+"""So begins what this program says to the model beside the user's words."""
 _FORMING_S = 60.0
 """A directory without a lock file that is younger than this belongs to a session that is just being made."""
 
@@ -89,7 +91,7 @@ def title_of(transcript: Transcript) -> str:
         if message.role == "user":
             content = message.content
             texts = [content] if isinstance(content, str) else [str(block.get("text", "")) for block in content]
-            words = " ".join(texts)
+            words = " ".join(text for text in texts if not text.startswith(_REMINDER))
             if words.startswith("<stdin>"):  # what was piped in comes before what was asked
                 words = words.partition("</stdin>")[2].strip() or words
             text = " ".join(words.split())
