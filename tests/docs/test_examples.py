@@ -16,6 +16,7 @@ EXPECTED = {
     "ten_lines.py": re.compile(r"(CallFinished\(tool_use_id=.t\d., name=.add., .*\)\n){3}"),
     "test_your_tool.py": re.compile(r"3 passed\n"),
     "own_provider.py": re.compile(r"StreamStarted\(.*\)\nTextDelta\(.*\)\nBlockEnded\(.*\)\nStreamEnded\(.*\)\n"),
+    "web_lab.py": re.compile(r"https://docs\.example\.com/guide answered 200 OK .*\n.*\n# Guide\n(.*\n)*"),
     "own_tool.py": re.compile(r"\d+ words\n"),
 }
 

@@ -162,7 +162,7 @@ def test_what_we_do_not_know_yet_is_passed_over() -> None:
         {
             "type": "content_block_start",
             "index": 0,
-            "content_block": {"type": "server_tool_use", "id": "s", "input": {}},
+            "content_block": {"type": "brand_new_block", "id": "s", "input": {}},
         },
         {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "{}"}},
         {"type": "content_block_stop", "index": 0},
@@ -174,6 +174,25 @@ def test_what_we_do_not_know_yet_is_passed_over() -> None:
     ]
     events = [event for line in lines for event in reader.feed(json.dumps(line).encode())]
     assert events == [TextDelta(1, "a"), TextDelta(1, "b"), BlockEnded(1, {"type": "text", "text": "ab"})]
+
+
+def test_tools_that_the_provider_runs_keep_their_blocks_to_the_letter() -> None:
+    reader = AnthropicReader()
+    asked = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    told = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"encrypted_content": "x=="}]}
+    lines: list[dict[str, Any]] = [
+        {"type": "content_block_start", "index": 0, "content_block": asked},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "input_json_delta", "partial_json": '{"query":"q"}'},
+        },
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": told},
+        {"type": "content_block_stop", "index": 1},
+    ]
+    events = [event for line in lines for event in reader.feed(json.dumps(line).encode())]
+    assert events == [BlockEnded(0, {**asked, "input": {"query": "q"}}), BlockEnded(1, told)]
 
 
 def test_gateways_that_are_careless_with_the_end_are_understood() -> None:

@@ -39,7 +39,7 @@ def made(behavior: Behavior, text: str) -> Rule:
 
 # Only texts that are rules: every second one would be thrown away if tools and contents were drawn apart.
 behaviors: list[Behavior] = ["allow", "ask", "deny"]
-NEVER_ALLOWED = ("*", "*(*)", "WebFetch(domain:*)")
+NEVER_ALLOWED = ("*", "*(*)")
 FEW = (
     *TOOLS,
     *(f"{tool}(*)" for tool in TOOLS),

@@ -122,7 +122,14 @@ def _executor(
         session=facts,
     )
     executor = Executor(
-        assemble(rights.permissions, own_tools=options.own_tools, options=view, shell=shell, files=files),
+        assemble(
+            rights.permissions,
+            own_tools=options.own_tools,
+            options=view,
+            shell=shell,
+            files=files,
+            settings=rights.settings,
+        ),
         permissions=rights.permissions,
         cwd=rights.settings.cwd,
         session=facts,

@@ -4,20 +4,24 @@ from collections.abc import Iterable
 
 from holdfast.app.files import FileKit
 from holdfast.app.shell import ShellKit
+from holdfast.app.web import web_tools
 from holdfast.contract import SessionFacts, Tool
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.permissions import PermissionContext
 from holdfast.registry import Pool, ViewOptions, tools_for
 from holdfast.registry import assemble as assemble_pool
+from holdfast.settings import Settings
 
 __all__ = ["all_tools", "assemble"]
 
 
-def all_tools(shell: ShellKit | None = None, files: FileKit | None = None) -> list[Tool]:
+def all_tools(
+    shell: ShellKit | None = None, files: FileKit | None = None, settings: Settings | None = None
+) -> list[Tool]:
     """A fresh set of every built-in tool."""
     files = files or FileKit()
     ripgrep = Ripgrep(outside=files.roots)
-    return [*files.tools(ripgrep), *(shell or ShellKit()).tools(ripgrep)]
+    return [*files.tools(ripgrep), *(shell or ShellKit()).tools(ripgrep), *web_tools(settings)]
 
 
 def assemble(
@@ -28,6 +32,7 @@ def assemble(
     options: ViewOptions | None = None,
     shell: ShellKit | None = None,
     files: FileKit | None = None,
+    settings: Settings | None = None,
 ) -> Pool:
     """The pool a model is offered: built-ins sorted by name, then remote tools sorted by name.
 
@@ -36,7 +41,7 @@ def assemble(
     context = context or PermissionContext()
     options = options or ViewOptions(session=SessionFacts())
     return assemble_pool(
-        tools_for(all_tools(shell, files), context, options),
+        tools_for(all_tools(shell, files, settings), context, options),
         tools_for(mcp_tools, context, ViewOptions(session=options.session)),
         tools_for(own_tools, context, ViewOptions(session=options.session)),
     )

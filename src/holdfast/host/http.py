@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 import h11
 
 from holdfast.host.http_errors import HttpError
-from holdfast.host.http_wire import Addresses, Route, Wire, basic, connect
+from holdfast.host.http_wire import Addresses, Connect, Route, Wire, basic, connect
 from holdfast.host.proxies import proxy_for, tls_context
 
 __all__ = ["HttpClient", "HttpError", "Request", "Response", "without_login"]
@@ -45,9 +45,18 @@ class HttpClient:
     """Sends requests and keeps connections for the next ones. It belongs to one event loop."""
 
     def __init__(
-        self, environ: Mapping[str, str], *, connect_timeout_s: float = 15.0, addresses: Addresses | None = None
+        self,
+        environ: Mapping[str, str],
+        *,
+        connect_timeout_s: float = 15.0,
+        addresses: Addresses | None = None,
+        connect_by: Connect = connect,
     ) -> None:
-        """Proxies and certificates come from `environ`; `addresses` decides where a name may lead (none: anywhere)."""
+        """Proxies and certificates come from `environ`; `addresses` decides where a name may lead (none: anywhere).
+
+        `connect_by` opens connections; the test kit has one that leads to a server of its own.
+        """
+        self._connect_by = connect_by
         self._environ = environ
         self._connect_timeout_s = connect_timeout_s
         self._addresses = addresses
@@ -137,7 +146,7 @@ class HttpClient:
     async def _connect(self, route: Route) -> "_Connection":
         try:
             async with asyncio.timeout(self._connect_timeout_s):
-                return _Connection(await connect(route, tls=self._certificates, addresses=self._addresses))
+                return _Connection(await self._connect_by(route, tls=self._certificates, addresses=self._addresses))
         except TimeoutError as error:
             raise HttpError(f"no connection in {self._connect_timeout_s:g} s", "connect_timeout") from error
 

@@ -9,18 +9,28 @@ import os
 import ssl
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 from urllib.parse import unquote, urlsplit
 
 from holdfast.host.http_errors import HttpError
 
-__all__ = ["Addresses", "Route", "Wire", "basic", "connect"]
+__all__ = ["Addresses", "Connect", "Route", "Wire", "basic", "connect"]
 
 Addresses = Callable[[str, int], Awaitable[Sequence[str]]]
 """Gives the addresses that a name may be reached at; raises `HttpError` to refuse it."""
 _HIGH_BYTES = 256 * 1024
 _MAX_PROXY_ANSWER_BYTES = 64 * 1024
 _CLOSE_S = 1.0
+
+
+class Connect(Protocol):
+    """Opens a connection along a route."""
+
+    async def __call__(
+        self, route: "Route", *, tls: Callable[[], Awaitable[ssl.SSLContext]], addresses: Addresses | None = None
+    ) -> "Wire":
+        """Ask `addresses` where the name may lead, and `tls` what to trust."""
+        ...
 
 
 class Route(NamedTuple):

@@ -222,7 +222,7 @@ class AnthropicReader:
             return [BlockEnded(index, {"type": "thinking", "thinking": joined, "signature": signature})]
         if opened.kind == "redacted_thinking":
             return [BlockEnded(index, {"type": "redacted_thinking", "data": _words(block, "data")})]
-        return []  # a kind of block that we do not know
+        return _of_server(index, block, joined)
 
     def _count(self, usage: _Usage | None) -> None:
         if usage is None:
@@ -234,6 +234,16 @@ class AnthropicReader:
             token_count(usage.cache_read_input_tokens, old.cache_read_tokens),
             token_count(usage.cache_creation_input_tokens, old.cache_write_tokens),
         )
+
+
+def _of_server(index: int, block: dict[str, Any], joined: str) -> list[StreamEvent]:
+    """A tool that the provider itself ran, and its result: kept as they are, for parts of them must go back unread."""
+    kind = str(block.get("type", ""))
+    if kind == "server_tool_use":
+        whole: Any = parsed_input(joined) if joined.strip() else block.get("input") or {}
+        return [BlockEnded(index, {**block, "input": whole})]
+    # Any other kind of block is one that we do not know.
+    return [BlockEnded(index, block)] if kind.endswith("_tool_result") else []
 
 
 def events_of_message(body: bytes, ids: CallIds | None = None) -> list[StreamEvent]:

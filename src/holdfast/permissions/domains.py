@@ -34,13 +34,11 @@ def _labels_fit(globs: tuple[StarGlob, ...], parts: list[str]) -> bool:
     return all(glob.matches(part) for glob, part in zip(globs, parts, strict=True))
 
 
-def compile_domain(text: str, *, any_host: bool = False) -> DomainRule | str:
-    """Read what follows `domain:` in a rule; the answer is a text when it cannot be used."""
+def compile_domain(text: str) -> DomainRule | str:
+    """Read what follows `domain:` in a rule; the answer is a text when it cannot be used. `*` alone is every host."""
     text = text.strip()
-    if text == "*" and any_host:
-        return DomainRule("*", "any")
     if text == "*":
-        return "'*' is one part of a name, and names of one part are never fetched; write WebFetch for every host"
+        return DomainRule("*", "any")
     if "*" not in text:
         host = canonical_host(text)
         if isinstance(host, WebRefusal) or (":" in text.strip("[]") and not text.startswith("[")):

@@ -300,7 +300,7 @@ def _path_forms(behavior: Behavior, tool: str, content: str) -> tuple[Form, ...]
 
 def _web_forms(behavior: Behavior, content: str) -> tuple[Form, ...]:
     if content.startswith("domain:"):
-        compiled = compile_domain(content.removeprefix("domain:"), any_host=behavior != "allow")
+        compiled = compile_domain(content.removeprefix("domain:"))
         if isinstance(compiled, str):
             raise _RuleError(compiled)
         return (compiled,)

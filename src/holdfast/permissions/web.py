@@ -159,7 +159,7 @@ _V6_EMBEDDING: Final = (
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
-_MAX_URL_CHARS: Final = 100_000
+_MAX_URL_CHARS: Final = 2_000
 _MAX_CACHED_CHARS: Final = 500
 
 

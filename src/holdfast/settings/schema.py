@@ -147,6 +147,13 @@ def _mode(check: _Check, key: str, node: Node) -> None:
     _one_of(*MODES, "manual")(check, key, node)
 
 
+def _text_or_object(check: _Check, key: str, node: Node) -> None:
+    if isinstance(node, Object):
+        return
+    if not (isinstance(node, Scalar) and isinstance(node.value, str)):
+        raise check.fail(key, node, "a text or an object")
+
+
 def _one_of(*choices: str) -> _Rule:
     def rule(check: _Check, key: str, node: Node) -> None:
         if not (isinstance(node, Scalar) and node.value in choices):
@@ -228,6 +235,8 @@ _SANDBOX = _fields(
     ),
 )
 
+_WEB = _fields(search=_text_or_object, model=_string, robots=_boolean, proxy=_string)
+
 KNOWN: dict[str, _Rule] = {
     "permissions": _fields(
         allow=_strings,
@@ -259,6 +268,7 @@ KNOWN: dict[str, _Rule] = {
     "env.scrub": _one_of("credentials", "allowlist", "none"),
     "shell.functions": _boolean,
     "classifier.model": _string,
+    "web": _WEB,
 }
 _SCRUB_WORDS = ("credentials", "allowlist", "none")
 

@@ -1,5 +1,8 @@
 """The public test kit: tools, questions and schedules of calls in virtual time, and models that need no key."""
 
+from typing import TYPE_CHECKING
+
+from holdfast.lib.lazy import export_lazily
 from holdfast.models.replay import ReplayModel
 from holdfast.models.scripted import ScriptedModel
 from holdfast.testing.asker import ScriptedAsker
@@ -13,6 +16,9 @@ from holdfast.testing.scripted import Ending, Gate, Record, ScriptedArgs, Script
 from holdfast.testing.started import StartOptions, started
 from holdfast.testing.testing_permission import TestingPermission
 
+if TYPE_CHECKING:
+    from holdfast.testing.web_lab import LabPage, LabRequest, WebLab
+
 __all__ = [
     "ChaosModel",
     "Deadlock",
@@ -20,6 +26,8 @@ __all__ = [
     "FakeProvider",
     "FakeTurn",
     "Gate",
+    "LabPage",
+    "LabRequest",
     "Pause",
     "Record",
     "RecordedRequest",
@@ -36,6 +44,7 @@ __all__ = [
     "Timeline",
     "ToolRun",
     "VirtualClock",
+    "WebLab",
     "error_turn",
     "play",
     "play_async",
@@ -44,3 +53,5 @@ __all__ = [
     "run_virtual",
     "started",
 ]
+
+export_lazily(__name__, {"web_lab": ("LabPage", "LabRequest", "WebLab")})  # it brings the HTTP library

@@ -1,0 +1,105 @@
+"""Which search service a session has, and the provider's own search."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.app import load_rights
+from holdfast.app.options import Options
+from holdfast.app.web import ProviderSearch, search_name, web_tools
+from holdfast.contract import SessionFacts, ToolFailed
+from holdfast.testing import FakeProvider, FakeTurn
+from holdfast.tools.web._search import Query
+
+SRC = Path(__file__).parents[2] / "src"
+
+
+def settings(text: str, cwd: Path) -> Any:
+    return load_rights(Options(cwd=str(cwd), settings=(text,))).settings
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "name"),
+    [
+        ("{}", {}, None),
+        ("{}", {"TAVILY_API_KEY": "k"}, "tavily"),
+        ("{}", {"SEARXNG_URL": "http://search.home", "EXA_API_KEY": "k"}, "searxng"),
+        ('{"web": {"search": "exa"}}', {"BRAVE_API_KEY": "k", "EXA_API_KEY": "k"}, "exa"),
+        ('{"web": {"search": {"service": "anthropic"}}}', {}, "anthropic"),
+        ('{"web": {"search": "altavista"}}', {}, None),
+    ],
+)
+def test_settings_choose_the_service_and_keys_do_where_they_are_silent(
+    text: str, environ: dict[str, str], name: str | None, tmp_path: Path
+) -> None:
+    found = settings(text, tmp_path)
+    assert search_name(found, environ) == name
+    search = next(tool for tool in web_tools(found, environ) if tool.name == "WebSearch")
+    assert search.is_enabled(SessionFacts()) is (name is not None)
+
+
+def test_a_service_without_its_key_is_not_offered(tmp_path: Path) -> None:
+    tools = web_tools(settings('{"web": {"search": "brave"}}', tmp_path), {})
+    assert not next(tool for tool in tools if tool.name == "WebSearch").is_enabled(SessionFacts())
+
+
+def test_a_folder_cannot_choose_where_searches_go(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text('{"web": {"search": "anthropic", "proxy": "http://evil:1"}}')
+    assert search_name(settings("{}", tmp_path), {}) is None
+    assert settings("{}", tmp_path).get("web") is None
+
+
+@pytest.mark.parametrize("allowed", [(), ("docs.example.com",)])
+def test_the_providers_own_search_is_asked_beside_the_conversation(
+    allowed: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"type": "web_search_result", "title": "T", "url": "https://docs.example.com/", "encrypted_content": "=="}]
+    blocks = [
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}},
+        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": rows},
+        {"type": "text", "text": "Found one."},
+    ]
+
+    async def go() -> tuple[Any, dict[str, Any]]:
+        async with FakeProvider([FakeTurn(blocks=blocks)]) as provider:
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url)
+            monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+            found = await ProviderSearch("anthropic:haiku", settings("{}", tmp_path)).search(Query("q", allowed))
+            return found, provider.requests[0].json
+
+    found, asked = asyncio.run(asyncio.wait_for(go(), 30))
+    assert [(one.title, one.url) for one in found] == [("T", "https://docs.example.com/")]
+    tool = asked["tools"][0]
+    assert (tool["type"], tool["name"], tool["max_uses"]) == ("web_search_20250305", "web_search", 8)
+    assert tool.get("allowed_domains", []) == list(allowed)
+
+
+def test_a_refused_search_of_the_provider_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
+    blocks = [{"type": "web_search_tool_result", "tool_use_id": "s", "content": refused}]
+
+    async def go() -> None:
+        async with FakeProvider([FakeTurn(blocks=blocks)]) as provider:
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url)
+            monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+            with pytest.raises(ToolFailed, match="max_uses_exceeded"):
+                await ProviderSearch("anthropic:haiku", settings("{}", tmp_path)).search(Query("q"))
+
+    asyncio.run(asyncio.wait_for(go(), 30))
+
+
+def test_nothing_of_the_product_makes_another_internet_than_the_real_one() -> None:
+    """A setting, flag or variable that opened loopback would have to hand one in."""
+    makers = [
+        path
+        for path in SRC.rglob("*.py")
+        if "WebClient(" in path.read_text("utf-8") and "testing" not in path.parts and path.name != "_client.py"
+    ]
+    assert {path.name for path in makers} == {"web.py", "web_fetch.py"}
+    for path in makers:
+        assert not {"resolve=", "connect_by="} & set(path.read_text("utf-8").replace("(", " ").split())
