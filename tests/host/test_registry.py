@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -112,6 +113,32 @@ def test_leftovers_of_a_dead_owner_are_ended_at_the_next_start(
     assert torture.holders(token, program=b"sleep") == {}
     assert list(tmp_path.iterdir()) == []
     assert reap_leftovers(str(tmp_path)) == []
+
+
+GUARDED = """
+import os, subprocess, sys
+from holdfast.host.registry import ProcessRegistry
+book = ProcessRegistry(sys.argv[1], "guarded", guard_pid=int(sys.argv[2]))
+child = subprocess.Popen(["sleep", "300"], start_new_session=True, stdout=subprocess.DEVNULL)
+book.started(child.pid)
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_stopped_owner_whose_guard_is_gone_looks_after_nothing(tmp_path: Path, eventually: Eventually) -> None:
+    with started(["sleep", "300"]) as guard:
+        command = [sys.executable, "-c", GUARDED, str(tmp_path), str(guard.pid)]
+        with started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
+            assert owner.stdout
+            child = int(owner.stdout.readline())
+            os.kill(owner.pid, signal.SIGSTOP)
+            eventually(lambda: (entry := tree.read_entry(owner.pid)) is not None and entry.is_stopped)
+            assert reap_leftovers(str(tmp_path)) == []  # its guard ends everything should it die
+            guard.kill()
+            guard.wait(60)
+            assert reap_leftovers(str(tmp_path)) == [child]
+            owner.kill()
 
 
 @pytest.mark.parametrize("what", ["number given to somebody else", "another boot"])

@@ -53,6 +53,20 @@ def test_the_last_call_is_taken_back_and_then_the_one_before(store: CheckpointSt
         store.undo()
 
 
+def test_an_id_that_comes_again_means_the_latest_call(store: CheckpointStore, tmp_path: Path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    change(store, "1", a, b"first")
+    change(store, "2", b, b"made")
+    change(store, "1", a, b"second")
+    change(store, "1", a, b"third")
+    store.undo()
+    assert (a.read_bytes(), b.exists(), len(store.changes())) == (b"second", True, 3)
+    store.undo("1")
+    assert (a.read_bytes(), b.exists(), len(store.changes())) == (b"first", True, 2)
+    store.undo("1")
+    assert (a.exists(), b.exists(), store.changes()) == (False, False, [])
+
+
 def test_everything_since_a_call_is_taken_back_at_once(store: CheckpointStore, tmp_path: Path) -> None:
     a, b, c = tmp_path / "a", tmp_path / "b", tmp_path / "c"
     a.write_bytes(b"a0")

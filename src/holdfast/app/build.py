@@ -8,9 +8,11 @@ from types import TracebackType
 from typing import Self
 
 from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_session, restore_state
+from holdfast.app.calls import calls_home
 from holdfast.app.classifier import classifier_of
 from holdfast.app.files import FileKit
 from holdfast.app.keep_rules import RuleKeeper
+from holdfast.app.leftovers import end_leftovers
 from holdfast.app.not_honoured import refuse_what_must_hold
 from holdfast.app.options import Options
 from holdfast.app.rights import Rights, load_rights
@@ -20,14 +22,11 @@ from holdfast.contract import Asker, PromptFacts, SessionFacts
 from holdfast.engine import DEFAULT_MAX_CONCURRENCY, Executor
 from holdfast.events import Event, TurnEnded
 from holdfast.host.child_env import Scrub
-from holdfast.host.registry import reap_leftovers
 from holdfast.registry import ViewOptions
 from holdfast.session import Session
-from holdfast.settings import SettingsError
-from holdfast.settings.directories import private_directory, user_directories
 from holdfast.settings.environment import Environment
 
-__all__ = ["OpenSession", "build_executor", "open_session"]
+__all__ = ["OpenSession", "build_executor", "executor_for_call", "open_session"]
 
 _log = logging.getLogger(__name__)
 
@@ -100,6 +99,13 @@ def build_executor(
     return _executor(options, load_rights(options), asker=asker, on_event=on_event, session=None)[0]
 
 
+def executor_for_call(options: Options) -> Executor:
+    """An executor for a single call of a person: its changes can be taken back, and its long results stay."""
+    rights = load_rights(options)
+    home = calls_home(rights.settings.cwd)
+    return _executor(options, rights, asker=None, on_event=None, session=None, call_home=home, is_single=True)[0]
+
+
 def _executor(
     options: Options,
     rights: Rights,
@@ -107,10 +113,14 @@ def _executor(
     asker: Asker | None,
     on_event: Callable[[Event], None] | None,
     session: Session | None,
+    call_home: str | None = None,
+    is_single: bool = False,
 ) -> tuple[Executor, ShellKit, FileKit]:
     refuse_what_must_hold(rights.settings)
     environment = Environment(os.environ)
-    shell, files = _kits(rights, session, interactive=asker is not None, on_event=on_event)
+    home = call_home if session is None else session.path
+    shell, files = _kits(rights, session, home, interactive=asker is not None, on_event=on_event)
+    shell.background = shell.background and not is_single
     facts = SessionFacts(
         session_id=session.id if session is not None else "local",
         project_root=rights.settings.root,
@@ -146,15 +156,20 @@ def _executor(
 
 
 def _kits(
-    rights: Rights, session: Session | None, *, interactive: bool, on_event: Callable[[Event], None] | None
+    rights: Rights,
+    session: Session | None,
+    home: str | None,
+    *,
+    interactive: bool,
+    on_event: Callable[[Event], None] | None,
 ) -> tuple[ShellKit, FileKit]:
     """What the shell and file tools share; the rights may read where their long results go."""
     settings = rights.settings
     shell = ShellKit(
         ShellChoices(
-            session_directory=None if session is None else session.path,
+            session_directory=home,
             session_id=None if session is None else session.id,
-            registry_directory=None if session is None else _reaped_registry(),
+            registry_directory=None if home is None else end_leftovers(),
             interactive=interactive,
             functions=settings.shell_functions,
             scrub=Scrub(settings.env_scrub),
@@ -162,25 +177,12 @@ def _kits(
         ),
         on_event=on_event,
     )
-    files = FileKit(None if session is None else session.path)
+    files = FileKit(home)
     for removed in files.recover():
         _log.info("removed %s, which a crashed process left", removed)
     readable = [shell.places.results, shell.places.tasks, *([] if session is None else [str(session.blobs)])]
     rights.permissions = rights.permissions.with_options(readable=readable)
     return shell, files
-
-
-def _reaped_registry() -> str | None:
-    """The directory where running processes are noted, after what a crash left there has been ended."""
-    directory = os.path.join(user_directories().state, "processes")
-    try:
-        private_directory(directory)
-        for pid in reap_leftovers(directory):
-            _log.warning("ended process %d, which a crashed session left", pid)
-    except (OSError, SettingsError) as error:
-        _log.warning("running processes are not noted on disk: %s", error)
-        return None
-    return directory
 
 
 def _fan_out(

@@ -1,14 +1,17 @@
 """`holdfast call TOOL JSON`: one call through the whole pipeline."""
 
 import os
-from typing import Any
+from typing import Any, cast
 
 import click
+import msgspec
 
-from holdfast.app import build_executor
+from holdfast.app.build import executor_for_call
+from holdfast.app.calls import count_as_seen
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.standard_streams import read_argument
 from holdfast.cli.wire import result_line
+from holdfast.contract import UsageError
 from holdfast.lib.visible import without_controls
 
 __all__ = ["command"]
@@ -22,6 +25,7 @@ __all__ = ["command"]
 def command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
     """Run one TOOL with arguments given as JSON (`-` reads them from standard input) and print its result.
 
+    What you change by Edit, Write or NotebookEdit counts as read, and `holdfast undo` takes it back.
     Exit code: 0 done, 1 the call failed or was refused, 2 wrong use.
 
     \b
@@ -29,7 +33,16 @@ def command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
     holdfast call Bash '{"command": "make test"}' --allowed-tools "Bash(make *)"
     """  # noqa: D301 - click wants the character itself
     raw = read_argument(arguments)
-    reply = build_executor(to_options(given)).call(tool, raw)
+    executor = executor_for_call(to_options(given))
+    fields = _fields(raw)
+    if fields.get("run_in_background"):
+        raise UsageError(
+            "`holdfast call` ends with its call, so nothing can go on in the background; leave run_in_background out, "
+            "or use `holdfast exec`, which lives as long as its input"
+        )
+    for path in _changed_files(tool, fields):
+        count_as_seen(executor, path)
+    reply = executor.call(tool, raw)
     if as_json:
         click.echo(result_line(reply))
     elif isinstance(reply.content, str):
@@ -38,6 +51,22 @@ def command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
         for block in reply.content:
             _show(block["text"] if block["type"] == "text" else f"[{block['type']}]", err=reply.is_error)
     return 1 if reply.is_error else 0
+
+
+def _fields(raw: str) -> dict[str, Any]:
+    """The arguments as far as they are known here; what is wrong with them the tool says."""
+    try:
+        found: Any = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _changed_files(tool: str, fields: dict[str, Any]) -> list[str]:
+    """What the person is about to change: she gives the change herself, so she counts as having seen the file."""
+    name = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}.get(tool)
+    path = None if name is None else fields.get(name)
+    return [path] if isinstance(path, str) and path else []
 
 
 def _show(text: str, *, err: bool) -> None:

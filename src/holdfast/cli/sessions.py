@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from holdfast.app.leftovers import end_leftovers
 from holdfast.cli.counted import counted
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.events import encode_json, to_builtins
@@ -39,6 +40,7 @@ class _Sessions(ListsByDefault):
 @click.group("sessions", cls=_Sessions)
 def command() -> None:
     """List, show, replay, export and prune sessions. Without a command it lists them."""
+    end_leftovers()
 
 
 sessions = command

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import click
 import msgspec
 
+from holdfast.app.leftovers import end_leftovers
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.events import encode_json
 from holdfast.lib.visible import visible
@@ -32,6 +33,7 @@ class _Found(NamedTuple):
 @click.group("tasks", cls=ListsByDefault)
 def command() -> None:
     """List background tasks, show what they wrote, end them. Without a command it lists them."""
+    end_leftovers()
 
 
 @command.command("list")

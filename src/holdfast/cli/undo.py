@@ -5,9 +5,11 @@ import time
 
 import click
 
+from holdfast.app.calls import latest_changes
 from holdfast.app.files import checkpoints_of
+from holdfast.app.leftovers import end_leftovers
 from holdfast.events import encode_json
-from holdfast.lib.checkpoints import Change, UndoRefusedError
+from holdfast.lib.checkpoints import Change, CheckpointStore, UndoRefusedError
 from holdfast.lib.visible import visible
 from holdfast.session import user_store
 
@@ -17,9 +19,9 @@ __all__ = ["command"]
 @click.command("undo")
 @click.option("--list", "list_only", is_flag=True, help="Show what can be taken back, the latest last.")
 @click.option("--to", metavar="CALL", help="Take back every change since and including this call.")
-@click.option("--session", "name", default="latest", show_default=True, help="An id, or the beginning of one.")
+@click.option("--session", "name", help="An id, the beginning of one, or `latest`; else who changed a file here last.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-def command(*, list_only: bool, to: str | None, name: str, as_json: bool) -> int:
+def command(*, list_only: bool, to: str | None, name: str | None, as_json: bool) -> int:
     """Take back the last change that a tool made to files, or all changes since CALL.
 
     Nothing is touched unless every file is exactly as the tool left it.
@@ -29,8 +31,11 @@ def command(*, list_only: bool, to: str | None, name: str, as_json: bool) -> int
     holdfast undo                 the last change
     holdfast undo --to CALL       that change and all since
     """  # noqa: D301 - click wants the character itself
-    within = os.getcwd() if name == "latest" else None
-    store = checkpoints_of(user_store().find(name, project=within))
+    end_leftovers()
+    store = _store(name)
+    if store is None:
+        click.echo("holdfast: nothing was changed in this directory; `--session ID` looks at another one", err=True)
+        return 0 if list_only else 1
     if list_only:
         _show(store.changes(), as_json=as_json)
         return 0
@@ -46,6 +51,12 @@ def command(*, list_only: bool, to: str | None, name: str, as_json: bool) -> int
         else:
             click.echo(f"{file.action:<8}  {visible(file.path)}")
     return 0
+
+
+def _store(name: str | None) -> CheckpointStore | None:
+    if name is None:
+        return latest_changes(os.getcwd())
+    return checkpoints_of(user_store().find(name, project=os.getcwd() if name == "latest" else None))
 
 
 def _show(changes: list[Change], *, as_json: bool) -> None:

@@ -382,7 +382,7 @@ class Executor:
             raise fatal
 
     async def _call_once(self, name: str, arguments: Mapping[str, Any] | str) -> CallFinished:
-        self.add(ToolUse(f"call-{self._count}", name, arguments))
+        self.add(ToolUse(f"call-{os.urandom(4).hex()}", name, arguments))
         try:
             replies = [event async for event in self.results() if isinstance(event, CallFinished)]
         finally:

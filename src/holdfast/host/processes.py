@@ -70,7 +70,7 @@ class Processes:
         self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._uses_pidfd = uses_pidfd and hasattr(os, "pidfd_open")
         self._is_guarded = guard.is_guarded()
-        self._registry = ProcessRegistry(registry_dir, self.mark)
+        self._registry = ProcessRegistry(registry_dir, self.mark, guard_pid=os.getppid() if self._is_guarded else 0)
         self._sidecar = None if self._is_guarded else Sidecar(self._registry.fd)
 
     @property

@@ -27,12 +27,14 @@ _GIVE_UP_S = 5.0
 class ProcessRegistry:
     """Notes the processes of one owner: in a private directory for the next start, or without a name."""
 
-    def __init__(self, directory: str | None, mark: str) -> None:
+    def __init__(self, directory: str | None, mark: str, *, guard_pid: int = 0) -> None:
         if not mark or not all(sign.isalnum() or sign in "-_" for sign in mark):
             raise ValueError(f"Not a session mark: {mark!r}. Use letters, digits, '-' and '_'.")
         owner = tree.read_entry(os.getpid())
         ticks = owner.start_ticks if owner else 0
-        header = f"{_VERSION} {_boot_id()} {os.getpid()} {ticks} {mark}\n".encode()
+        guard = tree.read_entry(guard_pid) if guard_pid else None
+        guarded_by = f"{guard.pid} {guard.start_ticks}" if guard else "0 0"
+        header = f"{_VERSION} {_boot_id()} {os.getpid()} {ticks} {mark} {guarded_by}\n".encode()
         self._path = None if directory is None else os.path.join(directory, f"{mark}{_SUFFIX}")
         self.fd = _make_file(directory, self._path)
         os.write(self.fd, header.ljust(_HEADER_BYTES, b"\0"))
@@ -132,17 +134,29 @@ class Record:
         self.owner_pid = int(header[3])
         self.owner_ticks = int(header[4])
         self.mark = header[5]
+        self.guard = (int(header[6]), int(header[7])) if len(header) > 7 else (0, 0)
         self.running = running
 
     def owner_is_alive(self) -> bool:
-        """Whether the very process that wrote this still runs."""
-        entry = tree.read_entry(self.owner_pid)
-        is_same = entry is not None and entry.start_ticks == self.owner_ticks and entry.is_running
-        return is_same and self.boot == _boot_id()
+        """Whether the very process that wrote this still runs, and can look after what it started.
+
+        One that is stopped and has lost its guard would end everything, and does so when it is continued; until then
+        nobody looks after its processes.
+        """
+        entry = _same(self.owner_pid, self.owner_ticks)
+        if entry is None or self.boot != _boot_id():
+            return False
+        return not (entry.is_stopped and self.guard[0] and _same(*self.guard) is None)
 
     def assignment(self) -> bytes:
         """The mark as children carry it in their environment."""
         return f"{tree.SESSION_MARK}={self.mark}".encode()
+
+
+def _same(pid: int, start_ticks: int) -> tree.Entry | None:
+    """The very process that began then, if it still runs."""
+    entry = tree.read_entry(pid)
+    return entry if entry is not None and entry.start_ticks == start_ticks and entry.is_running else None
 
 
 def _read(path: str) -> Record | None:

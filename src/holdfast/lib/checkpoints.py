@@ -100,10 +100,13 @@ class CheckpointStore:
         """Return the changes that can still be taken back, oldest first."""
         standing: list[Change] = []
         for change in self._log():
-            if change.undone:
-                standing = [other for other in standing if (other.call, other.path) != (change.call, change.path)]
-            else:
+            if not change.undone:
                 standing.append(change)
+                continue
+            key = (change.call, change.path)  # ids may come again in a later turn: the latest such change is meant
+            last = next((index for index in reversed(range(len(standing))) if _key(standing[index]) == key), None)
+            if last is not None:
+                del standing[last]
         return standing
 
     def undo(self, to: str | None = None) -> list[Restored]:
@@ -115,7 +118,7 @@ class CheckpointStore:
             UndoRefusedError: A content is lost or damaged, a file was changed by somebody else, or the call is unknown.
         """
         standing = self.changes()
-        chosen = _since(standing, to if to is not None else standing[-1].call if standing else None)
+        chosen = _since(standing, standing[-1].call if to is None and standing else to)
         if not chosen:
             raise UndoRefusedError(
                 [f"no change by call {to!r} is on record" if to else "there is nothing to take back"]
@@ -131,7 +134,7 @@ class CheckpointStore:
             raise UndoRefusedError(problems)
         restored = restore_all(plans, self._home)
         try:
-            for change in chosen:
+            for change in reversed(chosen):
                 self.forget(change)
         except OSError as error:
             reason = error.strerror or error
@@ -190,9 +193,20 @@ class CheckpointStore:
             total -= size
 
 
+def _key(change: Change) -> tuple[str, str]:
+    return change.call, change.path
+
+
 def _since(standing: list[Change], call: str | None) -> list[Change]:
-    first = next((index for index, change in enumerate(standing) if change.call == call), None)
-    return [] if first is None else standing[first:]
+    """The changes since the latest call with this id; a file that comes again is another call's."""
+    start = next((index for index in reversed(range(len(standing))) if standing[index].call == call), None)
+    if start is None:
+        return []
+    paths = {standing[start].path}
+    while start and standing[start - 1].call == call and standing[start - 1].path not in paths:
+        start -= 1
+        paths.add(standing[start].path)
+    return standing[start:]
 
 
 def _hash_of(path: str) -> str | None:
