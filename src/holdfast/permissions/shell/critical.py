@@ -60,7 +60,20 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
             reason = _reason(target, part, ground)
             if reason is not None:
                 return f"{part.name or part.texts[0]} would remove {reason} ({target.form})"
-    return None if analysis.parsed and not analysis.unread else _unseen(analysis)
+    if not analysis.parsed or analysis.unread:
+        return _unseen(analysis)
+    return _by_lines(analysis, cwd) if analysis.doubt and "\n" in analysis.command else None
+
+
+def _by_lines(analysis: "Analysis", cwd: str | None) -> str | None:
+    """What a line of a doubted text removes when it is read alone: the text may have been cut at the wrong places."""
+    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - it is what called for this
+
+    lines = dict.fromkeys(line.strip() for line in analysis.command.split("\n"))
+    suspects = [line for line in lines if rough_removal(line)]
+    if len(suspects) > _MAX_SCRIPTS:
+        return f"{analysis.doubt}, and it has too many lines that may remove something"
+    return next(filter(None, (critical_removal(analyse(line, cwd=cwd), cwd=cwd) for line in suspects)), None)
 
 
 def _told(analysis: "Analysis", number: int, ground: Ground, cwd: str | None) -> str | None:

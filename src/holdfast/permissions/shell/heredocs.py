@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BLANK: Final = " \t\n"
 SAME_LINE: Final = " \t"
 _SEPARATES: Final = " \t\n;&|()<>`"
-_PUNCTUATION: Final = " \t;&|()"  # a blank: the end of `time`, see `tree_of`
+_PUNCTUATION: Final = " \t\n;&|()"  # a blank: where `tree_of` puts the end of a command
 _OPENS: Final = "![{"
 _HEREDOC_PIECES: Final = frozenset({"heredoc_start", "heredoc_body", "heredoc_end", "<<", "<<-"})
 MISCUT: Final = "words the parser and the shell cut differently"

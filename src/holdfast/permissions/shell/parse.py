@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.shell.line_ends import lines_apart
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree, TreeCursor
 
@@ -212,10 +214,16 @@ def tree_of(text: str) -> tuple[str, "Tree"]:
     """Give the view of a shell text and its tree.
 
     The grammar takes `time` for a command, and what follows for its arguments. In front of a group or a loop it is read
-    as a command of its own, `time; { …; }`: nothing else in the text changes, and what is timed is seen whole.
+    as a command of its own, `time; { …; }`: nothing else in the text changes, and what is timed is seen whole. It also
+    takes a line for more words of the one before it, see `lines_apart`.
     """
     view, data = ready(text)
-    places = [found.span(1) for found in _TIMED.finditer(view)] if "time" in text else []
+    tree = _timed(view, data) if "time" in text else parse(data)
+    return view, lines_apart(view, data, tree, parse) if "\n" in text.strip() else tree
+
+
+def _timed(view: str, data: bytes) -> "Tree":
+    places = [found.span(1) for found in _TIMED.finditer(view)]
     if places:
         changed = bytearray(data)
         for _, end in places:
@@ -223,8 +231,8 @@ def tree_of(text: str) -> tuple[str, "Tree"]:
         tree = parse(bytes(changed))
         root = tree.root_node
         if not root.has_error and all(_stands_alone(root, *place) for place in places):
-            return view, tree
-    return view, parse(data)
+            return tree
+    return parse(data)
 
 
 def _stands_alone(root: "Node", start: int, end: int) -> bool:
