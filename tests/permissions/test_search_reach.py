@@ -62,7 +62,7 @@ OTHERS = ["diff sub other", "diff other/k.pem sub", "sdiff sub other", "diff -N 
 FOUND = [
     "find . -type f -exec cat {} \\; -name zz", "find . -name '.\\env' -exec cat {} \\;",
     "find . -name '[^x]env' -exec cat {} \\;", "find . -newer -name -name .env -exec cat {} \\;",
-    "tar -f - -c .", "tar --cre -f - sub", "rgrep S",
+    "tar -f - -c .", "tar --cre -f - sub", "rgrep S", "gtar -cf - .", "bsdtar cf - sub",
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ Roughly, for deny and ask rules alone, and only for commands that are not proven
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.words import names
+from holdfast.permissions.shell.program_names import is_interpreter
 from holdfast.permissions.shell_operands import spellings
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ _SED: Final = frozenset({"sed", "gsed"})
 _AWK: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
 PROGRAM_FIRST: Final = _SED | _AWK | {"jq"}
 """Commands whose first word is a program, and files follow."""
-_CODE: Final = names("python python2 python3 perl ruby node nodejs deno bun php lua luajit Rscript tclsh osascript")
 _OTHERWISE: Final = frozenset({"git", "find", "fd", "fdfind", "docker", "gh"})
 """Commands whose options mostly hold other things than files."""
 _MARKED: Final = re.compile(r"@|--[a-z0-9-]+=")
@@ -49,7 +48,7 @@ def named_in_program(part: "Part") -> "Iterator[str]":
     for text in texts:
         if name in _SED:
             yield from (found[1].strip() for found in _SED_FILE.finditer(text))
-        elif name in _CODE:
+        elif is_interpreter(name):
             yield from _strings(text)
         elif name in _AWK:
             yield from _strings(text) if _AWK_OPENS.search(text) else ()

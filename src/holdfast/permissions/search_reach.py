@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.permissions.git_calls import git_call
 from holdfast.permissions.roads import alternatives
 from holdfast.permissions.shell.commands.git_names import EXCLUDES
+from holdfast.permissions.shell.program_names import program
 from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell_words import literal_words
 
@@ -225,7 +226,7 @@ def _of_others(part: "Part") -> Reach | None:
         return Reach((*_operands(part), "."))
     if name in _COMPARERS:
         return Reach(_operands(part), follows=follows(part), seen_only=not _recursive(texts))
-    if (name in _COPIERS and _recursive(texts)) or (name == "tar" and _packs(texts)):
+    if (name in _COPIERS and _recursive(texts)) or (program(name) == "tar" and _packs(texts)):
         return Reach(_operands(part))
     return None
 

@@ -47,7 +47,7 @@ _WILD: Final = frozenset("*?[")
 _HERE: Final = ("$PWD/", "${PWD}/", "$(pwd)/")
 INSIDE: Final = "x"
 """Stands for any name inside a directory."""
-_LOADERS: Final = frozenset({"source", ".", "tar", "unzip", "xargs", "history", "bind"})
+_LOADERS: Final = frozenset({"source", ".", "tar", "gtar", "bsdtar", "unzip", "xargs", "history", "bind"})
 """Known commands of which the tables do not name all they read."""
 SURE_READERS: Final = _LOADERS | names(
     "less more most view vi vim nvim ex ed emacs nano micro bat batcat bash sh dash zsh ksh zcat bzcat xzcat zless"

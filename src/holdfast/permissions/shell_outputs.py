@@ -122,7 +122,7 @@ def _by_operands(part: "Part") -> "Iterator[str]":
 
 def _of_git(part: "Part") -> "Iterator[str]":
     """Files of the working directory that a git command removes, moves or brings back, and directories it makes."""
-    from holdfast.permissions.shell.match import after_global_options  # noqa: PLC0415 - with the first command
+    from holdfast.permissions.shell.subcommands import after_global_options  # noqa: PLC0415 - with the first command
 
     texts = part.texts
     at = after_global_options("git", texts)

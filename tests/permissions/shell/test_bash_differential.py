@@ -209,17 +209,24 @@ def test_token_soup_the_analysis_is_sure_of_runs_nothing_unseen(seed: int, marke
 @pytest.mark.parametrize(
     "script",
     [
-        "echo a\n\\m1 x",
-        "ls # c\n\\m1 x",
         "echo a >$\nm0 x",
         "echo $10",
         "0>[ m2 x",
         "done0=()}]] m1",
         "x=(a)b m1",
         "true; [ \nm0 ]",
-        "export A\n\\m0",
         "echo a >&1*$'>$(m2)E(('!",
     ],
 )
 def test_texts_the_grammar_cuts_differently_are_doubted(script: str) -> None:
     assert analyse(script).doubt
+
+
+@pytest.mark.parametrize(
+    ("script", "names"),
+    [("echo a\n\\m1 x", ("echo", "m1")), ("ls # c\n\\m1 x", ("ls", "m1")), ("export A\n\\m0", ("export", "m0"))],
+)
+def test_a_line_that_starts_with_a_backslash_is_a_command_of_its_own(script: str, names: tuple[str, ...]) -> None:
+    found = analyse(script)
+    assert found.names == names
+    assert not found.read_only

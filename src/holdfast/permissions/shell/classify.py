@@ -4,9 +4,9 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.critical import critical_removal
-from holdfast.permissions.shell.match import after_global_options
+from holdfast.permissions.shell.program_names import CHANGES_RIGHTS, runs_code
+from holdfast.permissions.shell.subcommands import after_global_options, subcommand_places
 from holdfast.permissions.shell.words import names
-from holdfast.permissions.shell.wrappers import SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,6 @@ HIDDEN: Final = Risk("hidden", "cannot be understood before it runs")
 INFRASTRUCTURE: Final = Risk("infrastructure", "changes running infrastructure")
 DATABASE: Final = Risk("database", "destroys data in a database")
 
-_PRIVILEGE: Final = names("sudo doas su pkexec runuser chroot nsenter unshare setcap visudo")
 _SYSTEM: Final = names(
     "mount umount swapon swapoff sysctl modprobe insmod rmmod iptables ip6tables nft ufw firewall-cmd ifconfig route"
     " useradd userdel usermod groupadd groupdel passwd chpasswd chsh hostnamectl timedatectl localectl"
@@ -51,7 +50,6 @@ _DEVICES: Final = names("mkfs fdisk parted sgdisk wipefs mkswap losetup cryptset
 _KILLS: Final = names("kill pkill killall killall5 xkill skill")
 _FETCHERS: Final = names("curl wget fetch http https aria2c")
 _SENDERS: Final = names("nc ncat netcat socat telnet ftp sftp scp rsync ssh mail sendmail mutt")
-_INTERPRETERS: Final = SHELLS | names("python python3 node perl ruby php deno bun")
 _TUNNELS: Final = names("ngrok cloudflared localtunnel lt bore")
 _VAULTS: Final = names("security pass gopass op vault secret-tool keyring bw lpass")
 _PRINTS_ALL: Final = ("it prints the whole environment", "it prints every variable")
@@ -147,7 +145,7 @@ def _pipes_to_interpreter(analysis: "Analysis") -> bool:
     fetched = False
     for part in analysis.parts:
         fetched = fetched or part.name in _FETCHERS
-        if fetched and (part.name in _INTERPRETERS or part.name in ("eval", "source", ".")):
+        if fetched and (runs_code(part.name) or part.name in ("eval", "source", ".")):
             return True
         if fetched and part.texts and part.texts[0].startswith(("./", "/tmp/", "~/")):  # noqa: S108 - what was fetched
             return True
@@ -170,7 +168,7 @@ def _ordered(part: "Part") -> list[str]:
 
 def _named(part: "Part") -> Risk | None:
     name = part.name
-    if name in _PRIVILEGE:
+    if name in CHANGES_RIGHTS:
         return PRIVILEGE
     if name in _DEVICES or name.startswith("mkfs"):
         return DEVICES
@@ -233,7 +231,12 @@ def _git_settings(operation: str, args: list[str]) -> Risk | None:
 
 
 def _publishing(part: "Part") -> Risk | None:
-    args = _ordered(part)
+    args = _arguments(part)
+    places = subcommand_places(part.name, ["", *args]) if args[:1] and args[0][:1] == "-" else [1]
+    return next(filter(None, (_published(part, args[at - 1 :]) for at in (1, *places))), None)
+
+
+def _published(part: "Part", args: list[str]) -> Risk | None:
     if args[:2] == ["compose", "down"] and not {"-v", "--volumes"}.isdisjoint(args):
         return DATABASE
     if part.name.startswith("python") and args[:3] == ["-m", "twine", "upload"]:

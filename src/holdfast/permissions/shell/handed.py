@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.parse import rough_pieces
+from holdfast.permissions.shell.program_names import is_interpreter
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -14,11 +15,7 @@ _SED: Final = names("sed gsed")
 _SCRIPTED: Final = _SED | names("awk gawk mawk nawk")
 """Programs of which most scripts run nothing: those count that are not proven to."""
 _CODE: Final = names("-c -e -E -r -p -pe -ne -le --eval --print --run --command -Command")
-_INTERPRETERS: Final = names(
-    "python python2 python3 pypy pypy3 perl ruby node nodejs deno bun php lua luajit tclsh expect osascript Rscript"
-)
 _TAKING: Final = {
-    **dict.fromkeys(_INTERPRETERS, _CODE),
     **dict.fromkeys(
         names("tar gtar bsdtar"),
         names(
@@ -60,7 +57,7 @@ def handed_pieces(parts: "Iterable[Part]") -> tuple[str, ...]:
     for part in parts:
         if part.refusal is None:
             continue
-        if part.name in _TAKING:
+        if part.name in _TAKING or is_interpreter(part.name):
             texts = (text for text in _handed(part) if _may_start(part.name, text))
         elif part.name in _SCRIPTED:
             texts = _scripts(part)
@@ -72,7 +69,7 @@ def handed_pieces(parts: "Iterable[Part]") -> tuple[str, ...]:
 
 
 def _handed(part: "Part") -> "Iterator[str]":
-    options = _TAKING.get(part.name, frozenset[str]())
+    options = _TAKING.get(part.name, _CODE)
     before = ""
     for word in part.argv[1:]:
         text = word.text
@@ -87,7 +84,7 @@ def _handed(part: "Part") -> "Iterator[str]":
 
 def _may_start(name: str, text: str) -> bool:
     """Whether a program that is given this text may start another because of it."""
-    if name in _INTERPRETERS:
+    if is_interpreter(name):
         return text.isalnum() or any(mark in text.lower() for mark in _STARTING)
     if name in _EDITORS:
         return any(mark in text for mark in _EDITOR_STARTS)

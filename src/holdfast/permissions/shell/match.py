@@ -8,6 +8,7 @@ from holdfast.permissions.shell.parts import SHELL_CWD
 from holdfast.permissions.shell.prefixes import named_with_variables, names_whole
 from holdfast.permissions.shell.quoting import known_literal
 from holdfast.permissions.shell.rule_index import GAP, BashRule, RuleIndex, wild_match
+from holdfast.permissions.shell.subcommands import GLOBAL_VALUED, after_global_options, subcommand_places
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Coverage",
     "Hit",
-    "after_global_options",
     "allowed",
     "allowed_environment",
     "ask_matches",
@@ -87,43 +87,15 @@ def _part_hit(index: RuleIndex, part: "Part") -> Hit | None:
     if rule is None and part.assigns:
         text = " ".join(part.source.split())
         rule = index.find(text)
-    if rule is None and part.name in _GLOBAL_VALUED and len(part.texts) > 2 and part.texts[1][:1] == "-":
+    if rule is None and part.name in GLOBAL_VALUED and len(part.texts) > 2 and part.texts[1][:1] == "-":
         text = _without_global_options(part)
         rule = index.find(text)
     return None if rule is None else Hit(rule, text)
 
 
-_GLOBAL_VALUED: Final = {
-    "git": names("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source"),
-    "kubectl": names("-n --namespace --context --kubeconfig --cluster --user -s --server --token --as"),
-    "helm": names("-n --namespace --kube-context --kubeconfig"),
-    **dict.fromkeys(names("docker podman nerdctl"), names("-H --host -c --context --config -l --log-level")),
-    "npm": names("--prefix -C -w --workspace --tag --registry"),
-    "pnpm": names("-C --dir -F --filter"),
-    "yarn": names("--cwd"),
-    "gh": names("-R --repo"),
-    "cargo": names("-C --config --color"),
-    "go": names("-C"),
-    "make": names("-C --directory -f --file"),
-    **dict.fromkeys(names("uv poetry"), names("-C --directory --project")),
-    "aws": names("--profile --region --output --endpoint-url"),
-    "terraform": frozenset[str](),
-    "systemctl": names("-H --host -M --machine"),
-}
-"""Programs with subcommands, and their options with a value that stand in front of those."""
-
-
 def _without_global_options(part: "Part") -> str:
     """`git -C dir push` as `git push`, so that a rule about the subcommand is not passed by."""
     return " ".join([part.name, *part.texts[after_global_options(part.name, part.texts) :]])
-
-
-def after_global_options(name: str, texts: "Sequence[str]") -> int:
-    """Where the subcommand of a program stands; the first argument of a program that has none."""
-    valued, at = _GLOBAL_VALUED.get(name), 1
-    while valued is not None and at < len(texts) and texts[at][:1] == "-":
-        at += 2 if texts[at] in valued else 1
-    return at
 
 
 def _piece_hit(index: RuleIndex, piece: str) -> Hit | None:
@@ -158,6 +130,9 @@ def _whole_hit(index: RuleIndex, command: str) -> Hit | None:
 def possible_match(index: RuleIndex, analysis: "Analysis") -> Hit | None:
     """Find a deny or ask rule that an expansion could still turn a part into; such a part is never allowed unasked."""
     for number, part in enumerate(analysis.parts):
+        hit = _meant(index, part)
+        if hit is not None:
+            return hit
         words = part.words
         if not words or part.certain_text or (not words[0].static and number in analysis.guessed):
             continue
@@ -165,9 +140,20 @@ def possible_match(index: RuleIndex, analysis: "Analysis") -> Hit | None:
         if words[0].static:
             known = part.name + known[len(words[0].text) :]
         rule = index.could_match(known)
-        if rule is None and part.name in _GLOBAL_VALUED and known.startswith(f"{part.name} -"):
+        if rule is None and part.name in GLOBAL_VALUED and known.startswith(f"{part.name} -"):
             at = after_global_options(part.name, [word.text for word in words])
             rule = index.could_match(part._replace(words=(known_literal(part.name), *words[at:])).static_text)
+        if rule is not None:
+            return Hit(rule, part.text)
+    return None
+
+
+def _meant(index: RuleIndex, part: "Part") -> Hit | None:
+    """A rule about a subcommand that stands behind an option of which nobody knows whether it takes a value."""
+    if len(part.texts) < 3 or part.texts[1][:1] != "-":
+        return None
+    for at in subcommand_places(part.name, part.texts):
+        rule = index.find(" ".join([part.name, *part.texts[at:]]))
         if rule is not None:
             return Hit(rule, part.text)
     return None

@@ -3,25 +3,24 @@
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.match import allowed_environment
+from holdfast.permissions.shell.program_names import CHANGES_RIGHTS, runs_code
 from holdfast.permissions.shell.words import names
-from holdfast.permissions.shell.wrappers import SHELLS, WRAPPERS
+from holdfast.permissions.shell.wrappers import WRAPPERS
 
 if TYPE_CHECKING:
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part
 
 MAX_RULES: Final = 5
-_INTERPRETERS: Final = names(
-    "python python2 python3 pypy pypy3 node nodejs deno bun ruby irb perl php lua luajit tclsh expect awk gawk mawk"
-    " nawk osascript pwsh powershell R Rscript julia ghci scala groovy jshell swift elixir iex erl guile racket sbcl"
-    " ts-node tsx sqlite3 psql mysql mongosh redis-cli gdb lldb source . eval exec command builtin su at batch crontab"
-    " java javaw kotlin clojure bb wish ipython jython"
+_RUNS_TEXT: Final = names(
+    "awk gawk mawk nawk sqlite3 psql mysql mongosh redis-cli gdb lldb source . eval exec command builtin at batch"
+    " crontab java javaw"
 )
 _EXACT_ONLY: Final = names(
     "rm rmdir unlink shred dd mkfs mount umount chmod chown chgrp chattr kill pkill killall reboot shutdown halt"
     " poweroff curl wget http https nc ncat netcat telnet ftp sftp scp rsync ssh mv ln install truncate tee systemctl"
     " service iptables ufw useradd usermod userdel passwd visudo launchctl defaults diskutil fdisk parted"
-    " cp sed gsed tar vim vi nvim view ex ed nano emacs less more man socat ansible ansible-playbook"
+    " cp sed gsed tar gtar bsdtar vim vi nvim view ex ed nano emacs less more man socat ansible ansible-playbook"
 )
 _TWO: Final = names(
     "git npm pnpm yarn bun cargo go pip pip3 poetry uv pdm hatch pipenv gem bundle composer docker podman kubectl helm"
@@ -47,7 +46,6 @@ _NEVER_SECOND: Final = frozenset(
     }
 )  # fmt: skip
 """Subcommands that run other code, publish or destroy: only the very same call is saved."""
-_VERSION: Final = "0123456789.-"
 
 
 def suggest_rules(analysis: "Analysis") -> tuple[str, ...]:
@@ -76,8 +74,7 @@ def _rule_for(part: "Part") -> str | None:
         or not all(map(allowed_environment, part.assigns))
     ):
         return None
-    plain = name.rstrip(_VERSION)  # `python3.11` is an interpreter too
-    if not _INTERPRETERS.isdisjoint((name, plain)) or name in SHELLS or plain in SHELLS:
+    if name in _RUNS_TEXT or name in CHANGES_RIGHTS or runs_code(name):
         return None
     if name in WRAPPERS and name not in _TWO:
         return None
