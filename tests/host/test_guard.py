@@ -1,3 +1,5 @@
+import asyncio
+import codecs
 import ctypes
 import os
 import re
@@ -12,6 +14,8 @@ from types import ModuleType
 import pytest
 
 from holdfast.host import guard, tree
+from holdfast.host.command import Command
+from holdfast.host.processes import Processes
 from holdfast.testing import started
 
 Eventually = Callable[[Callable[[], object]], object]
@@ -189,6 +193,100 @@ def owner_of_the_guards_environment() -> int:
 def tell(handle: int, *numbers: int) -> int:
     os.write(handle, " ".join(map(str, numbers)).encode())
     return 0
+
+
+AsNobody = Callable[[Callable[[], int]], str]
+
+
+@pytest.fixture
+def as_nobody(eventually: Eventually) -> AsNobody:
+    """Gives what a child that is an ordinary user tells."""
+    codecs.lookup("ascii")  # what is loaded late may lie where nobody can read it
+
+    def tell_us(work: Callable[[], int]) -> str:
+        listen, handle = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(60)
+                os.close(listen)
+                become_nobody()
+                os.dup2(handle, 1)
+                os._exit(work())
+            finally:
+                os._exit(99)
+        os.close(handle)
+        status: list[int] = []
+        eventually(lambda: status.extend(collected(child)) or status)
+        with os.fdopen(listen) as told:
+            return told.read()
+
+    return tell_us
+
+
+KEY = "/proc/$PPID/environ"
+PEEK = f"cat {KEY} >/dev/null 2>&1 && echo open || echo closed"
+
+
+def peeking() -> int:
+    """Start a command that looks at us, as an ordinary user would."""
+    shown = subprocess.run(["/bin/sh", "-c", PEEK], capture_output=True, text=True, check=False, cwd="/", timeout=60)
+    os.write(1, shown.stdout.encode())
+    return 0
+
+
+def test_a_command_of_an_ordinary_user_cannot_read_the_programs_environment(
+    as_nobody: AsNobody, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(guard.DEBUGGER, raising=False)
+    assert as_nobody(peeking) == "open\n"
+    assert as_nobody(lambda: guard.run_guarded(peeking)) == "closed\n"
+
+
+def test_a_debugger_is_let_in_by_a_variable(as_nobody: AsNobody, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(guard.DEBUGGER, "1")
+    assert as_nobody(lambda: guard.run_guarded(peeking)) == "open\n"
+
+
+def census_of_an_ordinary_user() -> int:
+    """Find a hidden grandchild and a fork without exec, and end both."""
+
+    async def scene() -> str:
+        async with Processes() as processes:
+            script = "setsid sleep 1000 & echo $!; exec sleep 1000"
+            process = await processes.start(Command(argv=["/bin/sh", "-c", script], cwd="/", streams_stdout=True))
+            hidden = int(await process.read())
+            ended = await process.kill_tree(0.0)
+            gone = tree.read_entry(hidden) is None or not tree.has_process_table()
+            return f"{guard.is_guarded()} {ended.was_killed} {gone} {tree.read_entry(os.getpid()) is not None}"
+
+    pid = os.fork()
+    if not pid:
+        os._exit(7)
+    while not (status := collected(pid)):
+        time.sleep(0.001)
+    code = os.waitstatus_to_exitcode(status[0])
+    os.write(1, f"{asyncio.run(asyncio.wait_for(scene(), 60))} {code}".encode())
+    return 0
+
+
+def test_a_closed_program_of_an_ordinary_user_still_finds_and_ends_its_own(
+    as_nobody: AsNobody, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(guard.DEBUGGER, raising=False)
+    assert as_nobody(lambda: guard.run_guarded(census_of_an_ordinary_user)) == "True True True True 7"
+
+
+def test_the_promise_about_keys_is_told(as_nobody: AsNobody, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(guard.DEBUGGER, raising=False)
+
+    def told() -> int:
+        found = {promise.name: promise.holds for promise in guard.guarantees()}
+        os.write(1, str(found["commands cannot read our keys"]).encode())
+        return 0
+
+    assert as_nobody(told) == "False"
+    assert as_nobody(lambda: guard.run_guarded(told)) == "True"
 
 
 def test_the_guard_adds_nothing_heavy_to_the_package() -> None:

@@ -23,11 +23,15 @@ _GIVE_UP_S = 10.0
 
 # Options of the prctl system call.
 _PR_SET_PDEATHSIG = 1
+_PR_GET_DUMPABLE = 3
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
 # The terminal sends these to the whole foreground group, so the program has its own copy already.
 _FROM_KERNEL = 0x80
+
+DEBUGGER = "HOLDFAST_DEBUGGER"
+"""Set to anything, a debugger of the same user may look into the program, and so may every command."""
 
 _guard_pid: int | None = None
 _is_closing = False
@@ -66,11 +70,14 @@ def guarantees() -> list[Guarantee]:
     reaper = "" if has_table and _find_prctl() else "no child subreaper here: a daemon that leaves its group can stay"
     unguarded = "" if is_guarded() else "no guard: a sidecar ends what it knows by session, tree and mark"
     handles = "" if hasattr(os, "pidfd_open") else "no pidfd: a thread waits for each process"
+    closed = "" if _is_closed_to_others() else f"commands can read our keys in /proc; is {DEBUGGER} set?"
+    keys = [] if os.geteuid() == 0 else [Guarantee("commands cannot read our keys", closed)]  # root reads everything
     return [
         Guarantee("every descendant is found", table),
         Guarantee("orphans come back to us", reaper),
         Guarantee("the guard is running", reaper or unguarded),
         Guarantee("exits are told by the kernel", handles),
+        *keys,
         Guarantee("the kernel caps the number of tasks", "" if cgroup.can_limit() else "only the watchdog counts"),
     ]
 
@@ -81,6 +88,9 @@ def run_guarded(program: Callable[[], int]) -> int:
     Where the system has no subreaper or no /proc the program runs directly, and `guarantees` says so.
     """
     prctl = _find_prctl()
+    if prctl is not None and not os.environ.get(DEBUGGER):
+        # Commands run as the same user: they may read neither the keys in our environment nor our memory.
+        prctl(_PR_SET_DUMPABLE, 0)
     if prctl is None or not tree.has_process_table():
         return program()
     every = signal.valid_signals()
@@ -121,6 +131,11 @@ def _find_prctl() -> Prctl | None:
         return int(_ctypes.call_cdeclfunction(address, (option, value, 0, 0, 0)))
 
     return prctl
+
+
+def _is_closed_to_others() -> bool:
+    prctl = _find_prctl()
+    return prctl is not None and prctl(_PR_GET_DUMPABLE, 0) != 1
 
 
 # -- the program's side
