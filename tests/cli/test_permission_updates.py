@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli.permission_updates import read_updates
 from holdfast.contract import DirectoryUpdate, ModeUpdate, PermissionUpdate, RuleUpdate
+from holdfast.permissions.update_wire import read_updates
 
 READ = [{"toolName": "Read"}]
 

@@ -18,6 +18,7 @@ from holdfast.contract import (
 )
 from holdfast.events import CallFinished, CallStarted, Event
 from holdfast.hooks import Hook, HookAnswer, HookCall
+from holdfast.hooks.inputs import PostToolUse
 from holdfast.testing import run_tool, run_tool_async, run_virtual
 
 from .conftest import (
@@ -264,9 +265,9 @@ def test_a_tool_without_a_call_method_is_a_crash_with_one_reply():
 
 
 def test_hooks_afterwards_see_the_result_and_may_add_to_it():
-    seen: list[HookCall] = []
+    seen: list[PostToolUse] = []
 
-    async def note(call: HookCall) -> HookAnswer:
+    async def note(call: PostToolUse) -> HookAnswer:
         seen.append(call)
         return HookAnswer(additional_context="lint: clean")
 
@@ -277,8 +278,7 @@ def test_hooks_afterwards_see_the_result_and_may_add_to_it():
     run = run_tool(takes, {"count": "1"}, hooks=hooks)
     assert the_reply(run).content == "1 False\n\nlint: clean"
     assert len(seen) == 1
-    assert seen[0].result is not None
-    assert seen[0].result.data == "1 False"
+    assert seen[0].tool_response == {"success": True, "content": "1 False"}
 
 
 def test_a_hook_afterwards_adds_a_block_to_blocks():

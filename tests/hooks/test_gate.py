@@ -15,11 +15,11 @@ def test_hooks_are_found_by_event_and_any_name_of_the_tool():
         assert hooks.before(("Bash",)) == (BEFORE,)
         assert hooks.before(("Agent", "Task")) == (BEFORE,)
         assert hooks.before(("Read",)) == ()
-        assert hooks.after(("Read",)) == (AFTER,)
+        assert hooks.fitting("PostToolUse", ("Read",)) == (AFTER,)
 
 
 def test_without_hooks_nothing_fits():
-    assert Hooks().before(("Bash",)) == Hooks().after(("Bash",)) == ()
+    assert Hooks().before(("Bash",)) == Hooks().fitting("PostToolUse", ("Bash",)) == ()
 
 
 def test_an_answer_that_says_nothing_decides_nothing():

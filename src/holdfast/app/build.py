@@ -11,6 +11,7 @@ from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_sess
 from holdfast.app.calls import calls_home
 from holdfast.app.classifier import classifier_of
 from holdfast.app.files import FileKit
+from holdfast.app.hooks import HookKit
 from holdfast.app.keep_rules import RuleKeeper
 from holdfast.app.leftovers import end_leftovers
 from holdfast.app.not_honoured import refuse_what_must_hold
@@ -35,13 +36,21 @@ class OpenSession:
     """An executor with its rights and, unless the state directory cannot be used, its journal on disk."""
 
     def __init__(
-        self, executor: Executor, rights: Rights, beginning: Beginning, *, shell: ShellKit, files: FileKit
+        self,
+        executor: Executor,
+        rights: Rights,
+        beginning: Beginning,
+        *,
+        shell: ShellKit,
+        files: FileKit,
+        hooks: HookKit,
     ) -> None:
         self.executor = executor
         self.rights = rights
         self.session = beginning.session
         self.beginning = beginning
         self.shell = shell
+        self.hooks = hooks
         self._files = files
 
     def background(self, tool_use_id: str) -> bool:
@@ -51,6 +60,7 @@ class OpenSession:
     async def close(self) -> None:
         """End every call, then the notes about files and the journal."""
         try:
+            await self.hooks.close()
             await self.executor.close()
         finally:
             self._files.close()
@@ -80,16 +90,17 @@ def open_session(
     session = beginning.session
     followers: list[Callable[[Event], None]] = []
     listener = _fan_out(session, on_event, followers)
-    executor, shell, files = _executor(options, rights, asker=asker, on_event=listener, session=session)
+    executor, shell, files, hooks = _executor(options, rights, asker=asker, on_event=listener, session=session)
     if beginning.transcript is not None:
         restore_state(executor, beginning.transcript)
 
     def follow_settings(event: Event) -> None:
         if isinstance(event, TurnEnded):
             executor.state.permissions = rights.follow(executor.state.permissions)
+            hooks.follow()
 
     followers.append(follow_settings)
-    return OpenSession(executor, rights, beginning, shell=shell, files=files)
+    return OpenSession(executor, rights, beginning, shell=shell, files=files, hooks=hooks)
 
 
 def build_executor(
@@ -115,7 +126,7 @@ def _executor(
     session: Session | None,
     call_home: str | None = None,
     is_single: bool = False,
-) -> tuple[Executor, ShellKit, FileKit]:
+) -> tuple[Executor, ShellKit, FileKit, HookKit]:
     refuse_what_must_hold(rights.settings)
     environment = Environment(os.environ)
     home = call_home if session is None else session.path
@@ -152,7 +163,10 @@ def _executor(
         classify=classifier_of(rights.settings),
     )
     shell.permissions = files.permissions = lambda: executor.state.permissions
-    return executor, shell, files
+    hooks = HookKit(lambda: rights.settings, lambda: shell.board.processes, own=options.hooks)
+    hooks.executor = executor
+    hooks.follow()
+    return executor, shell, files, hooks
 
 
 def _kits(

@@ -8,7 +8,7 @@ __all__ = ["refuse_what_must_hold", "what_is_not_honoured"]
 
 def what_is_not_honoured(settings: Settings) -> list[str]:
     """One line for each thing that is configured and does not work yet."""
-    return [*_hooks(settings), *_sandbox(settings)]
+    return _sandbox(settings)
 
 
 def refuse_what_must_hold(settings: Settings) -> None:
@@ -22,15 +22,6 @@ def refuse_what_must_hold(settings: Settings) -> None:
             f"{settings.where('sandbox.failIfUnavailable')}: sandbox.failIfUnavailable is true, and this version has "
             "no sandbox, so nothing is started. Set it to false to work without one"
         )
-
-
-def _hooks(settings: Settings) -> list[str]:
-    """Hooks of settings are read and not run; whoever builds that removes this function."""
-    if not settings.hooks:
-        return []
-    events = ", ".join(dict.fromkeys(hook.event for hook in settings.hooks))
-    first = settings.hooks[0].origin
-    return [f"{first}: hooks are configured ({events}), and this version does not run them: they guard nothing"]
 
 
 def _sandbox(settings: Settings) -> list[str]:

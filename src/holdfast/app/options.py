@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from holdfast.contract import Tool
 
 if TYPE_CHECKING:
+    from holdfast.hooks import Hook
     from holdfast.models import Effort, Model
 
 __all__ = ["AgentOptions", "Options"]
@@ -29,6 +30,8 @@ class Options(NamedTuple):
     own_tools: tuple[Tool, ...] = ()
     trust: bool | None = None
     """True: the folder counts as trusted for this run; False: it does not; None: what the user said about it."""
+    hooks: "tuple[Hook, ...]" = ()
+    """The program's own hooks, beside those of the settings."""
 
 
 class AgentOptions(NamedTuple):

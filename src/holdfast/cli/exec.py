@@ -10,12 +10,12 @@ import msgspec
 from holdfast.app import Options, open_session
 from holdfast.cli.lines import LineReader, LineWriter
 from holdfast.cli.options import session_options, to_options, warn
-from holdfast.cli.permission_updates import read_updates
 from holdfast.cli.wire import error_line, event_line, result_line
 from holdfast.contract import Answer, Fatal, PermissionUpdate, Question, UsageError
 from holdfast.engine import OpenQuestions
 from holdfast.events import CallFinished, Event, PermissionAsked, encode_json
 from holdfast.permissions import Rule
+from holdfast.permissions.update_wire import read_updates
 
 __all__ = ["command"]
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from holdfast.cli.permission_updates import read_updates
 from holdfast.contract import Answer, Question, UsageError
+from holdfast.permissions.update_wire import read_updates
 
 __all__ = [
     "ControlRequest",

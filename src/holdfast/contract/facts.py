@@ -29,3 +29,7 @@ class SessionFacts(NamedTuple):
     """Set in a subagent."""
     project_root: str = ""
     prompt: PromptFacts = NO_FACTS
+    agent_type: str | None = None
+    """Set in a subagent."""
+    transcript_path: str = ""
+    """The conversation as a file that hooks can read; empty without one."""

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.contract import (
     Answer,
@@ -21,12 +21,15 @@ from holdfast.contract import (
 )
 from holdfast.engine.asked import Asked, again_seen
 from holdfast.engine.call import Call
+from holdfast.engine.call_hooks import CallHooks, opinion_of
 from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
 from holdfast.engine.state import AgentState
 from holdfast.events import ContextChanged, Event, PermissionAsked, PermissionDecided
-from holdfast.hooks import HookCall, Hooks
 from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Rule, Step, decide
 from holdfast.permissions.facts import places_of, with_places
+
+if TYPE_CHECKING:
+    from holdfast.hooks import Verdict
 
 __all__ = ["Approval", "Approver", "KeepRules"]
 
@@ -34,7 +37,8 @@ _log = logging.getLogger(__name__)
 KeepRules = Callable[[RuleUpdate], Collection[str]]
 """Writes the rules of an "always" to the chosen settings file; tells the files in which they replaced others."""
 _REMEMBERED = 256
-_STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
+_HELD_FOR_PEOPLE = frozenset({"ask", "guard", "ceiling", "hook"})
+"""Layers whose question no hook may answer with yes."""
 
 
 class Approval(NamedTuple):
@@ -44,6 +48,8 @@ class Approval(NamedTuple):
     reason: str = ""
     ends_turn: bool = False
     """A person refused without a word: the model should stop and listen."""
+    is_deferred: bool = False
+    """A hook leaves the call for a later process to decide."""
 
 
 _YES = Approval(allowed=True)
@@ -69,7 +75,7 @@ class Approver:
     def __init__(
         self,
         state: AgentState,
-        hooks: Hooks,
+        hooks: CallHooks,
         *,
         asker: Asker | None,
         emit: Callable[[Event], None],
@@ -142,21 +148,41 @@ class Approver:
         """The final word if nothing further can change it: no gate or opinion to hear, no person to ask."""
         decision = self.first_look(call, tool, ctx)
         behavior = decision.behavior
-        if self._hooks.before(tool.names):
-            stays_open = behavior != "deny" or self._yields_to_hook(decision)
-        else:
-            stays_open = behavior != "deny" and (
-                (tool.has_opinion and tool.may_object(call.args))
-                or (self._classify is not None and decision.classified)
-            )
+        stays_open = behavior != "deny" and (
+            (tool.has_opinion and tool.may_object(call.args)) or (self._classify is not None and decision.classified)
+        )
         if behavior == "allow" and not stays_open:
             ctx.granted = "classifier" if decision.classified else decision.layer
             self.emit(PermissionDecided(call.id, tool.name, behavior, decision))
             return _YES
-        if stays_open or (behavior == "ask" and self._asker is not None):
+        if stays_open or (behavior == "ask" and self._may_be_answered()):
             call.first = (decision, self._state.permissions)
             return None
         return self.conclude(call, tool, decision)
+
+    def _may_be_answered(self) -> bool:
+        return self._asker is not None or self._hooks.hooks.has("PermissionRequest")
+
+    async def hear_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> "tuple[Verdict | None, Approval | None]":
+        """Ask the gates about the input as it came, and say whether a no of theirs or of the rules stands already.
+
+        The gates hear every call, also one that a rule denies; but they cannot lift that.
+        """
+        heard = await self._hooks.before(call, tool, ctx, lambda: self._facts(call, tool, ctx))
+        call.facts = call.first = None  # hooks take their time, and what they run may move what a path leads to
+        decision = self.first_look(call, tool, ctx)
+        if decision.behavior == "deny" and not self._yields_to_hook(decision):
+            return heard, self.conclude(call, tool, decision)
+        if heard is None:
+            return None, self.at_once(call, tool, ctx)
+        if heard.behavior == "deny":
+            hook = HookOpinion("deny", heard.reason or "a PreToolUse hook said no")
+            return heard, self.conclude(
+                call, tool, decide(self._facts(call, tool, ctx), self._state.permissions, hook=hook)
+            )
+        if heard.behavior == "defer" and self._hooks.may_defer:
+            return heard, Approval(allowed=False, reason=heard.reason, is_deferred=True)
+        return heard, None
 
     def _yields_to_hook(self, decision: Decision) -> bool:
         """The deny only stands for a question that `dontAsk` puts to nobody, and a hook's yes would answer it."""
@@ -176,16 +202,16 @@ class Approver:
         self.emit(PermissionDecided(call.id, tool.name, decision.behavior, decision))
         return _YES if decision.behavior == "allow" else Approval(allowed=False, reason=decision.reason)
 
-    async def settle(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval:
-        """Hear the gates and the tool itself, decide with what they say, and ask a person if need be."""
+    async def settle(self, call: Call, tool: Tool, ctx: ToolContext, heard: "Verdict | None" = None) -> Approval:
+        """Decide with what the gates and the tool itself say, and ask a person if need be."""
         first = call.first
         is_fresh = first is not None and first[1] is self._state.permissions
         decision = first[0] if first is not None and is_fresh else self.first_look(call, tool, ctx)
-        gates = self._hooks.before(tool.names)
-        hook: HookOpinion | None = None
+        hook = None if heard is None else opinion_of(heard, decision)
         opinion: Opinion | None = None
-        if gates or _may_object(call, tool):
-            hook = await self._hear_gates(call, tool, ctx) if gates else None
+        if heard is not None and heard.updated_input is not None:
+            await self._replace_input(call, tool, ctx, heard.updated_input)
+        if heard is not None or _may_object(call, tool):
             # A gate may have changed the input, so the tool is asked anew whether it has something to say.
             opinion = await tool.check_permission(call.args, ctx) if _may_object(call, tool) else None
             if opinion is not None and opinion.updated_input is not None:
@@ -202,8 +228,14 @@ class Approver:
                 ),
                 timeout_s=self._classify_timeout_s,
             )
-        if decision.behavior != "ask" or self._asker is None:
+        if decision.behavior != "ask":
             ctx.granted = "classifier" if decision.classified else decision.layer
+            return self.conclude(call, tool, decision)
+        if self._hooks.hooks.has("PermissionRequest"):
+            answered = await self._ask_hooks(call, tool, ctx, decision)
+            if answered is not None:
+                return answered
+        if self._asker is None:
             return self.conclude(call, tool, decision)
         return await self._ask(call, tool, ctx, decision)
 
@@ -229,28 +261,26 @@ class Approver:
         call.facts = facts = with_places(facts, self._state.permissions)
         return facts
 
-    async def _hear_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> HookOpinion | None:
-        """Ask every gate that fits; the strictest word counts, and a gate that breaks can at best be asked about."""
-        strictest: HookOpinion | None = None
-        for gate in self._hooks.before(tool.names):
-            try:
-                answer = await gate.run(HookCall(call.id, tool.name, call.raw, ctx.cwd))
-            except Exception as error:  # noqa: BLE001 - the user's code: whatever it raises, the call is not waved through
-                answer_opinion = HookOpinion("ask", f"a PreToolUse hook failed: {error!r}")
-            else:
-                if answer is None:
-                    continue
-                if answer.updated_input is not None:
-                    await self._replace_input(call, tool, ctx, answer.updated_input)
-                if answer.behavior is None:
-                    continue
-                known = answer.behavior in _STRICTNESS  # a word nobody knows waves nothing through
-                answer_opinion = HookOpinion(
-                    answer.behavior if known else "ask", answer.reason or "a PreToolUse hook said so"
-                )
-            if strictest is None or _STRICTNESS[answer_opinion.behavior] > _STRICTNESS[strictest.behavior]:
-                strictest = answer_opinion
-        return strictest
+    async def _ask_hooks(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval | None:
+        """Let the user's hooks answer the question. A no counts always, a yes where no rule or guard wants a person."""
+        from holdfast.permissions.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
+
+        facts = self._facts(call, tool, ctx)
+        asked = Asked(decision, places_of(facts, self._state.permissions))
+        heard = await self._hooks.requested(call, tool, ctx, lambda: facts, suggest_rules_for(facts))
+        if heard is None or heard.behavior not in ("allow", "deny"):
+            return None
+        if heard.behavior == "deny":
+            reason = heard.reason or "a PermissionRequest hook said no"
+            approval = Approval(allowed=False, reason=reason, ends_turn=heard.interrupts)
+        elif decision.layer in _HELD_FOR_PEOPLE or decision.guarded or tool.requires_user_interaction:
+            return None
+        else:
+            said = Answer("allow", heard.updated_input, updates=tuple(heard.updates))
+            approval = await self._take_answer(call, tool, ctx, said, asked=asked)
+            ctx.asked, ctx.granted = False, "hook"  # a hook is no person
+        self._announce(call, tool, decision, approval, layer="hook", reason=approval.reason or "a hook said yes")
+        return approval
 
     async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
         from holdfast.permissions.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
@@ -265,6 +295,7 @@ class Approver:
             os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, rules, decision.trace, shown
         )
         self.emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason, rules))
+        self._hooks.notify(f"{tool.name} needs your permission: {decision.reason}", "permission_prompt")
         try:
             answer = await self._asker.ask(question)
         except Exception:  # noqa: BLE001 - a face's bug: nobody said yes, and it is not the tool's fault
@@ -274,12 +305,15 @@ class Approver:
             approval = await self._take_answer(call, tool, ctx, answer, asked=Asked(decision, places))
             if preview is not None and approval.allowed and answer.updated_input is None:
                 call.args = tool.arguments.with_internal(call.args, preview.internal)
-        step = Step("ask", "allow" if approval.allowed else "deny", approval.reason or "the user said yes")
-        settled = Decision(
-            "allow" if approval.allowed else "deny", "ask", step.reason, decision.rule, (*decision.trace, step)
-        )
-        self.emit(PermissionDecided(call.id, tool.name, settled.behavior, settled))
+        self._announce(call, tool, decision, approval, layer="ask", reason=approval.reason or "the user said yes")
         return approval
+
+    def _announce(
+        self, call: Call, tool: Tool, asked: Decision, approval: Approval, *, layer: str, reason: str
+    ) -> None:
+        behavior = "allow" if approval.allowed else "deny"
+        trace = (*asked.trace, Step(layer, behavior, reason))
+        self.emit(PermissionDecided(call.id, tool.name, behavior, Decision(behavior, layer, reason, asked.rule, trace)))
 
     async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer, *, asked: Asked) -> Approval:
         for update in answer.added:

@@ -49,6 +49,8 @@ class Call:
     ends_run: bool = False
     """The whole program is being stopped: nothing more may start."""
     modifiers: tuple[ContextModifier, ...] = ()
+    context_notes: tuple[str, ...] = ()
+    """What gates want the model to read with the reply."""
     reply: CallFinished | None = None
 
     def __init__(self, id: str, name: str, raw: Any, number: int, turn: int) -> None:  # noqa: A002 - the wire's word

@@ -26,7 +26,7 @@ from holdfast.events import (
 
 if TYPE_CHECKING:
     from holdfast.engine.approve import KeepRules
-    from holdfast.hooks import Hook
+    from holdfast.hooks import Hook, Hooks
     from holdfast.permissions import Classify, PermissionContext
     from holdfast.registry import Pool
 
@@ -64,7 +64,7 @@ class Executor:
         permissions: "PermissionContext | None" = None,
         cwd: str | os.PathLike[str] | None = None,
         session: SessionFacts | None = None,
-        hooks: "Iterable[Hook]" = (),
+        hooks: "Iterable[Hook] | Hooks" = (),
         asker: Asker | None = None,
         keep_rules: "KeepRules | None" = None,
         classify: "Classify | None" = None,
@@ -92,18 +92,19 @@ class Executor:
         self._sibling_errors: SiblingErrors = sibling_errors
         self._cancel_grace_s = cancel_grace_s
         self._spill = parts.SpillStore(spill_directory)
-        self._resources = _held_by(self.pool) if resources is None else tuple(resources)
+        self._resources = parts.held_by(self.pool) if resources is None else tuple(resources)
         self._outbox = Outbox(self._emit, self._raise_fatal)
         self._gate = Gate(max_concurrency)
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
-        hook_set = parts.Hooks(hooks)
-        approver = parts.Approver(self.state, hook_set, asker=asker, emit=self._emit, keep_rules=keep_rules)
+        self.call_hooks = parts.CallHooks(self.state, self._spill, self._emit)
+        self.hooks = hooks
+        approver = parts.Approver(self.state, self.call_hooks, asker=asker, emit=self._emit, keep_rules=keep_rules)
         approver.classify_with(classify, classify_timeout_s)
         self._pipeline = parts.Pipeline(
             self.pool,
             self.state,
             approver=approver,
-            hooks=hook_set,
+            hooks=self.call_hooks,
             spill=self._spill,
             emit=self._emit,
             on_acting=self._deadlines.start,
@@ -111,11 +112,18 @@ class Executor:
             on_fatal=self._stop_run,
             on_left=self._leave,
         )
-        self._telling = (self._outbox, self._pipeline, approver)
+        self._telling = (self._outbox, self._pipeline, approver, self.call_hooks)
         self._turn_calls: dict[str, Call] = {}
         self._batch: list[Call] = []
 
-    # Calls in.
+    @property
+    def hooks(self) -> "Hooks":
+        """The user's hooks; another set counts from the next call on."""
+        return self.call_hooks.hooks
+
+    @hooks.setter
+    def hooks(self, hooks: "Iterable[Hook] | Hooks") -> None:
+        self.call_hooks.use(hooks)
 
     def add(self, block: Mapping[str, Any] | ToolUse) -> None:
         """Take one complete `tool_use` block. It starts now if it may; it is answered in any case."""
@@ -145,16 +153,13 @@ class Executor:
         self.turn_refused = False
         self._turn_stop = None
         self._turn_calls.clear()
+        self.call_hooks.begin_turn()
 
     def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> CallFinished:
         """One call, without asyncio: runs it and returns its reply."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self._call_once(name, arguments or {}))
-        raise UsageError("Executor.call is for code without asyncio; in a coroutine use add() and results()")
-
-    # Events out.
+        if loop_of_this_thread() is not None:
+            raise UsageError("Executor.call is for code without asyncio; in a coroutine use add() and results()")
+        return asyncio.run(self._call_once(name, arguments or {}))
 
     def ready(self) -> Iterator[CallFinished | CallProgressed]:
         """Progress and replies that can be read now, without waiting."""
@@ -215,6 +220,7 @@ class Executor:
         self._closed = True
         try:
             await self.interrupt()
+            await self.call_hooks.close()
         finally:
             self._deadlines.cancel()
             self._spill.close()
@@ -391,8 +397,3 @@ class Executor:
                 await resource.leave_loop()
         self.end_turn()
         return replies[-1]
-
-
-def _held_by(pool: "Pool") -> tuple[Resource, ...]:
-    """What the tools hold. A subagent shares its parent's tools and passes none: they are not its own to close."""
-    return tuple(dict.fromkeys(held for tool in pool for held in tool.resources))

@@ -25,10 +25,10 @@ from holdfast.contract import (
 )
 from holdfast.engine.approve import Approval, Approver
 from holdfast.engine.call import Call
+from holdfast.engine.call_hooks import CallHooks, with_note
 from holdfast.engine.spill import SpillStore
 from holdfast.engine.state import AgentState
 from holdfast.events import CallFinished, CallStarted, Event
-from holdfast.hooks import HookCall, Hooks
 from holdfast.registry import Pool, apply_call_name
 
 __all__ = ["Pipeline"]
@@ -62,7 +62,7 @@ class Pipeline:
         state: AgentState,
         *,
         approver: Approver,
-        hooks: Hooks,
+        hooks: CallHooks,
         spill: SpillStore,
         emit: Callable[[Event], None],
         on_acting: Callable[[Call], None],
@@ -114,30 +114,54 @@ class Pipeline:
         assert tool is not None
         assert ctx is not None
         call.began = True
+        hooks = self._hooks
         try:
-            approval = _NOT_ANY_MORE if call.stop is not None else self._approver.at_once(call, tool, ctx)
-            if tool.has_validate and (approval is None or approval.allowed):
-                await tool.validate(call.args, ctx)
-            if approval is None:
-                approval = await self._approver.settle(call, tool, ctx)
+            if call.stop is not None:
+                approval = _NOT_ANY_MORE
+            elif hooks.is_used:
+                approval = await self._approve_with_gates(call, tool, ctx)
+            else:
+                approval = self._approver.at_once(call, tool, ctx)
+                if tool.has_validate and (approval is None or approval.allowed):
+                    await tool.validate(call.args, ctx)
+                if approval is None:
+                    approval = await self._approver.settle(call, tool, ctx)
             if approval.allowed and call.stop is None:
                 self.emit(CallStarted(call.id, tool.name, call.read_only))
                 self._on_acting(call)
                 self._reply(call, tool, await tool.call(call.args, ctx))
-                if self._hooks.after(tool.names):
-                    await self._tell_hooks(call, tool, ctx)
             else:
                 self._refuse(call, tool, approval)
+                if hooks.is_used and not approval.is_deferred and call.stop is None:
+                    await hooks.denied(call, tool, ctx, approval.reason)
         except BaseException as error:
             self._explain(call, tool, error)
             if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
                 raise
         finally:
+            if hooks.is_used:
+                await self._tell_hooks(call, tool, ctx)
             self._on_left(call)
+
+    async def _approve_with_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval:
+        """The gates first, then rules and mode; validation only of what is not denied already."""
+        heard = None
+        if self._hooks.hooks.before(tool.names):
+            heard, approval = await self._approver.hear_gates(call, tool, ctx)
+        else:
+            approval = self._approver.at_once(call, tool, ctx)
+        is_changed = heard is not None and heard.updated_input is not None
+        if tool.has_validate and not is_changed and (approval is None or approval.allowed):
+            await tool.validate(call.args, ctx)  # what replaces the input is validated in its place
+        return await self._approver.settle(call, tool, ctx, heard) if approval is None else approval
 
     def _refuse(self, call: Call, tool: Tool, approval: Approval) -> None:
         if call.stop is not None:
             call.answer(call.stop.message, "cancelled")
+            return
+        if approval.is_deferred:
+            call.answer("Not run yet: a hook of the user leaves the decision for later.", "cancelled")
+            self._hooks.deferred = call
             return
         call.answer(
             f"{tool.name} was not run: {approval.reason}. Do not try to get around this; choose another way or ask.",
@@ -207,16 +231,17 @@ class Pipeline:
         return (Text(preview.text), *others), preview.path
 
     async def _tell_hooks(self, call: Call, tool: Tool, ctx: ToolContext) -> None:
-        """After the call: a hook may add context to the reply; its failure is only logged, the work is done."""
-        for hook in self._hooks.after(tool.names):
-            assert call.reply is not None
-            try:
-                answer = await hook.run(HookCall(call.id, tool.name, call.raw, ctx.cwd, call.reply))
-            except Exception:  # noqa: BLE001 - the user's code; the work is done, so the reply stands
-                _log.exception("a PostToolUse hook for %s failed", tool.name)
-                continue
-            if answer is not None and answer.additional_context:
-                call.reply = _with_note(call.reply, answer.additional_context)
+        """After the call: hooks may add to the reply; their failure is only said, the work is done."""
+        if call.context_notes and call.reply is not None:
+            call.reply = with_note(call.reply, "\n\n".join(call.context_notes))
+        if call.acting_since is None or call.ends_run or call.reply is None:
+            return
+        try:
+            await self._hooks.finished(call, tool, ctx)
+        except asyncio.CancelledError:
+            _log.info("the hooks about call %s were ended before they had answered", call.id)
+        except Exception:  # noqa: BLE001 - the user's code; the work is done, so the reply stands
+            _log.exception("hooks about call %s (%s) failed", call.id, tool.name)
 
     def _crashed(self, call: Call, tool: Tool) -> None:
         _log.exception("internal error in tool %s (call %s)", tool.name, call.id)
@@ -245,10 +270,3 @@ def _as_mapping(raw: Any) -> Mapping[str, Any]:
     if not isinstance(decoded, dict):
         raise ArgumentsInvalid(f"the input must be a JSON object, got {type(decoded).__name__}")
     return cast("dict[str, Any]", decoded)
-
-
-def _with_note(reply: CallFinished, note: str) -> CallFinished:
-    content = reply.content
-    if isinstance(content, str):
-        return msgspec.structs.replace(reply, content=f"{content}\n\n{note}")
-    return msgspec.structs.replace(reply, content=[*content, {"type": "text", "text": note}])

@@ -31,7 +31,17 @@ _MAY_CHANGE_MODE = frozenset({"EnterPlanMode", "ExitPlanMode"})
 class AgentState:
     """The session as the next call will find it. Only the executor changes it, in call order."""
 
-    __slots__ = ("_reads", "cwd", "file_reads", "may_bypass", "permissions", "prompts", "session")
+    __slots__ = (
+        "_reads",
+        "cwd",
+        "effort",
+        "file_reads",
+        "may_bypass",
+        "permissions",
+        "prompt_id",
+        "prompts",
+        "session",
+    )
 
     def __init__(self, cwd: str, permissions: "PermissionContext", session: SessionFacts) -> None:
         self.cwd = cwd
@@ -40,6 +50,10 @@ class AgentState:
         """The user began with that mode; nobody else enters it."""
         self.session = session
         self.prompts: deque[str] = deque()
+        self.prompt_id: str | None = None
+        """Which prompt is being answered."""
+        self.effort: str | None = None
+        """How hard the model was told to try."""
         self._reads: dict[str, FileStamp] = {}
         self.file_reads = MappingProxyType(self._reads)
 

@@ -12,6 +12,8 @@ __all__ = [
     "CallStarted",
     "ContextChanged",
     "Event",
+    "HookRan",
+    "HookSpoke",
     "Outcome",
     "PermissionAsked",
     "PermissionDecided",
@@ -128,3 +130,26 @@ class TurnEnded(Event, frozen=True, tag="turn_ended"):
     """Every call of a turn is answered."""
 
     turn: int
+
+
+class HookRan(Event, frozen=True, tag="hook"):
+    """A hook of the user was heard, and what it said."""
+
+    event: str
+    label: str
+    """What was run."""
+    origin: str
+    """Where it was configured."""
+    outcome: str
+    """Its decision; `ok` without one, `failed`, or `cancelled`."""
+    reason: str = ""
+    duration_ms: float = 0.0
+    tool_use_id: str = ""
+
+
+class HookSpoke(Event, frozen=True, tag="hook_message"):
+    """Something that hooks want the user to see: their own words, or that one of them failed."""
+
+    event: str
+    text: str
+    is_warning: bool = False

@@ -1,64 +1,102 @@
-"""The user's own gates around a call: functions asked before it runs and told after it ran."""
+"""The user's own gates and reactions: which hooks there are, and which of them fit an event."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from holdfast.events import CallFinished
+from holdfast.hooks.answers import HookAnswer
+from holdfast.hooks.inputs import ToolHookInput
 from holdfast.hooks.matcher import NameTest, compile_matcher
 
-__all__ = ["Hook", "HookAnswer", "HookCall", "Hooks"]
+__all__ = ["NO_HOOKS", "Hook", "HookCall", "Hooks", "OnFailure"]
 
-
-class HookCall(NamedTuple):
-    """What a hook sees of a call."""
-
-    tool_use_id: str
-    tool: str
-    input: Mapping[str, Any]
-    cwd: str
-    result: CallFinished | None = None
-    """Set for hooks that run afterwards."""
-
-
-class HookAnswer(NamedTuple):
-    """What a hook says. Nothing said changes nothing; no answer ever lowers a deny."""
-
-    behavior: Literal["allow", "ask", "deny"] | None = None
-    reason: str = ""
-    updated_input: Mapping[str, Any] | None = None
-    """Replaces the whole input; it is parsed, validated and checked again."""
-    additional_context: str = ""
+HookCall = ToolHookInput
+"""What a hook around a call is told."""
+OnFailure = Literal["ask", "deny", "ignore"]
+_TOOL_EVENTS = frozenset(
+    {"PreToolUse", "PermissionRequest", "PermissionDenied", "PostToolUse", "PostToolUseFailure", "PostToolBatch"}
+)
 
 
 class Hook(NamedTuple):
-    """One gate: when, for which tools, and what to run."""
+    """One gate or reaction: when, for what, and what to run."""
 
-    event: Literal["PreToolUse", "PostToolUse"]
-    run: Callable[[HookCall], Awaitable[HookAnswer | None]]
-    matcher: str = "*"
+    event: str
+    run: Callable[[Any], Awaitable[HookAnswer | None]]
+    """Gets the event's record (see `holdfast.hooks.inputs`)."""
+    matcher: str | None = "*"
+    condition: str | None = None
+    """A permission rule: only calls that it speaks of are told."""
+    on_failure: OnFailure | None = None
+    """What a failure means; None: what the settings say."""
+    timeout_s: float | None = None
+    """For functions: longer than this is a failure. Runners of processes bound themselves."""
+    label: str = ""
+    """For people: what is run."""
+    origin: str = ""
+    """Where it was configured."""
+    identity: str = ""
+    """Hooks of the same identity run once for one event."""
+    once: bool = False
+    """It runs for the first fitting event only."""
 
 
 class Hooks:
-    """All hooks of a session. Which ones fit a tool is worked out once per tool name."""
+    """All hooks of a session. Which ones fit is worked out once per event and name."""
 
-    __slots__ = ("_after", "_before", "_compiled")
+    __slots__ = ("_compiled", "_events", "_known", "_spent", "on_gate_failure", "warnings")
 
-    def __init__(self, hooks: Iterable[Hook] = ()) -> None:
+    def __init__(
+        self, hooks: Iterable[Hook] = (), *, on_gate_failure: OnFailure | None = None, warnings: Iterable[str] = ()
+    ) -> None:
+        """Take the hooks in the order of their configuration.
+
+        Args:
+            hooks: What there is.
+            on_gate_failure: The setting `hooks.onGateFailure`, where it is set.
+            warnings: What of the configuration does not count, in words.
+        """
         self._compiled: list[tuple[Hook, NameTest]] = [(hook, compile_matcher(hook.matcher)) for hook in hooks]
-        self._before: dict[str, tuple[Hook, ...]] = {}
-        self._after: dict[str, tuple[Hook, ...]] = {}
+        self._events = frozenset(hook.event for hook, _ in self._compiled)
+        self._known: dict[tuple[str, str], tuple[Hook, ...]] = {}
+        self._spent: set[Hook] = set()
+        self.on_gate_failure: OnFailure | None = on_gate_failure
+        self.warnings = tuple(warnings)
+
+    def __iter__(self) -> Iterator[Hook]:
+        return iter([hook for hook, _ in self._compiled])
+
+    def __len__(self) -> int:
+        return len(self._compiled)
+
+    def has(self, event: str) -> bool:
+        """Some hook is about this event."""
+        return event in self._events
 
     def before(self, names: tuple[str, ...]) -> tuple[Hook, ...]:
         """The gates to ask before a tool runs; `names` starts with the canonical one."""
-        found = self._before.get(names[0])
-        return self._fitting("PreToolUse", names, self._before) if found is None else found
+        return self.fitting("PreToolUse", names) if "PreToolUse" in self._events else ()
 
-    def after(self, names: tuple[str, ...]) -> tuple[Hook, ...]:
-        """The hooks to tell after a tool ran."""
-        found = self._after.get(names[0])
-        return self._fitting("PostToolUse", names, self._after) if found is None else found
+    def fitting(self, event: str, names: tuple[str, ...]) -> tuple[Hook, ...]:
+        """The hooks about this event and any of these names, without repetitions, in their order."""
+        if event not in self._events:
+            return ()
+        found = self._known.get((event, names[0]))
+        if found is None:
+            unique: dict[object, Hook] = {}
+            for hook, fits in self._compiled:
+                if hook.event == event and hook not in self._spent and fits(names):
+                    unique.setdefault(hook.identity or object(), hook)
+            found = tuple(unique.values())
+            if event in _TOOL_EVENTS:  # as many as there are tools; other subjects are free text
+                self._known[event, names[0]] = found
+        return found
 
-    def _fitting(self, event: str, names: tuple[str, ...], known: dict[str, tuple[Hook, ...]]) -> tuple[Hook, ...]:
-        fitting = tuple(hook for hook, fits in self._compiled if hook.event == event and fits(names))
-        known[names[0]] = fitting
-        return fitting
+    def spend(self, hooks: Iterable[Hook]) -> None:
+        """These have begun: what runs once does not run again."""
+        spent = [hook for hook in hooks if hook.once]
+        if spent:
+            self._spent.update(spent)
+            self._known.clear()
+
+
+NO_HOOKS = Hooks()

@@ -55,6 +55,8 @@ class HookEntry(msgspec.Struct, frozen=True):
     origin: Origin
     folder: str | None = None
     """The folder that brings it; None for the user's own hooks."""
+    broken: str = ""
+    """What is wrong with it, so that it cannot be read; a gate then counts as one that failed."""
 
     def is_as_approved(self, approved: frozenset[str]) -> bool:
         """Whether the hook, with its scripts as they are now, is still what the user approved. Ask before a run."""

@@ -1,0 +1,319 @@
+"""What the user's hooks are told about calls, and what they change: before, when refused, when done, when failed."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import msgspec
+
+from holdfast.contract import Tool, ToolContext
+from holdfast.engine.call import Call
+from holdfast.engine.spill import SpillStore
+from holdfast.engine.state import AgentState
+from holdfast.events import CallFinished, Event, HookSpoke, to_builtins
+from holdfast.hooks import NO_HOOKS, Hook, Hooks
+from holdfast.permissions import CallFacts, Decision, HookOpinion
+
+if TYPE_CHECKING:
+    from holdfast.hooks.hear import Verdict
+    from holdfast.hooks.inputs import HookInput
+
+__all__ = ["MAX_CONTEXT_CHARS", "CallHooks", "opinion_of", "with_note"]
+
+_log = logging.getLogger(__name__)
+MAX_CONTEXT_CHARS = 10_000
+_PREVIEW_CHARS = 2_000
+_AFTER_INTERRUPT_S = 3.0
+_Input = TypeVar("_Input", bound="HookInput")
+FactsOf = Callable[[], CallFacts]
+
+
+class CallHooks:
+    """The hooks of one executor. Another set may take over between two calls."""
+
+    __slots__ = ("_background", "_spill", "_state", "deferred", "emit", "hooks", "is_used", "may_defer", "stop")
+
+    def __init__(self, state: AgentState, spill: SpillStore, emit: Callable[[Event], None]) -> None:
+        self.hooks: Hooks = NO_HOOKS
+        self.is_used = False
+        """There are hooks at all; without any a call asks for nothing but this."""
+        self.emit = emit
+        self.stop: str | None = None
+        """A hook wants the run to end, and why."""
+        self.may_defer = False
+        """A call may be left for a later process to decide, as `-p` can."""
+        self.deferred: Call | None = None
+        self._state = state
+        self._spill = spill
+        self._background: set[asyncio.Task[None]] = set()
+
+    def use(self, hooks: Iterable[Hook] | Hooks) -> None:
+        """Another set takes over with the next call."""
+        self.hooks = hooks if isinstance(hooks, Hooks) else Hooks(hooks)
+        self.is_used = len(self.hooks) > 0
+
+    def begin_turn(self) -> None:
+        """What hooks said about the last turn is done with."""
+        self.stop = None
+        self.deferred = None
+
+    def fill(self, kind: "type[_Input]", **fields: Any) -> _Input:
+        """An event's record with what every hook is told."""
+        state, session = self._state, self._state.session
+        known: dict[str, Any] = {
+            "session_id": session.session_id,
+            "transcript_path": session.transcript_path,
+            "cwd": state.cwd,
+            "permission_mode": state.permissions.mode,
+        }
+        optional = {
+            "prompt_id": state.prompt_id,
+            "effort": None if state.effort is None else {"level": state.effort},
+            "agent_id": session.agent_id,
+            "agent_type": session.agent_type,
+        }
+        known.update((name, value) for name, value in optional.items() if value is not None)
+        return kind(**{**known, **fields})
+
+    async def fire(self, event: "HookInput") -> "Verdict":
+        """Tell an event that is about no call to the hooks that fit."""
+        from holdfast.hooks.hear import hear  # noqa: PLC0415 - who has no hooks needs none of it
+
+        found = self.hooks.fitting(event.event_name, (event.subject(),))
+        verdict = await hear(found, event, self.hooks, emit=self.emit)
+        self._pass_on(event.event_name, verdict)
+        return verdict
+
+    # Around one call.
+
+    async def before(self, call: Call, tool: Tool, ctx: ToolContext, facts: FactsOf) -> "Verdict | None":
+        """Ask the gates, all with the original input; None when none of them fits."""
+        from holdfast.hooks.inputs import PreToolUse  # noqa: PLC0415 - see above
+
+        found = self._meant(self.hooks.before(tool.names), facts)
+        if not found:
+            return None
+        event = self.fill(PreToolUse, cwd=ctx.cwd, tool_name=tool.name, tool_input=call.raw, tool_use_id=call.id)
+        verdict = await self._hear(found, event)
+        call.context_notes += tuple(self._bounded(verdict.contexts, call.id))
+        return verdict
+
+    async def requested(
+        self, call: Call, tool: Tool, ctx: ToolContext, facts: FactsOf, suggestions: tuple[str, ...]
+    ) -> "Verdict | None":
+        """Ask the hooks that may answer a question in place of a person."""
+        from holdfast.hooks.inputs import PermissionRequest  # noqa: PLC0415 - see above
+
+        found = self._meant(self.hooks.fitting("PermissionRequest", tool.names), facts)
+        if not found:
+            return None
+        rules = [_rule_on_wire(text) for text in suggestions]
+        offered = [{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"}]
+        event = self.fill(
+            PermissionRequest,
+            cwd=ctx.cwd,
+            tool_name=tool.name,
+            tool_input=call.raw,
+            permission_suggestions=offered if rules else [],
+        )
+        return await self._hear(found, event)
+
+    async def denied(self, call: Call, tool: Tool, ctx: ToolContext, reason: str) -> None:
+        """Tell that a call was refused; a hook may let the model try again."""
+        from holdfast.hooks.inputs import PermissionDenied  # noqa: PLC0415 - see above
+
+        found = self.hooks.fitting("PermissionDenied", tool.names)
+        if not found:
+            return
+        event = self.fill(
+            PermissionDenied, cwd=ctx.cwd, tool_name=tool.name, tool_input=call.raw, tool_use_id=call.id, reason=reason
+        )
+        verdict = await self._hear(found, event)
+        notes = self._bounded(verdict.contexts, call.id)
+        if verdict.retry:
+            notes = [*notes, "A hook of the user lets you try this call again."]
+        self._note(call, notes)
+
+    async def finished(self, call: Call, tool: Tool, ctx: ToolContext) -> None:
+        """Tell how a call went; hooks may add to what the model reads, or replace it."""
+        reply = call.reply
+        assert reply is not None
+        if reply.is_error:
+            await self._failed(call, tool, ctx, reply)
+            return
+        found = self.hooks.fitting("PostToolUse", tool.names)
+        if found:
+            from holdfast.hooks.inputs import PostToolUse  # noqa: PLC0415 - see above
+
+            response = response_of(reply)
+            event = self.fill(
+                PostToolUse,
+                cwd=ctx.cwd,
+                tool_name=tool.name,
+                tool_input=call.raw,
+                tool_use_id=call.id,
+                tool_response=response,
+                tool_result=response,
+                tool_output=response,
+                duration_ms=reply.duration_ms,
+            )
+            self._change(call, await self._hear(found, event))
+
+    async def _failed(self, call: Call, tool: Tool, ctx: ToolContext, reply: CallFinished) -> None:
+        found = self.hooks.fitting("PostToolUseFailure", tool.names)
+        if not found:
+            return
+        from holdfast.hooks.inputs import PostToolUseFailure  # noqa: PLC0415 - see above
+
+        event = self.fill(
+            PostToolUseFailure,
+            cwd=ctx.cwd,
+            tool_name=tool.name,
+            tool_input=call.raw,
+            tool_use_id=call.id,
+            error=text_of_reply(reply),
+            is_interrupt=reply.outcome == "cancelled",
+            duration_ms=reply.duration_ms,
+        )
+        if reply.outcome != "cancelled":
+            self._change(call, await self._hear(found, event))
+            return
+        try:  # whoever interrupted waits for this
+            async with asyncio.timeout(_AFTER_INTERRUPT_S):
+                await self._hear(found, event)
+        except TimeoutError:
+            _log.warning("hooks about the interrupted call %s took too long and were ended", call.id)
+
+    def notify(self, message: str, kind: str, title: str = "") -> None:
+        """Tell the user's notifiers beside the work."""
+        if not self.hooks.fitting("Notification", (kind,)):
+            return
+        from holdfast.hooks.session_inputs import Notification  # noqa: PLC0415 - see above
+
+        event = self.fill(Notification, message=message, title=title, notification_type=kind)
+        self._in_background(event)
+
+    async def close(self) -> None:
+        """End what runs beside the work."""
+        for task in tuple(self._background):
+            task.cancel()
+        if self._background:
+            await asyncio.wait(tuple(self._background))
+
+    # Inside.
+
+    def _in_background(self, event: "HookInput") -> None:
+        async def tell() -> None:
+            await self.fire(event)
+
+        task = asyncio.get_running_loop().create_task(tell())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _hear(self, found: tuple[Hook, ...], event: "HookInput") -> "Verdict":
+        from holdfast.hooks.hear import hear  # noqa: PLC0415 - who has no hooks needs none of it
+
+        verdict = await hear(found, event, self.hooks, emit=self.emit)
+        self._pass_on(event.event_name, verdict)
+        return verdict
+
+    def _pass_on(self, event: str, verdict: "Verdict") -> None:
+        for text in verdict.messages:
+            self.emit(HookSpoke(event, text[:MAX_CONTEXT_CHARS]))
+        for text in verdict.warnings:
+            _log.warning("%s", text)
+            self.emit(HookSpoke(event, text[:MAX_CONTEXT_CHARS], is_warning=True))
+        if verdict.stop is not None and self.stop is None:
+            self.stop = verdict.stop
+
+    def _meant(self, found: tuple[Hook, ...], facts: FactsOf) -> tuple[Hook, ...]:
+        """Those whose `if` speaks of this call; whatever cannot be told counts as meant."""
+        if all(hook.condition is None for hook in found):
+            return found
+        from holdfast.engine.hook_conditions import is_meant  # noqa: PLC0415 - few hooks have one
+
+        call, permissions = facts(), self._state.permissions
+        return tuple(hook for hook in found if hook.condition is None or is_meant(hook.condition, call, permissions))
+
+    def _change(self, call: Call, verdict: "Verdict") -> None:
+        reply = call.reply
+        assert reply is not None
+        if verdict.updated_output is not None:
+            text = _as_text(verdict.updated_output)
+            reply = msgspec.structs.replace(reply, content=self._bounded([text], call.id)[0])
+            call.reply = reply
+        notes = self._bounded(verdict.contexts, call.id)
+        if verdict.blocks:
+            notes += self._bounded([verdict.reason], call.id)
+        self._note(call, notes)
+
+    def _note(self, call: Call, notes: list[str]) -> None:
+        if notes and call.reply is not None:
+            call.reply = with_note(call.reply, "\n\n".join(notes))
+
+    def _bounded(self, texts: list[str], call_id: str) -> list[str]:
+        """What is too long goes to a file."""
+        return [self.bounded(text, f"{call_id}-hook") for text in texts if text]
+
+    def bounded(self, text: str, name: str) -> str:
+        """The text, or its beginning and where the rest is."""
+        return self._spill.shorten(
+            text, name, limit=MAX_CONTEXT_CHARS, keep="keep-start", preview_chars=_PREVIEW_CHARS
+        ).text
+
+
+def response_of(reply: CallFinished) -> dict[str, Any]:
+    """A result as hook scripts read it: always an object, never the numbered text that the model reads."""
+    try:
+        data: Any = to_builtins(reply.data)
+    except (TypeError, ValueError, RecursionError):
+        data = None
+    if isinstance(data, dict):
+        found = dict(cast("dict[str, Any]", data))
+    else:
+        found = {"content": text_of_reply(reply) if data is None else data}
+    file: Any = found.get("file")
+    if "filePath" not in found and isinstance(file, dict) and "filePath" in file:
+        found["filePath"] = file["filePath"]
+    found.setdefault("success", not reply.is_error)
+    return found
+
+
+def text_of_reply(reply: CallFinished) -> str:
+    """What the model reads, as text."""
+    if isinstance(reply.content, str):
+        return reply.content
+    return "\n".join(str(block.get("text", "")) for block in reply.content if block.get("type") == "text")
+
+
+def with_note(reply: CallFinished, note: str) -> CallFinished:
+    """The reply with more for the model to read."""
+    content = reply.content
+    if isinstance(content, str):
+        return msgspec.structs.replace(reply, content=f"{content}\n\n{note}")
+    return msgspec.structs.replace(reply, content=[*content, {"type": "text", "text": note}])
+
+
+def _as_text(output: Any) -> str:
+    return output if isinstance(output, str) else msgspec.json.encode(output).decode()
+
+
+def _rule_on_wire(text: str) -> dict[str, str]:
+    name, bracket, content = text.partition("(")
+    return {"toolName": name, "ruleContent": content.removesuffix(")")} if bracket else {"toolName": name}
+
+
+def opinion_of(heard: "Verdict", original: Decision) -> HookOpinion | None:
+    """What the gates' word amounts to. A question that a rule puts about the input as it came is not changed away."""
+    hook: HookOpinion | None = None
+    if heard.behavior is not None:
+        reason = heard.reason or "a PreToolUse hook said so"
+        if heard.behavior == "defer":
+            hook = HookOpinion("ask", f"a hook wants to decide later, which is not possible here: {reason}")
+        else:
+            hook = HookOpinion(heard.behavior, reason)
+    changed = heard.updated_input is not None
+    if changed and original.behavior == "ask" and original.layer in ("ask", "guard", "ceiling"):
+        return HookOpinion("ask", f"{original.reason}, before a hook changed the input")
+    return hook

@@ -1,0 +1,27 @@
+"""The `if` of a hook: one permission rule that says which calls the hook is about."""
+
+import logging
+from typing import TYPE_CHECKING
+
+from holdfast.contract import UsageError
+from holdfast.permissions import CallFacts, Rule, RuleSource, decide
+from holdfast.registry import ALIASES
+
+if TYPE_CHECKING:
+    from holdfast.permissions import PermissionContext
+
+__all__ = ["is_meant"]
+
+_log = logging.getLogger(__name__)
+
+
+def is_meant(condition: str, call: CallFacts, permissions: "PermissionContext") -> bool:
+    """Whether the rule speaks of this call, as a deny rule would. What cannot be told counts as yes: the hook runs."""
+    try:
+        # An alias must not turn `if` into a rule about another tool; the canonical name is what calls carry.
+        rule = Rule.parse("deny", condition, RuleSource("hook"), aliases=ALIASES)
+    except UsageError as error:
+        _log.warning("the `if` of a hook does not count, so the hook hears every call: %s", error)
+        return True
+    probe = permissions.with_mode("default").replacing_rules([rule])
+    return decide(call, probe).behavior == "deny"

@@ -1,0 +1,218 @@
+"""What a hook says, and how its exit code and output are read."""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, cast
+
+import msgspec
+
+from holdfast.contract import PermissionUpdate
+from holdfast.hooks.inputs import HookInput
+
+__all__ = ["HookAnswer", "HookBehavior", "HookFailed", "read_answer", "read_output"]
+
+HookBehavior = Literal["allow", "ask", "deny", "defer"]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_LEGACY = {"approve": "allow", "allow": "allow", "block": "deny", "deny": "deny"}
+_DECISIONS = frozenset({"allow", "ask", "deny", "defer"})
+_TOP = frozenset({
+    "continue", "stopReason", "systemMessage", "suppressOutput", "terminalSequence", "decision", "reason",
+    "hookSpecificOutput", "ok",
+})  # fmt: skip
+
+
+class HookAnswer(NamedTuple):
+    """What a hook says. Nothing said changes nothing; no answer ever lowers a deny."""
+
+    behavior: HookBehavior | None = None
+    """For a call: may it happen. For every other event `deny` blocks what the event is about."""
+    reason: str = ""
+    updated_input: Mapping[str, Any] | None = None
+    """Replaces the whole input; it is parsed, validated and checked again."""
+    additional_context: str = ""
+    """Told to the model."""
+    stops: bool = False
+    """The run ends here."""
+    stop_reason: str = ""
+    system_message: str = ""
+    """Shown to the user."""
+    updated_output: Any = None
+    """The model reads this in place of the call's result."""
+    updates: tuple[PermissionUpdate, ...] = ()
+    """PermissionRequest: changes of the rights that come with a yes."""
+    interrupts: bool = False
+    """PermissionRequest: a no that ends the turn."""
+    retry: bool = False
+    """PermissionDenied: the model may try the call again."""
+    more: Mapping[str, Any] = _NOTHING
+    """What only one event knows, by its name on the wire."""
+    warnings: tuple[str, ...] = ()
+
+
+class HookFailed(Exception):
+    """A hook could not say anything. `is_soft`: it ran to its end and said that it failed."""
+
+    def __init__(self, reason: str, *, is_soft: bool = False) -> None:
+        super().__init__(reason)
+        self.is_soft = is_soft
+
+
+def read_output(event: type[HookInput], code: int, stdout: str, stderr: str, *, is_cut: bool = False) -> HookAnswer:
+    """The answer in an exit code and what was written.
+
+    Raises:
+        HookFailed: It said nothing that can be relied upon.
+    """
+    text = stdout.strip()
+    if code == 2 or (code != 0 and event.__name__ == "WorktreeCreate"):
+        return _blocked(event, text, stderr.strip())
+    if not text.startswith("{"):
+        if code:
+            said = f": {_short(stderr.strip())}" if stderr.strip() else ""
+            raise HookFailed(f"it ended with exit code {code}{said}", is_soft=True)
+        return HookAnswer(additional_context=text) if event.plain_is_context and text else HookAnswer()
+    try:
+        found: Any = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        if code:
+            raise HookFailed(f"it ended with exit code {code}", is_soft=True) from error
+        cut = " (it wrote more than is read)" if is_cut else ""
+        raise HookFailed(f"what it wrote is not valid JSON{cut}: {error}") from error
+    return read_answer(event, cast("dict[str, Any]", found))
+
+
+def _blocked(event: type[HookInput], stdout: str, stderr: str) -> HookAnswer:
+    reason = stderr
+    if not reason and stdout.startswith("{"):
+        try:
+            reason = read_answer(event, msgspec.json.decode(stdout)).reason
+        except (HookFailed, msgspec.DecodeError, UnicodeError, RecursionError):
+            reason = ""
+    if event.exit_two == "is ignored":
+        return HookAnswer(warnings=("exit code 2 means nothing for this event",))
+    if event.exit_two == "shows the user":
+        return HookAnswer(system_message=reason)
+    if event.exit_two == "tells the model":
+        return HookAnswer(additional_context=reason)
+    return HookAnswer("deny", reason or "a hook blocked it and gave no reason")
+
+
+def read_answer(event: type[HookInput], said: Mapping[str, Any]) -> HookAnswer:
+    """The answer in a JSON object.
+
+    Raises:
+        HookFailed: A field that decides has a value nobody knows, so what was meant is not known.
+    """
+    warnings = [f"it answered with {name!r}, which is not known" for name in said if name not in _TOP]
+    specific = said.get("hookSpecificOutput")
+    if specific is not None and not isinstance(specific, dict):
+        raise HookFailed("its hookSpecificOutput is no object")
+    own = cast("dict[str, Any]", specific or {})
+    named = own.get("hookEventName")
+    if own and named != event.__name__:
+        problem = "names no event (hookEventName)" if named is None else f"is about {named!r}"
+        if event.is_gate or named is not None:
+            raise HookFailed(f"its hookSpecificOutput {problem}, and this is {event.__name__}")
+        warnings.append(f"its hookSpecificOutput {problem}")
+    answer = _READERS.get(event.__name__, _of_any)(said, own)
+    if said.get("continue") is False:
+        answer = answer._replace(stops=True, stop_reason=_text(said, "stopReason"))
+    message = _text(said, "systemMessage")
+    known = {"hookEventName", "additionalContext"}
+    more = {name: value for name, value in own.items() if name not in known}
+    if "terminalSequence" in said:
+        more["terminalSequence"] = said["terminalSequence"]
+    return answer._replace(system_message=message, more=more, warnings=(*answer.warnings, *warnings))
+
+
+def _of_any(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAnswer:
+    behavior: HookBehavior | None = None
+    decision = said.get("decision")
+    if decision is not None:
+        if not isinstance(decision, str) or decision not in _LEGACY:
+            raise HookFailed(f"its decision is {decision!r}; `block` is the only one")
+        behavior = "deny" if _LEGACY[decision] == "deny" else None
+    return HookAnswer(behavior, _text(said, "reason"), additional_context=_text(own, "additionalContext"))
+
+
+def _of_pre_tool_use(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAnswer:
+    decision: Any = own.get("permissionDecision")
+    reason = _text(own, "permissionDecisionReason")
+    if decision is None and (legacy := said.get("decision")) is not None:
+        decision = _LEGACY.get(legacy, legacy) if isinstance(legacy, str) else legacy
+        reason = reason or _text(said, "reason")
+    if decision is not None and (not isinstance(decision, str) or decision not in _DECISIONS):
+        raise HookFailed(f"its permissionDecision is {decision!r}; allow, deny, ask and defer are known")
+    updated: Any = own.get("updatedInput")
+    if updated is not None and not isinstance(updated, dict):
+        raise HookFailed("its updatedInput is no object")
+    return HookAnswer(
+        cast("HookBehavior | None", decision),
+        reason,
+        cast("dict[str, Any] | None", updated),
+        _text(own, "additionalContext"),
+    )
+
+
+def _of_permission_request(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAnswer:
+    del said
+    decision: Any = own.get("decision")
+    if decision is None:
+        return HookAnswer()
+    if not isinstance(decision, dict) or (known := cast("dict[str, Any]", decision)).get("behavior") not in (
+        "allow",
+        "deny",
+    ):
+        raise HookFailed("its decision needs the behavior allow or deny")
+    updated: Any = known.get("updatedInput")
+    if updated is not None and not isinstance(updated, dict):
+        raise HookFailed("its updatedInput is no object")
+    return HookAnswer(
+        known["behavior"],
+        _text(known, "message"),
+        cast("dict[str, Any] | None", updated),
+        updates=_updates(known.get("updatedPermissions"), warnings := []),
+        interrupts=known.get("interrupt") is True,
+        warnings=tuple(warnings),
+    )
+
+
+def _updates(given: Any, warnings: list[str]) -> tuple[PermissionUpdate, ...]:
+    if given is None:
+        return ()
+    from holdfast.permissions.update_wire import read_updates  # noqa: PLC0415 - few answers bring one
+
+    return tuple(read_updates(given, lambda why: warnings.append(f"an update of the rights does not count: {why}")))
+
+
+def _of_result(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAnswer:
+    answer = _of_any(said, own)
+    output: Any = own.get("updatedToolOutput", own.get("updatedMCPToolOutput"))
+    return answer._replace(updated_output=output)
+
+
+def _of_denial(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAnswer:
+    return _of_any(said, own)._replace(retry=own.get("retry") is True)
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], HookAnswer]] = {
+    "PreToolUse": _of_pre_tool_use,
+    "PermissionRequest": _of_permission_request,
+    "PermissionDenied": _of_denial,
+    "PostToolUse": _of_result,
+    "PostToolUseFailure": _of_result,
+}
+
+
+def _text(said: Mapping[str, Any], name: str) -> str:
+    value = said.get(name)
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+_SPACE = re.compile(r"\s+")
+
+
+def _short(text: str) -> str:
+    one = _SPACE.sub(" ", text)
+    return one if len(one) <= 300 else f"{one[:300]}…"

@@ -1,0 +1,199 @@
+"""Run a command as a hook: the event as JSON on its standard input, no terminal, a session of its own, a time limit."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from holdfast.events import encode_json
+from holdfast.hooks.answers import HookAnswer, HookFailed, read_output
+from holdfast.hooks.inputs import HookInput
+from holdfast.host.command import Command, Exit, Finished, StartError, Stopped
+from holdfast.host.processes import Processes
+from holdfast.host.programs import find_program
+from holdfast.host.shell import shell_argv
+
+__all__ = ["CommandHandler", "CommandRunner", "Surroundings"]
+
+_log = logging.getLogger(__name__)
+_KEPT_BYTES = 512 << 10
+_PREFIXES = ("CLAUDE_", "HOLDFAST_")
+_NOT_STARTED = frozenset({126, 127})
+"""How shells say that a program cannot be run or is not there."""
+_REWAKE_CHARS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class CommandHandler:
+    """A command as it is configured."""
+
+    command: str
+    args: tuple[str, ...] | None = None
+    """Given: the program is started with these, without a shell."""
+    shell: str = "bash"
+    timeout_s: float | None = None
+    is_async: bool = False
+    rewakes: bool = False
+    """In the background, too; exit code 2 tells the model."""
+    rewake_message: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """More for its environment, such as where its plugin is."""
+    is_as_approved: Callable[[], bool] | None = None
+    """Asked before each run: what would run is still what the user approved."""
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What commands see of the session."""
+
+    project_dir: str = ""
+    config_dir: str = ""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The settings' `env`."""
+    env_file: Callable[[], str | None] | None = None
+    """Names a file in which SessionStart hooks leave variables for later commands."""
+    before_run: Callable[[], None] | None = None
+    """Brings the transcript up to date."""
+    on_rewake: Callable[[str], None] | None = None
+    """Tells the model what a hook in the background found."""
+
+
+class CommandRunner:
+    """Runs the command hooks of one session."""
+
+    def __init__(self, processes: Callable[[], Processes], surroundings: Surroundings) -> None:
+        """Take where processes are started, and what they see."""
+        self._processes = processes
+        self.surroundings = surroundings
+        self._encoded: tuple[HookInput, bytes] | None = None
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def run(self, handler: CommandHandler, event: HookInput) -> HookAnswer:
+        """Run a handler and read its answer; one for the background is only started.
+
+        Raises:
+            HookFailed: It could not be started, was ended, or said nothing that can be relied upon.
+        """
+        if handler.is_as_approved is not None and not await asyncio.to_thread(handler.is_as_approved):
+            raise HookFailed("it is not what was approved any more; look at it and run `holdfast trust` again")
+        command = self._command(handler, event)
+        if not (handler.is_async or handler.rewakes):
+            return await self._finish(handler, event, command)
+        task = asyncio.get_running_loop().create_task(self._in_background(handler, event, command))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return HookAnswer()
+
+    async def close(self) -> None:
+        """End what still runs in the background."""
+        tasks = list(self._background)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _finish(self, handler: CommandHandler, event: HookInput, command: Command) -> HookAnswer:
+        if self.surroundings.before_run is not None:
+            self.surroundings.before_run()
+        try:
+            finished = await self._processes().run(command)
+        except StartError as error:
+            raise HookFailed(str(error)) from error
+        _check(finished.exit, command)
+        return _read(handler, type(event), finished, command)
+
+    async def _in_background(self, handler: CommandHandler, event: HookInput, command: Command) -> None:
+        try:
+            finished = await self._processes().run(command)
+        except StartError as error:
+            _log.warning("a %s hook in the background was not started: %s", event.event_name, error)
+            return
+        if not handler.rewakes or finished.exit.code != 2 or self.surroundings.on_rewake is None:
+            return
+        said = finished.output.stderr.text().strip() or finished.output.stdout.text().strip()
+        lead = handler.rewake_message or f"A {event.event_name} hook that ran in the background reports:"
+        self.surroundings.on_rewake(f"{lead}\n{said[:_REWAKE_CHARS]}".strip())
+
+    def _command(self, handler: CommandHandler, event: HookInput) -> Command:
+        variables = self._variables(handler, event)
+        kind = type(event)
+        return Command(
+            argv=_argv(handler, variables),
+            cwd=event.cwd if os.path.isdir(event.cwd) else self.surroundings.project_dir or None,
+            env={**self.surroundings.env, **handler.variables, **variables},
+            stdin=self._stdin(event),
+            kept_bytes=_KEPT_BYTES,
+            timeout_s=kind.timeout_s if handler.timeout_s is None else handler.timeout_s,
+            kill_grace_s=0.2,
+            label=f"hook {event.event_name}",
+        )
+
+    def _stdin(self, event: HookInput) -> bytes:
+        if self._encoded is None or self._encoded[0] is not event:
+            self._encoded = (event, encode_json(event) + b"\n")
+        return self._encoded[1]
+
+    def _variables(self, handler: CommandHandler, event: HookInput) -> dict[str, str]:
+        around = self.surroundings
+        own: dict[str, Any] = {
+            "PROJECT_DIR": around.project_dir or event.cwd,
+            "SESSION_ID": event.session_id,
+            "TRANSCRIPT_PATH": event.transcript_path,
+            "HOOK_EVENT_NAME": event.event_name,
+            "CONFIG_DIR": around.config_dir,
+            "EFFORT": event.effort.get("level") if isinstance(event.effort, dict) else None,
+            "AGENT_ID": event.agent_id if isinstance(event.agent_id, str) else None,
+            "TOOL_NAME": getattr(event, "tool_name", None),
+            **_of_input(getattr(event, "tool_input", None)),
+        }
+        if event.event_name == "SessionStart" and around.env_file is not None:
+            own["ENV_FILE"] = around.env_file()
+        found = {prefix + name: str(value) for name, value in own.items() if value for prefix in _PREFIXES}
+        return {name: value for name, value in found.items() if name not in handler.variables and "\0" not in value}
+
+
+def _of_input(given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        return {}
+    known = cast("Mapping[str, Any]", given)
+    path = known.get("file_path") or known.get("notebook_path") or known.get("path")
+    return {"TOOL_FILE_PATH": path, "TOOL_INPUT_FILE_PATH": path} if isinstance(path, str) else {}
+
+
+def _argv(handler: CommandHandler, variables: Mapping[str, str]) -> list[str]:
+    if handler.args is not None:
+        known = {**handler.variables, **variables}
+        return [_filled(word, known) for word in (handler.command, *handler.args)]
+    if handler.shell == "powershell":
+        program = find_program("pwsh", outside=[place for place in (variables.get("CLAUDE_PROJECT_DIR"),) if place])
+        if program is None:
+            raise HookFailed("it wants PowerShell, and `pwsh` is not on the PATH")
+        return [program, "-NoProfile", "-NonInteractive", "-Command", handler.command]
+    return list(shell_argv(handler.command))
+
+
+def _filled(word: str, variables: Mapping[str, str]) -> str:
+    """The exec form has no shell: only our own variables are put in."""
+    for name, value in variables.items():
+        word = word.replace(f"${{{name}}}", value)
+    return word
+
+
+def _check(exit_: Exit, command: Command) -> None:
+    if exit_.timed_out:
+        raise HookFailed(f"it took longer than {command.timeout_s:g} s and was ended")
+    if exit_.stopped_by is not Stopped.NOBODY:
+        raise HookFailed("it was ended before it had answered")
+    if exit_.signal is not None:
+        raise HookFailed(f"it was ended by signal {exit_.signal}")
+
+
+def _read(handler: CommandHandler, event: type[HookInput], finished: Finished, command: Command) -> HookAnswer:
+    code = finished.exit.code or 0
+    errors = finished.output.stderr.text()
+    if code in _NOT_STARTED and handler.args is None and errors.startswith(f"{os.fspath(command.argv[0])!s}: "):
+        raise HookFailed(f"it cannot be run: {errors.strip()[:300]}")
+    _, dropped, _ = finished.output.stdout.kept()
+    return read_output(event, code, finished.output.stdout.text(), errors, is_cut=dropped > 0)

@@ -1,0 +1,148 @@
+"""Run all hooks that fit an event side by side, and make one word of what they say.
+
+Deny beats defer beats ask beats allow. A gate that fails waves nothing through.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from holdfast.events import Event, HookRan
+from holdfast.hooks.answers import HookAnswer, HookBehavior, HookFailed
+from holdfast.hooks.gate import Hook, Hooks, OnFailure
+from holdfast.hooks.inputs import HookInput
+
+__all__ = ["Verdict", "hear"]
+
+_log = logging.getLogger(__name__)
+_MAX_REASON_CHARS = 2_000
+_STRICTNESS: dict[str, int] = {"allow": 0, "ask": 1, "defer": 2, "deny": 3}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What all hooks said together."""
+
+    behavior: HookBehavior | None = None
+    reason: str = ""
+    updated_input: Mapping[str, Any] | None = None
+    contexts: list[str] = field(default_factory=list[str])
+    stop: str | None = None
+    """The run ends, and why."""
+    messages: list[str] = field(default_factory=list[str])
+    """For the user."""
+    updated_output: Any = None
+    updates: tuple[Any, ...] = ()
+    interrupts: bool = False
+    retry: bool = False
+    more: dict[str, Any] = field(default_factory=dict[str, Any])
+    warnings: list[str] = field(default_factory=list[str])
+
+    @property
+    def blocks(self) -> bool:
+        """What the event is about must not happen."""
+        return self.behavior == "deny"
+
+
+async def hear(
+    hooks: Sequence[Hook], event: HookInput, among: Hooks, *, emit: Callable[[Event], None] | None = None
+) -> Verdict:
+    """Ask these hooks, all at once and each with the same record; returns when all have answered."""
+    among.spend(hooks)
+    if len(hooks) == 1:
+        heard = [await _ask(hooks[0], event, emit)]
+    else:
+        heard = await asyncio.gather(*(_ask(hook, event, emit) for hook in hooks))
+    verdict = Verdict()
+    for hook, answer in zip(hooks, heard, strict=True):
+        if isinstance(answer, HookFailed):
+            answer = _of_failure(hook, event, answer, among.on_gate_failure)  # noqa: PLW2901 - what it amounts to
+        _add(verdict, hook, answer)
+    return verdict
+
+
+async def _ask(hook: Hook, event: HookInput, emit: Callable[[Event], None] | None) -> HookAnswer | HookFailed:
+    began_s = perf_counter()
+    answer: HookAnswer | HookFailed | None = None
+    try:
+        answer = await _answer(hook, event)
+    finally:
+        if emit is not None:
+            emit(_record(hook, event, answer, (perf_counter() - began_s) * 1000))
+    assert answer is not None
+    return answer
+
+
+async def _answer(hook: Hook, event: HookInput) -> HookAnswer | HookFailed:
+    try:
+        async with asyncio.timeout(hook.timeout_s):
+            return _checked(await hook.run(event))
+    except HookFailed as error:
+        return error
+    except TimeoutError:
+        return HookFailed(f"it took longer than {hook.timeout_s:g} s" if hook.timeout_s else "it timed out")
+    except Exception as error:  # noqa: BLE001 - the user's code: whatever it raises, the call is not waved through
+        _log.warning("a %s hook failed", event.event_name, exc_info=error)
+        return HookFailed(f"{error!r}")
+
+
+def _record(hook: Hook, event: HookInput, answer: HookAnswer | HookFailed | None, took_ms: float) -> HookRan:
+    if answer is None:
+        outcome, reason = "cancelled", ""
+    elif isinstance(answer, HookFailed):
+        outcome, reason = "failed", str(answer)
+    else:
+        outcome, reason = answer.behavior or "ok", answer.reason
+    about = str(getattr(event, "tool_use_id", ""))
+    return HookRan(event.event_name, hook.label, hook.origin, outcome, reason[:_MAX_REASON_CHARS], took_ms, about)
+
+
+def _checked(said: Any) -> HookAnswer:
+    """A function may answer anything; what is no answer must not pass for one."""
+    if said is None:
+        return HookAnswer()
+    if not isinstance(said, HookAnswer):
+        raise HookFailed(f"it answered {said!r}, which is no HookAnswer")
+    if said.behavior is not None and said.behavior not in _STRICTNESS:
+        raise HookFailed(f"it answered {said.behavior!r}, which nobody knows")
+    return said
+
+
+def _of_failure(hook: Hook, event: HookInput, error: HookFailed, setting: OnFailure | None) -> HookAnswer:
+    """A gate that fails can at best be asked about; an exit code is only said, as existing hooks expect."""
+    name = hook.label or "a function"
+    reason = f"a {event.event_name} hook failed ({name}): {error}"
+    policy = hook.on_failure
+    if policy is None and event.is_gate:
+        policy = setting if setting in ("deny", "ignore") else "ignore" if error.is_soft else "ask"
+    if policy in (None, "ignore") or (policy == "ask" and not event.is_gate):
+        return HookAnswer(warnings=(reason,))
+    return HookAnswer(policy, reason, warnings=(reason,))
+
+
+def _add(verdict: Verdict, hook: Hook, answer: HookAnswer) -> None:
+    behavior = answer.behavior
+    if behavior is not None and (verdict.behavior is None or _STRICTNESS[behavior] > _STRICTNESS[verdict.behavior]):
+        verdict.behavior = behavior
+        verdict.reason = answer.reason or f"a hook said so ({hook.label})" if hook.label else answer.reason
+        verdict.interrupts = answer.interrupts
+    if answer.updated_input is not None and behavior != "deny":
+        if verdict.updated_input is not None and verdict.updated_input != answer.updated_input:
+            verdict.warnings.append("several hooks changed the input; the last one in the configuration counts")
+        verdict.updated_input = answer.updated_input
+    if answer.additional_context:
+        verdict.contexts.append(answer.additional_context)
+    if answer.stops and verdict.stop is None:
+        verdict.stop = answer.stop_reason or "a hook ended the run"
+    if answer.system_message:
+        verdict.messages.append(answer.system_message)
+    if answer.updated_output is not None:
+        verdict.updated_output = answer.updated_output
+    if behavior == "allow":
+        verdict.updates += answer.updates
+    verdict.retry = verdict.retry or answer.retry
+    verdict.more.update(answer.more)
+    verdict.warnings += answer.warnings
