@@ -1,10 +1,13 @@
 """Words that bash makes of braces."""
 
+import random
 import subprocess
 
 import pytest
 
 from holdfast.permissions.brace_words import MAX_WORDS, brace_words
+from holdfast.permissions.shell import globs
+from holdfast.permissions.shell_globs import spread
 
 FORMS = [
     "a", "a{b,c}", "{a,b}c", "{a,b}{c,d}", "a{b,{c,d}}e", "a{b,}", "{,a}b", "n{1..3}", "n{3..1}", "n{01..03}",
@@ -50,3 +53,34 @@ def test_as_many_words_as_are_followed_are_told() -> None:
     found = brace_words("{1..256}")
     assert found is not None
     assert len(found) == MAX_WORDS
+
+
+ODD = [
+    "{x}b,.env}", "{a}b}c,d}", "{{x}b,.env}", "{x}b,{c}d,e}", "p{x}b,.env}s", "{1..2}b,c}", "{}a,b}", "{},a}", "a{},b}",
+    "{a{b}c,d}", "{a,b}{c}d,e}", "{{}a,b}", "{a..}b,c}", "{..a}b,c}", "{a..{b,c}}", "{a..{1..2}}x", "{1..x}{a,b}",
+    "x{}{a,b}",
+]  # fmt: skip
+
+
+def drawn(count: int) -> list[str]:
+    chance = random.Random(4)
+    pieces = ["{", "{", "}", "}", ",", ",", "a", "b", "1..3", "..", ".env", "x"]
+    return ["".join(chance.choice(pieces) for _ in range(chance.randint(3, 11))) for _ in range(count)]
+
+
+def test_every_reader_of_braces_reads_them_as_bash_does() -> None:
+    forms = [*ODD, *drawn(1_500)]
+    script = "\n".join(f"printf '%s ' {form}; echo" for form in forms)
+    told = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20, check=True).stdout
+    for form, line in zip(forms, told.split("\n"), strict=False):
+        words = line.split()
+        assert [word for word in brace_words(form) or () if word] == words, form
+        assert set(words) <= set(globs.brace_words(form) or ()), form
+        assert set(words) <= set(spread(form, "/home").names), form
+
+
+def test_too_many_braces_are_not_followed() -> None:
+    for form in ("{" * 10_000, "{a,b}" * 40, "{a," * 60 + "}" * 60 + "{a,b}" * 9, "{x}" * 5_000):
+        assert brace_words(form) is None
+        assert globs.brace_words(form) is None
+        assert spread(form, "/home").untold

@@ -3,12 +3,12 @@
 import re
 from typing import Final
 
+from holdfast.permissions.shell.braces import TooManyWordsError, expand_braces
+
 __all__ = ["MAX_WORDS", "brace_words"]
 
 MAX_WORDS: Final = 256
 """So many words are made of one; beyond that the text does not tell which."""
-_MAX_GROUPS: Final = 64
-_MAX_STEPS: Final = 1_000_000
 _RANGE: Final = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})(?:\.\.(-?[0-9]{1,9}))?\Z")
 _LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?[0-9]{1,9}))?\Z")
 _CLOSERS: Final = {"${": "}", "$(": ")"}
@@ -16,61 +16,10 @@ _CLOSERS: Final = {"${": "}", "$(": ")"}
 
 def brace_words(form: str) -> list[str] | None:
     """Every word that a word becomes by its braces; None when there are too many to say."""
-    if "{" not in form:
-        return [form]
-    if form.count("{") > _MAX_GROUPS:
+    try:
+        return expand_braces(form, MAX_WORDS, _range, _past_quoted) if "{" in form else [form]
+    except TooManyWordsError:
         return None
-    done: list[str] = []
-    pending, left = [(form, 0)], _MAX_STEPS
-    while pending:
-        text, start = pending.pop()
-        left -= len(text) * text.count("{", start) + 1
-        if left < 0:
-            return None
-        group = _first_group(text, start)
-        if group is None:
-            done.append(text)
-            continue
-        opened, closed, pieces = group
-        if len(done) + len(pending) + len(pieces) > MAX_WORDS:
-            return None
-        pending.extend((text[:opened] + piece + text[closed + 1 :], opened) for piece in reversed(pieces))
-    return done
-
-
-def _first_group(text: str, at: int) -> tuple[int, int, list[str]] | None:
-    """The first braces that bash expands: where they open and close, and what stands for them."""
-    while at < len(text):
-        after = _past_quoted(text, at)
-        if after == at and text[at] == "{":
-            group = _group(text, at)
-            if group is not None:
-                return (at, *group)
-        at = max(after, at + 1)
-    return None
-
-
-def _group(text: str, opened: int) -> tuple[int, list[str]] | None:
-    at, depth, pieces, start = opened + 1, 0, list[str](), opened + 1
-    while at < len(text):
-        after = _past_quoted(text, at)
-        if after > at:
-            at = after
-            continue
-        letter = text[at]
-        if letter == "{":
-            depth += 1
-        elif letter == "}" and depth:
-            depth -= 1
-        elif letter == "}":
-            pieces.append(text[start:at])
-            found = pieces if len(pieces) > 1 else _range(pieces[0])
-            return None if found is None else (at, found)
-        elif letter == "," and not depth:
-            pieces.append(text[start:at])
-            start = at + 1
-        at += 1
-    return None
 
 
 def _past_quoted(text: str, at: int) -> int:
@@ -93,12 +42,12 @@ def _past_quoted(text: str, at: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
-def _range(text: str) -> list[str] | None:
+def _range(text: str) -> list[str]:
     """The members of `1..3` or `a..e..2`; nothing for other text, and one word too many for a long range."""
     numbers, letters = _RANGE.match(text), _LETTERS.match(text)
     found = numbers or letters
     if found is None:
-        return None
+        return []
     first, last = (int(found[1]), int(found[2])) if numbers else (ord(found[1]), ord(found[2]))
     step = abs(int(found[3] or 1)) or 1
     members = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase
+from holdfast.permissions.shell.braces import TooManyWordsError, expand_braces
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -48,10 +49,6 @@ class Spread(NamedTuple):
 _UNTOLD: Final = Spread(untold=True)
 
 
-class _TooManyError(Exception):
-    """Braces that stand for more words than are followed."""
-
-
 def spread(form: str, home: str) -> Spread:
     """Read a word as written, without expansions by `$`: braces, then the home directory, then quotes and wildcards."""
     if len(form) > _MAX_CHARS or _SHIELDED.search(form) or form.count("{") > _MAX_BRACES:
@@ -59,8 +56,8 @@ def spread(form: str, home: str) -> Spread:
     names: dict[str, None] = {}
     patterns: dict[str, None] = {}
     try:
-        words = _braces(_shielded(form))
-    except _TooManyError:
+        words = expand_braces(_shielded(form), _MAX_WORDS, _sequence)
+    except TooManyWordsError:
         return _UNTOLD
     for word in words:
         placed = _from_home(word, home)
@@ -135,41 +132,8 @@ def _as_set(found: "re.Match[str]") -> str:
     return f"[{char}]" if char in _WILD else char
 
 
-def _braces(text: str) -> list[str]:
-    """`a{b,c}` as `ab` and `ac`, also inside each other, and `{1..3}` as the numbers."""
-    at = text.find("{")
-    while at >= 0:
-        pieces, end = _body(text, at)
-        if pieces:
-            break
-        at = text.find("{", at + 1)
-    else:
-        return [text]
-    heads = [text[:at] + word for piece in pieces for word in _braces(piece)]
-    tails = _braces(text[end:])
-    if len(heads) * len(tails) > _MAX_WORDS:
-        raise _TooManyError
-    return [head + tail for head in heads for tail in tails]
-
-
-def _body(text: str, start: int) -> tuple[list[str], int]:
-    """The alternatives in the brace that opens here, and where it ends; none when the shell takes it as it stands."""
-    depth, cut, pieces = 0, start + 1, list[str]()
-    for at in range(start, len(text)):
-        char = text[at]
-        if char == "{":
-            depth += 1
-        elif char == "," and depth == 1:
-            pieces.append(text[cut:at])
-            cut = at + 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0:
-                return ([*pieces, text[cut:at]] if pieces else _sequence(_plain(text[cut:at]))), at + 1
-    return [], 0
-
-
-def _sequence(body: str) -> list[str]:
+def _sequence(shielded: str) -> list[str]:
+    body = _plain(shielded)
     found = _NUMBERS.match(body) or _LETTERS.match(body)
     if found is None:
         return []
@@ -177,7 +141,7 @@ def _sequence(body: str) -> list[str]:
     letters = first.isalpha()
     start, end = (ord(first), ord(last)) if letters else (int(first), int(last))
     if abs(end - start) // by >= _MAX_WORDS:
-        raise _TooManyError
+        raise TooManyWordsError
     numbers = range(start, end + 1, by) if start <= end else range(start, end - 1, -by)
     if letters:
         return [chr(number) for number in numbers]

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from holdfast.permissions.shell.braces import TooManyWordsError, expand_braces
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ _MAX_WORK: Final = 100_000
 _MAX_PATTERN: Final = 512
 """Longer patterns for one name are not read: they may match anything."""
 _WILD: Final = frozenset("*?[")
+_OPAQUE: Final = frozenset("'\"\\`$(")
 _EXTENDED: Final = re.compile(r"[?*+@!]\(")
 _TOKEN: Final = re.compile(r"""'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\\.|`[^`]*`|\$[{(]|[{},()]""", re.DOTALL)
 _NUMBERS: Final = re.compile(r"(-?[0-9]{1,18})\.\.(-?[0-9]{1,18})(?:\.\.-?[0-9]{1,18})?")
@@ -32,52 +34,34 @@ def brace_words(form: str) -> list[str] | None:
     """Give the words that the braces of one word make, `${…}` and quotes left as they are; None when too many."""
     if "{" not in form:
         return [form]
-    done: list[str] = []
-    pending, work = [form], 0
-    while pending:
-        text = pending.pop()
-        work += len(text)
-        group = _first_group(text, lasting=False)
-        if group is None:
-            done.append(text)
-            group = _first_group(text, lasting=True)
-        if group is not None:
-            start, end, inside = group
-            pending.extend(f"{text[:start]}{one}{text[end:]}" for one in inside)
-        if len(done) + len(pending) > _MAX_WORDS or work > _MAX_WORK:
-            return None
-    return done
+    if len(form) > _MAX_WORK:
+        return None
+    try:
+        return expand_braces(form, _MAX_WORDS, _members, _past_opaque)
+    except TooManyWordsError:
+        return None
 
 
-def _first_group(text: str, *, lasting: bool) -> "tuple[int, int, list[str]] | None":
-    """Find the first braces that bash expands: where they start and end, and what may stand in their place.
-
-    With `lasting`, a brace that is closed for nothing stays open: bash reads `{a}b,c}` as `a}b` and `c`, if not always.
-    """
-    found: tuple[int, int, list[str]] | None = None
-    opened: list[list[int]] = []  # for each open bracket: where it stands and its commas; empty where none count
-    for token in _TOKEN.finditer(text):
-        sign, at = token.group(), token.start()
-        opaque = bool(opened) and not opened[-1]
-        if sign in ("${", "$(", "("):
-            opened.append([])
-        elif sign == "{":
-            opened.append([] if opaque else [at])
-        elif sign == "," and opened and not opaque:
-            opened[-1].append(at)
-        elif sign in ("}", ")") and opened:
-            cuts = opened.pop()
-            if sign == "}" and cuts and (found is None or cuts[0] < found[0]):
-                inside = _alternatives(text, cuts, at)
-                found = (cuts[0], at + 1, inside) if inside else found
-                opened += [cuts] if lasting and not inside else []
-    return found
+def _past_opaque(text: str, at: int) -> int:
+    """Where a quote, an expansion or a parenthesis ends that starts here; else the same place."""
+    if text[at] not in _OPAQUE:
+        return at
+    token = _TOKEN.match(text, at)
+    if token is None:
+        return at
+    opened = 0
+    for token in _TOKEN.finditer(text, at):
+        sign = token.group()
+        if sign in ("${", "$(", "(") or (sign == "{" and opened):
+            opened += 1
+        elif sign in ("}", ")"):
+            opened -= 1
+        if opened <= 0:
+            return token.end()
+    return len(text)
 
 
-def _alternatives(text: str, cuts: list[int], end: int) -> list[str]:
-    if len(cuts) > 1:
-        return [text[one + 1 : two] for one, two in zip(cuts, [*cuts[1:], end], strict=True)]
-    inside = text[cuts[0] + 1 : end]
+def _members(inside: str) -> list[str]:
     letters, numbers = _LETTERS.fullmatch(inside), _NUMBERS.fullmatch(inside)
     if letters is not None:
         low, high = sorted(map(ord, letters.groups()))
