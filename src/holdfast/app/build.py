@@ -187,6 +187,7 @@ def _kits(
             interactive=interactive,
             functions=settings.shell_functions,
             scrub=Scrub(settings.env_scrub),
+            variables={entry.name: entry.value for entry in settings.env},
             is_trusted=lambda: rights.settings.trusted,
         ),
         on_event=on_event,

@@ -1,6 +1,8 @@
 """What settings ask for and this version cannot do: told at the start, or a reason not to start."""
 
 from holdfast.contract import UsageError
+from holdfast.host.child_env import Scrub, may_be_given
+from holdfast.lib.visible import visible
 from holdfast.settings import Settings
 
 __all__ = ["refuse_what_must_hold", "what_is_not_honoured"]
@@ -8,7 +10,7 @@ __all__ = ["refuse_what_must_hold", "what_is_not_honoured"]
 
 def what_is_not_honoured(settings: Settings) -> list[str]:
     """One line for each thing that is configured and does not work yet."""
-    return _sandbox(settings)
+    return [*_sandbox(settings), *_env(settings)]
 
 
 def refuse_what_must_hold(settings: Settings) -> None:
@@ -22,6 +24,17 @@ def refuse_what_must_hold(settings: Settings) -> None:
             f"{settings.where('sandbox.failIfUnavailable')}: sandbox.failIfUnavailable is true, and this version has "
             "no sandbox, so nothing is started. Set it to false to work without one"
         )
+
+
+def _env(settings: Settings) -> list[str]:
+    """Variables that are set for children and must not reach them; none ever reaches ourselves."""
+    scrub = Scrub(settings.env_scrub)
+    return [
+        f"{entry.origin}: env.{visible(entry.name, limit_chars=60)} is not passed to commands: it would change how "
+        "shells read what was judged, or hand over a key for a model"
+        for entry in settings.env
+        if not may_be_given(entry.name, entry.value, scrub=scrub)
+    ]
 
 
 def _sandbox(settings: Settings) -> list[str]:

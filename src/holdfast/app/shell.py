@@ -1,7 +1,7 @@
 """What the shell tools need: time limits, environment, background tasks, and where the allowed directories are."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from holdfast.contract import Tool, ToolContext
@@ -39,6 +39,8 @@ class ShellChoices:
     """The setting `shell.functions`."""
     scrub: Scrub = Scrub.CREDENTIALS
     """The setting `env.scrub`."""
+    variables: Mapping[str, str] | None = None
+    """The setting `env`: what commands see besides our own environment."""
     is_trusted: Callable[[], bool] | None = None
     """The user's login shell is asked only once this says yes."""
 
@@ -61,6 +63,7 @@ class ShellKit:
         self.places = Places(choices.session_directory)
         self.environment = ShellEnvironment(
             scrub=choices.scrub,
+            given=choices.variables,
             functions=choices.functions,
             is_trusted=choices.is_trusted,
             definitions_file=lambda: self.places.result_file("login-functions"),

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from types import MappingProxyType
 
 from holdfast.host import tree
 from holdfast.host.spawn import Environment
@@ -55,6 +56,7 @@ _GOVERNS_SHELLS = frozenset((
 ))
 # fmt: on
 _EXPORTED_FUNCTION = "BASH_FUNC_"
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 _ALLOWED_PREFIXES = ("LC_", "XDG_")
 
 # Nobody sits in front of a child: editors succeed without changes, pagers print, prompts fail. `CI` stays as it is,
@@ -96,6 +98,7 @@ def child_environment(
     scrub: Scrub = Scrub.CREDENTIALS,
     credential_names: Iterable[str] = (),
     allowed_names: Iterable[str] = (),
+    given: Mapping[str, str] = _NOTHING,
 ) -> dict[str, str]:
     """Make the environment of children from ours (or `base`).
 
@@ -104,6 +107,8 @@ def child_environment(
         scrub: What is taken away.
         credential_names: More variables that hold providers' credentials (from the providers' settings).
         allowed_names: More variables that pass in allow-list mode.
+        given: What the user's settings set for children; it counts last, but never governs a shell, and holds no
+            provider's credential unless nothing is scrubbed.
     """
     source = os.environ if base is None else base
     extra = frozenset(credential_names)
@@ -120,7 +125,15 @@ def child_environment(
         if is_allowed:
             kept[name] = value
     kept.update(_NOT_INTERACTIVE)
+    kept.update((name, value) for name, value in given.items() if may_be_given(name, value, scrub=scrub))
     return kept
+
+
+def may_be_given(name: str, value: str, *, scrub: Scrub) -> bool:
+    """Whether a variable of the settings reaches children."""
+    if name in _GOVERNS_SHELLS or name.startswith(_EXPORTED_FUNCTION):
+        return False
+    return scrub is Scrub.NONE or not is_provider_credential(name, value)
 
 
 class ChildEnvironments:

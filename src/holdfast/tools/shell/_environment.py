@@ -69,6 +69,7 @@ class ShellEnvironment:
         self,
         *,
         scrub: Scrub = Scrub.CREDENTIALS,
+        given: Mapping[str, str] | None = None,
         login: bool = True,
         functions: bool = False,
         is_trusted: Callable[[], bool] | None = None,
@@ -79,13 +80,15 @@ class ShellEnvironment:
 
         Args:
             scrub: What of our own environment is kept from them.
+            given: What the settings set for them.
             login: Whether the user's login shell is asked.
             functions: Whether its functions and aliases are there, too.
             is_trusted: The login shell is asked only once this says yes.
             definitions_file: Where the functions may be written down.
             roots: The directories we work in, as they are now: what lies there is no program that we may run unasked.
         """
-        self.base = child_environment(scrub=scrub)
+        self._given = given or {}
+        self.base = child_environment(scrub=scrub, given=self._given)
         self._scrub = scrub
         self._asks_login = login
         self.has_functions = functions and definitions_file is not None
@@ -175,7 +178,7 @@ class ShellEnvironment:
         made: dict[str, str | None] = dict.fromkeys(
             [name for name in self.base if name in _STEERS_BASH or name.startswith(_EXPORTED_FUNCTION)]
         )
-        merged = child_environment({**self.base, **login.variables}, scrub=self._scrub)
+        merged = child_environment({**self.base, **login.variables}, scrub=self._scrub, given=self._given)
         for name, value in merged.items():
             is_new = self.base.get(name) != value
             if is_new and name not in _OF_ONE_SHELL and not name.startswith((_OURS, _EXPORTED_FUNCTION)):
