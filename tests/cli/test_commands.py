@@ -132,9 +132,9 @@ def test_simple_mode_offers_only_the_three_simple_tools(
     assert {tool["name"] for tool in json.loads(capfd.readouterr().out)} <= {"Bash", "Read", "Edit"}
 
 
-def test_an_explanation_wants_the_input_as_json_and_shows_how(capfd: pytest.CaptureFixture[str]) -> None:
-    assert run(["permissions", "explain", "Bash", "git push"]) == 2
-    assert """such as '{"command": "git status"}'""" in capfd.readouterr().err
+def test_an_explanation_of_broken_json_shows_how_to_write_it(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["permissions", "explain", "Bash", '{"command": git']) == 2
+    assert """such as '{"command": "…"}'""" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("group", ["tools", "sessions", "tasks"])

@@ -9,6 +9,7 @@ import msgspec
 from holdfast.app.build import executor_for_call
 from holdfast.app.calls import count_as_seen
 from holdfast.cli.options import session_options, to_options
+from holdfast.cli.refusals import for_people, refusal_line
 from holdfast.cli.standard_streams import read_argument
 from holdfast.cli.wire import result_line
 from holdfast.contract import UsageError
@@ -50,6 +51,9 @@ def command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
     else:
         for block in reply.content:
             _show(block["text"] if block["type"] == "text" else f"[{block['type']}]", err=reply.is_error)
+    if reply.outcome == "denied" and not as_json:
+        refused = {"tool_name": reply.name, "tool_input": fields}
+        click.echo(f"holdfast: {refusal_line([refused], executor.state.permissions, executor.state.cwd)}", err=True)
     return 1 if reply.is_error else 0
 
 
@@ -71,4 +75,5 @@ def _changed_files(tool: str, fields: dict[str, Any]) -> list[str]:
 
 def _show(text: str, *, err: bool) -> None:
     """Programs get the very text; a person's terminal must not obey what a file or a command holds."""
+    text = for_people(text) if err else text
     click.echo(without_controls(text) if os.isatty(2 if err else 1) else text, err=err, color=True)

@@ -156,6 +156,8 @@ class Headless:
                 self._write(self._lines.result(event))
             elif not self._is_stream:
                 self._write_text(event)
+            if event.denials and not self._is_stream:
+                self._tell_refusals(event)
 
     def _write_text(self, ended: RunEnded) -> None:
         """The last message; with a schema, the data. What went wrong stands on standard error."""
@@ -168,6 +170,13 @@ class Headless:
         if ended.outcome != "success":
             reason = ended.error or ended.outcome.removeprefix("error_").replace("_", " ")
             click.echo(f"holdfast: {without_controls(reason)}", err=True)
+
+    def _tell_refusals(self, ended: RunEnded) -> None:
+        from holdfast.cli.refusals import refusal_line  # noqa: PLC0415 - only where something was refused
+
+        assert self._agent is not None
+        state = self._agent.opened.executor.state
+        click.echo(f"holdfast: {refusal_line(ended.denials, state.permissions, state.cwd)}", err=True)
 
     def _write(self, line: dict[str, Any]) -> None:
         self._writer.write(encode_json(line))

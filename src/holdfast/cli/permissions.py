@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
-import msgspec
 
-from holdfast.app import Options, load_rights
+from holdfast.app import Options, Rights, load_rights
+from holdfast.cli.arguments import check_call, decode_object, given_input, to_object
 from holdfast.cli.counted import counted
 from holdfast.cli.named_file import NamedFile
 from holdfast.cli.options import session_options, to_options
@@ -16,6 +16,7 @@ from holdfast.cli.standard_streams import read_argument
 from holdfast.contract import UsageError
 from holdfast.events import ContextChanged, PermissionDecided, encode_json
 from holdfast.lib.visible import visible, without_controls
+from holdfast.permissions.advice import what_would_allow
 from holdfast.permissions.backtest import Comparison, RecordedCall, compare
 from holdfast.permissions.bash_rules import judge_shell
 from holdfast.permissions.context import MODES
@@ -45,32 +46,36 @@ def command() -> None:
 
 @command.command("explain", short_help="What would happen to a call, and why.")
 @click.argument("tool")
-@click.argument("arguments", metavar="[JSON]", default="{}")
+@click.argument("arguments", metavar="[JSON|TEXT]", default="{}")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one line of JSON.")
 @session_options
 def explain_command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
     """Say what would happen to a call of TOOL with these arguments, and why. Nothing is run.
 
+    Plain text stands for the tool's main argument: the command, the path, the address.
+
     \b
+    holdfast permissions explain Bash 'git push'
     holdfast permissions explain Bash '{"command": "git status && rm -rf build"}'
     holdfast permissions explain Edit '{"file_path": "README.md"}' --permission-mode plan
     """  # noqa: D301 - click wants the character itself
-    try:
-        raw = _object(read_argument(arguments))
-    except UsageError as error:
-        raise UsageError(f'{error}. Write the call\'s input, such as \'{{"command": "git status"}}\'') from error
+    raw = given_input(tool, read_argument(arguments))
+    check_call(tool, raw)
     rights = load_rights(to_options(given))
     facts = facts_from_input(tool, raw, rights.settings.cwd)
     decision = decide(facts, rights.permissions)
     shell = judge_shell(facts, rights.permissions) if facts.tool in _SHELL else None
     layers = survey(facts, rights.permissions)
+    advice = what_would_allow(facts, rights.permissions)
     if as_json:
-        click.echo(encode_json(explain_wire(decision, shell, layers=layers)))
+        click.echo(encode_json(explain_wire(decision, shell, layers=layers, advice=advice)))
         return 0
-    first, *rest = explain_lines(decision, shell, layers=layers)
+    first, *rest = explain_lines(decision, shell, layers=layers, advice=advice)
     click.echo(click.style(without_controls(first), fg=_COLOURS[decision.behavior], bold=True))
     for line in rest:
         click.echo(without_controls(line))
+    if decision.behavior != "allow" and (waiting := waiting_rules(rights)):
+        click.echo(f"holdfast: {_waiting_words(len(waiting))}", err=True)
     return 0
 
 
@@ -86,6 +91,11 @@ def list_command(*, as_json: bool, **given: Any) -> int:
         else:
             mark = click.style(f"{rule.behavior:5}", fg=_COLOURS[rule.behavior])
             click.echo(f"{mark}  {visible(rule.text)}   {click.style(visible(place_of(rule)), dim=True)}")
+    waiting = waiting_rules(rights)
+    for text, place in waiting if not as_json else ():
+        click.echo(f"waits  {visible(text)}   {click.style(visible(place), dim=True)}   (not in force before trust)")
+    if waiting and as_json:  # whoever reads the lines wants what is in force
+        click.echo(f"holdfast: {_waiting_words(len(waiting))}", err=True)
     if not as_json:
         click.echo(f"mode: {rights.permissions.effective_mode}", err=True)
     for line in rights.warnings():
@@ -108,9 +118,15 @@ def lint_command(*, as_json: bool, **given: Any) -> int:
             rule = f"{found.behavior} {visible(found.rule)}"
             click.echo(f"{visible(found.place)}: {click.style(found.kind, bold=True)}: {rule}")
             click.echo(f"    {visible(found.advice)}")
+    problems = rights.settings.describe_problems()
+    for problem in problems:
+        click.echo(encode_json({"kind": "settings", "advice": problem}) if as_json else problem)
+    waiting = waiting_rules(rights)
     if not as_json:
-        click.echo(f"rules: {len(rights.permissions.rules)}, findings: {len(findings)}", err=True)
-    return 1 if findings else 0
+        waits = f", waiting for trust: {len(waiting)}" if waiting else ""
+        total = len(findings) + len(problems)
+        click.echo(f"rules: {len(rights.permissions.rules)}, findings: {total}{waits}", err=True)
+    return 1 if findings or problems else 0
 
 
 @command.command("test", short_help="Run the unit tests of a policy.")
@@ -180,6 +196,17 @@ def backtest_command(session: str, *, as_json: bool, everything: bool, fail_on_c
     return 1 if fail_on_change and changed else 0
 
 
+def _waiting_words(count: int) -> str:
+    verb = "waits" if count == 1 else "wait"
+    return f"{counted(count, 'allow rule')} of this folder {verb} for `holdfast trust`"
+
+
+def waiting_rules(rights: Rights) -> list[tuple[str, str]]:
+    """The folder's allow rules that are not in force before the folder is trusted, each with its place."""
+    items = [item for item in rights.settings.withheld if item.kind == "allow rule" and item.needs == "trust"]
+    return [(item.text, f"{item.path}:{item.line}" if item.line else item.path) for item in items]
+
+
 def _as_in(transcript: "Transcript", options: Options, place: str) -> "PermissionContext":
     """The rights that the options and the settings of today give, in the directory of the session."""
     cwd = transcript.header.cwd if transcript.header else ""
@@ -221,10 +248,7 @@ def _recorded(transcript: "Transcript", *, follow_mode: bool) -> "Iterator[Recor
 def _arguments(given: object) -> dict[str, Any]:
     """A call's input; a model may have sent it as text."""
     if isinstance(given, str):
-        try:
-            return _object(given)
-        except UsageError:
-            return {}
+        return decode_object(given)
     return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
 
 
@@ -242,20 +266,11 @@ def _show(one: Comparison) -> None:
 
 def _judge(line: bytes, number: int, base: Any) -> tuple[CaseResult | None, list[str]]:
     try:
-        result = run_case(_object(line), base)
+        case = to_object(line)
+        result = run_case(case, base, check=check_call)
     except UsageError as error:
         return None, [f"{error} (line {number})"]
     bad_rules = [f"the rule {problem.text!r} is not in force: {problem.reason}" for problem in result.problems]
     for problem in bad_rules:
         click.echo(f"holdfast: line {number}: {without_controls(problem)}", err=True)
     return result, list(result.failures)
-
-
-def _object(text: str | bytes) -> dict[str, Any]:
-    try:
-        value: Any = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise UsageError(f"this is not valid JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise UsageError(f"a JSON object is needed, not {type(value).__name__}")
-    return cast("dict[str, Any]", value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from holdfast.cli.refusals import for_people
 from holdfast.events import (
     CallFinished,
     CallProgressed,
@@ -98,8 +99,7 @@ class ProgressLines:
 
 def _first_line(content: str | list[dict[str, Any]]) -> str:
     text = content if isinstance(content, str) else " ".join(str(block.get("text", "")) for block in content)
-    plain = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>").strip()
-    return plain.split("\n", 1)[0]
+    return for_people(text).strip().split("\n", 1)[0]
 
 
 def _last_line(data: Any) -> str:

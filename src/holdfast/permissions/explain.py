@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from holdfast.permissions.advice import Advice, flags_for
 from holdfast.permissions.decide import Decision, Step
 from holdfast.permissions.rules import Rule
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
@@ -20,13 +21,20 @@ def place_of(rule: Rule) -> str:
     return source.path if source.line is None else f"{source.path}:{source.line}"
 
 
-def explain_lines(decision: Decision, shell: ShellVerdict | None = None, *, layers: Sequence[Step] = ()) -> list[str]:
+def explain_lines(
+    decision: Decision,
+    shell: ShellVerdict | None = None,
+    *,
+    layers: Sequence[Step] = (),
+    advice: Advice | None = None,
+) -> list[str]:
     """The verdict, what decided it, and each layer's word, one line each.
 
     Args:
         decision: What is to be explained.
         shell: The analysis, for a shell call.
         layers: What each layer says by itself (`survey`); without it, only those that spoke are shown.
+        advice: What would allow the call.
     """
     lines = [f"{_VERDICTS[decision.behavior]}: {decision.reason}", f"  layer  {decision.layer}"]
     if decision.rule is not None:
@@ -35,6 +43,9 @@ def explain_lines(decision: Decision, shell: ShellVerdict | None = None, *, laye
         lines.append(f"  shell  {'only reads' if shell.read_only else 'may change something'}")
         lines += [f"    - {_part(part)}" for part in shell.parts]
         lines += [f"    left open by the allow rules: {_one_line(text)}" for text in shell.left_open]
+    if advice is not None and decision.behavior != "allow":
+        way = flags_for(advice.rules, advice.mode)
+        lines.append(f"  allow  {_one_line(f'it with {way}' if way else f'not possible: {advice.reason}')}")
     lines.append("  trace")
     lines += [f"    {number}. {_step(step)}" for number, step in enumerate(_trace(decision, layers), 1)]
     return lines
@@ -65,7 +76,11 @@ def _one_line(text: str) -> str:
 
 
 def explain_wire(
-    decision: Decision, shell: ShellVerdict | None = None, *, layers: Sequence[Step] = ()
+    decision: Decision,
+    shell: ShellVerdict | None = None,
+    *,
+    layers: Sequence[Step] = (),
+    advice: Advice | None = None,
 ) -> dict[str, Any]:
     """The same as JSON: verdict, layer, rule, source, trace; for shell calls also the analysis."""
     answer: dict[str, Any] = {
@@ -79,6 +94,8 @@ def explain_wire(
     if shell is not None:
         answer["read_only"] = shell.read_only
         answer["subcommands"] = [part._asdict() for part in shell.parts]
+    if advice is not None and decision.behavior != "allow":
+        answer["allow_with"] = {"rules": advice.rules, "mode": advice.mode, "reason": advice.reason or None}
     return answer
 
 

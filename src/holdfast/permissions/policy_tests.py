@@ -5,10 +5,11 @@ directory when absent). A working directory that does not exist is fine; then no
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from holdfast.contract import UsageError
+from holdfast.lib.spelling import did_you_mean
 from holdfast.permissions.bash_rules import only_reads
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decide import Decision, decide
@@ -20,8 +21,15 @@ __all__ = ["CaseResult", "judge", "run_case"]
 
 _BEHAVIORS: Final[tuple[Behavior, ...]] = ("allow", "ask", "deny")
 _SHELL: Final = frozenset({"Bash", "Monitor", "PowerShell"})
+_KEYS: Final = ("tool", "input", "command", "rules", "mode", "cwd", "project_root", "expect", "read_only")
+_NOTES: Final = frozenset({"id", "name", "class", "comment", "note", "why"})
+"""What people write beside a case; it means nothing."""
 _LIVE: Final = LiveDisk()
 _NONE: Final = NoDisk()
+
+
+CheckCall = Callable[[str, Mapping[str, Any]], None]
+"""Raises a `UsageError` for a call that no tool takes."""
 
 
 class CaseResult(NamedTuple):
@@ -51,14 +59,17 @@ class CaseResult(NamedTuple):
         return answer
 
 
-def run_case(case: Mapping[str, Any], base: PermissionContext) -> CaseResult:
-    """Judge one line. `base` supplies what the line does not say: rules, mode, home.
+def run_case(case: Mapping[str, Any], base: PermissionContext, *, check: CheckCall | None = None) -> CaseResult:
+    """Judge one line. `base` supplies what the line does not say: rules, mode, home; `check` looks at the call itself.
 
     Raises:
-        UsageError: A field has the wrong type; the message names it.
+        UsageError: A field is not known or has the wrong type, or the call makes no sense; the message names it.
     """
+    _check_keys(case)
     tool = _text(case, "tool", "Bash")
     arguments = _arguments(case)
+    if check is not None:
+        check(tool, arguments)
     cwd = os.path.normpath(os.path.join(os.getcwd(), _text(case, "cwd", "") or "."))
     default_root = base.project_root if base.project_root and "cwd" not in case and "rules" not in case else "."
     root = os.path.normpath(os.path.join(cwd, _text(case, "project_root", "") or default_root))
@@ -113,6 +124,9 @@ def _rules(given: object, root: str) -> tuple[tuple[Rule, ...], list[RuleProblem
     if not isinstance(given, Mapping):
         raise UsageError(f"'rules' is {given!r}; write an object with the lists allow, deny and ask")
     lists = cast("Mapping[str, object]", given)
+    for key in lists:
+        if key not in _BEHAVIORS:
+            raise UsageError(f"'rules' has no list {key!r}.{did_you_mean(key, _BEHAVIORS)}".rstrip("."))
     source = RuleSource("test", root=root)
     rules: list[Rule] = []
     problems: list[RuleProblem] = []
@@ -124,6 +138,19 @@ def _rules(given: object, root: str) -> tuple[tuple[Rule, ...], list[RuleProblem
         rules += found
         problems += bad
     return tuple(rules), problems
+
+
+def _check_keys(case: Mapping[str, Any]) -> None:
+    for key in case:
+        if key not in _KEYS and key not in _NOTES:
+            meant = did_you_mean(key, _KEYS)
+            raise UsageError(f"{key!r} is no key of a case.{meant} Known are {', '.join(_KEYS)}")
+    expected = case.get("expect")
+    if expected is not None and expected not in _BEHAVIORS:
+        meant = did_you_mean(str(expected), _BEHAVIORS)
+        raise UsageError(f"'expect' is {expected!r}; write allow, ask or deny.{meant}".rstrip("."))
+    if not isinstance(case.get("read_only", False), bool | None):
+        raise UsageError(f"'read_only' is {case['read_only']!r}; write true or false")
 
 
 def _arguments(case: Mapping[str, Any]) -> Mapping[str, Any]:

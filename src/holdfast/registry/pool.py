@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from holdfast.contract import NO_FACTS, Alias, ArgumentsInvalid, PromptFacts, Tool
+from holdfast.lib.spelling import did_you_mean
 from holdfast.registry.names import RESERVED, is_reserved
 from holdfast.registry.projection import Provider, tool_list_bytes
 
@@ -67,7 +68,8 @@ class Pool:
         """Why a name finds nothing, in words for the model."""
         if is_reserved(name):
             return f"The tool {name!r} is not available yet in this session. Use one of: {self._names()}."
-        return f"There is no tool named {name!r}. Use one of: {self._names()}."
+        meant = did_you_mean(name, self._by_name)
+        return f"There is no tool named {name!r}.{meant} Use one of: {self._names()}."
 
     def _names(self) -> str:
         names = [tool.name for tool in self._order]
