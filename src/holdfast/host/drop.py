@@ -1,13 +1,17 @@
 """Drop what nobody wants of a stream without looking at it: the kernel moves it from the pipe to nowhere."""
 
 import contextlib
-import fcntl
 import os
-import termios
 import time
 from array import array
 from collections.abc import Callable
 from typing import Protocol
+
+try:
+    import fcntl
+    import termios
+except ImportError:  # not on every system: then everything is read
+    fcntl = termios = None
 
 _FRESH_S = 0.1  # how old the end of a stream may be that is dropped unseen
 
@@ -39,7 +43,7 @@ class Dropper:
     def drops_some(self, sink: Sink) -> bool:
         """Drop what waits, if the sink lets it; now and then it is read all the same, for those who watch."""
         now = time.monotonic()
-        if self._nowhere < 0 or now > self._fresh_until:
+        if self._nowhere < 0 or now > self._fresh_until or fcntl is None or termios is None:
             self._fresh_until = now + _FRESH_S
             return False
         try:

@@ -208,7 +208,7 @@ def _let_go_of_files() -> None:
     os.closerange(3, 1 + max(int(name) for name in os.listdir("/proc/self/fd")))
 
 
-def _is_news(info: signal.struct_siginfo, child: int) -> bool:
+def _is_news(info: "signal.struct_siginfo", child: int) -> bool:
     """Whether the program does not have this signal yet."""
     if info.si_code == _FROM_KERNEL:
         # The terminal told the whole group. Only a hang-up goes to the session leader alone.

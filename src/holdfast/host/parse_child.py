@@ -1,7 +1,6 @@
 """The limited process itself: bounds first, then the parser, then one answer on standard output."""
 
 import json
-import resource
 import sys
 from importlib import import_module
 
@@ -9,9 +8,16 @@ import msgspec
 
 from holdfast.host.parsing import CPU_S, MAX_ANSWER_BYTES, MEMORY_BYTES, ParseError
 
+try:
+    import resource
+except ImportError:  # not on every system
+    resource = None
+
 
 def main() -> None:
     """Run the parser named on the command line on standard input."""
+    if resource is None:
+        sys.exit("this system cannot bound the memory of a parser")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import select
 import threading
@@ -11,6 +10,11 @@ from collections.abc import AsyncIterator, Callable
 
 from holdfast.host.drop import Dropper, Sink
 from holdfast.host.poller import Poller
+
+try:
+    import fcntl
+except ImportError:  # not on every system
+    fcntl = None
 
 READ_BYTES = 64 << 10
 _HEAVY_READ_BYTES = 32 << 10
@@ -69,7 +73,7 @@ class SparePipes:
 
 
 def _widen(fd: int) -> None:
-    if hasattr(fcntl, "F_SETPIPE_SZ"):
+    if fcntl is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
         with contextlib.suppress(OSError):  # over the user's pipe budget: the usual size works too
             fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _WIDE_PIPE_BYTES)
 
@@ -197,7 +201,7 @@ class PipeReader:
         with contextlib.closing(Dropper(self._fd)) as dropper:
             return self._pump_into(buffer, poller, dropper)
 
-    def _pump_into(self, buffer: memoryview, poller: select.poll, dropper: Dropper) -> bool:
+    def _pump_into(self, buffer: memoryview, poller: "select.poll", dropper: Dropper) -> bool:
         while not self._should_leave_thread:
             sink = self._sink
             if sink is not None and dropper.drops_some(sink):

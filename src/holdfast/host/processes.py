@@ -23,6 +23,7 @@ from holdfast.host.process import Process, uninterrupted
 from holdfast.host.registry import ProcessRegistry
 from holdfast.host.sidecar import Sidecar
 from holdfast.host.watchdog import MAX_DESCENDANTS, TICK_S, Pressure
+from holdfast.lib import posix
 
 _GIVE_UP_S = 5.0
 _SIDECAR_END_S = 2.0
@@ -67,7 +68,7 @@ class Processes:
         self._limiting: asyncio.Future[TaskLimit | None] | None = None
         self._is_closed = False
         self._spare = SparePipes()
-        self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._nothing = os.open(os.devnull, os.O_RDONLY | posix.O_CLOEXEC)
         self._uses_pidfd = uses_pidfd and hasattr(os, "pidfd_open")
         self._is_guarded = guard.is_guarded()
         self._registry = ProcessRegistry(registry_dir, self.mark, guard_pid=os.getppid() if self._is_guarded else 0)
@@ -95,6 +96,8 @@ class Processes:
         """
         if not command.argv:
             raise StartError("The command is empty. Name a program to start.")
+        if not posix.has_process_groups():
+            raise StartError(f"{_name(command)} was not started: {posix.NO_PROCESSES}.")
         if self._is_closed or guard.is_closing():
             raise StartError(f"{_name(command)} was not started: this session is ending.")
         poller = self._get_poller()

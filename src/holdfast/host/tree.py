@@ -11,7 +11,7 @@ SESSION_MARK = "HOLDFAST_SESSION"
 JOB_MARK = "HOLDFAST_JOB"
 
 _PROC = "/proc"
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _ENVIRONMENT_LIMIT_BYTES = 4 << 20
 _LONGEST_PAUSE_S = 0.02
 

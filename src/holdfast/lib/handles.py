@@ -12,10 +12,13 @@ import stat as st
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from holdfast.lib import posix
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-_WALK_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_WALK_FLAGS = (posix.O_PATH or os.O_RDONLY) | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
+_HAS_HANDLES = posix.has_directory_handles()
 _KINDS = {
     st.S_IFDIR: "a directory",
     st.S_IFLNK: "a symbolic link",
@@ -55,6 +58,8 @@ def directory_handle(real_path: str, *, create: bool = False) -> Generator[int]:
 
 
 def _walk(real_path: str, *, create: bool) -> int:
+    if not _HAS_HANDLES:
+        raise OSError(errno.ENOSYS, posix.NO_HANDLES, real_path)
     if not os.path.isabs(real_path):
         raise OSError(errno.EINVAL, "not an absolute path", real_path)
     handle = os.open("/", _WALK_FLAGS)
@@ -97,7 +102,7 @@ def open_regular_at(directory: int, name: str, *, path: str) -> int:
     """
     try:
         _require_regular(os.stat(name, dir_fd=directory, follow_symlinks=False), path)
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+        flags = os.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC | posix.O_NOCTTY
         handle = os.open(name, flags, dir_fd=directory)
     except NotRegularFileError:
         raise

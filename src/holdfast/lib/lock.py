@@ -7,7 +7,6 @@ container, meets at the same inode. File systems that cannot lock a directory sh
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import stat as st
@@ -15,6 +14,13 @@ import tempfile
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
+
+from holdfast.lib import posix
+
+try:
+    import fcntl
+except ImportError:  # not on every system
+    fcntl = None
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -49,13 +55,20 @@ def directory_lock(directory: int, *, path: str, timeout_s: float = 30.0) -> Gen
     try:
         yield
     finally:
-        fcntl.flock(directory, fcntl.LOCK_UN)
+        if fcntl is not None:
+            fcntl.flock(directory, fcntl.LOCK_UN)
+
+
+def _flock(handle: int) -> None:
+    if fcntl is None:
+        raise OSError(errno.ENOSYS, "this system has no locks on open files")
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def try_lock(handle: int) -> bool | None:
     """Lock an open file without waiting: True if locked, False if somebody else holds it, None if locks do not work."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _flock(handle)
     except OSError as error:
         if error.errno in _BUSY:
             return False
@@ -70,7 +83,7 @@ def _wait(handle: int, path: str, timeout_s: float) -> None:
     pause_s = 0.0005
     while True:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _flock(handle)
         except OSError as error:
             if error.errno not in _BUSY:
                 raise
@@ -94,7 +107,7 @@ def _private_lock(path: str, timeout_s: float) -> Generator[None]:
         raise OSError(errno.EPERM, "the private lock directory is not a directory that only we can write to", home)
     # 256 shared files bound what stays behind; two paths meeting in one only wait for each other.
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:2]
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_CREAT | posix.O_NOFOLLOW | posix.O_CLOEXEC
     handle = os.open(os.path.join(home, name), flags, 0o600)
     try:
         _wait(handle, path, timeout_s)

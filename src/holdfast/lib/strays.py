@@ -15,6 +15,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from holdfast.lib import posix
 from holdfast.lib.lock import try_lock
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"\.holdfast-[0-9a-f]{16}\.tmp")
 _UNLOCKABLE_AGE_S = 3600.0
-_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN = os.O_RDWR | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
 
 
 def is_temp_name(name: str) -> bool:

@@ -9,6 +9,8 @@ import stat
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, Protocol
 
+from holdfast.lib import posix
+
 __all__ = ["NULL_DEVICE", "Disk", "LiveDisk", "NoDisk", "PathFacts", "absolute_path", "is_inside", "probe_folding"]
 
 MAX_PATH_BYTES: Final = 4_096
@@ -180,8 +182,10 @@ class LiveDisk:
 
 def _status_without_links(path: str, wanted: str) -> os.stat_result | None:
     """The status of what a path names, when the kernel knows it by exactly the wanted name."""
+    if not posix.O_PATH:  # elsewhere to open something is to touch it, and nobody tells its name
+        return None
     try:
-        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        handle = os.open(path, posix.O_PATH | posix.O_CLOEXEC)
     except (OSError, ValueError):
         return None
     try:

@@ -8,14 +8,15 @@ import os
 import stat as st
 from contextlib import suppress
 
+from holdfast.lib import posix
 from holdfast.lib.guarded_read import others_may_write
 from holdfast.lib.handles import kind_of
 from holdfast.session.errors import SessionUnsafe
 
 __all__ = ["open_child_directory", "open_private_directory", "open_private_file"]
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_DIRECTORY = os.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
+_FILE = posix.O_NOFOLLOW | posix.O_CLOEXEC | posix.O_NONBLOCK | posix.O_NOCTTY
 _LINKED = {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}
 
 

@@ -11,7 +11,7 @@ __all__ = ["ExitMeaning", "no_meaning", "outcome", "signal_name"]
 ExitMeaning = Callable[[int], str | None]
 """What an exit code says when it is no failure, such as 1 of `grep`."""
 
-_FROM_OUTSIDE = frozenset({signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP})
+_FROM_OUTSIDE = frozenset(getattr(signal, name, None) for name in ("SIGTERM", "SIGKILL", "SIGINT", "SIGHUP"))
 
 
 def no_meaning(code: int) -> str | None:

@@ -8,6 +8,7 @@ from holdfast.contract import ContextModifier, ToolContext, ToolFailed, ToolResu
 from holdfast.host.command import Command, Exit, StartError, Stopped
 from holdfast.host.process import Process
 from holdfast.host.shell import CwdReport, shell_argv
+from holdfast.lib import posix
 from holdfast.lib.names import show_name
 from holdfast.permissions.shell.analysis import Analysis
 from holdfast.permissions.shell.words import names
@@ -56,6 +57,8 @@ class Run:
         Raises:
             ToolFailed: It could not be started.
         """
+        if not posix.has_process_groups():
+            raise ToolFailed(posix.NO_PROCESSES)
         unasked = self._analysis.read_only and not self._ctx.asked and not self._is_plain
         processes = self._tool.board.processes
         env = await self._tool.environment.variables(processes, unasked=unasked, own_word=self._runs_on_our_word)
