@@ -1,11 +1,15 @@
 """Write the generated pages of docs/ from the code, or check that they are up to date (`--check`)."""
 
 import difflib
+import json
+import os
 import sys
 from pathlib import Path
 
 from holdfast.app import all_tools
-from holdfast.contract import Tool
+from holdfast.app.offered import FILE
+from holdfast.contract import PromptFacts, SessionFacts, Tool
+from holdfast.registry import project_bytes
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ROOT / "docs" / "tools"
@@ -41,7 +45,26 @@ def pages() -> dict[Path, str]:
     index += [f"- [{tool.name}]({tool.name.lower()}.md): {tool.description()}" for tool in tools]
     made = {TOOLS / "README.md": "\n".join(index) + "\n"}
     made |= {TOOLS / f"{tool.name.lower()}.md": tool_page(tool) for tool in tools}
-    return made
+    return made | {FILE: offered()}
+
+
+def offered() -> str:
+    """Every built-in tool as models read it, one a line; `app/offered.py` reads it."""
+    for variable in ("SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY"):
+        os.environ.pop(variable, None)  # a tool that needs a service is not in the list
+    without, within = PromptFacts(background=False), PromptFacts(background=True)
+    lines: list[str] = []
+    for tool in sorted(all_tools(), key=lambda tool: tool.name):
+        entries = {
+            wire: [project_bytes(tool, wire, facts).decode() for facts in (without, within)]
+            for wire in ("anthropic", "openai")
+        }
+        if not tool.is_enabled(SessionFacts(prompt=within)):
+            continue
+        needs = json.dumps(not tool.is_enabled(SessionFacts(prompt=without)))
+        wires = ",".join(f'"{wire}":[{both[0]},{both[1]}]' for wire, both in entries.items())
+        lines.append(f'{{"names":{json.dumps(tool.names)},"needs_background":{needs},{wires}}}')
+    return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def main() -> int:

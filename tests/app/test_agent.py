@@ -119,7 +119,7 @@ def test_an_agent_that_works_past_midnight_is_told_the_new_date(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [datetime(2026, 11, 16, 23, 59, tzinfo=UTC)]
-    monkeypatch.setattr("holdfast.app.start_agent._now", lambda: clock[0])
+    monkeypatch.setattr("holdfast.app.place._now", lambda: clock[0])
 
     async def scene() -> None:
         model = ScriptedModel(["one", {"blocks": ["two"], "expect": ["It is 2026-11-17 (Tuesday) now."]}, "three"])

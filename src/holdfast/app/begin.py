@@ -2,13 +2,14 @@
 
 import logging
 import os
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from holdfast import __version__
-from holdfast.contract import FileRead, UsageError
-from holdfast.engine import Executor
-from holdfast.permissions.paths import is_inside
-from holdfast.session import Session, SessionError, Transcript, user_store
+from holdfast.contract.errors import UsageError
+
+if TYPE_CHECKING:
+    from holdfast.engine import Executor
+    from holdfast.session import Session, Transcript
 
 __all__ = ["Beginning", "SessionChoice", "begin_session", "restore_state"]
 
@@ -34,9 +35,9 @@ NEW_SESSION = SessionChoice()
 class Beginning(NamedTuple):
     """What a session starts from."""
 
-    session: Session | None
+    session: "Session | None"
     """None: nothing is written to disk."""
-    transcript: Transcript | None
+    transcript: "Transcript | None"
     """What the resumed session remembers."""
     source: Literal["startup", "resume", "fork"]
 
@@ -56,6 +57,8 @@ def begin_session(project: str, choice: SessionChoice = NEW_SESSION) -> Beginnin
         return Beginning(_new_session(project, choice), None, "startup")
     if choice.session_id is not None and not choice.fork:
         raise UsageError("a resumed session keeps its id; add --fork-session to go on under a new one")
+    from holdfast.session import user_store  # noqa: PLC0415 - the choice is made before the first request, not this
+
     store = user_store(program=f"holdfast {__version__}")
     within = project if choice.resume == "latest" else None
     source: Literal["resume", "fork"] = "fork" if choice.fork else "resume"
@@ -67,8 +70,11 @@ def begin_session(project: str, choice: SessionChoice = NEW_SESSION) -> Beginnin
     return Beginning(*store.fork(origin, project, new_id=choice.session_id), "fork")
 
 
-def restore_state(executor: Executor, transcript: Transcript) -> None:
+def restore_state(executor: "Executor", transcript: "Transcript") -> None:
     """Put the executor where the session stood: the directory, if it may still work there, and the files seen."""
+    from holdfast.contract import FileRead  # noqa: PLC0415 - only a resumed session has a state
+    from holdfast.permissions.paths import is_inside  # noqa: PLC0415 - the same
+
     state = executor.state
     cwd = transcript.cwd
     if cwd and os.path.isdir(cwd) and is_inside(os.path.realpath(cwd), state.permissions.roots.working):
@@ -77,9 +83,11 @@ def restore_state(executor: Executor, transcript: Transcript) -> None:
         state.apply(FileRead(path, stamp), "Read")
 
 
-def _new_session(project: str, choice: SessionChoice) -> Session | None:
+def _new_session(project: str, choice: SessionChoice) -> "Session | None":
     if not choice.is_kept:
         return None
+    from holdfast.session import SessionError, user_store  # noqa: PLC0415 - as above
+
     try:
         return user_store(program=f"holdfast {__version__}").create(project, session_id=choice.session_id)
     except SessionError as error:

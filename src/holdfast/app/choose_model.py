@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from holdfast.contract import UsageError
+from holdfast.contract.errors import UsageError
 from holdfast.settings import Settings
 
 __all__ = ["choose_fallback", "choose_model", "key_source", "model_settings"]

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.contract import Tool
-
 if TYPE_CHECKING:
+    from holdfast.contract import Tool
     from holdfast.hooks import Hook
     from holdfast.models import Effort, Model
 
@@ -27,7 +26,7 @@ class Options(NamedTuple):
     """Settings files, or JSON text."""
     setting_sources: str | None = None
     """Which of user, project and local to read."""
-    own_tools: tuple[Tool, ...] = ()
+    own_tools: "tuple[Tool, ...]" = ()
     trust: bool | None = None
     """True: the folder counts as trusted for this run; False: it does not; None: what the user said about it."""
     hooks: "tuple[Hook, ...]" = ()

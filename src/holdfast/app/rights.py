@@ -4,12 +4,12 @@ import os
 
 from holdfast.app.not_honoured import what_is_not_honoured
 from holdfast.app.options import Options
-from holdfast.contract import UsageError
+from holdfast.contract.errors import UsageError
 from holdfast.host.programs import own_places
 from holdfast.permissions import PermissionContext, Rule, RuleSource
 from holdfast.permissions.protected import protected_by
 from holdfast.permissions.rules import Behavior, RuleProblem, parse_rules
-from holdfast.registry import ALIASES, BUILTIN_NAMES
+from holdfast.registry.names import ALIASES, BUILTIN_NAMES
 from holdfast.settings import CommandLine, Request, Settings, SettingsRoots, TrustStore, parse_setting_sources
 from holdfast.settings.layout import find_layout
 from holdfast.settings.load import ALL_SOURCES

@@ -5,26 +5,23 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.build import OpenSession, open_session
-from holdfast.app.choose_model import choose_fallback, choose_model, model_settings
+from holdfast.app.models import model_name, open_given, open_models
 from holdfast.app.options import AgentOptions, Options
+from holdfast.app.place import Place, look_around
 from holdfast.app.rights import Rights, load_rights
 from holdfast.contract import Asker, Tool
 from holdfast.events import ContextCompacted, Event, TaskChanged
-from holdfast.permissions.matching import denies_read
 from holdfast.session.names import new_session_id
-from holdfast.settings import SettingsRoots
 
 if TYPE_CHECKING:
     from holdfast.agent import Loop
-    from holdfast.agent.environment import Today
-    from holdfast.agent.instructions import Instructions
+    from holdfast.app.ahead import Ahead
     from holdfast.app.telemetry import Telemetry
     from holdfast.models import Model, SystemBlock
 
@@ -69,7 +66,7 @@ class RunningAgent:
 
     def change_model(self, name: str) -> None:
         """Go on with another model from the next turn."""
-        model = _open(name, self.rights)
+        model = open_given(name, self.rights)
         self._models.append(model)
         self.loop.model = model
 
@@ -98,23 +95,26 @@ async def start_agent(
     choice: SessionChoice = NEW_SESSION,
     asker: Asker | None = None,
     on_event: Callable[[Event], None] | None = None,
+    ahead: "Ahead | None" = None,
 ) -> RunningAgent:
-    """Put an agent together. What takes time runs side by side; nothing is asked of the model yet.
+    """Put an agent together. What takes time runs side by side; nothing more is asked of the model yet.
+
+    `ahead`: go on with what `ask_ahead` made of the same options; it is closed with the agent, or here on an error.
 
     Raises:
         UsageError: Options, settings or the model's name make no sense, or no model is chosen.
         ModelError: The model cannot be asked at all, such as without its key.
         SessionError: The session to resume cannot be.
     """
-    rights = load_rights(options)
-    name = _model_name(agent, rights)
-    looking = asyncio.create_task(_look_around(rights, name))
+    rights = load_rights(options) if ahead is None else ahead.rights
+    name = model_name(agent, rights)
+    looking = asyncio.create_task(look_around(rights, name) if ahead is None else _seen(ahead.place))
     listener = _Listener(on_event)
-    models: list[Model] = []
+    models: list[Model] = [] if ahead is None else list(ahead.models)
     opened: OpenSession | None = None
     try:
         await asyncio.sleep(0)  # git starts now, and answers while the client is loaded
-        models += _open_models(agent, name, rights)
+        models += open_models(agent, name, rights) if ahead is None else ()
         options = options._replace(own_tools=(*options.own_tools, *_output_tools(agent)))
         opened = open_session(options, asker=asker, on_event=listener.of_session, choice=choice, rights=rights)
         loop = _make_loop(agent, opened, models, place=await looking, listener=listener)
@@ -134,12 +134,16 @@ async def start_agent(
     return RunningAgent(loop, opened, models=models, session_id=session_id, listener=listener)
 
 
+async def _seen(place: Place) -> Place:
+    return place
+
+
 class _Listener:
     """Hears everything: tells the caller and telemetry, and the loop what happens beside it."""
 
     def __init__(self, on_event: Callable[[Event], None] | None) -> None:
         self.loop: Loop | None = None
-        self.place: _Place | None = None
+        self.place: Place | None = None
         self._telemetry = _telemetry()
         self._tell = [told for told in (on_event, self._telemetry) if told is not None]
 
@@ -179,7 +183,7 @@ def _make_loop(
     opened: OpenSession,
     models: "Sequence[Model]",
     *,
-    place: "_Place",
+    place: "Place",
     listener: _Listener,
 ) -> "Loop":
     from holdfast.agent import Loop, LoopChoices  # noqa: PLC0415 - only agents need the loop
@@ -221,58 +225,7 @@ def _notices(opened: OpenSession) -> list[str]:
     return [notice.text for notice in opened.shell.board.take_notices(has_task_output=offered)]
 
 
-class _Place(NamedTuple):
-    """What the prompt tells about the place."""
-
-    environment: str
-    instructions: "Instructions"
-    today: "Today"
-
-
-async def _look_around(rights: Rights, model: str) -> _Place:
-    """Look at the place: the repository, and what the user and the project want."""
-    from holdfast.agent.environment import Today, describe_environment  # noqa: PLC0415 - only agents need it
-    from holdfast.agent.instructions import InstructionOptions, load_instructions  # noqa: PLC0415 - the same
-    from holdfast.host.processes import Processes  # noqa: PLC0415 - the same
-
-    settings = rights.settings
-    now = _now()
-    processes = Processes() if settings.trusted else None  # git runs in a trusted folder only
-    try:
-        looking = asyncio.create_task(
-            describe_environment(
-                settings.cwd,
-                now=now,
-                model=model,
-                trusted=settings.trusted,
-                processes=processes,
-                additional_directories=[entry.directory for entry in settings.directories],
-            )
-        )
-        await asyncio.sleep(0)
-        instructions = load_instructions(
-            settings.cwd,
-            root=settings.root,
-            roots=SettingsRoots.from_environment(),
-            trusted=settings.trusted,
-            options=InstructionOptions.from_settings(settings, may_read=_may_read(rights)),
-        )
-        return _Place((await looking).text, instructions, Today(now, _now))
-    finally:
-        if processes is not None:
-            await processes.close()
-
-
-def _now() -> datetime:
-    return datetime.now().astimezone()
-
-
-def _may_read(rights: Rights) -> Callable[[str], bool]:
-    """What a deny rule for Read names is not told as an instruction either."""
-    return lambda path: denies_read(path, rights.permissions, cwd=rights.settings.cwd) is None
-
-
-def _system(agent: AgentOptions, opened: OpenSession, place: _Place) -> "tuple[SystemBlock, ...]":
+def _system(agent: AgentOptions, opened: OpenSession, place: Place) -> "tuple[SystemBlock, ...]":
     from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - only agents need it
 
     executor = opened.executor
@@ -300,27 +253,6 @@ def _queued(opened: OpenSession) -> "list[dict[str, Any]]":
     """What was said and not told to the model; a run without a trace leaves it where it is."""
     transcript = opened.beginning.transcript
     return [] if transcript is None or opened.session is None else list(transcript.queued)
-
-
-def _model_name(agent: AgentOptions, rights: Rights) -> str:
-    given = agent.model
-    return choose_model(given, rights.settings, os.environ) if given is None or isinstance(given, str) else given.name
-
-
-def _open(given: "str | Model", rights: Rights) -> "Model":
-    if not isinstance(given, str):
-        return given
-    from holdfast.models.open import open_model  # noqa: PLC0415 - a model of the caller's own needs none of ours
-
-    return open_model(given, environ=os.environ, settings=model_settings(rights.settings))
-
-
-def _open_models(agent: AgentOptions, name: str, rights: Rights) -> "list[Model]":
-    """The model, and behind it the one to fall back on, if there is one."""
-    second = agent.fallback_model
-    if second is None or isinstance(second, str):
-        second = choose_fallback(second, rights.settings)
-    return [_open(given, rights) for given in (agent.model or name, second) if given is not None]
 
 
 def _output_tools(agent: AgentOptions) -> tuple[Tool, ...]:

@@ -3,25 +3,30 @@
 import asyncio
 import os
 import signal
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from holdfast.app.ahead import Ahead, ask_ahead
 from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.choose_model import key_source
 from holdfast.app.options import AgentOptions, Options
-from holdfast.app.start_agent import RunningAgent, start_agent
-from holdfast.cli.host import Host
 from holdfast.cli.lines import LineWriter
 from holdfast.cli.options import warn
 from holdfast.cli.progress import ProgressLines, wants_progress
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.cli.stream_json import SessionFacts, StreamJson
-from holdfast.contract import UsageError
+from holdfast.contract.errors import UsageError
 from holdfast.events import Event, RunEnded, encode_json
 from holdfast.lib.visible import visible, without_controls
 from holdfast.models import Usage
 from holdfast.models.errors import ModelError
+
+if TYPE_CHECKING:
+    from holdfast.app.start_agent import RunningAgent
+    from holdfast.app.warm import Warming
+    from holdfast.cli.host import Host
 
 __all__ = ["Headless", "Plan"]
 
@@ -29,6 +34,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SI
 
 _STILL_S = 1.0
 """So long a reader may read nothing after the first signal."""
+_REST = ("holdfast.app.start_agent", "holdfast.agent.loop", "holdfast.app.warm")
 Content = str | list[dict[str, Any]]
 
 
@@ -54,6 +60,7 @@ class Headless:
         self._writer = LineWriter()
         self._is_stream = plan.output_format == "stream-json"
         self._agent: RunningAgent | None = None
+        self._warming: Warming | None = None
         self._main: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._stop_code = 0
@@ -76,6 +83,8 @@ class Headless:
             click.echo(f"holdfast: {without_controls(str(error))}", err=True)
             self._failed = True
         finally:
+            if self._warming is not None:
+                self._warming.close()
             if self._agent is not None:
                 await self._agent.close()
             await self._writer.close()
@@ -84,13 +93,15 @@ class Headless:
     async def _work(self) -> None:
         plan = self._plan
         if plan.input_format == "stream-json":
+            from holdfast.cli.host import Host  # noqa: PLC0415 - only where a program speaks to us
+
             self._host = Host(self._write)
             await self._start()
             while (prompt := await self._host.next_prompt()) is not None:
                 await self._answer(prompt)
             return
         prompt = await self._text_prompt()
-        await self._start()
+        await self._start(await ask_ahead(plan.options, plan.agent, plan.choice, prompt))
         await self._answer(prompt)
 
     async def _text_prompt(self) -> str:
@@ -105,15 +116,13 @@ class Headless:
             raise UsageError("there is no prompt; give one as `holdfast -p PROMPT`, or pipe it in")
         return prompt
 
-    async def _start(self) -> None:
+    async def _start(self, ahead: Ahead | None = None) -> None:
         plan = self._plan
         if plan.prompt is not None and self._host is not None:
             raise UsageError(
                 "with --input-format stream-json the prompts come as lines on standard input, not as PROMPT"
             )
-        asker = self._host if plan.asks_host else None
-        agent = await start_agent(plan.options, plan.agent, choice=plan.choice, asker=asker)
-        self._agent = agent
+        agent = self._agent = await self._put_together(ahead)
         warn(agent.rights)
         for warning in agent.warnings:
             click.echo(f"holdfast: {without_controls(warning)}", err=True)
@@ -135,6 +144,23 @@ class Headless:
             self._write(self._lines.init())
         if self._host is not None:
             self._host.listen(agent)  # behind the first line, so that nothing can come before it
+
+    async def _put_together(self, ahead: Ahead | None) -> "RunningAgent":
+        """Load the rest, beside the event loop that reads what the model answers meanwhile, and start the agent."""
+        try:
+            await asyncio.to_thread(_load, *_REST)
+        except BaseException:
+            if ahead is not None:
+                await ahead.close()
+            raise
+        from holdfast.app.start_agent import start_agent  # noqa: PLC0415 - loaded just now
+        from holdfast.app.warm import Warming  # noqa: PLC0415 - the same
+
+        plan = self._plan
+        asker = self._host if plan.asks_host else None
+        agent = await start_agent(plan.options, plan.agent, choice=plan.choice, asker=asker, ahead=ahead)
+        self._warming = Warming(agent.opened.executor.pool)
+        return agent
 
     async def _answer(self, prompt: Content) -> None:
         assert self._agent is not None
@@ -196,3 +222,8 @@ class Headless:
         else:
             self._writer.abandon()  # the reader may never read again
             self._main.cancel()
+
+
+def _load(*modules: str) -> None:
+    for name in modules:
+        import_module(name)

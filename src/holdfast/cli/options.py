@@ -8,7 +8,7 @@ import click
 
 from holdfast.app import Options, Rights
 from holdfast.permissions import MODES
-from holdfast.registry import ALIASES, BUILTIN_NAMES
+from holdfast.registry.names import ALIASES, BUILTIN_NAMES
 from holdfast.settings.sources import split_tool_list
 
 __all__ = ["session_options", "to_options", "warn"]

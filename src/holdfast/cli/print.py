@@ -11,7 +11,7 @@ import msgspec
 from holdfast.app.begin import SessionChoice
 from holdfast.app.options import AgentOptions
 from holdfast.cli.options import session_options, to_options
-from holdfast.contract import UsageError
+from holdfast.contract.errors import UsageError
 from holdfast.lib.guarded_read import read_named
 
 __all__ = ["command"]
@@ -48,7 +48,7 @@ class _PrintCommand(click.Command):
 
 def _spread_lists(args: list[str]) -> list[str]:
     """Let `--allowedTools Read Edit` name several tools, as users write it: known tool names go with the option."""
-    from holdfast.registry import ALIASES, BUILTIN_NAMES  # noqa: PLC0415 - only command lines need it
+    from holdfast.registry.names import ALIASES, BUILTIN_NAMES  # noqa: PLC0415 - only command lines need it
 
     spread: list[str] = []
     option: str | None = None

@@ -84,6 +84,10 @@ class AnthropicModel:
                 if reader.has_ended:
                     await exchange.drain()
 
+    def expect(self) -> None:
+        """A request follows soon: the connection may open meanwhile."""
+        self._channel.expect()
+
     async def count_tokens(self, request: ModelRequest) -> int:
         """How many tokens the request has: counted by the provider where it can, else estimated."""
         if self._can_count:

@@ -105,6 +105,10 @@ class OpenAIModel:
             else:
                 return
 
+    def expect(self) -> None:
+        """A request follows soon: the connection may open meanwhile."""
+        self._channel.expect()
+
     async def count_tokens(self, request: ModelRequest) -> int:
         """An estimate: this wire cannot count."""
         return estimate_request_tokens(request)

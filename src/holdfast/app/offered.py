@@ -1,0 +1,63 @@
+"""The built-in tools as models read them, without loading one: rendered when the program was built.
+
+`scripts/generate_docs.py` writes `offered.json` from the tools themselves, and `make check` says when it is stale. An
+entry is copied as the bytes it has there, so that the list is the one that the full pool renders.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from holdfast.registry.names import PRESETS, canonical_name
+
+if TYPE_CHECKING:
+    from holdfast.models import Wire
+    from holdfast.permissions import PermissionContext
+
+__all__ = ["FILE", "Offered", "Rendered", "offered"]
+
+FILE = Path(__file__).with_name("offered.json")
+
+
+class Rendered(msgspec.Struct):
+    """One tool, ready for each wire."""
+
+    names: tuple[str, ...]
+    """Its name, then the older ones."""
+    needs_background: bool
+    """Not offered where nothing runs in the background."""
+    anthropic: tuple[msgspec.Raw, msgspec.Raw]
+    """Without and with work in the background."""
+    openai: tuple[msgspec.Raw, msgspec.Raw]
+
+
+class Offered(NamedTuple):
+    """The tools of a session."""
+
+    names: frozenset[str]
+    tools: bytes
+
+
+def offered(
+    wire: "Wire",
+    context: "PermissionContext",
+    *,
+    background: bool,
+    simple: bool = False,
+    only: Iterable[str] | None = None,
+) -> Offered:
+    """The tools that a session offers: those of `registry.tools_for`, in its order."""
+    wanted = PRESETS["minimal"] if simple else None
+    named = None if only is None else {canonical_name(name) for name in only}
+    kept = [
+        tool
+        for tool in msgspec.json.decode(FILE.read_bytes(), type=list[Rendered])
+        if (wanted is None or tool.names[0] in wanted)
+        and (named is None or not named.isdisjoint(tool.names))
+        and (background or not tool.needs_background)
+        and context.denies_whole(tool.names) is None
+    ]
+    entries = [bytes((tool.anthropic if wire == "anthropic" else tool.openai)[background]) for tool in kept]
+    return Offered(frozenset(tool.names[0] for tool in kept), b"[%b]" % b",".join(entries))

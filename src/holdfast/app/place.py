@@ -1,0 +1,66 @@
+"""What a prompt tells about the place: the repository, and what the user and the project want."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
+
+from holdfast.agent.environment import Today, describe_environment
+from holdfast.agent.instructions import InstructionOptions, Instructions, load_instructions
+from holdfast.app.rights import Rights
+from holdfast.settings import SettingsRoots
+
+__all__ = ["Place", "look_around"]
+
+
+class Place(NamedTuple):
+    """What the prompt tells about the place."""
+
+    environment: str
+    instructions: Instructions
+    today: Today
+
+
+async def look_around(rights: Rights, model: str) -> Place:
+    """Look at the place; git runs in a trusted folder only."""
+    settings = rights.settings
+    now = _now()
+    processes = None
+    if settings.trusted:
+        from holdfast.host.processes import Processes  # noqa: PLC0415 - only where git may run
+
+        processes = Processes()
+    try:
+        looking = asyncio.create_task(
+            describe_environment(
+                settings.cwd,
+                now=now,
+                model=model,
+                trusted=settings.trusted,
+                processes=processes,
+                additional_directories=[entry.directory for entry in settings.directories],
+            )
+        )
+        await asyncio.sleep(0)
+        instructions = load_instructions(
+            settings.cwd,
+            root=settings.root,
+            roots=SettingsRoots.from_environment(),
+            trusted=settings.trusted,
+            options=InstructionOptions.from_settings(settings, may_read=_may_read(rights)),
+        )
+        return Place((await looking).text, instructions, Today(now, _now))
+    finally:
+        if processes is not None:
+            await processes.close()
+
+
+def _now() -> datetime:
+    return datetime.now().astimezone()
+
+
+def _may_read(rights: Rights) -> Callable[[str], bool]:
+    """What a deny rule for Read names is not told as an instruction either."""
+    from holdfast.permissions.matching import denies_read  # noqa: PLC0415 - with the first file that is there
+
+    return lambda path: denies_read(path, rights.permissions, cwd=rights.settings.cwd) is None

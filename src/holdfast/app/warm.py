@@ -1,0 +1,82 @@
+"""What the first answer may need, loaded while the model thinks: a first call then costs what a tenth does.
+
+A thread takes small steps in the order in which an answer can need them: how commands are judged, then how they run.
+Between two steps it looks whether the session is over, so that an exit waits for one step at most; and it gives way to
+the event loop at once, so that no byte of the answer waits for it. What it loads the first call would load; only the
+time is another.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from holdfast.registry import Pool
+
+__all__ = ["MODULES", "Warming"]
+
+MODULES = (
+    "holdfast.permissions.shell.parse",
+    "holdfast.permissions.shell.commands.tables_git",
+    "holdfast.permissions.shell.commands.tables_system",
+    "holdfast.permissions.shell.commands.tables_text",
+    "holdfast.permissions.shell.commands.special",
+    "holdfast.permissions.shell.commands.plain",
+    "holdfast.permissions.shell.wrappers",
+    "holdfast.permissions.shell.walk",
+    "holdfast.permissions.shell.analysis",
+    "holdfast.permissions.shell.match",
+    "holdfast.permissions.shell.critical",
+    "holdfast.permissions.shell.finds",
+    "holdfast.permissions.shell.moves",
+    "holdfast.permissions.shell.places",
+    "holdfast.permissions.shell.rough",
+    "holdfast.permissions.shell.told_scripts",
+    "holdfast.permissions.shell_forms",
+    "holdfast.permissions.shell_reach",
+    "holdfast.permissions.bash_rules",
+    "holdfast.permissions.verdicts",
+    "holdfast.host.shell",
+    "holdfast.tools.shell._run",
+    "holdfast.tools.shell._reply",
+)
+"""What a first shell command loads, in the order in which it does."""
+_GIVE_WAY_S = 0.0005
+
+
+class Warming:
+    """Begins at once, beside the event loop; `close` ends it after the step that is under way."""
+
+    def __init__(self, pool: "Pool") -> None:
+        self._pool = pool
+        self._is_over = threading.Event()
+        self._interval_s = sys.getswitchinterval()
+        sys.setswitchinterval(_GIVE_WAY_S)
+        self._thread = threading.Thread(target=self._run, name="holdfast-warming")
+        self._thread.start()
+
+    def close(self) -> None:
+        """Take no further step."""
+        self._is_over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            for step in self._steps():
+                if self._is_over.is_set():
+                    return
+                step()
+        finally:
+            sys.setswitchinterval(self._interval_s)
+
+    def _steps(self) -> Iterator[Callable[[], object]]:
+        for name in MODULES:
+            yield partial(import_module, name)
+        from holdfast.permissions.shell import analyse  # noqa: PLC0415 - loaded by the steps before
+
+        yield partial(analyse, "true")  # the grammar, and what is made with the first command
+        for tool in self._pool:
+            yield partial(getattr, tool, "arguments")
