@@ -1,5 +1,6 @@
 """The command line's front door: answers `--version` before anything is loaded."""
 
+import contextlib
 import os
 import sys
 
@@ -10,6 +11,23 @@ def main() -> None:
         _start()
     except KeyboardInterrupt:  # so early that nobody else could take it
         sys.exit(130)
+    except (OSError, MemoryError, ImportError) as error:
+        _explain(error)
+
+
+def _explain(error: OSError | MemoryError | ImportError) -> None:
+    """Say in one line what the machine lacks, even where hardly anything can be loaded any more."""
+    try:
+        from holdfast.lib.shortage import shortage  # noqa: PLC0415 - only for this answer
+
+        lacks = shortage(error)
+    except (OSError, MemoryError, ImportError):
+        lacks = "the machine lacks memory or files to start; raise the limits (`ulimit -n`, `ulimit -v`)"
+    if lacks is None:
+        raise error
+    with contextlib.suppress(OSError):
+        os.write(2, f"holdfast: {lacks}\n".encode("utf-8", "backslashreplace"))
+    sys.exit(1)
 
 
 def _start() -> None:

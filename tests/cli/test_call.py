@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -89,3 +90,21 @@ def test_every_command_that_opens_the_state_ends_what_a_crash_left(words: list[s
     assert name not in os.listdir(directory)
     entry = tree.read_entry(pid)
     assert entry is None or not entry.is_running
+
+
+@pytest.mark.parametrize(
+    ("limit", "most"), [(resource.RLIMIT_NOFILE, 7), (resource.RLIMIT_NOFILE, 12), (resource.RLIMIT_AS, 60_000 << 10)]
+)
+def test_a_machine_that_lacks_something_is_told_in_one_line(limit: int, most: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", "call", "Bash", '{"command": "ls"}'],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(limit, (most, most)),
+    )
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+    assert done.stderr.count("\n") <= 1

@@ -13,7 +13,6 @@ from holdfast.app.classifier import classifier_of
 from holdfast.app.files import FileKit
 from holdfast.app.hooks import HookKit
 from holdfast.app.keep_rules import RuleKeeper
-from holdfast.app.leftovers import end_leftovers
 from holdfast.app.not_honoured import refuse_what_must_hold
 from holdfast.app.options import Options
 from holdfast.app.rights import Rights, load_rights
@@ -25,6 +24,7 @@ from holdfast.events import Event, TurnEnded
 from holdfast.host.child_env import Scrub
 from holdfast.registry import ViewOptions
 from holdfast.session import Session
+from holdfast.session.leftovers import end_leftovers
 from holdfast.settings.environment import Environment
 
 __all__ = ["OpenSession", "build_executor", "executor_for_call", "open_session"]

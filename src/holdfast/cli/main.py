@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+import warnings
 from importlib import import_module
 from itertools import takewhile
 from typing import Any
@@ -12,6 +13,7 @@ import click
 from holdfast import __version__
 from holdfast.cli.standard_streams import let_go_of_output, make_printable
 from holdfast.contract.errors import HoldfastError
+from holdfast.lib.shortage import shortage
 
 __all__ = ["cli", "run"]
 
@@ -147,6 +149,11 @@ def run(arguments: list[str] | None = None) -> int:
     except (BrokenPipeError, _NobodyReadsError):
         let_go_of_output()
         return 141
+    except Exception as error:
+        lacks = shortage(error)
+        if lacks is None:
+            raise
+        return _give_up(lacks, error)
 
 
 def _answer(arguments: list[str] | None) -> int:
@@ -176,7 +183,19 @@ def _explain(error: OSError) -> int:
     except FileNotFoundError:
         _say("the current directory is gone; go to one that exists and try again")
         return 2
+    lacks = shortage(error)
+    if lacks is not None:
+        return _give_up(lacks, error)
     _say(f"{error}; `holdfast doctor` looks at what is needed, `--debug` shows where it happened")
+    return 1
+
+
+def _give_up(lacks: str, error: Exception) -> int:
+    """The machine ran out of something at a place that nobody foresaw: one line instead of many."""
+    logging.getLogger(__name__).debug("the machine ran out of something", exc_info=error)
+    warnings.simplefilter("ignore", RuntimeWarning)  # what never began is not worth a word now
+    sys.unraisablehook = lambda _unraisable: None  # nor is what cannot be taken down in order
+    _say(lacks)
     return 1
 
 

@@ -3,23 +3,25 @@
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import click
 
-from holdfast.app.leftovers import end_leftovers
 from holdfast.cli.counted import counted
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.events import encode_json, to_builtins
 from holdfast.lib.visible import visible
 from holdfast.session import CallRecord, SessionStore, Transcript, user_store
+from holdfast.session.leftovers import end_leftovers
 
 __all__ = ["command", "sessions"]
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\Z", re.IGNORECASE)
 _FACTOR = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _TEXT_CHARS = 2_000
+_LINES_AT_ONCE = 500
 _REPLAY = "replay"
 
 
@@ -104,10 +106,8 @@ def show_command(session: str, *, as_json: bool) -> int:
         click.echo(_as_bytes(to_json(transcript)))  # whatever the terminal's encoding, it stays JSON
         return 0
     _show_head(store, session, transcript)
-    for message in transcript.messages:
-        text = _spoken(message.content)
-        if text:
-            click.echo(f"\n{message.role}:\n{_indented(text)}")
+    spoken = ((message.role, _spoken(message.content)) for message in transcript.messages)
+    _echo_all(f"\n{role}:\n{_indented(text)}" for role, text in spoken if text)
     if transcript.calls:
         click.echo("\ncalls:")
         _table([_call_row(call) for call in transcript.calls], indent="  ")
@@ -268,6 +268,12 @@ def _indented(text: str) -> str:
 
 def _table(rows: Sequence[tuple[str, ...]], indent: str = "") -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        click.echo(f"{indent}{'  '.join([*cells, row[-1]])}".rstrip())
+    filled = ([cell.ljust(width) for cell, width in zip(row, widths, strict=False)] for row in rows)
+    _echo_all(f"{indent}{'  '.join([*cells, row[-1]])}".rstrip() for cells, row in zip(filled, rows, strict=True))
+
+
+def _echo_all(lines: Iterable[str]) -> None:
+    """Print many lines with few writes, each of which is a system call."""
+    left = iter(lines)
+    while batch := list(islice(left, _LINES_AT_ONCE)):
+        click.echo("\n".join(batch))

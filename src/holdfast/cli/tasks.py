@@ -9,11 +9,11 @@ from typing import NamedTuple
 import click
 import msgspec
 
-from holdfast.app.leftovers import end_leftovers
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.events import encode_json
 from holdfast.lib.visible import visible
 from holdfast.session import SessionError, user_store
+from holdfast.session.leftovers import end_leftovers
 from holdfast.session.lock import is_live
 from holdfast.tasks.elsewhere import end_from_outside, true_state
 from holdfast.tasks.output import read_output

@@ -7,11 +7,11 @@ import click
 
 from holdfast.app.calls import latest_changes
 from holdfast.app.files import checkpoints_of
-from holdfast.app.leftovers import end_leftovers
 from holdfast.events import encode_json
 from holdfast.lib.checkpoints import Change, CheckpointStore, UndoRefusedError
 from holdfast.lib.visible import visible
 from holdfast.session import user_store
+from holdfast.session.leftovers import end_leftovers
 
 __all__ = ["command"]
 

@@ -29,6 +29,7 @@ from holdfast.engine.call_hooks import CallHooks, with_note
 from holdfast.engine.spill import SpillStore
 from holdfast.engine.state import AgentState
 from holdfast.events import CallFinished, CallStarted, Event
+from holdfast.lib.shortage import shortage
 from holdfast.registry import Pool, apply_call_name
 
 __all__ = ["Pipeline"]
@@ -188,6 +189,9 @@ class Pipeline:
         elif isinstance(error, Fatal):
             call.answer(str(error), "failed")
             self._on_fatal(error)
+        elif (lacks := shortage(error)) is not None:
+            _log.error("%s could not go on: %s", tool.name, lacks, exc_info=error)
+            call.answer(f"{tool.name} could not go on: {lacks}", "failed")
         else:
             self._crashed(call, tool)
 

@@ -13,7 +13,9 @@ _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 def visible(text: str, *, limit_chars: int | None = None) -> str:
     """Return the text with control, invisible and direction characters as escapes, cut with a count when too long."""
-    shown = text if text.isascii() and text.isprintable() else "".join(map(_shown, text))
+    if limit_chars is not None and len(text) > limit_chars:
+        return f"{text[:limit_chars].translate(_SHOWN)[:limit_chars]}… ({len(text)} characters)"
+    shown = text if text.isascii() and text.isprintable() else text.translate(_SHOWN)
     if limit_chars is None or len(shown) <= limit_chars:
         return shown
     return f"{shown[:limit_chars]}… ({len(text)} characters)"
@@ -34,6 +36,17 @@ def _shown(char: str) -> str:
     if category in _HIDDEN_CATEGORIES or char in _BLANK_LETTERS or category == "Zs" or _is_variation_selector(char):
         return f"<U+{ord(char):04X}>"
     return char
+
+
+class _Shown(dict[int, str]):
+    """Every character as it is shown; each is judged once."""
+
+    def __missing__(self, code: int) -> str:
+        shown = self[code] = _shown(chr(code))
+        return shown
+
+
+_SHOWN = _Shown()
 
 
 def _is_variation_selector(char: str) -> bool:
