@@ -26,6 +26,13 @@ def test_a_rule_carries_its_source_file_line_and_anchor(world: Any) -> None:
     )
 
 
+def test_more_entries_than_anybody_reads_are_an_error_that_says_how_many(world: Any) -> None:
+    path = world.write(".claude/settings.json", {"permissions": {"deny": [f"Read({n})" for n in range(5_001)]}})
+    with pytest.raises(SettingsError, match="5,001 entries; at most 5,000") as caught:
+        world.load()
+    assert str(path) in str(caught.value)
+
+
 def test_scalars_follow_the_order_policy_session_command_line_local_project_user(world: Any) -> None:
     def model(**more: Any) -> Any:
         return world.load(trusted=True, **more).get("model")

@@ -28,9 +28,9 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     idle_timeout_s: float = 600.0
     """Waited for more of the answer itself; pings, comments and blanks do not count."""
     max_event_bytes: int = 16 * 1024 * 1024
-    max_answer_bytes: int = 64 * 1024 * 1024
+    max_answer_bytes: int = 32 * 1024 * 1024
     """Of an answer that comes as a whole."""
-    max_stream_bytes: int = 256 * 1024 * 1024
+    max_stream_bytes: int = 64 * 1024 * 1024
     """Of a streamed answer, most of which is packing: a server that never ends is left."""
     max_output_tokens: int | None = None
     """Asked for when a request does not say."""

@@ -19,6 +19,7 @@ from holdfast.settings.spelling import misspelt_keys
 
 PermissionMode: TypeAlias = Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"]
 MODES: tuple[PermissionMode, ...] = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
+_MAX_ENTRIES = 5_000
 BEHAVIORS = ("allow", "ask", "deny")
 
 # Settings with a dot in their name. They are accepted in both spellings, {"tools": {"taskList": …}} and
@@ -114,6 +115,13 @@ def _port(check: _Check, key: str, node: Node) -> None:
 def _strings(check: _Check, key: str, node: Node) -> None:
     if not isinstance(node, Array):
         raise check.fail(key, node, "a list of texts")
+    if len(node.items) > _MAX_ENTRIES:  # none may be left out, and many more would hold up every start
+        raise SettingsError(
+            f"{key} has {len(node.items):,} entries; at most {_MAX_ENTRIES:,} are read",
+            path=check.path,
+            line=node.line or None,
+            advice="Say more with fewer: a pattern covers many files.",
+        )
     for item in node.items:
         if not (isinstance(item, Scalar) and isinstance(item.value, str)):
             check.note(f"an entry of {key} is {describe(item)}, not a text, and does not count", item)
