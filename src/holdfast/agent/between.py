@@ -1,15 +1,17 @@
 """What the model is told between turns besides results: prompts, ends of tasks, instructions, reminders. Each once."""
 
+import os
 from collections.abc import Callable, Sequence
 
+from holdfast.agent.gates import Gates, text_of
 from holdfast.agent.history import Block, Message, prompt_blocks
 from holdfast.agent.notes import date_changed
 from holdfast.agent.plan_mode import PlanMode
 from holdfast.agent.prompt.reading import InstructionFile
 from holdfast.agent.prompt.reminders import instructions_loaded, reminder
-from holdfast.agent.prompts import PromptQueue
+from holdfast.agent.prompts import Prompt, PromptQueue
 from holdfast.engine import Executor
-from holdfast.events import ContextChanged, Event, InstructionsLoaded, PromptSubmitted, Reminded
+from holdfast.events import ContextChanged, Event, HookSpoke, InstructionsLoaded, PromptSubmitted, Reminded
 
 __all__ = ["Between"]
 
@@ -25,6 +27,7 @@ class Between:
         executor: Executor,
         *,
         emit: Callable[[Event], None],
+        gates: Gates,
         notices: Callable[[], Sequence[str]] | None,
         instructions_for: Callable[[str], Sequence[InstructionFile]] | None,
         history: Callable[[], Sequence[Message]],
@@ -32,6 +35,9 @@ class Between:
         queue: PromptQueue | None = None,
     ) -> None:
         self.queue = PromptQueue() if queue is None else queue  # an empty one is false
+        self.gates = gates
+        self.blocked = ""
+        """Why the last prompt was kept from the model, if a hook did that."""
         self._executor = executor
         self._emit = emit
         self._notices = notices
@@ -68,11 +74,13 @@ class Between:
                 self.queue.put(text, "hook")
         return bool(self.queue)
 
-    def take(self) -> list[Block]:
-        """Everything that waits, in words; whoever listens is told."""
+    async def take(self) -> list[Block]:
+        """Everything that waits, in words; whoever listens is told. What a hook blocks is told to nobody."""
         self.poll()
         blocks: list[Block] = []
         for prompt in self.queue.take_all():
+            if prompt.source == "user" and not await self._may_say(prompt):
+                continue
             self._emit(PromptSubmitted(prompt.content, prompt.source))
             if prompt.source in _NOT_PEOPLE and isinstance(prompt.content, str):
                 blocks += prompt_blocks(reminder(prompt.content))
@@ -89,6 +97,21 @@ class Between:
             blocks += prompt_blocks(text)
         return blocks
 
+    async def _may_say(self, prompt: Prompt) -> bool:
+        """Ask the hooks about what a person said; what they add is told with it."""
+        state = self._executor.state
+        state.prompt_id = os.urandom(8).hex()
+        heard = await self.gates.ask("UserPromptSubmit", prompt=text_of(prompt.blocks))
+        if heard is None:
+            return True
+        if heard.blocks:
+            self.blocked = heard.reason
+            self._emit(HookSpoke("UserPromptSubmit", f"the prompt was not sent: {heard.reason}"))
+            return False
+        for text in self.gates.told(heard):
+            self.remind("hook", text)
+        return True
+
     def _find_instructions(self) -> None:
         read, self._read = self._read, {}
         if self._instructions_for is None:
@@ -97,6 +120,9 @@ class Between:
             found = self._instructions_for(path)
             for file in found:
                 self._emit(InstructionsLoaded(file.path, file.kind))
+                self.gates.later(
+                    "InstructionsLoaded", file_path=file.path, memory_type=file.kind, load_reason="nested_traversal"
+                )
             if told := [file for file in found if file.text.strip()]:
                 text = instructions_loaded(told, path)
                 self._reminders.append((Reminded("instructions", text), text))

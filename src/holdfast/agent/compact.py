@@ -6,6 +6,7 @@ from importlib import resources
 from typing import Literal
 
 from holdfast.agent import notes
+from holdfast.agent.between import Between
 from holdfast.agent.history import Block, Message, blocks_of
 from holdfast.agent.retry import Retries
 from holdfast.agent.shorten import (
@@ -38,8 +39,9 @@ _WITHOUT_SUMMARY = "(No summary could be made. Look at the files and ask the use
 class Compactor:
     """Shortens the history of one loop. The journal keeps everything that was said."""
 
-    def __init__(self, state: LoopState) -> None:
+    def __init__(self, state: LoopState, between: Between) -> None:
         self._state = state
+        self._between = between
         self._futile_below = 0
         """What could not be made shorter at this size is not tried again before it has grown."""
 
@@ -72,6 +74,9 @@ class Compactor:
         before = state.context_tokens()
         if len(messages) < 2:
             return None
+        if await self._is_blocked(trigger, instructions):
+            self._futile_below = before + state.asked.context_window // 20
+            return None
         state.emit(ContextCompacting(trigger, before, instructions))
         window = state.asked.context_window
         # What is not in the messages stays: the system prompt and the tools.
@@ -90,7 +95,20 @@ class Compactor:
             )
         if trigger == "auto":
             shorter = squeeze(shorter, goal)
-        return self._adopt(shorter, trigger, before, summary)
+        done = self._adopt(shorter, trigger, before, summary)
+        if done is not None:
+            await self._tell_hooks(trigger, summary)
+        return done
+
+    async def _is_blocked(self, trigger: Trigger, instructions: str) -> bool:
+        heard = await self._between.gates.ask("PreCompact", trigger=trigger, custom_instructions=instructions)
+        return heard is not None and heard.blocks
+
+    async def _tell_hooks(self, trigger: Trigger, summary: str) -> None:
+        gates = self._between.gates
+        await gates.ask("PostCompact", trigger=trigger, compact_summary=summary)
+        for told in await gates.start("compact", self._state.model.name):
+            self._between.remind("hook", told)
 
     def _adopt(self, shorter: list[Message], trigger: Trigger, before: int, summary: str) -> ContextCompacted | None:
         state = self._state

@@ -9,6 +9,7 @@ from holdfast.agent.between import Between
 from holdfast.agent.choices import LoopChoices
 from holdfast.agent.compact import Compactor
 from holdfast.agent.feed import Feed
+from holdfast.agent.gates import Gates
 from holdfast.agent.history import Block, History, Message
 from holdfast.agent.prompt.reading import InstructionFile
 from holdfast.agent.prompts import PromptQueue
@@ -95,16 +96,18 @@ class Loop:
             self._state.thoughts = thoughts
         queue = PromptQueue(journal)
         queue.restore(queued)
+        self._gates = Gates(executor.call_hooks)
         self._between = Between(
             executor,
             emit=self._emit,
+            gates=self._gates,
             notices=notices,
             instructions_for=instructions_for,
             history=lambda: self._state.history.messages,
             new_day=new_day,
             queue=queue,
         )
-        self._compactor = Compactor(self._state)
+        self._compactor = Compactor(self._state, self._between)
         self._guard = RepeatGuard()
         self._instructions = instructions
         self._source: StartSource = source or ("resume" if history else "startup")
@@ -195,7 +198,10 @@ class Loop:
         A user's message cuts short what may be cut short. Without a run it waits for the next one. What waits is in the
         journal: a crash does not lose it.
         """
-        self._between.queue.put_lasting(prompt, source)
+        if self._gates.has("UserPromptSubmit"):  # what a hook may keep from the model is not written down before
+            self._between.queue.put(prompt, source)
+        else:
+            self._between.queue.put_lasting(prompt, source)
         if source == "user" and self._driver is not None:
             self._state.executor.user_message()
 
@@ -229,6 +235,7 @@ class Loop:
         await self.interrupt()
         if self._is_started:
             self._is_started = False
+            await self._gates.end(reason)
             self._emit(SessionEnded(self._state.executor.state.session.session_id, reason))
 
     def hear(self, event: Event) -> None:
@@ -257,11 +264,13 @@ class Loop:
             raise UsageError("the history is being shortened; wait for the end of compact()")
 
     async def _drive(self, feed: Feed) -> None:
-        if not self._is_started:
-            self._is_started = True
-            self._announce()
         run = Run(self._state, self._between, self._compactor, self._guard)
         try:
+            if not self._is_started:
+                self._is_started = True
+                self._announce()
+                for told in await self._gates.start(self._source, self._state.model.name):
+                    self._between.remind("hook", told)
             ended = await run.go()
         except asyncio.CancelledError:
             await run.settle(notes.INTERRUPTED)
@@ -305,6 +314,9 @@ class Loop:
         )
         for found in self._instructions:
             self._emit(InstructionsLoaded(found.path, found.kind))
+            self._gates.later(
+                "InstructionsLoaded", file_path=found.path, memory_type=found.kind, load_reason="session_start"
+            )
 
     def _emit(self, event: Event) -> None:
         if type(event) is ContextCompacted:

@@ -9,14 +9,15 @@ from holdfast.agent import notes
 from holdfast.agent.ask import Asking
 from holdfast.agent.between import Between
 from holdfast.agent.compact import Compactor
+from holdfast.agent.gates import MAX_STOPS
 from holdfast.agent.history import Block, prompt_blocks, result_block
 from holdfast.agent.repeats import RepeatGuard
 from holdfast.agent.state import LoopState, usage_fields
 from holdfast.agent.turn import Answer
 from holdfast.contract import Fatal, UsageError
-from holdfast.events import AssistantReplied, CallFinished, ResultsSent, RunEnded, RunOutcome, to_builtins
+from holdfast.events import AssistantReplied, CallFinished, HookSpoke, ResultsSent, RunEnded, RunOutcome, to_builtins
 from holdfast.models import ModelError, Usage
-from holdfast.session.records import DELIVERS_QUEUED
+from holdfast.session.records import DEFERRED, DELIVERS_QUEUED
 
 __all__ = ["Run"]
 
@@ -60,26 +61,42 @@ class Run:
         self._stop_reason = ""
         self._output: Any = None
         self._denials: list[dict[str, Any]] = []
+        self._stops = 0
+        """How often hooks made the model go on although it was done."""
+        self._deferred: dict[str, Any] | None = None
 
     async def go(self) -> RunEnded:
         """Until the model is done, a limit is reached, or nothing helps any more."""
         state = self._state
         state.fallback = None
         tool_choice = state.choices.tool_choice
-        self._deliver()
+        if not await self._deliver():
+            return self.ended("error_during_execution", f"A hook blocked the prompt: {self._between.blocked}")
         while True:
+            if (stop := state.executor.call_hooks.stop) is not None:
+                return await self._over("stopped_by_hook", stop)
             if self._is_spent():
-                return self.ended("error_max_budget_usd")
+                return await self._over("error_max_budget_usd")
             try:
                 await self._compactor.before_request()
                 answer = await self._asking.ask(tool_choice=tool_choice)
             except ModelError as error:
-                return self.ended("error_during_execution", str(error))
+                return await self._over("error_during_execution", str(error), error.kind)
             tool_choice = "auto"
             end = await self._finish(answer)
             if end is not None:
-                return self.ended(*end)
-            self._deliver()
+                return await self._over(*end)
+            if not await self._deliver():
+                return await self._over("success")
+
+    async def _over(self, outcome: RunOutcome, error: str = "", kind: str = "unknown") -> RunEnded:
+        """The last event, after the hooks know."""
+        gates = self._between.gates
+        if outcome == "error_during_execution":
+            await gates.ask("StopFailure", error=kind, error_details=error, last_assistant_message="".join(self._text))
+        await gates.turn_ended()
+        self._state.executor.call_hooks.begin_turn()
+        return self.ended(outcome, error)
 
     async def settle(self, note: str) -> None:
         """The run was stopped from outside: stop every call, answer it, close the turn, and tell the model why."""
@@ -115,6 +132,7 @@ class Run:
             error,
             self._output,
             tuple(self._denials),
+            self._deferred,
         )
 
     # One answer.
@@ -131,12 +149,59 @@ class Run:
             except Fatal as error:
                 fatal = error
         was_refused = self._state.executor.turn_refused
+        if answer.calls and fatal is None and self._is_deferred(answer):
+            return _End("tool_deferred")
+        stop = await self._hear_batch(answer) if answer.calls else None
         self._close(answer)
         if fatal is not None:
             return _End("error_during_execution", str(fatal))
+        if stop is not None:
+            return _End("stopped_by_hook", stop)
         if answer.error is not None and not answer.error.is_retryable:
             return _End("error_during_execution", str(answer.error))
-        return self._after_calls(answer, was_refused=was_refused) if answer.calls else self._after_text(answer)
+        end = self._after_calls(answer, was_refused=was_refused) if answer.calls else self._after_text(answer)
+        return await self._may_stop() if end is _SUCCESS and self._output is None else end
+
+    async def _hear_batch(self, answer: Answer) -> str | None:
+        """Why hooks end the run after these calls; None: it goes on."""
+        gates, hooks = self._between.gates, self._state.executor.call_hooks
+        heard = await gates.batch(answer.calls, answer.replies)
+        if heard is not None:
+            for text in gates.told(heard):
+                self._between.remind("hook", text)
+            if heard.blocks:
+                return heard.reason
+        return hooks.stop
+
+    async def _may_stop(self) -> _End | None:
+        """The model is done; hooks may have it go on, so many times."""
+        gates = self._between.gates
+        text = "".join(self._text)
+        heard = await gates.ask("Stop", stop_hook_active=self._stops > 0, last_assistant_message=text)
+        if heard is None or not heard.blocks or heard.stop is not None:
+            return _SUCCESS
+        if self._stops >= MAX_STOPS:
+            said = f"a Stop hook made the model go on {MAX_STOPS} times; the run ends in spite of it"
+            self._state.emit(HookSpoke("Stop", said, is_warning=True))
+            return _SUCCESS
+        self._stops += 1
+        self._between.remind("stop_hook", heard.reason)
+        for more in gates.told(heard):
+            self._between.remind("hook", more)
+        return None
+
+    def _is_deferred(self, answer: Answer) -> bool:
+        """A hook left the one call of this answer for later: it stays unanswered, so that a resumed run makes it."""
+        state, left = self._state, self._state.executor.call_hooks.deferred
+        if left is None or len(answer.calls) != 1:
+            return False
+        self._deferred = {"id": left.id, "name": left.name, "input": left.raw}
+        self._stop_reason = "tool_deferred"
+        answer.is_closed = True
+        if state.journal is not None:
+            state.journal.record_note(DEFERRED, self._deferred)
+        state.executor.end_turn()
+        return True
 
     def _tell(self, answer: Answer) -> None:
         """The message is whole: the journal and the faces learn of it, the history with the replies."""
@@ -159,6 +224,9 @@ class Run:
             asked=answer.asked.name,
             usage=usage,
             stop_reason=answer.stop_reason,
+        )
+        self._between.gates.later(
+            "MessageDisplay", turn_id=str(self._turns), message_id=answer.message_id, delta=answer.text
         )
         state.emit(AssistantReplied(answer.message_id, answer.blocks, model, answer.stop_reason, usage, cost_usd))
 
@@ -267,10 +335,14 @@ class Run:
         limit_usd = self._state.choices.max_budget_usd
         return limit_usd is not None and (self._state.cost_usd or 0.0) >= limit_usd
 
-    def _deliver(self) -> None:
+    async def _deliver(self) -> bool:
+        """Tell what waits; false when hooks kept all of it back and there is nothing to answer."""
+        await self._between.gates.turn_ended()
         # In one line with the message, so that after a crash each is told once.
         meta = {DELIVERS_QUEUED: True} if self._between.queue.is_journaled else {}
-        self._deliver_blocks(self._between.take(), **meta)
+        self._between.blocked = ""
+        self._deliver_blocks(await self._between.take(), **meta)
+        return not self._between.blocked or self._state.history.ends_with_user
 
     def _deliver_blocks(self, blocks: list[Block], **meta: object) -> None:
         if blocks:

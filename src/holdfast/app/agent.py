@@ -21,6 +21,7 @@ from holdfast.session.names import check_session_id, new_session_id
 if TYPE_CHECKING:
     import os
 
+    from holdfast.hooks import Hook
     from holdfast.models import Effort, Model
 
 __all__ = ["Agent", "Approver"]
@@ -61,6 +62,7 @@ class Agent:
         fork: bool = False,
         session_id: str | None = None,
         persist: bool = True,
+        hooks: "Iterable[Hook]" = (),
         on_event: Callable[[Event], None] | None = None,
         trust: bool | None = None,
     ) -> None:
@@ -93,6 +95,8 @@ class Agent:
             fork: Leave that session as it is, and go on in a new one.
             session_id: The id of a new session.
             persist: False: nothing is written to disk.
+            hooks: Functions of your own that hear events, such as `Hook("PreToolUse", check, "Bash")`, beside the
+                hooks of the settings.
             on_event: Told about everything that happens in the session, also between runs.
             trust: True: what the folder brings (instructions, allow rules, directories) counts for this agent; hooks
                 and variables still need the user's approval. False: only its deny and ask rules count. None: as the
@@ -108,6 +112,7 @@ class Agent:
             settings=_listed(settings),
             setting_sources=setting_sources,
             own_tools=tuple(map(_as_tool, tools)),
+            hooks=tuple(hooks),
             trust=trust,
         )
         self._output_model = output_type if isinstance(output_type, type) else None

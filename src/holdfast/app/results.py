@@ -42,7 +42,7 @@ class RunResult(NamedTuple):
     @property
     def is_error(self) -> bool:
         """Something else than the end of the work stopped the run."""
-        return self.outcome != "success"
+        return self.outcome not in ("success", "stopped_by_hook", "tool_deferred")
 
     def raise_for_error(self) -> "RunResult":
         """Return this result, or raise `RunFailed` when the run did not come to a good end."""

@@ -18,7 +18,7 @@ from holdfast.cli.progress import ProgressLines, wants_progress
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.cli.stream_json import SessionFacts, StreamJson
 from holdfast.contract.errors import UsageError
-from holdfast.events import Event, RunEnded, encode_json
+from holdfast.events import Event, HookSpoke, RunEnded, encode_json
 from holdfast.lib.visible import visible, without_controls
 from holdfast.models import Usage
 from holdfast.models.errors import ModelError
@@ -123,6 +123,7 @@ class Headless:
                 "with --input-format stream-json the prompts come as lines on standard input, not as PROMPT"
             )
         agent = self._agent = await self._put_together(ahead)
+        agent.opened.executor.call_hooks.may_defer = self._host is None
         warn(agent.rights)
         for warning in agent.warnings:
             click.echo(f"holdfast: {without_controls(warning)}", err=True)
@@ -171,13 +172,15 @@ class Headless:
     def _take(self, event: Event) -> None:
         if self._progress is not None:
             self._progress.take(event)
+        if isinstance(event, HookSpoke):
+            click.echo(f"holdfast: {event.event} hook: {without_controls(event.text)}", err=True)
         if self._is_stream:
             for line in self._lines.lines(event):
                 self._write(line)
         else:
             self._lines.count_only(event)
         if isinstance(event, RunEnded):
-            self._failed = event.outcome != "success"
+            self._failed = event.outcome not in ("success", "stopped_by_hook", "tool_deferred")
             if self._plan.output_format == "json":
                 self._write(self._lines.result(event))
             elif not self._is_stream:

@@ -10,6 +10,7 @@ from holdfast.events import (
     CallFinished,
     ContextCompacted,
     Event,
+    HookSpoke,
     RequestRetried,
     ResultsSent,
     RunEnded,
@@ -29,6 +30,7 @@ _SUBTYPES = frozenset(
         "error_during_execution",
     }
 )
+_NO_ERRORS = frozenset({"success", "stopped_by_hook", "tool_deferred"})
 _USAGE = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
@@ -175,6 +177,8 @@ class StreamJson:
         elif isinstance(event, TaskChanged):
             task = {key: value for key, value in to_builtins(event).items() if key != "type"}
             yield self._line("system", subtype="task_changed", **task)
+        elif isinstance(event, HookSpoke):
+            yield self._line("system", subtype="hook_message", hook_event=event.event, content=event.text)
 
     def _count(self, event: AssistantReplied | SummaryAnswered) -> None:
         known = self._model_usage.setdefault(
@@ -187,10 +191,10 @@ class StreamJson:
 
 def result_object(ended: RunEnded, *, session_id: str, model_usage: Mapping[str, Any]) -> Line:
     """How a run went, as one object."""
-    is_error = ended.outcome != "success"
+    is_error = ended.outcome not in _NO_ERRORS
     found: Line = {
         "type": "result",
-        "subtype": ended.outcome if ended.outcome in _SUBTYPES else "error_during_execution",
+        "subtype": _subtype(ended.outcome),
         "is_error": is_error,
         "duration_ms": round(ended.duration_ms),
         "duration_api_ms": round(ended.model_ms),
@@ -207,9 +211,19 @@ def result_object(ended: RunEnded, *, session_id: str, model_usage: Mapping[str,
     if is_error:
         found["outcome"] = ended.outcome
         found["errors"] = [ended.error or ended.outcome.replace("_", " ")]
+    elif ended.outcome == "stopped_by_hook":
+        found["outcome"] = ended.outcome
     if ended.structured_output is not None:
         found["structured_output"] = ended.structured_output
+    if ended.deferred is not None:
+        found["deferred_tool_use"] = ended.deferred
     return found
+
+
+def _subtype(outcome: str) -> str:
+    if outcome in _NO_ERRORS:
+        return "success"
+    return outcome if outcome in _SUBTYPES else "error_during_execution"
 
 
 def _assistant_message(event: AssistantReplied, id_: str, block: Line, *, stop_reason: str) -> Line:

@@ -32,7 +32,18 @@ FactsOf = Callable[[], CallFacts]
 class CallHooks:
     """The hooks of one executor. Another set may take over between two calls."""
 
-    __slots__ = ("_background", "_spill", "_state", "deferred", "emit", "hooks", "is_used", "may_defer", "stop")
+    __slots__ = (
+        "_background",
+        "_spill",
+        "awaited",
+        "deferred",
+        "emit",
+        "hooks",
+        "is_used",
+        "may_defer",
+        "state",
+        "stop",
+    )
 
     def __init__(self, state: AgentState, spill: SpillStore, emit: Callable[[Event], None]) -> None:
         self.hooks: Hooks = NO_HOOKS
@@ -44,14 +55,21 @@ class CallHooks:
         self.may_defer = False
         """A call may be left for a later process to decide, as `-p` can."""
         self.deferred: Call | None = None
-        self._state = state
+        self.state = state
         self._spill = spill
         self._background: set[asyncio.Task[None]] = set()
+        self.awaited: set[asyncio.Task[None]] = set()
+        """Questions beside the work that the next turn waits for."""
 
     def use(self, hooks: Iterable[Hook] | Hooks) -> None:
         """Another set takes over with the next call."""
         self.hooks = hooks if isinstance(hooks, Hooks) else Hooks(hooks)
         self.is_used = len(self.hooks) > 0
+
+    async def settled(self) -> None:
+        """Wait for what must be known before the work goes on."""
+        if self.awaited:
+            await asyncio.wait(tuple(self.awaited))
 
     def begin_turn(self) -> None:
         """What hooks said about the last turn is done with."""
@@ -60,7 +78,7 @@ class CallHooks:
 
     def fill(self, kind: "type[_Input]", **fields: Any) -> _Input:
         """An event's record with what every hook is told."""
-        state, session = self._state, self._state.session
+        state, session = self.state, self.state.session
         known: dict[str, Any] = {
             "session_id": session.session_id,
             "transcript_path": session.transcript_path,
@@ -196,10 +214,10 @@ class CallHooks:
 
     async def close(self) -> None:
         """End what runs beside the work."""
-        for task in tuple(self._background):
+        for task in (*self._background, *self.awaited):
             task.cancel()
-        if self._background:
-            await asyncio.wait(tuple(self._background))
+        if self._background or self.awaited:
+            await asyncio.wait((*self._background, *self.awaited))
 
     # Inside.
 
@@ -233,7 +251,7 @@ class CallHooks:
             return found
         from holdfast.engine.hook_conditions import is_meant  # noqa: PLC0415 - few hooks have one
 
-        call, permissions = facts(), self._state.permissions
+        call, permissions = facts(), self.state.permissions
         return tuple(hook for hook in found if hook.condition is None or is_meant(hook.condition, call, permissions))
 
     def _change(self, call: Call, verdict: "Verdict") -> None:

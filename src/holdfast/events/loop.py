@@ -34,6 +34,8 @@ RunOutcome = Literal[
     "error_during_execution",  # the model could not be asked, or the history cannot be sent
     "refused",  # a person refused a call without a word: the run waits for them
     "interrupted",
+    "stopped_by_hook",  # a hook of the user ended the run
+    "tool_deferred",  # a hook leaves a call for a later process to decide
 ]
 
 
@@ -182,3 +184,5 @@ class RunEnded(Event, frozen=True, tag="run_ended"):
     structured_output: Any = None
     denials: tuple[dict[str, Any], ...] = ()
     """Calls that were refused: tool_name, tool_use_id, tool_input."""
+    deferred: dict[str, Any] | None = None
+    """The call that a hook left for later: id, name, input."""

@@ -6,6 +6,7 @@ from holdfast.events import Event
 
 __all__ = [
     "COMPACTION",
+    "DEFERRED",
     "DELIVERS_QUEUED",
     "JOURNAL_VERSION",
     "PROMPT_QUEUED",
@@ -25,6 +26,8 @@ COMPACTION = "compaction"
 """The kind of a note whose `messages` are the whole conversation from there on; what came before stays readable."""
 PROMPT_QUEUED = "prompt_queued"
 """The kind of a note about something that waits to be told to the model: its `content` and `source`."""
+DEFERRED = "tool_deferred"
+"""The kind of a note about a call that a hook left for a later process: its `id`, `name` and `input`."""
 DELIVERS_QUEUED = "delivers_queued"
 """In a message's meta: it tells the model everything that was queued before it."""
 Role = Literal["user", "assistant", "system"]
