@@ -18,6 +18,7 @@ from holdfast.settings.directories import private_directory, user_directories
 __all__ = ["calls_home", "count_as_seen", "latest_changes"]
 
 _log = logging.getLogger(__name__)
+_SEEN_BYTES = 1024**3
 _KEPT_S = 30 * 86_400.0
 
 
@@ -38,7 +39,7 @@ def count_as_seen(executor: Executor, path: str) -> None:
     """A person who changes a file by hand has seen it as it is now."""
     with suppress(OSError, ValueError):  # what cannot be opened is told by the tool itself
         real = resolve_path(os.path.join(executor.state.cwd, os.path.expanduser(path))).path
-        seen = note_read(real)
+        seen = note_read(real) if os.stat(real).st_size <= _SEEN_BYTES else None  # the tools refuse larger ones
         if seen is not None:
             executor.state.apply(seen, "Read")
 
