@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle fuzz soak mutants
+.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle fuzz soak mutants versions
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -35,6 +35,10 @@ demo: setup ## Show a whole agent session on a sample project, no key needed
 test: setup system ## Run the whole test suite; as root, its file, shell and command-line tests also as an ordinary user
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 	@WORKERS=$(WORKERS) $(BIN)/python scripts/ordinary_user.py
+	@WORKERS=$(WORKERS) scripts/versions.sh system
+
+versions: setup system ## Long: the whole suite on every Python from 3.11 on that is found (PYTHONS="path path")
+	@WORKERS=$(WORKERS) scripts/versions.sh all
 
 flaky: setup system ## Long: the suite ten times beside a load on every core, failures counted by test (N=10)
 	@$(BIN)/python scripts/flaky.py --rounds $(or $(N),10) --workers $(WORKERS)
@@ -82,4 +86,4 @@ lock: setup ## Recompute requirements/*.txt with hashes
 	@scripts/lock.sh
 
 clean: ## Remove the private environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-system .venvs .pytest_cache .ruff_cache .hypothesis build dist

@@ -6,6 +6,8 @@ missing=()
 for program in "${!package_of[@]}"; do
     command -v "$program" >/dev/null 2>&1 || missing+=("${package_of[$program]}")
 done
+# Debian's own Python makes a venv only with this package; the deciding tests also run on it.
+[ ! -x /usr/bin/python3 ] || /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 [ "${#missing[@]}" -eq 0 ] && exit 0
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
     echo "Installing: ${missing[*]}"

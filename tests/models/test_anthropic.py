@@ -22,6 +22,7 @@ from holdfast.models import (
     open_model,
 )
 from holdfast.models.anthropic_stream import AnthropicReader, ErrorEvent, events_of_message
+from holdfast.models.json_text import nested_too_deeply
 from holdfast.testing import FakeProvider, FakeTurn, Gate, Pause, error_turn
 
 KEY = "sk-test-0123456789"
@@ -380,3 +381,9 @@ def test_a_block_whose_number_comes_again_was_complete() -> None:
         events += reader.feed(json.dumps({"type": "content_block_start", "index": 0, "content_block": block}).encode())
     events += reader.feed(b'{"type":"message_stop"}')
     assert [event.block for event in events if isinstance(event, BlockEnded)] == blocks
+
+
+def test_brackets_in_texts_and_side_by_side_are_not_nested() -> None:
+    assert not nested_too_deeply(b"[" + b"{}," * 5_000 + b"1]")
+    assert not nested_too_deeply(json.dumps(["{[" * 5_000, '\\"{' * 5_000]).encode())
+    assert nested_too_deeply(b"[" * 501 + b"]" * 501)

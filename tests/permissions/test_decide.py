@@ -1,3 +1,4 @@
+import sys
 from typing import Any
 
 import pytest
@@ -478,3 +479,17 @@ def test_a_tool_without_an_objection_has_no_opinion_unless_it_needs_a_person() -
 def test_a_word_of_a_hook_that_nobody_knows_allows_nothing() -> None:
     word: Any = "perhaps"
     assert decide(EDIT, context(), hook=HookOpinion(word)).behavior == "ask"
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("default", "ask"), ("bypassPermissions", "ask"), ("dontAsk", "deny")])
+def test_an_error_inside_a_judgement_is_a_question_in_words(
+    mode: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise SystemError("the span is wrong")
+
+    monkeypatch.setattr(sys.modules["holdfast.permissions.decide"], "_voices", broken)
+    found = decide(EDIT, context(mode, rule("allow", "Edit")))
+    assert (found.behavior, found.guarded) == (expected, expected == "ask")
+    assert "the span is wrong" in found.reason
+    assert "could not be judged" in survey(EDIT, context(mode))[0].reason

@@ -16,7 +16,7 @@ from holdfast.models.interface import (
     ToolUseStarted,
     Usage,
 )
-from holdfast.models.json_text import decode_loosely
+from holdfast.models.json_text import decode_loosely, nested_too_deeply
 
 __all__ = ["AnthropicReader", "ErrorEvent", "events_of_message", "parsed_input", "token_count"]
 
@@ -252,6 +252,8 @@ def events_of_message(body: bytes, ids: CallIds | None = None) -> list[StreamEve
     Raises:
         ValueError: It is no message.
     """
+    if nested_too_deeply(body):
+        raise ValueError("nested too deeply")
     try:
         whole = _decode_whole(body)
     except RecursionError as error:

@@ -1,11 +1,15 @@
 """JSON as servers really write it: with halves of characters that a strict decoder refuses."""
 
 import json
-from typing import Any, TypeVar, cast
+import re
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
-__all__ = ["decode_loosely"]
+__all__ = ["decode_loosely", "nested_too_deeply"]
+
+_MAX_DEPTH: Final = 500
+_BRACKETS: Final = re.compile(rb"[\[{]+|[\]}]+")
 
 _T = TypeVar("_T")
 
@@ -20,6 +24,19 @@ def decode_loosely(data: bytes, kind: type[_T]) -> _T:
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     return msgspec.convert(_whole(value), kind)
+
+
+def nested_too_deeply(data: bytes) -> bool:
+    """Whether values lie deeper in each other than we follow: how deep a decoder goes differs between Pythons."""
+    if data.count(b"{") + data.count(b"[") <= _MAX_DEPTH:
+        return False
+    outside_texts = data.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')[::2]
+    depth = 0
+    for run in _BRACKETS.finditer(b"".join(outside_texts)):
+        depth += len(run[0]) if run[0][:1] in (b"{", b"[") else -len(run[0])
+        if depth > _MAX_DEPTH:
+            return True
+    return False
 
 
 def _whole(value: Any) -> Any:

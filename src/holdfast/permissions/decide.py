@@ -85,8 +85,20 @@ def decide(
     opinion: "Opinion | None" = None,
     classifier: Classifier | None = None,
 ) -> Decision:
-    """The verdict for one call, bounded by every context above this one."""
-    judge = _Judge(call, hook, opinion, classifier or _DEFAULT_CLASSIFIER)
+    """The verdict for one call, bounded by every context above this one; an error on the way to it is a question."""
+    try:
+        return _decide(_Judge(call, hook, opinion, classifier or _DEFAULT_CLASSIFIER), context)
+    except Exception as error:  # noqa: BLE001 - the edge of every judgement: a call that cannot be judged is not waved through
+        return _asked("guard", _unjudged(error), context, [], guarded=True)
+
+
+def _unjudged(error: Exception) -> str:
+    return (
+        f"it could not be judged ({type(error).__name__}: {str(error)[:200]}), so a person decides; please report this"
+    )
+
+
+def _decide(judge: "_Judge", context: "PermissionContext") -> Decision:
     decision = judge.verdict(context)
     above = context.parent
     while above is not None:
@@ -104,7 +116,10 @@ def survey(
 ) -> tuple[Step, ...]:
     """What every layer says by itself, also those the decision did not need; for explanations, not for decisions."""
     judge = _Judge(call, hook, opinion, _DEFAULT_CLASSIFIER)
-    steps = judge.every_layer(context)
+    try:
+        steps = judge.every_layer(context)
+    except Exception as error:  # noqa: BLE001 - see `decide`
+        return (Step("guard", "ask", _unjudged(error)),)
     if context.parent is None:
         return steps
     strictest = max((judge.verdict(above) for above in context.ancestors()), key=lambda one: STRICTNESS[one.behavior])

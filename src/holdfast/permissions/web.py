@@ -283,7 +283,9 @@ def _canonical_v6(text: str) -> str | WebRefusal:
         return WebRefusal(f"[{text[:80]}] is not an IPv6 address")
     if address.scope_id is not None:
         return WebRefusal(f"[{text[:80]}] names a network interface; such addresses are local")
-    return str(address)
+    mapped = address.ipv4_mapped
+    # Python 3.13 writes ::ffff:8.8.8.8, others ::ffff:808:808.
+    return str(address) if mapped is None else f"::ffff:{int(mapped) >> 16:x}:{int(mapped) & 0xFFFF:x}"
 
 
 def _ascii_label(label: str) -> str | None:

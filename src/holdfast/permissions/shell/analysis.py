@@ -13,6 +13,7 @@ from holdfast.permissions.shell.deceive import deception
 from holdfast.permissions.shell.emit import START, load_tables, plain_part
 from holdfast.permissions.shell.guesses import Guesses
 from holdfast.permissions.shell.handed import handed_pieces
+from holdfast.permissions.shell.known_answers import distrusted, is_sound
 from holdfast.permissions.shell.parts import Part, Redirect
 from holdfast.permissions.shell.passing import may_be_special, named_by_values, passed_on
 from holdfast.permissions.shell.plain import PlainList, plain_commands
@@ -278,6 +279,14 @@ def analyse(command: str, *, cwd: str | None = None) -> Analysis:
 @lru_cache(maxsize=_CACHED)
 def _analyse(command: str, cwd: str | None, _home: str | None) -> Analysis:
     load_tables()
+    try:
+        found = _read(command, cwd)
+    except Exception as error:  # noqa: BLE001 - the edge of the analysis: what it cannot read is asked about, in words
+        return _unparsed(command, f"the analysis failed ({type(error).__name__}: {str(error)[:200]})")
+    return found if is_sound(_read) else distrusted(found)
+
+
+def _read(command: str, cwd: str | None) -> Analysis:
     return read_plain(command) or read_plain_list(command, cwd) or read_by_grammar(command, cwd)
 
 
