@@ -13,6 +13,7 @@ from holdfast.registry import project_bytes
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ROOT / "docs" / "tools"
+HOOKS = ROOT / "docs" / "extend" / "hooks.md"
 
 
 def tool_page(tool: Tool) -> str:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The Debian packages behind the real parts that tests run. As root they are installed; otherwise the command is shown.
 set -euo pipefail
-declare -A package_of=([git]=git [bash]=bash [bwrap]=bubblewrap [strace]=strace [tmux]=tmux)
+declare -A package_of=([git]=git [bash]=bash [bwrap]=bubblewrap [strace]=strace [tmux]=tmux [jq]=jq)
 missing=()
 for program in "${!package_of[@]}"; do
     command -v "$program" >/dev/null 2>&1 || missing+=("${package_of[$program]}")

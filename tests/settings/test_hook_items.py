@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.settings.hook_items import hook_hash
+from holdfast.settings.hook_items import hook_hash, what_is_not_pinned
 
 
 def _hash(world: Any, handler: dict[str, object]) -> str:
@@ -25,6 +25,18 @@ def _hash(world: Any, handler: dict[str, object]) -> str:
         "X=scripts/check.sh sh -c true",
         "sh -c 'scripts/check.sh'",
         "{root}/scripts/check.sh",
+        "$PWD/scripts/check.sh",
+        "${PWD}/scripts/check.sh",
+        "$(pwd)/scripts/check.sh",
+        "`pwd`/scripts/check.sh",
+        '"$(git rev-parse --show-toplevel)"/scripts/check.sh',
+        "$(git rev-parse --show-toplevel 2>/dev/null || pwd)/scripts/check.sh",
+        "${CLAUDE_PROJECT_DIR:-.}/scripts/check.sh",
+        "${CLAUDE_PROJECT_DIR:-$(pwd)}/scripts/check.sh",
+        "cd scripts && ./check.sh",
+        'cd "$CLAUDE_PROJECT_DIR/scripts" && ./check.sh',
+        "cd $CLAUDE_PROJECT_DIR && bash scripts/check.sh",
+        "uv run scripts/check.sh",
     ],
 )
 def test_a_changed_script_is_another_hook(world: Any, command: str) -> None:
@@ -93,3 +105,32 @@ def test_an_approved_hook_whose_script_changes_is_not_as_approved_any_more(world
     assert own.is_as_approved(settings.approved)
     assert not brought.is_as_approved(settings.approved)
     assert [hook.folder for hook in world.load().hooks] == [None]
+
+
+@pytest.mark.parametrize(("command", "file"), [("npm run lint", "package.json"), ("make check", "Makefile")])
+def test_what_a_runner_is_told_to_run_is_part_of_the_hook(world: Any, command: str, file: str) -> None:
+    handler: dict[str, object] = {"type": "command", "command": command}
+    world.write(file, "1")
+    before = _hash(world, handler)
+    world.write(file, "2")
+    assert _hash(world, handler) != before
+
+
+@pytest.mark.parametrize("directory", [".claude/hooks", ".holdfast/hooks"])
+def test_everything_in_the_folders_hook_directories_is_part_of_each_hook(world: Any, directory: str) -> None:
+    handler: dict[str, object] = {"type": "command", "command": "python3 -m checks"}
+    before = _hash(world, handler)
+    world.write(f"{directory}/deep/shared.py", "1")
+    assert _hash(world, handler) != before
+    assert _hash(world, {"type": "http", "url": "https://x"}) == _hash(world, {"type": "http", "url": "https://x"})
+
+
+def test_what_cannot_be_pinned_is_said(world: Any) -> None:
+    root = str(world.project)
+    world.write("a.sh", "1")
+    assert what_is_not_pinned({"command": "./a.sh"}, root) == ""
+    assert what_is_not_pinned({"command": "cat /etc/hostname"}, root) == ""
+    assert what_is_not_pinned({"command": "nosuchprogram --x"}, root) == "what it runs is not pinned"
+    for number in range(1_001):
+        world.write(f".claude/hooks/{number}", "x")
+    assert "not all are pinned" in what_is_not_pinned({"command": "./a.sh"}, root)

@@ -151,10 +151,6 @@ def test_anchors_follow_the_source(world: Any, tmp_path: Path) -> None:
         ('{"permissions": {"defaultMode": 1}}', 1, "permissions.defaultMode"),
         ('{"permissions": {"disableBypassPermissionsMode": true}}', 1, "disableBypassPermissionsMode"),
         ('{"hooks": []}', 1, "hooks must be an object"),
-        ('{"hooks": {"PreToolUse": {}}}', 1, "hooks.PreToolUse"),
-        ('{"hooks": {"PreToolUse": [{"matcher": 1, "hooks": []}]}}', 1, "matcher"),
-        ('{"hooks": {"PreToolUse": [{"matcher": "x"}]}}', 1, "hooks.PreToolUse.hooks"),
-        ('{"hooks": {"PreToolUse": [{"hooks": ["x"]}]}}', 1, "list of objects"),
         ('{"env": {"A": []}}', 1, "env.A"),
         ('{"env": []}', 1, "env must be an object"),
         ('{"sandbox": {"enabled": "yes"}}', 1, "sandbox.enabled"),
@@ -176,6 +172,41 @@ def test_a_broken_file_stops_with_its_place_and_never_means_no_rules(
         world.load()
     assert (caught.value.path, caught.value.line) == (str(path), line)
     assert word in str(caught.value)
+
+
+BROKEN_GATES = [
+    ('{"hooks": {"PreToolUse": {}}}', "hooks.PreToolUse", None),
+    ('{"hooks": {"PreToolUse": ["x"]}}', "list of objects", None),
+    ('{"hooks": {"PreToolUse": [{"matcher": 1, "hooks": []}]}}', "matcher", None),
+    ('{"hooks": {"PermissionRequest": [{"matcher": "x"}]}}', "hooks.PermissionRequest.hooks", "x"),
+    ('{"hooks": {"PreToolUse": [{"matcher": "y", "hooks": ["x"]}]}}', "list of objects", "y"),
+]
+
+
+@pytest.mark.parametrize(("content", "word", "matcher"), BROKEN_GATES)
+def test_a_broken_gate_of_the_user_stops_and_one_of_a_trusted_folder_counts_as_failed(
+    world: Any, content: str, word: str, matcher: str | None
+) -> None:
+    path = world.write(".claude/settings.json", content)
+    assert world.load().hooks == ()  # not trusted: it waits
+    settings = world.load(trusted=True)
+    [gate] = settings.hooks
+    assert gate.broken
+    assert (gate.matcher, gate.origin.path, gate.origin.line) == (matcher, str(path), 1)
+    [problem] = settings.problems
+    assert word in problem.message
+    world.write("~/.claude/settings.json", content)
+    with pytest.raises(SettingsError, match=word):
+        world.load()
+
+
+@pytest.mark.parametrize("place", [".claude/settings.json", "~/.claude/settings.json"])
+def test_any_other_broken_hook_is_off_with_a_warning(world: Any, place: str) -> None:
+    world.write(place, '{"hooks": {"Stop": {"preEdit": "x"}}, "permissions": {"deny": ["A"]}}')
+    settings = world.load(trusted=True)
+    assert settings.hooks == ()
+    assert [rule.text for rule in settings.rules] == ["A"]
+    assert "hooks.Stop" in settings.problems[0].message
 
 
 def test_a_rule_that_is_not_text_disables_only_itself_loudly(world: Any) -> None:

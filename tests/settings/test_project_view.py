@@ -61,7 +61,10 @@ def test_hooks_run_only_when_this_very_content_is_approved(world: Any) -> None:
     world.write(PROJECT, {"hooks": hooks})
     settings = world.load()
     assert settings.hooks == ()
-    assert [item.text for item in settings.withheld] == ["PreToolUse(Bash): ./check.sh", "PreToolUse(Bash): other"]
+    assert [item.text for item in settings.withheld] == [
+        "PreToolUse(Bash): ./check.sh [what it runs is not pinned]",
+        "PreToolUse(Bash): other [what it runs is not pinned]",
+    ]
     world.store.trust(str(world.project))
     assert world.load().hooks == ()
     world.store.approve(str(world.project), settings.withheld[0].hash)
@@ -223,7 +226,7 @@ def test_handlers_of_other_types_and_with_arguments_are_shown_whole(world: Any) 
     ]
     world.write(PROJECT, {"hooks": {"Stop": [{"hooks": handlers}], "Unheard": []}})
     assert [item.text for item in world.load().withheld] == [
-        'Stop(*): {"args":["--all"],"command":"run","type":"command"}',
+        'Stop(*): {"args":["--all"],"command":"run","type":"command"} [what it runs is not pinned]',
         "Stop(*): http://h",
         'Stop(*): {"server":"s","tool":"t","type":"mcp_tool"}',
     ]

@@ -44,7 +44,7 @@ def test_a_yes_to_the_question_puts_everything_shown_in_force_and_is_not_asked_a
     world.write(".claude/settings.json", {"hooks": hooks})
     again = trust_question(world.load())
     assert again is not None
-    assert [line.text for line in again.waiting if line.kind == "hook"] == ["Stop(*): y"]
+    assert [line.text for line in again.waiting if line.kind == "hook"] == ["Stop(*): y [what it runs is not pinned]"]
 
 
 def test_text_of_the_folder_cannot_fake_or_hide_anything(world: Any) -> None:

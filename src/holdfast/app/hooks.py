@@ -3,16 +3,26 @@
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from holdfast.hooks import Hook, Hooks
+import msgspec
+
+from holdfast.contract import UsageError
+from holdfast.events import HookRan, to_builtins
+from holdfast.hooks import Hook, HookFailed, Hooks
+from holdfast.registry import ALIASES, canonical_name
 from holdfast.settings import Settings, SettingsRoots
 
 if TYPE_CHECKING:
+    from holdfast.app.options import Options
     from holdfast.engine import Executor
+    from holdfast.hooks import Verdict
     from holdfast.hooks.command import CommandRunner
     from holdfast.hooks.gate import OnFailure
+    from holdfast.hooks.prompt import AskModel
+    from holdfast.hooks.schema import Runner
     from holdfast.host.processes import Processes
+    from holdfast.settings.model import HookEntry
 
 __all__ = ["HookKit"]
 
@@ -45,6 +55,8 @@ class HookKit:
         self._runner: CommandRunner | None = None
         self._seen: object = None
         self.executor: Executor | None = None
+        self.ask_model: AskModel | None = None
+        """Puts the question of a prompt hook to a model; without one such hooks fail."""
 
     def current(self) -> Hooks:
         """The hooks that the settings give now, behind those of the program."""
@@ -53,7 +65,8 @@ class HookKit:
             return Hooks(self._own, on_gate_failure=_explicit(settings))
         from holdfast.hooks.schema import Handlers, hooks_of  # noqa: PLC0415 - most sessions have no hooks
 
-        handlers = Handlers(self._command_runner(settings), {}, lambda: self._settings().approved)
+        others: dict[str, Callable[[HookEntry], Runner]] = {"http": self._http_runner, "prompt": self._prompt_runner}
+        handlers = Handlers(self._command_runner(settings), others, lambda: self._settings().approved)
         found = hooks_of(settings.hooks, handlers, on_gate_failure=_explicit(settings))
         return Hooks((*self._own, *found), on_gate_failure=found.on_gate_failure, warnings=found.warnings)
 
@@ -88,9 +101,26 @@ class HookKit:
         around.on_rewake = self._tell
         return self._runner
 
+    def _http_runner(self, entry: "HookEntry") -> "Runner":
+        from holdfast.hooks.http import HttpRunner  # noqa: PLC0415 - see above
+
+        own = entry.folder is None or self._settings().get("hooks.allowPrivateAddresses") is True
+        return HttpRunner(may_be_private=own)
+
+    def _prompt_runner(self, entry: "HookEntry") -> "Runner":
+        from holdfast.hooks.prompt import PromptRunner  # noqa: PLC0415 - see above
+
+        del entry
+        return PromptRunner(self._ask)
+
+    async def _ask(self, text: str, model: str | None) -> str:
+        if self.ask_model is None:
+            raise HookFailed("there is no model here that could be asked")
+        return await self.ask_model(text, model)
+
     def _tell(self, text: str) -> None:
         if self.executor is not None:
-            self.executor.state.prompts.append(text)
+            self.executor.state.prompts.append(f"<system-reminder>\n{text}\n</system-reminder>")
 
 
 def _explicit(settings: Settings) -> "OnFailure | None":
@@ -102,3 +132,71 @@ def _variables(settings: Settings) -> Mapping[str, str]:
     return {
         entry.name: entry.value for entry in settings.env if entry.name not in os.environ or not entry.children_only
     }
+
+
+def listed(settings: Settings) -> tuple[list[Hook], list[str]]:
+    """Every hook that is in force, in its order, and what of the configuration does not count."""
+    kit = HookKit(lambda: settings, _no_processes)
+    hooks = kit.current()
+    return list(hooks), list(hooks.warnings)
+
+
+class Rehearsal(NamedTuple):
+    """What hooks said to an event that somebody made up."""
+
+    verdict: "Verdict"
+    ran: "list[HookRan]"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        verdict = self.verdict
+        return {
+            "decision": verdict.behavior,
+            "reason": verdict.reason,
+            "updated_input": verdict.updated_input,
+            "additional_context": verdict.contexts,
+            "stop": verdict.stop,
+            "messages": verdict.messages,
+            "warnings": verdict.warnings,
+            "hooks": [to_builtins(ran) for ran in self.ran],
+        }
+
+
+async def rehearse(options: "Options", event: str, fixture: Mapping[str, Any]) -> Rehearsal:
+    """Run the hooks of the settings that fit an event, as a session would.
+
+    Raises:
+        UsageError: The fixture does not fit the event.
+    """
+    from holdfast.app.rights import load_rights  # noqa: PLC0415 - only to try hooks out
+    from holdfast.hooks.events import EVENTS  # noqa: PLC0415 - the same
+    from holdfast.hooks.hear import hear  # noqa: PLC0415 - the same
+    from holdfast.host.child_env import Scrub, child_environment  # noqa: PLC0415 - the same
+    from holdfast.host.processes import Processes  # noqa: PLC0415 - the same
+
+    rights = load_rights(options)
+    settings = rights.settings
+    known: dict[str, Any] = {"cwd": settings.cwd, "session_id": "test", "tool_use_id": "toolu_test", "tool_input": {}}
+    try:
+        told = msgspec.convert({**known, **fixture, "hook_event_name": event}, EVENTS[event])
+    except msgspec.ValidationError as error:
+        raise UsageError(f"the fixture does not fit {event}: {error}") from error
+    ran: list[HookRan] = []
+    environment = child_environment(scrub=Scrub(settings.env_scrub))
+    async with Processes(environment=environment) as processes:
+        kit = HookKit(lambda: settings, lambda: processes)
+        hooks = kit.current()
+        found = hooks.fitting(event, _names(told.subject()) if told.matched_by == "tool_name" else (told.subject(),))
+        verdict = await hear(found, told, hooks, emit=lambda one: ran.append(one) if isinstance(one, HookRan) else None)
+        await kit.close()
+    return Rehearsal(verdict, ran)
+
+
+def _names(tool: str) -> tuple[str, ...]:
+    """The name that the tool has today, and every older one."""
+    name = canonical_name(tool)
+    return (name, *(old for old, new in ALIASES.items() if new == name))
+
+
+def _no_processes() -> "Processes":
+    raise UsageError("hooks are only listed here, not run")

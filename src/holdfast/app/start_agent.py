@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["RunningAgent", "start_agent"]
 
 OUTPUT_TOOL = "StructuredOutput"
+_HOOK_ANSWER_TOKENS = 1_000
 
 
 class RunningAgent:
@@ -55,9 +56,10 @@ class RunningAgent:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What of the user's and the project's instructions does not count, and why, in words that are safe to show."""
+        """What of the user's and the project's instructions and hooks does not count, and why."""
         place = self._listener.place
-        return () if place is None else place.instructions.warnings
+        told = () if place is None else place.instructions.warnings
+        return (*told, *self.opened.executor.hooks.warnings)
 
     def notices(self) -> tuple[str, ...]:
         """Everything that does not count in this session, one line each; what an untrusted folder brings, too."""
@@ -217,7 +219,22 @@ def _make_loop(
         source=opened.beginning.source,
         on_event=listener.of_loop,
     )
+    opened.hooks.ask_model = partial(_ask_for_hook, loop, opened.rights)
     return loop
+
+
+async def _ask_for_hook(loop: "Loop", rights: Rights, text: str, name: str | None) -> str:
+    """Put the question of a hook to a model by its name, or to the session's own."""
+    if name is not None:
+        from holdfast.app.side_question import asked_once  # noqa: PLC0415 - few hooks ask
+
+        return await asked_once(name, rights.settings, max_output_tokens=_HOOK_ANSWER_TOKENS)(text)
+    from holdfast.models import BlockEnded, ModelRequest  # noqa: PLC0415 - loaded by now
+
+    messages = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+    request = ModelRequest(messages=messages, max_output_tokens=_HOOK_ANSWER_TOKENS, is_streaming=False)
+    blocks = [event.block async for event in loop.model.stream(request) if isinstance(event, BlockEnded)]
+    return "".join(str(block.get("text", "")) for block in blocks)
 
 
 def _notices(opened: OpenSession) -> list[str]:

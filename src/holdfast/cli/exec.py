@@ -14,6 +14,7 @@ from holdfast.cli.wire import error_line, event_line, result_line
 from holdfast.contract import Answer, Fatal, PermissionUpdate, Question, UsageError
 from holdfast.engine import OpenQuestions
 from holdfast.events import CallFinished, Event, PermissionAsked, encode_json
+from holdfast.lib.visible import without_controls
 from holdfast.permissions import Rule
 from holdfast.permissions.update_wire import read_updates
 
@@ -55,6 +56,8 @@ class _Session:
         )
         self._executor = self._session.executor
         warn(self._session.rights)
+        for warning in self._session.executor.hooks.warnings:
+            click.echo(f"holdfast: {without_controls(warning)}", err=True)
 
     async def run(self) -> int:
         """Read until the end of input, a signal or a reader that went away; answer every call."""

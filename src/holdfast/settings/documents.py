@@ -81,7 +81,7 @@ def document(text: str, candidate: Candidate, *, path: str | None = None) -> Doc
 def checked(node: Object, candidate: Candidate, *, path: str | None, strict: bool = False) -> Document:
     """Check a parsed source and make the document of it; `strict`: it is no file, so an unknown mode is an error."""
     root = normalised(node)
-    flaws = check(root, path=path or candidate.path, strict=strict)
+    flaws = check(root, path=path or candidate.path, strict=strict, is_folder=candidate.kind.is_folder)
     return Document(
         candidate.kind, root, anchor=candidate.anchor, folder=candidate.folder, path=path, flaws=tuple(flaws)
     )

@@ -1,8 +1,9 @@
-"""What a hook really is: its configuration and the scripts of the folder that it runs.
+"""What a hook really is: its configuration and the files of the folder that it runs.
 
 A hook `./scripts/check.sh` is approved once, but the script can be changed later, by a pull or by the agent itself,
-which may edit files. So the identity of a hook covers the content of every file of the folder that its command names.
-It is computed again before the hook runs; another identity means: ask again. Programs outside are the user's.
+which may edit files. So the identity of a hook covers the content of every file of the folder that its command names,
+and everything below the folder's own hook directories, which scripts use from each other. It is computed again before
+the hook runs; another identity means: ask again. Programs outside are the user's.
 """
 
 import hashlib
@@ -16,8 +17,21 @@ from holdfast.settings.merge import canonical
 
 _MAX_SCRIPT_BYTES = 4_000_000
 _MAX_WORDS = 256
+_MAX_FILES = 1_000
+_MAX_BYTES = 16_000_000
+_HOOK_DIRECTORIES = (".claude/hooks", ".holdfast/hooks")
 _WORD = re.compile(r"[^\s;|&()<>`=]+")
-_ROOT_VARIABLE = re.compile(r"^\$\{?(?:CLAUDE|HOLDFAST)_PROJECT_DIR\}?/?")
+_ROOT = re.compile(
+    r"\$\((?:git rev-parse --show-toplevel|pwd)(?: 2>\s*/dev/null)?(?:\s*\|\|\s*(?:pwd|echo [^)]*))?\)"
+    r"|`(?:git rev-parse --show-toplevel|pwd)`"
+    r"|\$\{(?:CLAUDE|HOLDFAST)_PROJECT_DIR(?::?[-=+?][^}]*)?\}|\$(?:CLAUDE|HOLDFAST)_PROJECT_DIR\b"
+    r"|\$\{PWD\}|\$PWD\b"
+)
+_CD = re.compile(r"^\s*cd\s+(?:--\s+)?([^\s;&|]+)\s*(?:&&|;)")
+_MANIFESTS = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "npx"), ("package.json",)),
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+}
 
 
 def item_hash(kind: str, *content: object) -> str:
@@ -27,7 +41,93 @@ def item_hash(kind: str, *content: object) -> str:
 
 def hook_hash(event: str, matcher: str | None, handler: Mapping[str, object], *, root: str) -> str:
     """Return the identity of a folder's hook now, with the scripts as they are on disk now."""
-    return item_hash("hook", event, matcher, _thawed(handler), dict(_scripts(handler, root)))
+    return item_hash("hook", event, matcher, _thawed(handler), dict(pinned_files(handler, root)))
+
+
+def pinned_files(handler: Mapping[str, object], root: str) -> Iterator[tuple[str, str]]:
+    """Yield the files of the folder that a command handler may run, each with a digest of its content."""
+    texts = _texts(handler)
+    if not texts:
+        return
+    budget = _Budget(root)
+    for directory in _HOOK_DIRECTORIES:
+        yield from budget.tree(directory)
+    seen: set[str] = set()
+    for relative in _named(texts, root):
+        if relative not in seen:
+            seen.add(relative)
+            yield from budget.file(relative)
+    if budget.is_spent:
+        yield "", "not all is pinned"
+
+
+def what_is_not_pinned(handler: Mapping[str, object], root: str) -> str:
+    """Say in words why a change of what a hook runs would go unnoticed; empty when it would not."""
+    texts = _texts(handler)
+    if not texts:
+        return ""
+    found = dict(pinned_files(handler, root))
+    if "" in found:
+        return f"its files are more than {_MAX_FILES:,} or {_MAX_BYTES // 1_000_000} MB, so not all are pinned"
+    if any(relative in found for relative in _named(texts, root)):
+        return ""
+    first = next(iter(_words(_CD.sub("", texts[0]))), "")
+    return "" if _is_program(first) else "what it runs is not pinned"
+
+
+def _texts(handler: Mapping[str, object]) -> list[str]:
+    parts: list[object] = [handler.get("command")]
+    arguments = handler.get("args")
+    if isinstance(arguments, list | tuple):
+        parts += cast("Sequence[object]", arguments)
+    return [part for part in parts if isinstance(part, str)]
+
+
+def _named(texts: list[str], root: str) -> Iterator[str]:
+    """Yield the paths below the root that words of the command may mean, in every directory they may start from."""
+    expanded = [_ROOT.sub(root.replace("\\", "\\\\"), text) for text in texts]
+    bases = [root]
+    if (moved := _CD.match(expanded[0].replace('"', "").replace("'", ""))) is not None:
+        bases.append(os.path.join(root, moved[1]))
+    words = [word for text in expanded for word in _words(text)][:_MAX_WORDS]
+    for word in dict.fromkeys(words):
+        for base in bases:
+            if (relative := _below(word, base, root)) is not None:
+                yield relative
+    for word in words[:8]:
+        for name in _MANIFESTS.get(os.path.basename(word), ()):
+            for base in bases:
+                if (relative := _below(name, base, root)) is not None:
+                    yield relative
+
+
+class _Budget:
+    """Reads files of one folder, so many and so much of them."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._files = _MAX_FILES
+        self._bytes = _MAX_BYTES
+        self.is_spent = False
+
+    def tree(self, directory: str) -> Iterator[tuple[str, str]]:
+        for place, directories, names in os.walk(os.path.join(self._root, directory)):
+            directories.sort()
+            for name in sorted(names):
+                yield from self.file(os.path.relpath(os.path.join(place, name), self._root))
+                if self.is_spent:
+                    return
+
+    def file(self, relative: str) -> Iterator[tuple[str, str]]:
+        if self._files <= 0 or self._bytes <= 0:
+            self.is_spent = True
+            return
+        found = _digest(os.path.join(self._root, relative))
+        if found is not None:
+            digest, size = found
+            self._files -= 1
+            self._bytes -= size
+            yield relative, digest
 
 
 def _thawed(value: object) -> object:
@@ -40,35 +140,30 @@ def _thawed(value: object) -> object:
     return value
 
 
-def _scripts(handler: Mapping[str, object], root: str) -> Iterator[tuple[str, str]]:
-    """Yield the files below the root that a command handler names, each with a digest of its content."""
-    parts: list[object] = [handler.get("command")]
-    arguments = handler.get("args")
-    if isinstance(arguments, list | tuple):
-        parts += cast("Sequence[object]", arguments)
-    words = [word for part in parts if isinstance(part, str) for word in _words(part)]
-    for word in dict.fromkeys(words[:_MAX_WORDS]):
-        relative = _below(word, root)
-        if relative is not None and (digest := _digest(os.path.join(root, relative))) is not None:
-            yield relative, digest
-
-
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.replace('"', "").replace("'", ""))
 
 
-def _below(word: str, root: str) -> str | None:
+def _below(word: str, base: str, root: str) -> str | None:
     """Return the path below the root that a word of a command means, if it can be one."""
-    path = os.path.normpath(os.path.join(root, _ROOT_VARIABLE.sub("", word)))
+    path = os.path.normpath(os.path.join(base, word))
     if "\0" in path or not path.startswith(root.rstrip(os.sep) + os.sep):
         return None
     return os.path.relpath(path, root)
 
 
-def _digest(path: str) -> str | None:
+def _is_program(word: str) -> bool:
+    """Whether a word is a program outside, which is the user's own."""
+    if os.path.isabs(word):
+        return os.access(word, os.X_OK)
+    places = os.environ.get("PATH", "").split(os.pathsep)
+    return "/" not in word and any(os.path.isabs(p) and os.access(os.path.join(p, word), os.X_OK) for p in places)
+
+
+def _digest(path: str) -> tuple[str, int] | None:
     try:
         data = read_guarded(path, limit_bytes=_MAX_SCRIPT_BYTES)
     except OSError as error:
         # Also a file that cannot be read is a fact about the hook; a directory is not a script.
-        return None if os.path.isdir(path) else f"unreadable: {error.strerror}"
-    return None if data is None else hashlib.sha256(data).hexdigest()
+        return None if os.path.isdir(path) else (f"unreadable: {error.strerror}", 0)
+    return None if data is None else (hashlib.sha256(data).hexdigest(), len(data))

@@ -25,7 +25,7 @@ import msgspec
 
 from holdfast.lib.positions import Array, Node, Object, Scalar
 from holdfast.settings.documents import Document
-from holdfast.settings.hook_items import hook_hash, item_hash
+from holdfast.settings.hook_items import hook_hash, item_hash, what_is_not_pinned
 from holdfast.settings.merge import canonical, freeze
 from holdfast.settings.schema import HOOK_EVENTS, PermissionMode
 from holdfast.settings.sources import SourceKind
@@ -227,8 +227,10 @@ def _hook_group(gate: _Gate, event: str, group: Node) -> Node | None:
     pattern = str(matcher.value) if isinstance(matcher, Scalar) else None
     kept: list[Node] = []
     for handler in handlers.items:
-        text = f"{event}({pattern or '*'}): {hook_text(handler)}"
-        identity = hook_hash(event, pattern, _mapping(handler), root=gate.folder)
+        raw = _mapping(handler)
+        loose = what_is_not_pinned(raw, gate.folder)
+        text = f"{event}({pattern or '*'}): {hook_text(handler)}{f' [{loose}]' if loose else ''}"
+        identity = hook_hash(event, pattern, raw, root=gate.folder)
         if gate.offer("hook", text, handler, needs="approval", identity=identity):
             kept.append(handler)
     if not kept:
@@ -352,6 +354,7 @@ _HANDLERS: dict[str, _Handler] = {
     "$schema": _ignored,
     "hooks": _hooks,
     "hooks.onGateFailure": _only("deny"),
+    "hooks.allowPrivateAddresses": _never,
     "disableAllHooks": _own_hooks_off,
     "env": _env,
     "env.scrub": _only("allowlist"),

@@ -29,10 +29,12 @@ DOTTED = (
     "tools.siblingErrors",
     "tools.taskList",
     "hooks.onGateFailure",
+    "hooks.allowPrivateAddresses",
     "env.scrub",
     "shell.functions",
     "classifier.model",
 )
+GATE_EVENTS = ("PreToolUse", "PermissionRequest")
 # fmt: off
 HOOK_EVENTS = frozenset({
     "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "PermissionDenied",
@@ -62,6 +64,8 @@ class Flaw(msgspec.Struct, frozen=True):
 class _Check(msgspec.Struct):
     path: str | None
     flaws: list[Flaw]
+    is_folder: bool = False
+    """A folder brings it: one broken hook does not stop the start."""
     strict: bool = False
     """What a program or a command line says must make sense as a whole; nobody maintains it as a file."""
 
@@ -207,7 +211,13 @@ def _hooks(check: _Check, key: str, node: Node) -> None:
             shown = visible(repr(event), limit_chars=60)
             check.note(f"hooks has the event {shown}, which is not known and is skipped{meant}", groups)
             continue
-        _hook_groups(check, f"{key}.{event}", groups)
+        try:
+            _hook_groups(check, f"{key}.{event}", groups)
+        except SettingsError as error:
+            if not check.is_folder and event in GATE_EVENTS:
+                raise
+            # The rest of the file counts. A gate of a folder that cannot be read counts as one that failed.
+            check.flaws.append(Flaw(error.reason, error.line or groups.line))
 
 
 def _hook_groups(check: _Check, key: str, node: Node) -> None:
@@ -273,6 +283,7 @@ KNOWN: dict[str, _Rule] = {
     "tools.siblingErrors": _one_of("cancel-dependents", "cancel-all", "independent"),
     "tools.taskList": _one_of("tasks", "todo"),
     "hooks.onGateFailure": _one_of("ask", "deny", "ignore"),
+    "hooks.allowPrivateAddresses": _boolean,
     "env.scrub": _one_of("credentials", "allowlist", "none"),
     "shell.functions": _boolean,
     "classifier.model": _string,
@@ -326,18 +337,19 @@ def _without(parent: Object, name: str) -> Object:
     return other
 
 
-def check(root: Object, *, path: str | None, strict: bool = False) -> list[Flaw]:
+def check(root: Object, *, path: str | None, strict: bool = False, is_folder: bool = False) -> list[Flaw]:
     """Check all known keys of a normalised file; return what does not count.
 
     Args:
         root: The source.
         path: How errors name it.
         strict: It is no file that others wrote, so an unknown mode is an error, too.
+        is_folder: A folder brings it, so a broken hook is noted and does not stop the start.
 
     Raises:
         SettingsError: A known key has a wrong type or value, or a misspelt one would hide a rule or a gate.
     """
-    checker = _Check(path, [], strict)
+    checker = _Check(path, [], is_folder, strict)
     for key, rule in KNOWN.items():
         for node in every(root, key):
             rule(checker, key, node)

@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 import msgspec
 
 from holdfast.lib.positions import Array, Node, Object, Scalar
+from holdfast.settings.broken_hooks import broken_gates
 from holdfast.settings.documents import Document
 from holdfast.settings.merge import FrozenJson, Layer, Merged, freeze, texts
 from holdfast.settings.model import (
@@ -54,7 +55,7 @@ def assemble(given: Extraction, settings: Settings) -> Settings:
         bypass_disabled=bypass_disabled,
         auto_disabled=auto_disabled,
         managed_rules_only=get("allowManagedPermissionRulesOnly") is True,
-        hooks=tuple(_hooks(given)),
+        hooks=tuple(_hooks(given, trusted=settings.trusted)),
         gate_failure=_typed(get("hooks.onGateFailure"), GateFailure, "ask"),
         env=tuple(_env(given.layers)),
         env_scrub=_typed(get("env.scrub"), EnvScrub, "credentials"),
@@ -140,9 +141,11 @@ def _directories(given: Extraction) -> Iterator[DirectoryEntry]:
                 yield DirectoryEntry(place, text, layer.origin(item))
 
 
-def _hooks(given: Extraction) -> Iterator[HookEntry]:
+def _hooks(given: Extraction, *, trusted: bool) -> Iterator[HookEntry]:
     for document, layer in zip(given.documents, given.layers, strict=True):
         hooks = layer.root.members.get("hooks")
+        if trusted and layer.kind.is_folder and not _hooks_are_off(given, layer):
+            yield from broken_gates(document.root, layer, document.folder)
         if not isinstance(hooks, Object) or _hooks_are_off(given, layer):
             continue
         for event, groups in hooks.members.items():

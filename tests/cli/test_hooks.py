@@ -1,0 +1,119 @@
+"""`holdfast hooks`, and the examples, as a user runs them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "hooks"
+
+
+def holdfast(*words: str, cwd: Path, stdin: str = "", **env: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "holdfast", *words]
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        input=stdin,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The examples as a user's own settings."""
+    if shutil.which("jq") is None:
+        pytest.skip("the examples need jq")
+    place = tmp_path / "project"
+    shutil.copytree(EXAMPLES, place)
+    return place
+
+
+def test_hooks_are_listed_with_their_place(project: Path):
+    done = holdfast("hooks", "list", "--settings", "settings.json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "PreToolUse(Bash)" in done.stdout
+    assert "deny.sh" in done.stdout
+    assert f"{project}/settings.json:" in done.stdout
+    rows = [
+        json.loads(line)
+        for line in holdfast("hooks", "list", "--json", "--settings", "settings.json", cwd=project).stdout.splitlines()
+    ]
+    assert {row["event"] for row in rows} == {"PreToolUse", "PostToolUse", "SessionStart", "Stop"}
+    assert "No hooks" in holdfast("hooks", "list", cwd=project).stdout
+
+
+def rehearse(project: Path, event: str, fixture: dict[str, Any], **env: str) -> tuple[int, dict[str, Any]]:
+    words = ("hooks", "test", event, json.dumps(fixture), "--json", "--settings", "settings.json")
+    done = holdfast(*words, cwd=project, **env)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_each_example_does_what_it_says(project: Path, tmp_path: Path):
+    code, said = rehearse(
+        project, "PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "git push origin main"}}
+    )
+    assert (code, said["decision"]) == (2, "deny")
+    assert "pull request" in said["reason"]
+    code, said = rehearse(project, "PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}})
+    assert (code, said["updated_input"]) == (0, {"command": "pytest -q", "timeout": 300_000})
+    code, said = rehearse(project, "PreToolUse", {"tool_name": "Write", "tool_input": {}})
+    assert (code, said["decision"]) == (2, "deny")  # it crashes, and says what that means
+    code, said = rehearse(project, "SessionStart", {"source": "startup"})
+    assert "branch" in said["additional_context"][0]
+    (project / "x.json").write_text('{"a":1}')
+    written = {"tool_name": "Write", "tool_input": {"file_path": str(project / "x.json")}, "tool_response": {}}
+    assert rehearse(project, "PostToolUse", written)[0] == 0
+    assert (project / "x.json").read_text() == '{\n  "a": 1\n}\n'
+    rehearse(project, "Stop", {"last_assistant_message": "done"}, HOOK_LOG=str(tmp_path / "log"))
+    assert (tmp_path / "log").read_text() == "test: done\n"
+
+
+def test_wrong_use_is_told(project: Path):
+    done = holdfast("hooks", "test", "PreToolUze", "{}", cwd=project)
+    assert done.returncode == 2
+    assert "there is no event" in done.stderr
+    for fixture, told in (
+        ("{", "JSON"),
+        ("nowhere.json", "neither JSON nor a file"),
+        ('{"tool_use_id": "x"}', "tool_name"),
+    ):
+        done = holdfast("hooks", "test", "PreToolUse", fixture, cwd=project)
+        assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+    assert "No hook fits" in holdfast("hooks", "test", "Stop", "-", cwd=project, stdin="{}").stdout
+
+
+def scripted(path: Path, *turns: object) -> str:
+    path.write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+    return f"scripted:{path}"
+
+
+def test_hooks_of_the_users_settings_hold_in_a_whole_run(project: Path, tmp_path: Path, isolated_home: Path):
+    settings = json.loads((project / "settings.json").read_text())
+    (isolated_home / ".claude").mkdir()
+    (isolated_home / ".claude" / "settings.json").write_text(json.dumps(settings))
+    push = {"blocks": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "git push origin main"}}]}
+    model = scripted(tmp_path / "m.jsonl", push, "Understood.")
+    words = (
+        "-p",
+        "push it",
+        "--model",
+        model,
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--permission-mode",
+        "bypassPermissions",
+    )
+    done = holdfast(*words, cwd=project, HOOK_LOG=str(tmp_path / "log"))
+    assert done.returncode == 0, done.stderr
+    assert "open a pull request" in done.stdout
+    assert "Understood" in (tmp_path / "log").read_text()
