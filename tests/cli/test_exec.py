@@ -250,3 +250,37 @@ def test_the_updates_of_an_answer_count_for_the_session(start_exec: StartExec, t
         0,
         [("tool_result", False), ("tool_result", True)],
     )
+
+
+@pytest.mark.parametrize("key", ["updated_input", "updatedInput"])
+def test_a_persons_correction_counts_in_both_spellings(start_exec: StartExec, key: str) -> None:
+    run = start_exec("--ask", "stdio")
+    run.send(use(1, "Write", file_path="wrong.txt", content="x"))
+    asked = run.read()
+    corrected = {"file_path": "right.txt", "content": "x"}
+    run.send({"type": "permission_response", "request_id": asked["request_id"], "behavior": "allow", key: corrected})
+    assert run.finish()[0] == 0
+    assert [(start_exec.cwd / name).exists() for name in ("wrong.txt", "right.txt")] == [False, True]
+
+
+def test_an_answer_with_a_misspelt_key_is_no_yes(start_exec: StartExec) -> None:
+    run = start_exec("--ask", "stdio")
+    run.send(use(1, "Write", file_path="wrong.txt", content="x"))
+    asked = run.read()
+    answer = {"type": "permission_response", "request_id": asked["request_id"], "behavior": "allow"}
+    run.send({**answer, "updateInput": {"file_path": "right.txt", "content": "x"}})
+    _, lines, _ = run.finish()
+    assert {line["type"] for line in lines} == {"error", "tool_result"}
+    assert "updateInput" in next(line["message"] for line in lines if line["type"] == "error")
+    assert not (start_exec.cwd / "wrong.txt").exists()
+
+
+def test_errors_have_numbers_and_edits_show_what_they_changed(start_exec: StartExec) -> None:
+    run = start_exec("--permission-mode", "acceptEdits")
+    run.send(use(1, "Edit", file_path="hello.txt", old_string="hello", new_string="bye"))
+    run.send(use(2, file_path="hello.txt"))
+    run.send(use(3, "Edit", file_path="hello.txt", old_string="hello", new_string="bye"))
+    run.send(use(4, "Edit", file_path="hello.txt", old_string="nowhere", new_string="x"))
+    _, lines, _ = run.finish()
+    assert [line.get("error_code") for line in lines] == [2, None, None, 5]
+    assert "\n-hello\n+bye\n world" in lines[2]["content"]

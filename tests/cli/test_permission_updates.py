@@ -44,12 +44,21 @@ def test_an_update_is_read_as_it_is_meant(given: dict[str, Any], meant: Permissi
 
 
 @pytest.mark.parametrize("kind", ["setMode", "addDirectories", "removeDirectories"])
-@pytest.mark.parametrize("destination", ["userSettings", "localSettings", "projectSettings", "moon", 5, []])
+@pytest.mark.parametrize("destination", ["userSettings", "localSettings", "projectSettings"])
 def test_modes_and_directories_count_for_the_session_only(kind: str, destination: Any) -> None:
     update = {"type": kind, "mode": "plan", "directories": ["/a"], "destination": destination}
     found, refused = read(update)
     assert (found, len(refused)) == ([], 1)
     assert "session only" in refused[0]
+
+
+@pytest.mark.parametrize("kind", ["setMode", "addDirectories", "removeDirectories", "addRules"])
+@pytest.mark.parametrize("destination", ["moon", 5, [], ""])
+def test_an_unknown_destination_is_an_error(kind: str, destination: Any) -> None:
+    update = {"type": kind, "mode": "plan", "directories": ["/a"], "rules": READ, "behavior": "allow"}
+    found, refused = read({**update, "destination": destination})
+    assert (found, len(refused)) == ([], 1)
+    assert "is no destination" in refused[0]
 
 
 @pytest.mark.parametrize(

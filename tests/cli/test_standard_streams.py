@@ -21,7 +21,6 @@ LONG = (
     ["tools", "show", "Bash"],
     ["doctor"],
     ["demo", "--fast"],
-    ["nope"],
 )
 
 
@@ -37,11 +36,17 @@ def test_without_a_reader_a_command_ends_quietly_with_141(arguments: list[str], 
     reading, writing = os.pipe()
     os.close(reading)
     with (tmp_path / "err").open("wb") as said:
-        ended = holdfast(
-            *arguments, stdout=writing, stderr=writing if arguments == ["nope"] else said, stdin=subprocess.DEVNULL
-        )
+        ended = holdfast(*arguments, stdout=writing, stderr=said, stdin=subprocess.DEVNULL)
     os.close(writing)
     assert (ended.returncode, (tmp_path / "err").read_bytes()) == (141, b"")
+
+
+def test_a_wrong_command_is_wrong_whoever_reads_the_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = holdfast("nope", stdout=writing, stderr=writing, stdin=subprocess.DEVNULL)
+    os.close(writing)
+    assert ended.returncode == 2
 
 
 def test_a_full_disk_is_told_in_words() -> None:

@@ -10,6 +10,7 @@ from holdfast.cli.stream_json import SessionFacts, StreamJson, new_uuid
 from holdfast.events import (
     AssistantReplied,
     CallFinished,
+    CallProgressed,
     ContextCompacted,
     Event,
     ModelRequested,
@@ -247,3 +248,15 @@ def test_a_repeated_stream_begins_a_new_message() -> None:
 
 def test_without_partials_nothing_of_a_growing_answer_is_told() -> None:
     assert lines(TextStreamed("a"), ToolUseStreamed("t", "Read")) == []
+
+
+def test_progress_and_error_numbers_have_lines_of_their_own() -> None:
+    lines = StreamJson(SessionFacts("s", "/", "m", "default", []))
+    (progress,) = lines.lines(CallProgressed("t1", "Bash", {"x": 1}, 2.5))
+    assert progress == IsPartialDict(
+        type="tool_progress", tool_use_id="t1", tool_name="Bash", parent_tool_use_id=None, elapsed_time_seconds=2.5
+    )
+    assert list(lines.lines(CallFinished("t1", "Edit", "no", is_error=True, error_code=5))) == []
+    block = {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}
+    (line,) = lines.lines(ResultsSent([block]))
+    assert line["error_code"] == 5

@@ -35,7 +35,7 @@ def test_an_unknown_name_is_answered_with_the_names_there_are():
 def test_a_built_in_that_is_not_there_is_not_available_yet_rather_than_unknown():
     for name in ("LSP", "Task"):
         (reply,) = answers([Plain()], ("1", name, {}))
-        assert_error(reply, "invalid", mentions="not available yet")
+        assert_error(reply, "invalid", mentions="not available in this session")
 
 
 def test_an_empty_pool_says_that_nothing_is_loaded():

@@ -111,7 +111,7 @@ def test_a_missing_name_is_explained_without_flooding_the_model():
     pool = Pool([Named(f"tool{number}") for number in range(100)])
     assert "and 60 more" in pool.missing("nope")
     assert "'nope'" in pool.missing("nope")
-    assert "not available yet" in pool.missing("KillShell")
+    assert "not available in this session" in pool.missing("KillShell")
 
 
 def test_old_argument_names_and_alias_defaults_are_filled_in():

@@ -76,7 +76,7 @@ class Run:
             if (stop := state.executor.call_hooks.stop) is not None:
                 return await self._over("stopped_by_hook", stop)
             if self._is_spent():
-                return await self._over("error_max_budget_usd")
+                return await self._over("error_max_budget_usd", self._spent_words())
             try:
                 await self._compactor.before_request()
                 answer = await self._asking.ask(tool_choice=tool_choice)
@@ -334,6 +334,10 @@ class Run:
     def _is_spent(self) -> bool:
         limit_usd = self._state.choices.max_budget_usd
         return limit_usd is not None and (self._state.cost_usd or 0.0) >= limit_usd
+
+    def _spent_words(self) -> str:
+        spent_usd, limit_usd = self._state.cost_usd or 0.0, self._state.choices.max_budget_usd
+        return f"The run has cost {spent_usd:.4f} USD, and its budget is {limit_usd:g} USD; give it more to go on."
 
     async def _deliver(self) -> bool:
         """Tell what waits; false when hooks kept all of it back and there is nothing to answer."""

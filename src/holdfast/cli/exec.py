@@ -25,6 +25,15 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SI
 _STILL_S = 1.0
 """So long a reader may read nothing after the first signal."""
 
+_KNOWN_KEYS = "behavior, message, updated_input, updated_permissions, rules, destination, interrupt"
+_ANSWER_KEYS = frozenset(
+    {
+        *("type", "request_id", "requestId", "tool_use_id", "toolUseID", "behavior", "message", "interrupt"),
+        *("updated_input", "updatedInput", "updated_permissions", "updatedPermissions", "rules", "destination"),
+        *("allow", "input", "reason"),
+    }
+)
+
 
 @click.command("exec")
 @click.option("--events", is_flag=True, help="Also write progress, decisions with their trace, and state changes.")
@@ -140,7 +149,12 @@ class _Session:
     def _take_answer(self, message: dict[str, Any]) -> None:
         if message.get("behavior") not in ("allow", "deny"):
             raise UsageError(f"behavior must be 'allow' or 'deny', got {message.get('behavior')!r}")
-        updated: Any = message.get("updated_input")
+        request_id = _either(message, "request_id", "requestId")
+        if unknown := sorted(set(message) - _ANSWER_KEYS):
+            # It may be a misspelt correction: what the person wanted is not known, so it is no yes.
+            self._questions.answer(str(request_id), Answer(message=f"the answer has unknown keys {unknown}"))
+            raise UsageError(f"the answer has unknown keys {unknown}, so it counts as a no; known are {_KNOWN_KEYS}")
+        updated: Any = _either(message, "updated_input", "updatedInput")
         if updated is not None and not isinstance(updated, dict):
             raise UsageError(f"updated_input must be a JSON object, got {updated!r}")
         answer = Answer(
@@ -151,8 +165,8 @@ class _Session:
             str(message.get("destination") or "session"),
             _updates(message),
         )
-        if not self._questions.answer(str(message.get("request_id")), answer):
-            raise UsageError(f"no open question has the request_id {message.get('request_id')!r}")
+        if not self._questions.answer(str(request_id), answer):
+            raise UsageError(f"no open question has the request_id {request_id!r}")
 
     async def _write_replies(self) -> None:
         while True:
@@ -190,8 +204,12 @@ def _updates(message: dict[str, Any]) -> tuple[PermissionUpdate, ...]:
     def refuse(reason: str) -> None:
         raise UsageError(f"a permission update cannot count: {reason}")
 
-    given: Any = message.get("updated_permissions")
-    return tuple(read_updates(message.get("updatedPermissions") if given is None else given, refuse))
+    return tuple(read_updates(_either(message, "updated_permissions", "updatedPermissions"), refuse))
+
+
+def _either(message: dict[str, Any], ours: str, theirs: str) -> Any:
+    """A field in snake case, or as programs for other hosts write it."""
+    return message.get(theirs) if message.get(ours) is None else message[ours]
 
 
 def _rules(given: Any, behavior: Literal["allow", "deny"]) -> tuple[str, ...]:

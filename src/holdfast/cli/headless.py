@@ -18,7 +18,7 @@ from holdfast.cli.progress import ProgressLines, wants_progress
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.cli.stream_json import SessionFacts, StreamJson
 from holdfast.contract.errors import UsageError
-from holdfast.events import Event, HookSpoke, RunEnded, encode_json
+from holdfast.events import Event, HookSpoke, RequestRetried, RunEnded, encode_json
 from holdfast.lib.visible import visible, without_controls
 from holdfast.models import Usage
 from holdfast.models.errors import ModelError
@@ -172,6 +172,9 @@ class Headless:
     def _take(self, event: Event) -> None:
         if self._progress is not None:
             self._progress.take(event)
+        elif isinstance(event, RequestRetried):  # silence of minutes needs a word
+            said = f"attempt {event.attempt} failed, the next in {event.delay_s:.1f} s: {event.reason}"
+            click.echo(f"holdfast: {without_controls(said)}", err=True)
         if isinstance(event, HookSpoke):
             click.echo(f"holdfast: {event.event} hook: {without_controls(event.text)}", err=True)
         if self._is_stream:

@@ -8,6 +8,7 @@ from holdfast.cli.partials import RawEvents
 from holdfast.events import (
     AssistantReplied,
     CallFinished,
+    CallProgressed,
     ContextCompacted,
     Event,
     HookSpoke,
@@ -154,7 +155,7 @@ class StreamJson:
                 "user",
                 message={"role": "user", "content": [block]},
                 parent_tool_use_id=None,
-                **({} if reply is None else {"tool_use_result": _structured(reply)}),
+                **({} if reply is None else _about(reply)),
             )
         self._replies.clear()
         if others:
@@ -173,6 +174,14 @@ class StreamJson:
                 retry_delay_ms=round(event.delay_s * 1000),
                 error=event.reason,
                 error_kind=event.kind,
+            )
+        elif isinstance(event, CallProgressed):
+            yield self._line(
+                "tool_progress",
+                tool_use_id=event.tool_use_id,
+                tool_name=event.name,
+                parent_tool_use_id=None,
+                elapsed_time_seconds=round(event.elapsed_s, 3),
             )
         elif isinstance(event, TaskChanged):
             task = {key: value for key, value in to_builtins(event).items() if key != "type"}
@@ -239,6 +248,7 @@ def _assistant_message(event: AssistantReplied, id_: str, block: Line, *, stop_r
     }
 
 
-def _structured(reply: CallFinished) -> Any:
-    """What programs read of a result: the tool's data, else the text as the model has it."""
-    return reply.content if reply.data is None else reply.data
+def _about(reply: CallFinished) -> Line:
+    """What programs read of a result: the tool's data, else the text as the model has it; and which error it is."""
+    found: Line = {"tool_use_result": reply.content if reply.data is None else reply.data}
+    return found if reply.error_code is None else {**found, "error_code": reply.error_code}

@@ -16,6 +16,7 @@ def result_line(reply: CallFinished) -> bytes:
             "content": reply.content,
             "is_error": reply.is_error,
             "duration_ms": round(reply.duration_ms, 3),
+            **({} if reply.error_code is None else {"error_code": reply.error_code}),
         }
     )
 

@@ -86,11 +86,16 @@ class Call:
             return 0.0
         return (self.task.get_loop().time() - self.acting_since) * 1000
 
-    def answer(self, message: str, outcome: Outcome) -> None:
+    def answer(self, message: str, outcome: Outcome, *, error_code: int | None = None) -> None:
         """Reply with an error."""
-        name = self.name if self.tool is None else self.tool.name
         self.reply = CallFinished(
-            self.id, name, error_text(message), is_error=True, outcome=outcome, duration_ms=self.duration_ms()
+            self.id,
+            self.name if self.tool is None else self.tool.name,
+            error_text(message),
+            is_error=True,
+            outcome=outcome,
+            duration_ms=self.duration_ms(),
+            error_code=error_code,
         )
 
 

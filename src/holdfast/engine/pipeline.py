@@ -181,9 +181,9 @@ class Pipeline:
             call.answer(_RUN_ENDED, "cancelled")
             call.ends_run = True
         elif isinstance(error, ToolFailed):
-            call.answer(str(error), "failed")
+            call.answer(str(error), "failed", error_code=error.error_code)
         elif isinstance(error, ArgumentsInvalid):
-            call.answer(f"{tool.name}: {error}", "invalid")
+            call.answer(f"{tool.name}: {error}", "invalid", error_code=error.error_code)
         elif isinstance(error, Denied):
             call.answer(str(error), "denied")
         elif isinstance(error, Fatal):

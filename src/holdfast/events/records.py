@@ -97,6 +97,8 @@ class CallFinished(Event, frozen=True, tag="tool_result"):
     new_messages: tuple[Any, ...] = ()
     spilled_to: str | None = None
     """Where the full text is, when it was too long to send."""
+    error_code: int | None = None
+    """Which error it is, for programs: a number of the tool's own."""
 
 
 class CallDiscarded(Event, frozen=True, tag="call_discarded"):

@@ -198,12 +198,19 @@ class Numbered:
     """Lines formatted for reading."""
 
     text: str
+    lines: list[str]
+    """The lines of the text, each with its number."""
     shown: int
     """How many lines are in the text."""
     cut: int
     """How many of those were shortened."""
     over_budget: bool
     """Whether lines were left out because the text would have cost too many tokens."""
+
+    @property
+    def bare(self) -> str:
+        """The same lines without their numbers."""
+        return "\n".join([line.partition("\t")[2] for line in self.lines])
 
 
 def number_lines(window: Window, *, encoding: Encoding = UTF8, max_tokens: int) -> Numbered:
@@ -224,10 +231,10 @@ def number_lines(window: Window, *, encoding: Encoding = UTF8, max_tokens: int) 
         out = [entry.replace("\0", "\u2400") for entry in out]
         whole = "\n".join(out)
     if estimate_tokens(whole) <= max_tokens:  # one look at all lines is a hundred times faster than one at each
-        return Numbered(whole, len(out), len(cut), over_budget=False)
+        return Numbered(whole, out, len(out), len(cut), over_budget=False)
     shown = _affordable(out, max_tokens)
     kept = sum(index < shown for index in cut)
-    return Numbered("\n".join(out[:shown]), shown, kept, over_budget=shown < len(out))
+    return Numbered("\n".join(out[:shown]), out[:shown], shown, kept, over_budget=shown < len(out))
 
 
 def _shown(window: Window, index: int, encoding: Encoding) -> tuple[str, bool]:

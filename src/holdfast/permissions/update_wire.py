@@ -11,6 +11,7 @@ __all__ = ["read_updates"]
 Behavior = Literal["allow", "ask", "deny"]
 Refuse = Callable[[str], None]
 _RULES = ("addRules", "replaceRules", "removeRules")
+_DESTINATIONS = ("session", "localSettings", "projectSettings", "userSettings", "cliArg")
 _DIRECTORIES = ("addDirectories", "removeDirectories")
 
 
@@ -23,12 +24,16 @@ def read_updates(given: Any, refuse: Refuse) -> Iterator[PermissionUpdate]:
         return
     for item in cast("list[Any]", given):
         update = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
-        kind = update.get("type")
+        kind, destination = update.get("type"), update.get("destination")
+        destination = "session" if destination is None else destination
+        if destination not in _DESTINATIONS:
+            refuse(f"{destination!r} is no destination; known are {', '.join(_DESTINATIONS)}")
+            continue
         if kind in _RULES:
             yield from _rule_update(kind, update, refuse)
         elif kind == "setMode" or kind in _DIRECTORIES:
-            if update.get("destination", "session") not in ("session", None):
-                refuse(f"{kind} counts for the session only, not for {update['destination']!r}")
+            if destination not in ("session", "cliArg"):
+                refuse(f"{kind} counts for the session only, not for {destination!r}")
             elif kind == "setMode":
                 yield from _mode_update(update, refuse)
             else:

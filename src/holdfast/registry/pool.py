@@ -67,7 +67,7 @@ class Pool:
     def missing(self, name: str) -> str:
         """Why a name finds nothing, in words for the model."""
         if is_reserved(name):
-            return f"The tool {name!r} is not available yet in this session. Use one of: {self._names()}."
+            return f"The tool {name!r} is not available in this session. Use one of: {self._names()}."
         meant = did_you_mean(name, self._by_name)
         return f"There is no tool named {name!r}.{meant} Use one of: {self._names()}."
 

@@ -23,6 +23,7 @@ class TestingPermission(Tool[TestingPermissionArgs, str]):
     max_result_chars = 1_000
     read_only = True
     concurrency_safe = True
+    requires_user_interaction = True
 
     async def check_permission(self, args: TestingPermissionArgs, ctx: ToolContext) -> Opinion:
         """Ask, always."""

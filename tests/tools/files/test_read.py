@@ -16,6 +16,7 @@ from PIL import Image as Pillow
 
 from holdfast.contract import ArgumentsInvalid, Image, Text, ToolContext, ToolFailed
 from holdfast.host.file_state import note_read
+from holdfast.testing import run_tool
 from holdfast.tools.files.read import Read
 
 if TYPE_CHECKING:
@@ -375,3 +376,10 @@ def test_a_place_swapped_for_a_link_after_judgement_is_not_followed(session: Any
     session.before_call = swap
     with pytest.raises(ToolFailed):
         session.call(read, file_path="inside/f")
+
+
+def test_programs_get_the_bare_lines_and_the_model_the_numbered_ones(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n\ttwo\n\nthree\n")
+    run = run_tool(Read(), {"file_path": "a.txt", "offset": 1, "limit": 3}, cwd=tmp_path)
+    assert run.data["file"]["content"] == "one\n\ttwo\n"
+    assert "     1\tone" in run.text

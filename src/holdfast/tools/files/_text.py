@@ -34,6 +34,8 @@ class TextPart(NamedTuple):
     whole: bool
     over_budget: bool = False
     encoding: Encoding = UTF8
+    bare: str = ""
+    """The lines without numbers and notices, for programs."""
 
 
 def read_text(
@@ -96,4 +98,4 @@ def _part(window: Window, numbered: Numbered, encoding: Encoding, size: int) -> 
         shown = (window.start_byte, window.start_byte + cut)
     text = "\n".join(part for part in (numbered.text, *notes) if part)
     whole = complete and window.first == 1
-    return TextPart(text, numbered.shown, window.total, shown, whole, numbered.over_budget, encoding)
+    return TextPart(text, numbered.shown, window.total, shown, whole, numbered.over_budget, encoding, numbered.bare)

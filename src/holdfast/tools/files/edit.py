@@ -16,6 +16,7 @@ from holdfast.lib.text import UTF8, NotEncodableError, NotTextError
 from holdfast.tools.files.workbench import (
     Current,
     Workbench,
+    change_shown,
     counts,
     describe,
     exists,
@@ -97,7 +98,10 @@ class Edit(Tool[EditArgs, dict[str, Any]]):
             else ""
         )
         return ToolResult(
-            data, f"Edited {args.file_path}: {where} ({counts(data)}).{note}", modifiers=(read,), display=diff
+            data,
+            f"Edited {args.file_path}: {where} ({counts(data)}).{note}\n{change_shown(data)}",
+            modifiers=(read,),
+            display=diff,
         )
 
     def _create(self, args: EditArgs, ctx: ToolContext, real: str) -> ToolResult[dict[str, Any]]:

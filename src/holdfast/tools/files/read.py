@@ -102,7 +102,7 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
             stamp = stamp_read(handle, shown=part.shown, window=window, whole=part.whole, before=before)
         file = {
             "filePath": real,
-            "content": part.text,
+            "content": part.bare,
             "numLines": part.lines,
             "startLine": window[0],
             "totalLines": part.total,

@@ -18,6 +18,8 @@ from holdfast.lib.text import UTF8, Encoding, NotEncodableError
 from holdfast.tools.files._open import Hidden, nothing_hidden, opened
 
 MAX_BYTES = 1024**3
+_SHOWN_LINES = 40
+_SHOWN_LINE_CHARS = 200
 _SHOWN_SPANS = 200
 _ORIGINAL_BYTES = 1024 * 1024
 
@@ -183,6 +185,20 @@ def counts(fields: dict[str, Any]) -> str:
     lines = [line for hunk in fields["structuredPatch"] for line in hunk["lines"]]
     added, removed = sum(line[0] == "+" for line in lines), sum(line[0] == "-" for line in lines)
     return f"+{added} -{removed}"
+
+
+def change_shown(fields: dict[str, Any]) -> str:
+    """The changed lines with a little around them, so that nobody has to read the file again to see them."""
+    lines = [line for hunk in fields["structuredPatch"] for line in (_head(hunk), *hunk["lines"])]
+    most = _SHOWN_LINE_CHARS
+    shown = [line if len(line) <= most else f"{line[:most]}…" for line in lines[:_SHOWN_LINES]]
+    if len(lines) > len(shown):
+        shown.append(f"[{len(lines) - len(shown):,} more lines of the change are not shown]")
+    return "\n".join(shown)
+
+
+def _head(hunk: dict[str, Any]) -> str:
+    return f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@"
 
 
 def first_line(fields: dict[str, Any]) -> int:

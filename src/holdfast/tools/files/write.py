@@ -13,7 +13,7 @@ from holdfast.lib.diff import span_between
 from holdfast.lib.editorconfig import declared_charset
 from holdfast.lib.ipynb import BrokenNotebookError, parse_notebook
 from holdfast.lib.text import UTF8, Encoding, NotEncodableError, NotTextError, detect_whole
-from holdfast.tools.files.workbench import Current, Workbench, counts, describe, exists, not_writable
+from holdfast.tools.files.workbench import Current, Workbench, change_shown, counts, describe, exists, not_writable
 
 
 class WriteArgs(Args):
@@ -77,7 +77,7 @@ class Write(Tool[WriteArgs, dict[str, Any]]):
         done = (
             f"Created {args.file_path} ({lines:,} lines)."
             if created
-            else f"Replaced {args.file_path} ({counts(data)})."
+            else f"Replaced {args.file_path} ({counts(data)}).\n{change_shown(data)}".rstrip("\n")
         )
         return ToolResult(data, done, modifiers=(read,), display=diff)
 
