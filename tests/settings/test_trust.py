@@ -220,3 +220,22 @@ def test_a_run_with_nobody_to_ask_never_writes_a_record(world: Any) -> None:
     world.write(".claude/settings.json", {"permissions": {"allow": ["A"]}})
     world.load()
     assert not os.path.exists(world.roots.state)
+
+
+def test_a_writer_that_others_overtake_pauses_before_it_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    answers = iter([False] * 4)
+    store = TrustStore(str(tmp_path / "state"), home=str(tmp_path / "home"))
+    (tmp_path / "project").mkdir()
+    real = TrustStore._write
+
+    def write(store: TrustStore, *given: Any) -> bool:
+        return next(answers, None) is None and real(store, *given)
+
+    monkeypatch.setattr(TrustStore, "_write", write)
+    monkeypatch.setattr("holdfast.settings.trust.time.sleep", pauses.append)
+    store.trust(str(tmp_path / "project"))
+    assert len(pauses) == 4
+    assert 0 < pauses[0] < pauses[3] < 0.1

@@ -13,6 +13,7 @@ silently.
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -28,6 +29,7 @@ TRUST_FILE = "trust.json"
 _VERSION = 1
 _LIMIT_BYTES = 10_000_000
 _ATTEMPTS = 20
+_LONGEST_PAUSE_S = 0.1
 
 
 class FolderIdentity(msgspec.Struct, frozen=True):
@@ -236,7 +238,9 @@ class TrustStore:
         self, folder: FolderIdentity, *, add: frozenset[str] | None = None, keep: frozenset[str] | None = None
     ) -> None:
         private_directory(self._state)
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
+            if attempt:  # somebody else writes too: all who come back at once would meet again
+                time.sleep((0.5 + os.urandom(1)[0] / 512) * min(_LONGEST_PAUSE_S, 0.001 * 2**attempt))
             # Looked at before it is read: a change in between then shows, whichever way round it falls.
             before = os.lstat(self.path) if os.path.lexists(self.path) else None
             file, seen = self._load()
