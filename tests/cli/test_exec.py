@@ -20,7 +20,7 @@ def use(number: int, name: str = "Read", **arguments: Any) -> dict[str, Any]:
 
 def test_each_call_gets_its_reply_in_order_and_a_bad_line_an_error_line(start_exec: StartExec) -> None:
     run = start_exec()
-    run.send(use(1, "Grep", pattern="hello", path="."), "nonsense", use(2, "Nope"), use(3, "WebFetch", url="x"))
+    run.send(use(1, "Grep", pattern="hello", path="."), "nonsense", use(2, "Nope"), use(3, "LSP", url="x"))
     code, lines, err = run.finish()
     assert (code, err) == (0, "")
     errors = [line for line in lines if line["type"] == "error"]
@@ -35,7 +35,7 @@ def test_each_call_gets_its_reply_in_order_and_a_bad_line_an_error_line(start_ex
             "duration_ms": IsFloat(gt=0),
         },
         IsPartialDict(tool_use_id="2", is_error=True, content=IsStr(regex=r"<tool_use_error>.*no tool.*'Nope'.*")),
-        IsPartialDict(tool_use_id="3", is_error=True, content=IsStr(regex=r"<tool_use_error>.*'WebFetch'.*")),
+        IsPartialDict(tool_use_id="3", is_error=True, content=IsStr(regex=r"<tool_use_error>.*'LSP'.*")),
     ]
 
 
