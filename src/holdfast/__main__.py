@@ -32,7 +32,7 @@ def _explain(error: OSError | MemoryError | ImportError) -> None:
 
 def _start() -> None:
     _hold_standard_streams()
-    if sys.argv[1:] in (["--version"], ["-V"]):
+    if sys.argv[1:] in (["--version"], ["-V"], ["-v"]):
         from holdfast import __version__  # noqa: PLC0415 - nothing else is needed for this answer
 
         try:

@@ -1,6 +1,7 @@
 """The public agent: a model, tools and a session that goes on from run to run."""
 
 import asyncio
+import logging
 import threading
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pydantic import BaseModel
 
 from holdfast.app.begin import SessionChoice
+from holdfast.app.names import check_names
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.results import Run, RunResult
 from holdfast.app.start_agent import RunningAgent, start_agent
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent", "Approver"]
 
+_log = logging.getLogger(__name__)
 Approver = Callable[[Question], Awaitable[Answer | bool] | Answer | bool]
 
 
@@ -115,6 +118,7 @@ class Agent:
             hooks=tuple(hooks),
             trust=trust,
         )
+        check_names(self._options)
         self._output_model = output_type if isinstance(output_type, type) else None
         self._agent = AgentOptions(
             model=model,
@@ -338,7 +342,11 @@ class _FunctionAsker:
             said = await said
         if isinstance(said, Answer):
             return said
-        return Answer("allow") if said is True else Answer(message="the program that runs this agent said no")
+        if said is True or said is False:
+            return Answer("allow") if said else Answer(message="the program that runs this agent said no")
+        wrong = f"the approver returned {said!r}, which is neither an Answer, True nor False; it counts as no"
+        _log.error("%s", wrong)
+        return Answer(message=wrong)
 
 
 def _listed(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -82,6 +82,8 @@ class Headless:
         except ModelError as error:
             click.echo(f"holdfast: {without_controls(str(error))}", err=True)
             self._failed = True
+            if self._agent is None:  # without its key a model cannot be asked at all, as without a model
+                self._stop_code = self._stop_code or 2
         finally:
             if self._warming is not None:
                 self._warming.close()

@@ -35,7 +35,7 @@ _COMMANDS = {
 
 _PRINT = "print"
 _GROUP_FLAGS = ("--debug", "-d")
-_GROUP_ANSWERS = ("--help", "-h", "--version", "-V")
+_GROUP_ANSWERS = ("--help", "-h", "--version", "-V", "-v")
 
 
 class _NobodyReadsError(Exception):
@@ -119,7 +119,7 @@ def _meant(words: list[str]) -> str:
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, "--version", "-V", message="holdfast %(version)s")
+@click.version_option(__version__, "--version", "-V", "-v", message="holdfast %(version)s")
 @click.option("--debug", "-d", is_flag=True, help="Say on standard error what happens inside.")
 def cli(*, debug: bool) -> None:
     """The hands of an AI agent: every tool call typed, permission-checked, concurrent and streaming.

@@ -14,11 +14,29 @@ from holdfast.contract.errors import UsageError
 from holdfast.contract.facts import NO_FACTS, PromptFacts
 from holdfast.contract.result import ToolResult
 from holdfast.contract.tool import InterruptBehavior, Tool
+from holdfast.lib.spelling import did_you_mean
 
 __all__ = ["FunctionTool", "tool"]
 
 _DEFAULT_RESULT_CHARS = 100_000
 _PARAMETER_LINE = re.compile(r"^\s{2,}(\w+)(?:\s*\([^)]*\))?:\s+(.*)$")
+_KEYWORDS = (
+    "name",
+    "description",
+    "aliases",
+    "search_hint",
+    "read_only",
+    "destructive",
+    "concurrency_safe",
+    "interrupt_behavior",
+    "max_result_chars",
+    "timeout_s",
+    "should_defer",
+    "always_load",
+    "strict",
+    "input_examples",
+    "to_blocks",
+)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
@@ -37,6 +55,7 @@ class FunctionTool(Tool[Any, Any]):
         if not self._text.strip():
             raise UsageError(f"{name} has no docstring: write one, the model reads it to know when to use the tool")
         self._hints = _resolved_hints(function, name)
+        _refuse_unnamed(function, name)
         self._context_parameter = _context_parameter(self._hints)
         declared.setdefault("max_result_chars", _DEFAULT_RESULT_CHARS)
         declared["name"] = name
@@ -60,8 +79,6 @@ class FunctionTool(Tool[Any, Any]):
         for name, parameter in inspect.signature(self.function).parameters.items():
             if name == self._context_parameter:
                 continue
-            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-                raise UsageError(f"{self.name}: parameter {name!r} must be a plain named one")
             taken = hasattr(Args, name) or name.startswith("_")  # pydantic uses this name itself
             key = f"argument_{name}" if taken else name
             alias = name if taken else None
@@ -125,17 +142,32 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Any:
     A parameter annotated `ToolContext` receives the context. The schema comes from the hints, descriptions from
     `Annotated[..., Field(description=...)]` or the docstring's `Args:` section.
     """
-    if function is not None:
-        return FunctionTool(function)
+    if function is not None and not callable(function):
+        raise UsageError(
+            f"@tool makes a tool from a function, not from {function!r}; options go by name, such as name="
+        )
     declared = {key: value for key, value in declared.items() if value is not None or key == "max_result_chars"}
-    unknown = [key for key in declared if not hasattr(Tool, key) and key not in ("description", "max_result_chars")]
-    if unknown:
-        raise UsageError(f"@tool does not know {unknown[0]!r}")
+    unknown = next((key for key in declared if key not in _KEYWORDS), None)
+    if unknown is not None:
+        meant = did_you_mean(unknown, _KEYWORDS)
+        raise UsageError(f"@tool does not know {unknown!r}.{meant} Known are {', '.join(_KEYWORDS)}")
+    if function is not None:
+        return FunctionTool(function, **declared)
 
     def make(wrapped: Callable[..., Any]) -> FunctionTool:
         return FunctionTool(wrapped, **declared)
 
     return make
+
+
+def _refuse_unnamed(function: Callable[..., Any], name: str) -> None:
+    """Say at once that a model can fill in only parameters that have a name."""
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise UsageError(
+                f"{name}: parameter {str(parameter).partition(':')[0]!r} must be a plain named one; models send "
+                "arguments by name"
+            )
 
 
 def _resolved_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:

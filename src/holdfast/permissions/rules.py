@@ -194,7 +194,9 @@ def parse_rules(
     for text in texts:
         rule = parse_rule(text, behavior, source, aliases=aliases)
         if isinstance(rule, RuleProblem):
-            problems.append(rule)
+            name = rule.text.partition("(")[0]
+            meant = did_you_mean(name, sorted(known_tools)) if known_tools and name not in known_tools else ""
+            problems.append(rule._replace(reason=f"{rule.reason}.{meant}") if meant else rule)
             continue
         rules.append(rule)
         if known_tools is not None and not known_name(rule.tool, known_tools):

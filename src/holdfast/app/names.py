@@ -1,0 +1,34 @@
+"""Names in the options of a program: what no tool is called is told at once, not found out in the middle of a run."""
+
+from holdfast.app.options import Options
+from holdfast.contract import UsageError
+from holdfast.lib.spelling import did_you_mean
+from holdfast.permissions.retired import RETIRED
+from holdfast.permissions.rules import Rule
+from holdfast.registry import ALIASES, BUILTIN_NAMES
+from holdfast.settings.sources import split_tool_list
+
+__all__ = ["check_names"]
+
+
+def check_names(options: Options) -> None:
+    """Look at the tools and rules that a program names.
+
+    Raises:
+        UsageError: One of them is none; the text says which, and what may have been meant.
+    """
+    built_in = {*BUILTIN_NAMES, *ALIASES}
+    known = {*built_in, *RETIRED, *(name for tool in options.own_tools for name in tool.names)}
+    for text in options.tools or ():
+        for name in split_tool_list(text):
+            if name not in built_in and name != "default" and not name.startswith("mcp__"):
+                meant = did_you_mean(name, sorted(built_in))
+                raise UsageError(f"builtin_tools names {name!r}, and no built-in tool is called so.{meant}")
+    for behavior, texts in (("allow", options.allowed_tools), ("deny", options.disallowed_tools)):
+        option = "allowed_tools" if behavior == "allow" else "disallowed_tools"
+        for rule in (rule for text in texts for rule in split_tool_list(text)):
+            name = rule.partition("(")[0]
+            if name not in known and "*" not in name and not name.startswith("mcp__"):
+                meant = did_you_mean(name, sorted(known))
+                raise UsageError(f"{option} names {name!r}, and no tool is called so.{meant}")
+            Rule.parse("allow" if behavior == "allow" else "deny", rule, aliases=ALIASES)
