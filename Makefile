@@ -24,13 +24,22 @@ $(VENV)/.ready: pyproject.toml requirements/dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
+$(VENV)/.run: requirements/run.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Holdfast needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	@# A development set holds the same versions; without one only what the program itself needs is installed.
+	@if [ ! -e $(VENV)/.ready ]; then \
+		$(PYTHON) -m venv $(VENV) && echo "Installing what Holdfast needs to run into $(VENV) ..." && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/run.txt; \
+	fi
+	@touch $@
+
 setup: $(VENV)/.ready ## Make the private .venv with the locked dependencies
 
 system: ## Install the Debian packages the tests use (root), or say which are missing
 	@scripts/system_packages.sh
 
-demo: setup ## Show a whole agent session on a sample project, no key needed
-	@$(BIN)/holdfast demo
+demo: $(VENV)/.run ## Show a whole agent session on a sample project, no key needed
+	@PYTHONPATH=src $(BIN)/python -m holdfast demo
 
 test: setup system ## Run the whole test suite; as root, its file, shell and command-line tests also as an ordinary user
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

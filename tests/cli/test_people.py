@@ -187,5 +187,29 @@ def test_no_color_counts_on_a_terminal(asked: str, *, has_colour: bool) -> None:
 def test_doctor_says_what_holds_here(capfd: pytest.CaptureFixture[str]) -> None:
     run(["doctor", "--json"])
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert {row["area"] for row in rows} == {"versions", "programs", "processes", "settings", "sessions"}
+    assert {row["area"] for row in rows} == {
+        *("model", "extras", "log", "versions", "programs", "processes", "settings", "sessions")
+    }
     assert all(row["ok"] for row in rows if row["area"] in ("versions", "programs", "settings"))
+
+
+def test_doctor_ends_well_when_nothing_is_broken_and_tells_first_what_people_look_for(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "HOLDFAST_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    assert run(["doctor", "--json"]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert list(dict.fromkeys(row["area"] for row in rows))[:3] == ["model", "extras", "log"]
+    assert (rows[0]["level"], rows[0]["ok"]) == ("warn", False)
+    assert "ANTHROPIC_API_KEY" in rows[0]["detail"]
+    assert "fail" not in {row["level"] for row in rows}
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    assert run(["doctor"]) == 0
+    assert "ok    model      key: OPENAI_API_KEY" in capfd.readouterr().out
+
+
+def test_doctor_fails_when_something_is_broken(project: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (project / ".claude" / "settings.json").write_text("{", encoding="utf-8")
+    assert run(["doctor"]) == 1
+    assert "fail  settings" in capfd.readouterr().out

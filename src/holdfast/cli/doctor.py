@@ -3,20 +3,26 @@
 import os
 import platform
 import sys
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import click
 
 from holdfast import __version__
 from holdfast.app import load_rights
+from holdfast.app.choose_model import choose_model, key_source
+from holdfast.app.not_honoured import refuse_what_must_hold
 from holdfast.cli.options import session_options, to_options
 from holdfast.contract import UsageError
 from holdfast.events import encode_json
 from holdfast.host.guard import guarantees
 from holdfast.host.programs import find_program
 from holdfast.host.ripgrep import Ripgrep
+from holdfast.lib.visible import without_controls
 from holdfast.session import user_store
 from holdfast.session.health import check_sessions
+from holdfast.session.log import LOG_NAME
+from holdfast.settings.directories import user_directories
 
 __all__ = ["command"]
 
@@ -26,21 +32,91 @@ class _Row(NamedTuple):
     name: str
     ok: bool
     detail: str
+    can_do_without: bool = False
+    """What is missing limits something and breaks nothing."""
+
+    @property
+    def level(self) -> str:
+        """`ok`, `warn` or `fail`."""
+        return "ok" if self.ok else "warn" if self.can_do_without else "fail"
+
+
+_COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
+_EXTRAS = {
+    "media": (("PIL", "pypdfium2", "nbformat"), "large pictures, PDF pages"),
+    "robots": (("protego",), "WebFetch obeys robots.txt"),
+    "search": (("ddgs",), "WebSearch without a key"),
+    "otel": (("opentelemetry.sdk",), "traces and metrics"),
+}
 
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @session_options
 def command(*, as_json: bool, **given: Any) -> int:
-    """Check processes, directories, settings and programs. Exit 1 if something is wrong."""
-    rows = [*_versions(_roots(given)), *_processes(), *_settings(given), *_sessions()]
+    """Check model and key, extras, programs, processes, settings and sessions. Exit 1 if something is broken.
+
+    `ok` holds, `warn` can be done without, `fail` is broken.
+    """
+    rows = [*_model(given), *_extras(), _log_file(), *_versions(_roots(given))]
+    rows += [*_processes(), *_settings(given), *_sessions()]
     for row in rows:
         if as_json:
-            click.echo(encode_json(row._asdict()))
+            wire = {"area": row.area, "name": row.name, "ok": row.ok, "level": row.level, "detail": row.detail}
+            click.echo(encode_json(wire))
         else:
-            mark = click.style("ok  ", fg="green") if row.ok else click.style("look", fg="yellow", bold=True)
-            click.echo(f"{mark}  {row.area:<9}  {row.name}{': ' + row.detail if row.detail else ''}")
-    return 0 if all(row.ok for row in rows) else 1
+            mark = click.style(f"{row.level:<4}", fg=_COLOURS[row.level], bold=not row.ok)
+            detail = without_controls(row.detail)
+            click.echo(f"{mark}  {row.area:<9}  {row.name}{': ' + detail if detail else ''}")
+    return 1 if any(row.level == "fail" for row in rows) else 0
+
+
+def _model(given: dict[str, Any]) -> list[_Row]:
+    try:
+        name = choose_model(None, load_rights(to_options(given)).settings, os.environ)
+    except UsageError as error:
+        missing = "none is chosen; set ANTHROPIC_API_KEY, OPENAI_API_KEY or HOLDFAST_MODEL, or give --model"
+        settings_are_broken = not str(error).startswith("no model is chosen")
+        return [
+            _Row("model", "model", ok=False, detail=str(error) if settings_are_broken else missing, can_do_without=True)
+        ]
+    source = key_source(name, os.environ)
+    needs_key = name.partition(":")[0] in ("anthropic", "openai")
+    key = source if source != "none" else "none found" if needs_key else "none needed"
+    return [
+        _Row("model", "model", ok=True, detail=name),
+        _Row("model", "key", source != "none" or not needs_key, key, can_do_without=True),
+    ]
+
+
+def _extras() -> list[_Row]:
+    """Which optional parts are installed, and what each adds."""
+    rows: list[_Row] = []
+    for name, (modules, adds) in _EXTRAS.items():
+        lacking = [module for module in modules if not _is_installed(module)]
+        detail = adds if not lacking else f"not installed; it adds {adds}: pip install 'holdfast[{name}]'"
+        rows.append(_Row("extras", name, not lacking, detail, can_do_without=True))
+    return rows
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its package is missing
+        return False
+
+
+def _log_file() -> _Row:
+    path = os.path.join(user_directories().state, LOG_NAME)
+    place = next(place for place in (path, os.path.dirname(path), _existing(path)) if os.path.exists(place))
+    usable = os.access(place, os.W_OK)
+    return _Row("log", "file", usable, path if usable else f"{path} cannot be written", can_do_without=True)
+
+
+def _existing(path: str) -> str:
+    while not os.path.exists(path):
+        path = os.path.dirname(path)
+    return path
 
 
 def _roots(given: dict[str, Any]) -> tuple[str, ...]:
@@ -61,12 +137,12 @@ def _versions(roots: tuple[str, ...]) -> list[_Row]:
     for program in ("bash", "git"):
         found = find_program(program, outside=roots)
         missing = "in no absolute PATH entry outside this folder; install it"
-        rows.append(_Row("programs", program, found is not None, found or missing))
+        rows.append(_Row("programs", program, found is not None, found or missing, can_do_without=program == "git"))
     return rows
 
 
 def _processes() -> list[_Row]:
-    return [_Row("processes", promise.name, promise.holds, promise.missing) for promise in guarantees()]
+    return [_Row("processes", one.name, one.holds, one.missing, can_do_without=True) for one in guarantees()]
 
 
 def _settings(given: dict[str, Any]) -> list[_Row]:
@@ -74,7 +150,11 @@ def _settings(given: dict[str, Any]) -> list[_Row]:
         rights = load_rights(to_options(given))
     except UsageError as error:
         return [_Row("settings", "files", ok=False, detail=str(error))]
-    problems = [_Row("settings", "problem", ok=False, detail=line) for line in rights.warnings()]
+    problems = [_Row("settings", "problem", ok=False, detail=line, can_do_without=True) for line in rights.warnings()]
+    try:
+        refuse_what_must_hold(rights.settings)
+    except UsageError as error:
+        problems.append(_Row("settings", "sandbox", ok=False, detail=str(error)))
     files = ", ".join(rights.settings.files) or "none found"
     trust = (
         "trusted"

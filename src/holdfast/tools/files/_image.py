@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from holdfast.host.parsing import ParseError
+from holdfast.tools.files._picture_size import picture_size
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -39,8 +40,10 @@ def image_kind(head: bytes) -> str | None:
 
 def shrink(fd: int, request: dict[str, Any]) -> dict[str, Any]:
     """Answer with a picture inside the budget: the file's own bytes where they fit, else a smaller copy."""
-    from PIL import Image, ImageOps, UnidentifiedImageError  # noqa: PLC0415  # in the limited process only
-
+    try:
+        from PIL import Image, ImageOps, UnidentifiedImageError  # noqa: PLC0415  # in the limited process only
+    except ModuleNotFoundError:
+        return _as_it_is(_read_all(fd))
     del request
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
@@ -77,6 +80,22 @@ def shrink(fd: int, request: dict[str, Any]) -> dict[str, Any]:
         "shown_height": shown[1],
         "frames": frames,
     }
+
+
+def _as_it_is(data: bytes) -> dict[str, Any]:
+    """Answer with a picture that needs no work: small, and of a kind that models take."""
+    kind = image_kind(data[:64]) or ""
+    size = picture_size(data, kind)
+    if size is None or f"image/{kind}" not in _MEDIA_TYPES.values():
+        raise ParseError(f"a picture of the kind {kind or 'unknown'} must be converted first: install holdfast[media]")
+    width, height = size
+    if max(size) > MAX_SIDE or width * height > MAX_AREA or len(data) > MAX_BYTES or not width * height:
+        raise ParseError(
+            f"the picture has {width:,} by {height:,} pixels and {len(data):,} bytes, which must be scaled down first: "
+            "install holdfast[media]"
+        )
+    dimensions = {"width": width, "height": height, "shown_width": width, "shown_height": height, "frames": 1}
+    return {"data": data, "media_type": f"image/{kind}", **dimensions}
 
 
 def _too_large(width: int, height: int) -> str:
