@@ -131,7 +131,7 @@ def test_undo_takes_back_a_change_and_never_anothers(
     project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     file = project / "a.txt"
-    assert run(["undo"]) == 2
+    assert run(["undo"]) == 1
     lines = [
         {"type": "tool_use", "id": "w", "name": "Write", "input": {"file_path": "a.txt", "content": "one\n"}},
         {
