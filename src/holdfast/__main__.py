@@ -42,7 +42,7 @@ def _start() -> None:
         return
     from holdfast.host.guard import run_guarded  # noqa: PLC0415 - the fast path above must not pay for it
 
-    sys.exit(run_guarded(_run))
+    _end(run_guarded(_run))
 
 
 def _hold_standard_streams() -> None:
@@ -64,6 +64,27 @@ def _hold_standard_streams() -> None:
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open as long as we do
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as above
+
+
+def _end(code: int) -> None:
+    """End the process as the interpreter would, in its order, but without taking every object apart first.
+
+    That takes as long as a tenth of a whole run, while the answer is on the screen already and the user waits.
+    """
+    import atexit  # noqa: PLC0415 - not for the fast path
+    import threading  # noqa: PLC0415 - loaded already
+
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()  # noqa: SLF001 - the interpreter's own step; logs are closed and leftovers removed in it
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):  # nobody reads it, or it is closed
+            code = code or 1
+    os._exit(code)
 
 
 def _run() -> int:

@@ -53,7 +53,7 @@ def draw(rng: random.Random) -> Draw:
         ["Bash", "KillShell", "Task", "Read(./.env)", "Edit(/x/**)", "mcp__a", "WebFetch", "Grep(*)", "Bash(*)"], 2
     )
     layer: dict[str, Any] = {"permissions": {"deny": rng.sample(denied, rng.randint(0, 1))}}
-    layer |= maybe({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "true"}]}]}}, otherwise={})
+    layer |= maybe({"hooks": {"Notification": [{"hooks": [{"type": "command", "command": "true"}]}]}}, otherwise={})
     layer |= maybe({"web": {"search": "anthropic"}}, share=0.1, otherwise={})
     names = rng.sample(
         ["Read", "Bash", "BashOutput", "Grep", "Write", "Sleep", "Nothing", "TaskStop"], rng.randint(1, 4)

@@ -14,9 +14,7 @@ from holdfast.app.choose_model import key_source
 from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.lines import LineWriter
 from holdfast.cli.options import warn
-from holdfast.cli.progress import ProgressLines, wants_progress
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
-from holdfast.cli.stream_json import SessionFacts, StreamJson
 from holdfast.contract.errors import UsageError
 from holdfast.events import Event, HookSpoke, RequestRetried, RunEnded, encode_json
 from holdfast.lib.visible import visible, without_controls
@@ -34,7 +32,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SI
 
 _STILL_S = 1.0
 """So long a reader may read nothing after the first signal."""
-_REST = ("holdfast.app.start_agent", "holdfast.agent.loop", "holdfast.app.warm")
+_REST = (
+    "holdfast.app.start_agent",
+    "holdfast.agent.loop",
+    "holdfast.session.directory",
+    "holdfast.cli.stream_json",
+    "holdfast.app.warm",
+)
+"""What a run needs besides its first request."""
 Content = str | list[dict[str, Any]]
 
 
@@ -125,6 +130,9 @@ class Headless:
                 "with --input-format stream-json the prompts come as lines on standard input, not as PROMPT"
             )
         agent = self._agent = await self._put_together(ahead)
+        from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - behind the first request
+        from holdfast.cli.stream_json import SessionFacts, StreamJson  # noqa: PLC0415 - the same
+
         agent.opened.executor.call_hooks.may_defer = self._host is None
         warn(agent.rights)
         for warning in agent.warnings:

@@ -1,0 +1,68 @@
+"""What each command may load, counted in modules, not in time: ours by number, those of others by name."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COUNT = (
+    "import json, sys\n"
+    "def told():\n"
+    "    ours = sum(name.split('.')[0] == 'holdfast' for name in sys.modules)\n"
+    "    tops = {name.split('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)\n"
+    "    others = sorted(name for name in tops if not name.startswith(('_', 'holdfast')))\n"
+    "    print('BUDGET ' + json.dumps([ours, others]), file=sys.stderr, flush=True)\n"
+)
+RUN = "from holdfast.cli.main import run\nrun({words!r})\ntold()\n"
+FIRST_REQUEST = (
+    "import os\n"
+    "from holdfast.app import ahead\n"
+    "class Asked:\n"
+    "    def __init__(self, model, request):\n"
+    "        told()\n"
+    "        os._exit(0)\n"
+    "ahead.AskedAhead = Asked\n"
+    "from holdfast.cli.main import run\n"
+    "run(['-p', 'hi', '--model', 'anthropic:claude-x'])\n"
+)
+LIGHT = ["click", "h11", "msgspec", "typing_extensions"]
+TYPED = ["annotated_types", "pydantic", "pydantic_core", "typing_inspection"]
+TOOLS = sorted({"click", "msgspec", "typing_extensions", *TYPED})
+
+
+def budget_of(code: str, place: Path) -> tuple[int, list[str]]:
+    environ = {"HOME": str(place), "PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "k"}
+    environ["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT + code],
+        input="",
+        capture_output=True,
+        text=True,
+        cwd=place,
+        env=environ,
+        timeout=60,
+        check=True,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("BUDGET ")]
+    ours, others = json.loads(lines[0].removeprefix("BUDGET "))
+    return ours, others
+
+
+@pytest.mark.parametrize(
+    ("code", "most", "others"),
+    [
+        ("sys.argv = ['holdfast', '--version']\nfrom holdfast.__main__ import main\nmain()\ntold()\n", 2, []),
+        (RUN.format(words=["--help"]), 10, ["click"]),
+        (FIRST_REQUEST, 140, LIGHT),
+        (RUN.format(words=["tools"]), 230, TOOLS),
+        (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 260, TOOLS),
+        (RUN.format(words=["exec"]), 240, TOOLS),
+    ],
+    ids=["--version", "--help", "-p to its first request", "tools", "call", "exec"],
+)
+def test_a_command_loads_what_it_needs_and_no_more(tmp_path: Path, code: str, most: int, others: list[str]) -> None:
+    count, loaded = budget_of(code, tmp_path)
+    assert set(loaded) <= set(others), f"a library that this command does not need: {set(loaded) - set(others)}"
+    assert count <= most, f"{count} modules of ours, the budget is {most}"
