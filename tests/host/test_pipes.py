@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from holdfast.host import pipes
-from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, SparePipes, open_pipe
+from holdfast.host.pipe_writer import PipeWriter
+from holdfast.host.pipes import PipeReader, PipeStream, SparePipes, open_pipe
 from holdfast.host.poller import Poller
 
 

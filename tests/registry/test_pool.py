@@ -168,3 +168,43 @@ def test_a_thousand_tools_are_rendered_once():
     found = assemble(tools).find("tool0999")
     assert found is not None
     assert found.tool is tools[-1]
+
+
+class Said(Named):
+    def __init__(self, name: str, text: str = "") -> None:
+        super().__init__(name, remote=True)
+        self.text = text
+
+    def prompt(self, facts: PromptFacts | None = None) -> str:
+        return self.text or f"The tool {self.name}."
+
+
+def test_the_same_tools_of_a_server_again_change_no_byte() -> None:
+    pool = assemble([Named("Bash")], [Said("mcp__s__a"), Said("mcp__s__b")])
+    before = pool.to_bytes()
+    pool.replace("server", [Said("mcp__s__a"), Said("mcp__s__b")])
+    assert pool.to_bytes() == before
+
+
+def test_changed_and_new_tools_come_behind_all_others_and_are_what_is_called() -> None:
+    pool = assemble([Named("Bash")], [Said("mcp__s__a"), Said("mcp__s__b")])
+    changed = Said("mcp__s__a", "Other words.")
+    pool.replace("server", [changed, Said("mcp__s__b"), Said("mcp__s__c")])
+    assert names(pool) == ["Bash", "mcp__s__b", "mcp__s__a", "mcp__s__c"]
+    found = pool.find("mcp__s__a")
+    assert found is not None
+    assert found.tool is changed
+
+
+def test_a_tool_that_is_gone_stays_listed_until_forgotten_but_cannot_be_called() -> None:
+    pool = assemble([Named("Bash")], [Said("mcp__s__a"), Said("mcp__s__b")])
+    before = pool.to_bytes()
+    pool.replace("server", [Said("mcp__s__b")])
+    assert pool.to_bytes() == before
+    assert pool.find("mcp__s__a") is None
+    assert "cannot be called now" in pool.missing("mcp__s__a")
+    pool.replace("server", [Said("mcp__s__a"), Said("mcp__s__b")])
+    assert pool.find("mcp__s__a") is not None
+    pool.replace("server", [])
+    pool.forget_gone()
+    assert names(pool) == ["Bash"]

@@ -1,7 +1,8 @@
 import json
 from typing import Any
 
-from holdfast.settings.trust_question import explain_untrusted, mcp_items, mcp_server_hash, trust_question
+from holdfast.settings.hook_items import mcp_server_hash
+from holdfast.settings.trust_question import explain_untrusted, mcp_items, trust_question
 
 
 def test_the_question_lists_what_the_folder_brings_with_places_and_the_answer_is_no(world: Any) -> None:
@@ -92,12 +93,12 @@ def test_a_worktree_does_not_ask_for_what_its_main_checkout_brings(world: Any) -
 
 def test_an_mcp_approval_is_bound_to_every_field(world: Any) -> None:
     base = {"command": "run", "args": ["a"], "env": {"X": "1"}, "cwd": "/x", "url": "u", "headers": {"h": "1"}}
-    hashes = {mcp_server_hash("db", base), mcp_server_hash("other", base)}
+    hashes = {mcp_server_hash("db", base, root="/nowhere"), mcp_server_hash("other", base, root="/nowhere")}
     for key in base:
-        hashes.add(mcp_server_hash("db", {**base, key: "changed"}))
+        hashes.add(mcp_server_hash("db", {**base, key: "changed"}, root="/nowhere"))
     assert len(hashes) == 2 + len(base)
     shuffled = json.loads(json.dumps(dict(reversed(list(base.items())))))
-    assert mcp_server_hash("db", shuffled) == mcp_server_hash("db", base)
+    assert mcp_server_hash("db", shuffled, root="/nowhere") == mcp_server_hash("db", base, root="/nowhere")
 
 
 def test_a_broken_mcp_file_is_shown_and_never_counts(world: Any) -> None:

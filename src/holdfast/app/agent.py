@@ -51,6 +51,8 @@ class Agent:
         add_dirs: str | Sequence[str] = (),
         settings: str | Sequence[str] = (),
         setting_sources: str | None = None,
+        mcp_config: str | Sequence[str] = (),
+        strict_mcp_config: bool = False,
         approver: Approver | Asker | None = None,
         system_prompt: str | None = None,
         append_system_prompt: str | None = None,
@@ -83,6 +85,8 @@ class Agent:
             add_dirs: Further directories the agent may work in.
             settings: Settings on top of the files: a file's path, or JSON text.
             setting_sources: Which settings files count, of `user,project,local`; `""` for none of them.
+            mcp_config: MCP servers besides those configured: files, or JSON text.
+            strict_mcp_config: Only those.
             approver: Asked about calls that need a person: a function that returns (or resolves to) an `Answer`, True
                 or False. Without one nobody can be asked, and such calls are refused.
             system_prompt: Instead of our own words to the model.
@@ -114,6 +118,8 @@ class Agent:
             add_dirs=_listed(add_dirs),
             settings=_listed(settings),
             setting_sources=setting_sources,
+            mcp_config=_listed(mcp_config),
+            strict_mcp_config=strict_mcp_config,
             own_tools=tuple(map(_as_tool, tools)),
             hooks=tuple(hooks),
             trust=trust,

@@ -30,7 +30,9 @@ from holdfast.app.rights import Rights, load_rights
 from holdfast.contract.facts import PromptFacts
 from holdfast.models.interface import Model, ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.tokens import estimate_request_tokens
+from holdfast.settings import Settings, SettingsRoots
 from holdfast.settings.environment import Environment
+from holdfast.settings.mcp_servers import find_servers
 
 if TYPE_CHECKING:
     from holdfast.models.anthropic import AnthropicModel
@@ -151,11 +153,16 @@ def _has_other_voices(rights: Rights) -> bool:
         or settings.plugins
         or settings.sandbox
         or settings.get("web")
-        or settings.get("mcpServers")
-        or settings.mcp_enabled
-        or os.path.lexists(os.path.join(settings.root, ".mcp.json"))
+        or _has_servers(settings)
         or rights.permissions.effective_mode == "plan"
     )
+
+
+def _has_servers(settings: Settings) -> bool:
+    """Whether a remote server is configured anywhere, whether it may start or not."""
+    roots = SettingsRoots.from_environment()
+    found = find_servers(roots, cwd=settings.cwd, root=settings.root, settings=settings.get("mcpServers"))
+    return bool(found.entries or found.problems)
 
 
 async def _close(models: list[Model]) -> None:

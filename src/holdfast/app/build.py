@@ -3,9 +3,10 @@
 import logging
 import os
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_session, restore_state
 from holdfast.app.calls import calls_home
@@ -26,6 +27,9 @@ from holdfast.registry import ViewOptions
 from holdfast.session import Session
 from holdfast.session.leftovers import end_leftovers
 from holdfast.settings.environment import Environment
+
+if TYPE_CHECKING:
+    from holdfast.mcp.hub import Hub
 
 __all__ = ["OpenSession", "build_executor", "executor_for_call", "open_session"]
 
@@ -51,6 +55,9 @@ class OpenSession:
         self.beginning = beginning
         self.shell = shell
         self.hooks = hooks
+        self.servers: Hub | None = None
+        """Remote servers, once `join_servers` has started them."""
+        self.registry_directory = shell.registry_directory
         self._files = files
 
     def background(self, tool_use_id: str) -> bool:
@@ -59,13 +66,14 @@ class OpenSession:
 
     async def close(self) -> None:
         """End every call, then the notes about files and the journal."""
-        try:
-            await self.hooks.close()
-            await self.executor.close()
-        finally:
-            self._files.close()
+        async with AsyncExitStack() as parts:  # from the last to the first, whatever one of them raises
             if self.session is not None:
-                self.session.close()
+                parts.callback(self.session.close)
+            parts.callback(self._files.close)
+            if self.servers is not None:
+                parts.push_async_callback(self.servers.close)
+            parts.push_async_callback(self.executor.close)
+            parts.push_async_callback(self.hooks.close)
 
     async def __aenter__(self) -> Self:
         return self

@@ -31,6 +31,10 @@ class Options(NamedTuple):
     """True: the folder counts as trusted for this run; False: it does not; None: what the user said about it."""
     hooks: "tuple[Hook, ...]" = ()
     """The program's own hooks, beside those of the settings."""
+    mcp_config: tuple[str, ...] = ()
+    """Files with MCP servers, or JSON text."""
+    strict_mcp_config: bool = False
+    """Only those servers count."""
 
 
 class AgentOptions(NamedTuple):

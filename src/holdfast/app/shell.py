@@ -61,6 +61,7 @@ class ShellKit:
         """The rights as they are now; they say which directories are allowed."""
         self.background = not variables.flag("DISABLE_BACKGROUND_TASKS")
         self.places = Places(choices.session_directory)
+        self.registry_directory = choices.registry_directory
         self.environment = ShellEnvironment(
             scrub=choices.scrub,
             given=choices.variables,

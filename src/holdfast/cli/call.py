@@ -1,18 +1,24 @@
 """`holdfast call TOOL JSON`: one call through the whole pipeline."""
 
+import asyncio
 import os
 from typing import Any, cast
 
 import click
 import msgspec
 
+from holdfast.app import Options, open_session
+from holdfast.app.begin import SessionChoice
 from holdfast.app.build import executor_for_call
 from holdfast.app.calls import count_as_seen
-from holdfast.cli.options import session_options, to_options
+from holdfast.app.servers import join_servers
+from holdfast.cli.options import session_options, tell, to_options
 from holdfast.cli.refusals import for_people, refusal_line
 from holdfast.cli.standard_streams import read_argument
 from holdfast.cli.wire import result_line
-from holdfast.contract import UsageError
+from holdfast.contract import ToolUse, UsageError
+from holdfast.engine import Executor
+from holdfast.events import CallFinished
 from holdfast.lib.visible import without_controls
 
 __all__ = ["command"]
@@ -34,16 +40,10 @@ def command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
     holdfast call Bash '{"command": "make test"}' --allowed-tools "Bash(make *)"
     """  # noqa: D301 - click wants the character itself
     raw = read_argument(arguments)
-    executor = executor_for_call(to_options(given))
+    options = to_options(given)
     fields = _fields(raw)
-    if fields.get("run_in_background"):
-        raise UsageError(
-            "`holdfast call` ends with its call, so nothing can go on in the background; leave run_in_background out, "
-            "or use `holdfast exec`, which lives as long as its input"
-        )
-    for path in _changed_files(tool, fields):
-        count_as_seen(executor, path)
-    reply = executor.call(tool, raw)
+    is_remote = tool.startswith("mcp__")
+    executor, reply = asyncio.run(_call_remote(options, tool, raw)) if is_remote else _call(options, tool, raw, fields)
     if as_json:
         click.echo(result_line(reply))
     elif isinstance(reply.content, str):
@@ -55,6 +55,27 @@ def command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
         refused = {"tool_name": reply.name, "tool_input": fields}
         click.echo(f"holdfast: {refusal_line([refused], executor.state.permissions, executor.state.cwd)}", err=True)
     return 1 if reply.is_error else 0
+
+
+def _call(options: Options, tool: str, raw: str, fields: dict[str, Any]) -> tuple[Executor, CallFinished]:
+    executor = executor_for_call(options)
+    if fields.get("run_in_background"):
+        raise UsageError(
+            "`holdfast call` ends with its call, so nothing can go on in the background; leave run_in_background out, "
+            "or use `holdfast exec`, which lives as long as its input"
+        )
+    for path in _changed_files(tool, fields):
+        count_as_seen(executor, path)
+    return executor, executor.call(tool, raw)
+
+
+async def _call_remote(options: Options, tool: str, raw: str) -> tuple[Executor, CallFinished]:
+    """The same with the servers of this place, and no trace on disk."""
+    async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
+        await join_servers(opened, options, on_notice=tell)
+        opened.executor.add(ToolUse("call-0", tool, raw))
+        replies = [event async for event in opened.executor.results() if isinstance(event, CallFinished)]
+        return opened.executor, replies[-1]
 
 
 def _fields(raw: str) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import click
 import msgspec
 
 from holdfast.app import Options, open_session
+from holdfast.app.servers import join_servers
 from holdfast.cli.lines import LineReader, LineWriter
-from holdfast.cli.options import session_options, to_options, warn
+from holdfast.cli.options import session_options, tell, to_options, warn
 from holdfast.cli.wire import error_line, event_line, result_line
 from holdfast.contract import Answer, Fatal, PermissionUpdate, Question, UsageError
 from holdfast.engine import OpenQuestions
@@ -59,6 +60,7 @@ class _Session:
         self._questions = OpenQuestions(self._show)
         self._has_calls = asyncio.Event()
         self._exit_code = 0
+        self._options = options
         self._main: asyncio.Task[None] | None = None
         self._session = open_session(
             options, asker=self._questions if ask else None, on_event=self._write_event if events else None
@@ -88,6 +90,7 @@ class _Session:
 
     async def _serve(self, lines: LineReader, replies: asyncio.Task[None]) -> None:
         """Everything that a signal stops: reading, and waiting for what runs when the input has ended."""
+        await join_servers(self._session, self._options, on_notice=tell)
         await self._read_lines(lines)
         self._questions.close(Answer(message="standard input ended, so nobody can be asked any more"))
         await self._write_the_rest(replies)

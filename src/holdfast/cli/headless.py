@@ -137,6 +137,8 @@ class Headless:
         warn(agent.rights)
         for warning in agent.warnings:
             click.echo(f"holdfast: {without_controls(warning)}", err=True)
+        for notice in agent.server_notices:
+            click.echo(f"holdfast: {without_controls(notice)}", err=True)
         if plan.agent.max_budget_usd is not None and agent.loop.model.cost_usd(Usage(1, 1)) is None:
             name = visible(agent.loop.model.name)
             click.echo(f"holdfast: the prices of {name} are not known, so --max-budget-usd cannot hold", err=True)
@@ -148,6 +150,7 @@ class Headless:
             permission_mode=executor.state.permissions.mode,
             tools=[tool.name for tool in executor.pool],
             key_source=key_source(agent.loop.model.name, os.environ),
+            mcp_servers=agent.server_states,
         )
         self._lines = StreamJson(facts, has_partials=plan.has_partials)
         self._progress = ProgressLines(executor.pool) if wants_progress(verbose=plan.verbose) else None

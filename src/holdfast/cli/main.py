@@ -24,6 +24,7 @@ _COMMANDS = {
     "demo": ("holdfast.cli.demo", "Show a whole agent session on a sample project, no key needed."),
     "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
     "hooks": ("holdfast.cli.hooks", "List the hooks that hold here, and try what they say to an event."),
+    "mcp": ("holdfast.cli.mcp", "List, add, look at and call MCP servers."),
     "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
     "sessions": ("holdfast.cli.sessions", "List, show, replay, export and prune sessions."),
     "trust": ("holdfast.cli.trust", "Show what this folder brings, and trust it or take trust back."),

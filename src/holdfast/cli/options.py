@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from holdfast.app import Options, Rights
+from holdfast.lib.visible import without_controls
 from holdfast.permissions import MODES
 from holdfast.registry.names import ALIASES, BUILTIN_NAMES
 from holdfast.settings.sources import split_tool_list
 
-__all__ = ["session_options", "to_options", "warn"]
+__all__ = ["session_options", "tell", "to_options", "warn"]
 
 
 _KNOWN = frozenset({"default", *BUILTIN_NAMES, *ALIASES})
@@ -46,6 +47,8 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--add-dir", "add_dirs", multiple=True, metavar="DIR", help="Also work in this directory."),
         click.option("--settings", multiple=True, metavar="FILE|JSON", help="Settings on top of the files."),
         click.option("--setting-sources", metavar="LIST", help="Which to read, of user,project,local."),
+        click.option("--mcp-config", multiple=True, metavar="FILE|JSON", help="MCP servers, besides those configured."),
+        click.option("--strict-mcp-config", is_flag=True, help="Only the servers of --mcp-config."),
     )
     for option in reversed(options):
         command = option(command)
@@ -70,7 +73,14 @@ def to_options(given: dict[str, Any]) -> Options:
         add_dirs=given["add_dirs"],
         settings=given["settings"],
         setting_sources=given["setting_sources"],
+        mcp_config=given["mcp_config"],
+        strict_mcp_config=given["strict_mcp_config"],
     )
+
+
+def tell(text: str) -> None:
+    """Say something on standard error, in words that no terminal obeys."""
+    click.echo(f"holdfast: {without_controls(text)}", err=True)
 
 
 def warn(rights: Rights) -> None:

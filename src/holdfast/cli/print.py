@@ -22,7 +22,6 @@ _NOT_INTERACTIVE = (
     "`holdfast --help` lists the commands; `holdfast demo` shows the work without a key"
 )
 _UNUSED = {
-    "mcp_config": ("--mcp-config", "MCP client, so the tools of those servers are missing"),
     "agents": ("--agents", "subagents, so those agents cannot be started"),
 }
 _SCHEMA_CHARS = 1 << 20
@@ -141,8 +140,6 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--permission-prompt-tool", metavar="NAME", help="`stdio`: the same as --permission-prompts."),
         click.option("--dangerously-skip-permissions", is_flag=True, help="The mode bypassPermissions."),
-        click.option("--mcp-config", multiple=True, metavar="FILE|JSON", help="Not used yet: accepted with a notice."),
-        click.option("--strict-mcp-config", is_flag=True, help="No other MCP servers; there are none yet."),
         click.option("--agents", metavar="JSON", help="Not used yet: accepted with a notice."),
         click.option("--verbose", is_flag=True, help="Say on standard error what happens, also without a terminal."),
         click.option("--debug", "-d", "is_debug", is_flag=True, help="Say on standard error what happens inside."),

@@ -58,6 +58,7 @@ class SessionFacts(NamedTuple):
     tools: Sequence[str]
     key_source: str = "none"
     """Which environment variable the key came from."""
+    mcp_servers: Sequence[Mapping[str, str]] = ()
 
 
 def new_uuid() -> str:
@@ -91,7 +92,7 @@ class StreamJson:
             "cwd": facts.cwd,
             "session_id": facts.session_id,
             "tools": list(facts.tools),
-            "mcp_servers": [],
+            "mcp_servers": list(facts.mcp_servers),
             "model": facts.model,
             "permissionMode": facts.permission_mode,
             "slash_commands": [],

@@ -243,6 +243,7 @@ class PipeStream:
         self._poller = poller
         self._fd = fd
         self._waiter: asyncio.Future[None] | None = None
+        self._on_data: Callable[[bytes], None] | None = None
         self._ends_when_empty = False
         self.is_open = True
         _widen(fd)
@@ -280,10 +281,7 @@ class PipeStream:
             self._waiter.set_result(None)
 
     async def lines(self, separator: bytes = b"\n") -> AsyncIterator[bytes]:
-        """Blocks of whole lines, as large as they come; the last one may lack its newline.
-
-        A line longer than what comes at once is collected until it ends, so bound the time, not the length.
-        """
+        """Blocks of whole lines, as large as they come; a long line is collected until it ends, so bound the time."""
         rest: list[bytes] = []
         while data := await self.read():
             cut = data.rfind(separator) + 1
@@ -298,10 +296,42 @@ class PipeStream:
         if rest:
             yield b"".join(rest)
 
+    def follow(self, on_data: Callable[[bytes], None]) -> None:
+        """Hand over every piece as it comes, and nothing (`b""`) once at the end: one registration for good."""
+        self._on_data = on_data
+        self._poller.add(self._fd, self._pull)
+        if self._ends_when_empty:
+            self._loop.call_soon(self._pull_rest, 0)
+
+    def _pull(self) -> None:
+        try:
+            data = os.read(self._fd, 4 * READ_BYTES)
+        except BlockingIOError:
+            if self._ends_when_empty:
+                self.close()
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+        elif self._on_data is not None:
+            self._on_data(data)
+
+    def _pull_rest(self, rounds: int) -> None:
+        """Read what an ended process left; somebody who holds its pipe and writes on is not waited for."""
+        if self.is_open:
+            self._pull()
+        if self.is_open and rounds < _DRAIN_LIMIT_BYTES // READ_BYTES:
+            self._loop.call_soon(self._pull_rest, rounds + 1)
+        else:
+            self.close()
+
     def end_when_empty(self) -> None:
         """The process has ended: what is in the pipe is still read, but nobody waits for more."""
         self._ends_when_empty = True
         self._wake()
+        if self._on_data is not None:
+            self._loop.call_soon(self._pull_rest, 0)
 
     def close(self) -> None:
         """Let go of the pipe; a reader gets the end."""
@@ -310,63 +340,5 @@ class PipeStream:
             self.is_open = False
             os.close(self._fd)
             self._wake()
-
-
-class PipeWriter:
-    """Writes without blocking the loop. Whoever does not read its input is not our problem: the rest is dropped."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
-        os.set_blocking(fd, False)
-        self._loop = loop
-        self._fd = fd
-        self._rest = memoryview(b"")
-        self._done: asyncio.Future[None] | None = None
-        self._closes_after = False
-        self.is_open = True
-
-    def send_and_close(self, data: bytes) -> None:
-        """Write all of it in the background, then end the input."""
-        self._closes_after = True
-        self._rest = memoryview(data)
-        self._push()
-
-    async def write(self, data: bytes) -> None:
-        """Write all of it; raises `BrokenPipeError` when the process no longer reads."""
-        while self._done is not None:
-            await asyncio.shield(self._done)
-        self._rest = memoryview(data)
-        self._push()
-        if self._rest and self.is_open:
-            self._done = self._loop.create_future()
-            await asyncio.shield(self._done)
-        if not self.is_open:
-            raise BrokenPipeError("the process closed its input: check whether it is still running")
-
-    def _push(self) -> None:
-        try:
-            while self._rest:
-                self._rest = self._rest[os.write(self._fd, self._rest) :]
-        except BlockingIOError:
-            self._loop.add_writer(self._fd, self._push)
-            return
-        except OSError:
-            self.close()
-            return
-        self._loop.remove_writer(self._fd)
-        if self._closes_after:
-            self.close()
-        else:
-            self._settle()
-
-    def _settle(self) -> None:
-        done, self._done = self._done, None
-        if done is not None and not done.done():
-            done.set_result(None)
-
-    def close(self) -> None:
-        """End the process's input."""
-        if self.is_open:
-            self._loop.remove_writer(self._fd)
-            self.is_open = False
-            os.close(self._fd)
-        self._settle()
+            if self._on_data is not None:
+                self._on_data(b"")

@@ -4,7 +4,8 @@ import os
 
 from holdfast.host.capture import Intake, Output
 from holdfast.host.command import Command, Stdin
-from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter, SparePipes
+from holdfast.host.pipe_writer import PipeWriter
+from holdfast.host.pipes import PipeReader, PipeStream, SparePipes
 from holdfast.host.poller import Poller
 from holdfast.host.process import Process
 from holdfast.host.spawn import Environment, spawn

@@ -13,7 +13,8 @@ from typing import Self
 from holdfast.host import tree
 from holdfast.host.capture import Output
 from holdfast.host.command import Command, Exit, Finished, Progress, Stopped
-from holdfast.host.pipes import PipeReader, PipeStream, PipeWriter
+from holdfast.host.pipe_writer import PipeWriter
+from holdfast.host.pipes import PipeReader, PipeStream
 from holdfast.host.poller import Poller
 from holdfast.host.spawn import collect
 
@@ -151,13 +152,14 @@ class Process:
 
     async def read(self, limit_bytes: int = 256 << 10) -> bytes:
         """The next piece of a streamed stdout, or nothing at its end."""
-        return await self._stdout_stream().read(limit_bytes)
+        return await self.stdout_stream().read(limit_bytes)
 
     def lines(self, separator: bytes = b"\n") -> AsyncIterator[bytes]:
         """Blocks of whole lines of a streamed stdout. To stop early, leave the loop and call `stop` or `kill_tree`."""
-        return self._stdout_stream().lines(separator)
+        return self.stdout_stream().lines(separator)
 
-    def _stdout_stream(self) -> PipeStream:
+    def stdout_stream(self) -> PipeStream:
+        """Our end of a streamed stdout."""
         if self._stream is None:
             raise ValueError("This process captures its stdout. Start it with `streams_stdout=True` to read it.")
         return self._stream

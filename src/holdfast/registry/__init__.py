@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from holdfast.lib.lazy import export_lazily
 
 if TYPE_CHECKING:
+    from holdfast.registry.deferral import Deferral
     from holdfast.registry.names import ALIASES, BUILTIN_NAMES, canonical_name
     from holdfast.registry.pool import Found, Pool, apply_call_name, assemble
     from holdfast.registry.projection import Provider, project, project_bytes, tool_list_bytes
@@ -14,6 +15,7 @@ __all__ = [
     "ALIASES",
     "BUILTIN_NAMES",
     "AgentKind",
+    "Deferral",
     "Found",
     "Pool",
     "Provider",
@@ -33,6 +35,7 @@ __all__ = [
 export_lazily(
     __name__,
     {
+        "deferral": ("Deferral",),
         "names": (
             "ALIASES",
             "BUILTIN_NAMES",

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from holdfast.contract import NO_FACTS, Alias, ArgumentsInvalid, PromptFacts, Tool
 from holdfast.lib.spelling import did_you_mean
+from holdfast.registry.deferral import Deferral
 from holdfast.registry.names import RESERVED, is_reserved
-from holdfast.registry.projection import Provider, tool_list_bytes
+from holdfast.registry.projection import Provider, project_bytes, tool_list_bytes
 
 __all__ = ["Found", "Pool", "apply_call_name", "assemble"]
 
@@ -29,12 +30,15 @@ class Found(NamedTuple):
 class Pool:
     """The tools a model can call, in the order they are offered. Tools that arrive later are appended."""
 
-    __slots__ = ("_by_name", "_found", "_order", "_rendered")
+    __slots__ = ("_by_name", "_found", "_gone", "_order", "_rendered", "deferral")
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._order: list[Tool] = []
         self._by_name: dict[str, Tool] = {}
         self._found: dict[str, Found] = {}
+        self._gone: dict[str, str] = {}
+        self.deferral: Deferral | None = None
+        """Which tools are told by name only until the model asks for them."""
         self._rendered: dict[tuple[Provider, PromptFacts], bytes] = {}
         self._put(tuple(tools))
 
@@ -47,7 +51,7 @@ class Pool:
     def find(self, name: str) -> Found | None:
         """The tool with this name or older name."""
         found = self._found.get(name)
-        if found is None and name in self._by_name:
+        if found is None and name in self._by_name and name not in self._gone:
             found = self._found[name] = _found(self._by_name[name], name)
         return found
 
@@ -57,15 +61,70 @@ class Pool:
             if tool.name not in self._by_name and not (tool.mcp_info and is_reserved(tool.name)):
                 self._put((tool,))
 
+    def replace(
+        self, server: str, tools: Iterable[Tool], *, gone: str = "its server does not offer it any more"
+    ) -> None:
+        """The tools of one remote server as they are now.
+
+        Who says the same stays where it is, so that the list a provider has cached stays the same bytes. Changed and
+        new tools come behind all others. Who is gone stays in the list until `forget_gone`, but cannot be called.
+        """
+        fresh = {tool.name: tool for tool in tools if not is_reserved(tool.name)}
+        old = {tool.name: tool for tool in self._order if tool.mcp_info and tool.mcp_info.server == server}
+        for name, tool in old.items():
+            now = fresh.get(name)
+            if now is None:
+                self._gone[name] = gone
+                self._found.pop(name, None)
+            elif now is tool or project_bytes(now) == project_bytes(tool):
+                self._gone.pop(name, None)
+                self._swap(tool, now)
+                del fresh[name]
+        changed = [tool for name, tool in old.items() if name in fresh]
+        if changed:
+            self._drop(changed)
+        self.append(fresh.values())
+
+    def forget_gone(self) -> None:
+        """Take out what is gone; when the conversation was shortened, no earlier call speaks of it any more."""
+        if self._gone:
+            self._drop([tool for tool in self._order if tool.name in self._gone])
+
+    def _swap(self, old: Tool, new: Tool) -> None:
+        """Another object that reads the same."""
+        if old is not new:
+            self._order[self._order.index(old)] = new
+            self._by_name[new.name] = new
+            self._found.pop(new.name, None)
+
+    def _drop(self, tools: Sequence[Tool]) -> None:
+        names = {tool.name for tool in tools}
+        self._order = [tool for tool in self._order if tool.name not in names]
+        for name in names:
+            self._by_name.pop(name, None)
+            self._found.pop(name, None)
+            self._gone.pop(name, None)
+        self._rendered.clear()
+
     def to_bytes(self, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
         """The tool list as the provider wants it, rendered once until a tool is added."""
         rendered = self._rendered.get((provider, facts))
         if rendered is None:
-            rendered = self._rendered[provider, facts] = tool_list_bytes(self._order, provider, facts)
+            offered = self._order if self.deferral is None else self.deferral.offered(self._order)
+            rendered = self._rendered[provider, facts] = tool_list_bytes(offered, provider, facts)
         return rendered
+
+    def load(self, names: Iterable[str]) -> list[str]:
+        """Offer deferred tools from now on, behind all others; returns those that exist."""
+        found = [name for name in names if name in self._by_name and name not in self._gone]
+        if self.deferral is not None and self.deferral.load(found):
+            self._rendered.clear()
+        return found
 
     def missing(self, name: str) -> str:
         """Why a name finds nothing, in words for the model."""
+        if name in self._gone:
+            return f"The tool {name!r} cannot be called now: {self._gone[name]}. Use another way."
         if is_reserved(name):
             return f"The tool {name!r} is not available in this session. Use one of: {self._names()}."
         meant = did_you_mean(name, self._by_name)

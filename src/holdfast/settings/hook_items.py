@@ -33,6 +33,9 @@ _MANIFESTS = {
     "make": ("GNUmakefile", "makefile", "Makefile"),
 }
 
+_ENTRY_FILES = ("package.json", "index.js", "index.mjs", "index.ts", "__main__.py", "pyproject.toml")
+"""What is run when a folder is named instead of a file."""
+
 
 def item_hash(kind: str, *content: object) -> str:
     """Return the identity of an item: its kind and its whole content."""
@@ -128,6 +131,25 @@ class _Budget:
             self._files -= 1
             self._bytes -= size
             yield relative, digest
+
+
+def mcp_server_hash(name: str, config: object, *, root: str) -> str:
+    """Return the identity of a folder's MCP server now: name, whole configuration, and the folder's files it names."""
+    entries: Mapping[str, object] = cast("Mapping[str, object]", config) if isinstance(config, Mapping) else {}
+    env = entries.get("env")
+    values = list(cast("Mapping[str, object]", env).values()) if isinstance(env, Mapping) else []
+    arguments = entries.get("args")
+    words = [*cast("Sequence[object]", arguments)] if isinstance(arguments, list | tuple) else []
+    parts = [entries.get("command"), *words, entries.get("headersHelper"), *values]
+    texts = [part for part in parts if isinstance(part, str)]
+    budget = _Budget(root)
+    files: dict[str, str] = {}
+    for relative in dict.fromkeys(_named(texts, root)) if texts else ():
+        files.update(budget.file(relative))
+        if os.path.isdir(os.path.join(root, relative)):
+            for entry in _ENTRY_FILES:
+                files.update(budget.file(os.path.join(relative, entry)))
+    return item_hash("MCP server", name, _thawed(cast("object", config)), files)
 
 
 def _thawed(value: object) -> object:

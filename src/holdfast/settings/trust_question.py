@@ -13,7 +13,7 @@ from holdfast.lib.guarded_read import read_guarded
 from holdfast.lib.positions import MAX_BYTES, JsonTextError, Object, decode, parse
 from holdfast.lib.visible import visible
 from holdfast.settings.directories import home_directory
-from holdfast.settings.hook_items import item_hash
+from holdfast.settings.hook_items import item_hash, mcp_server_hash
 from holdfast.settings.instruction_files import instruction_paths
 from holdfast.settings.layout import ProjectLayout
 from holdfast.settings.model import Settings
@@ -141,11 +141,6 @@ def instruction_items(settings: Settings) -> list[FolderItem]:
     return [FolderItem(kind, text, path, 0, "trust", item_hash(kind, os.fsencode(path).hex())) for path in paths]
 
 
-def mcp_server_hash(name: str, config: object) -> str:
-    """Return the identity of an MCP server for approval: its name and everything that is configured for it."""
-    return item_hash("MCP server", name, config)
-
-
 def mcp_items(path: str) -> list[FolderItem]:
     """Return the servers of an `.mcp.json` as items. A broken file is one item that never counts."""
     try:
@@ -154,7 +149,7 @@ def mcp_items(path: str) -> list[FolderItem]:
     except (OSError, JsonTextError) as error:
         text = f"the file cannot be used: {error}"
         return [FolderItem("MCP file", text, path, 0, "refused", item_hash("MCP file", text))]
-    servers = node.members.get("mcpServers") if isinstance(node, Object) else None
+    servers = node.members.get("mcpServers", node) if isinstance(node, Object) else None
     if not isinstance(servers, Object):
         return []
     return [
@@ -164,9 +159,10 @@ def mcp_items(path: str) -> list[FolderItem]:
             path,
             servers.key_lines.get(name, config.line),
             "approval",
-            mcp_server_hash(name, config.plain()),
+            mcp_server_hash(name, config.plain(), root=os.path.dirname(path)),
         )
         for name, config in servers.members.items()
+        if servers is not node or (isinstance(config, Object) and {"command", "url"} & config.members.keys())
     ]
 
 

@@ -1,0 +1,235 @@
+"""The MCP servers of a session: which are configured, which may start, and how their tools reach the pool.
+
+Nothing of `holdfast.mcp` is loaded before a server is there to be started.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast import __version__
+from holdfast.app.build import OpenSession
+from holdfast.app.options import Options
+from holdfast.app.rights import Rights
+from holdfast.contract import Tool
+from holdfast.lib.visible import visible
+from holdfast.registry import ViewOptions, tools_for
+from holdfast.settings import SettingsRoots
+from holdfast.settings.hook_items import item_hash, mcp_server_hash
+from holdfast.settings.mcp_servers import ServerEntry, ServerList, find_servers
+
+if TYPE_CHECKING:
+    from holdfast.mcp.config import ServerConfig
+    from holdfast.mcp.hub import Hub
+    from holdfast.mcp.records import Records
+
+__all__ = ["Chosen", "choose_servers", "configured_servers", "join_servers", "server_records", "server_states"]
+
+_log = logging.getLogger(__name__)
+_DEFAULT_WAIT_MS = 5_000
+_DEFAULT_START_MS = 30_000
+_CHARS_PER_TOKEN = 4
+
+
+class Chosen(NamedTuple):
+    """The servers that may start, and why others may not."""
+
+    entries: tuple[ServerEntry, ...] = ()
+    held: Mapping[str, str] = {}
+    """Names of those that may not, each with the reason in words."""
+    problems: tuple[str, ...] = ()
+
+
+def configured_servers(rights: Rights, options: Options) -> ServerList:
+    """Every server that is configured for this place, whether it may start or not."""
+    settings = rights.settings
+    scopes = frozenset({"user", "project", "local"})
+    if options.setting_sources is not None:
+        scopes = frozenset(name.strip() for name in options.setting_sources.split(","))
+    return find_servers(
+        SettingsRoots.from_environment(),
+        cwd=settings.cwd,
+        root=settings.root,
+        flags=options.mcp_config,
+        strict=options.strict_mcp_config,
+        settings=settings.get("mcpServers"),
+        scopes=scopes,
+    )
+
+
+def choose_servers(rights: Rights, found: ServerList) -> Chosen:
+    """Who may start: not what a rule denies, and of a folder's servers only what the user has approved as it is now."""
+    entries: list[ServerEntry] = []
+    held: dict[str, str] = {}
+    for entry in found.entries:
+        reason = _why_held(entry, rights)
+        if reason is None:
+            entries.append(entry)
+        else:
+            held[entry.name] = reason
+    return Chosen(tuple(entries), held, found.problems)
+
+
+def _why_held(entry: ServerEntry, rights: Rights) -> str | None:
+    settings = rights.settings
+    if entry.is_off:
+        return "its configuration switches it off"
+    if entry.scope == "project":
+        if entry.name in settings.mcp_disabled:
+            return "disabledMcpjsonServers names it"
+        if not settings.trusted:
+            return "the folder is not trusted; look at it with `holdfast trust`"
+        identity = mcp_server_hash(entry.name, entry.config, root=settings.root)
+        if identity not in settings.approved and not _is_enabled_by_name(entry, rights, identity):
+            shown = visible(entry.name, limit_chars=80)
+            return f"it is not approved as it is now; look at it with `holdfast mcp approve {shown}`"
+    from holdfast.mcp.names import safe_part  # noqa: PLC0415 - only with servers
+
+    if rights.permissions.denies_whole((f"mcp__{safe_part(entry.name)}__-",)) is not None:
+        return "a rule denies all of its tools"
+    return None
+
+
+def _is_enabled_by_name(entry: ServerEntry, rights: Rights, identity: str) -> bool:
+    """The user's own settings name it: then what it is at its first start is what was meant, and nothing else later."""
+    settings = rights.settings
+    if not settings.mcp_enable_all and entry.name not in settings.mcp_enabled:
+        return False
+    records = _records()
+    key = item_hash("MCP consent", settings.root, entry.name)[:40]
+    record = records.load(key)
+    if not record.pins:
+        record.name, record.pins = entry.name, {"configuration": identity}
+        records.save(key, record)
+    return record.pins.get("configuration") == identity
+
+
+def _records() -> "Records":
+    from holdfast.mcp.records import Records  # noqa: PLC0415 - only with servers
+    from holdfast.settings.directories import user_directories  # noqa: PLC0415 - the same
+
+    return Records(os.path.join(user_directories().state, "mcp"))
+
+
+def server_records(entry: ServerEntry, root: str) -> "tuple[Records, str]":
+    """Where it is remembered what a server was, and under which key."""
+    from holdfast.mcp.records import record_key  # noqa: PLC0415 - only with servers
+
+    return _records(), record_key(entry, root)
+
+
+async def join_servers(
+    opened: OpenSession, options: Options, *, waits: bool = True, on_notice: Callable[[str], None] | None = None
+) -> "Hub | None":
+    """Start the servers side by side and put their tools into the session's pool, now and whenever they change.
+
+    Args:
+        opened: The session.
+        options: What was chosen at the start.
+        waits: Wait a moment for servers whose tools are not known yet.
+        on_notice: Told in words what a person should know.
+    """
+    found = configured_servers(opened.rights, options)
+    if not found.entries and not found.problems:
+        return None
+    tell = on_notice or _log.warning
+    chosen = choose_servers(opened.rights, found)
+    for name, reason in chosen.held.items():
+        tell(f"The MCP server {visible(name, limit_chars=80)} is not started: {reason}.")
+    for problem in chosen.problems:
+        tell(visible(problem, limit_chars=500))
+    hub = _open_hub(chosen, opened, tell)
+    if hub is None:
+        return None
+    opened.servers = hub
+    _put(opened, hub.tools())
+    hub.start()
+    if waits:
+        await hub.settle()
+        for label in hub.pending:
+            tell(f"The MCP server {label} is not ready yet; its tools come later.")
+    return hub
+
+
+def _open_hub(chosen: Chosen, opened: OpenSession, tell: Callable[[str], None]) -> "Hub | None":
+    from holdfast.mcp.config import parse_server  # noqa: PLC0415 - only with servers
+    from holdfast.mcp.hub import Hub, HubChoices  # noqa: PLC0415 - the same
+    from holdfast.mcp.records import record_key  # noqa: PLC0415 - the same
+    from holdfast.mcp.wire import McpError  # noqa: PLC0415 - the same
+
+    settings, session = opened.rights.settings, opened.session
+    servers: list[tuple[ServerConfig, str]] = []
+    for entry in chosen.entries:
+        try:
+            config = parse_server(entry)
+        except McpError as error:
+            tell(str(error))
+            continue
+        for warning in config.warnings:
+            tell(f"The MCP server {config.label}: {warning}.")
+        servers.append((config, record_key(entry, settings.root)))
+    if not servers:
+        return None
+    directory = None if session is None else str(session.path)
+    choices = HubChoices(
+        cwd=settings.cwd,
+        root=settings.root,
+        session_id=None if session is None else session.id,
+        registry_directory=opened.registry_directory,
+        log_directory=directory,
+        version=__version__,
+        startup_s=_number("MCP_TIMEOUT", _DEFAULT_START_MS) / 1000,
+        wait_s=min(_number("MCP_TIMEOUT", _DEFAULT_WAIT_MS), _DEFAULT_WAIT_MS) / 1000,
+        pins=settings.get("mcp.pin") is not False,
+        max_result_chars=_number("MAX_MCP_OUTPUT_TOKENS", 25_000) * _CHARS_PER_TOKEN,
+        save_blob=_blob_saver(opened),
+    )
+
+    def changed(label: str, tools: list[Tool]) -> None:
+        executor = opened.executor
+        executor.pool.replace(label, _allowed(opened, tools))
+
+    return Hub(servers, choices, _records(), on_tools=changed, on_notice=tell)
+
+
+def _put(opened: OpenSession, tools: list[Tool]) -> None:
+    opened.executor.pool.append(_allowed(opened, tools))
+
+
+def _allowed(opened: OpenSession, tools: list[Tool]) -> list[Tool]:
+    state = opened.executor.state
+    return tools_for(tools, state.permissions, ViewOptions(session=state.session))
+
+
+def _blob_saver(opened: OpenSession) -> Callable[[bytes, str], str | None]:
+    """Keeps what a server sends as bytes where long results are kept."""
+    import mimetypes  # noqa: PLC0415 - only with servers
+
+    def save(data: bytes, media_type: str) -> str | None:
+        ending = mimetypes.guess_extension(media_type.partition(";")[0].strip()) or ".bin"
+        directory = opened.shell.places.results
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            path = os.path.join(directory, f"mcp-{os.urandom(8).hex()}{ending}")
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            _log.warning("what a server sent could not be kept: %s", error)
+            return None
+        return path
+
+    return save
+
+
+def server_states(hub: "Hub | None") -> list[dict[str, str]]:
+    """Each server with its state, as programs know it."""
+    if hub is None:
+        return []
+    return [{"name": server.config.name, "status": server.state} for server in hub.servers.values()]
+
+
+def _number(name: str, default: int) -> int:
+    value = os.environ.get(name, "")
+    return int(value) if value.isascii() and value.isdigit() and 0 < int(value) < 10**9 else default

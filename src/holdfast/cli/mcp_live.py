@@ -1,0 +1,145 @@
+"""The commands of `holdfast mcp` that start servers, or decide that one may start."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from holdfast.app import Options, Rights, load_rights, open_session
+from holdfast.app.begin import SessionChoice
+from holdfast.app.servers import choose_servers, join_servers, server_records
+from holdfast.cli.options import tell
+from holdfast.cli.wire import result_line
+from holdfast.contract import ToolUse, UsageError
+from holdfast.events import CallFinished, encode_json
+from holdfast.lib.visible import visible, without_controls
+from holdfast.registry import project
+from holdfast.settings import SettingsRoots, TrustStore
+from holdfast.settings.hook_items import mcp_server_hash
+from holdfast.settings.mcp_servers import ServerEntry, ServerList
+
+__all__ = ["approve_server", "call_tool", "list_tools", "looked_at"]
+
+
+async def looked_at(entries: Sequence[ServerEntry], rights: Rights) -> dict[str, str]:
+    """Start each server for a moment and say how it does."""
+    options = Options(cwd=rights.settings.cwd, mcp_config=tuple(map(_as_flag, entries)), strict_mcp_config=True)
+    async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
+        hub = await join_servers(opened, options, waits=False)
+        if hub is None:
+            return {}
+        await asyncio.gather(*(server.ensure() for server in hub.servers.values()), return_exceptions=True)
+        return {
+            server.config.name: f"connected, {len(server.tools)} tools"
+            if server.state == "connected"
+            else f"{server.state}: {visible(server.detail, limit_chars=300)}"
+            for server in hub.servers.values()
+        }
+
+
+def _as_flag(entry: ServerEntry) -> str:
+    return encode_json({"mcpServers": {entry.name: dict(entry.config)}}).decode()
+
+
+async def list_tools(entry: ServerEntry, options: Options, *, as_json: bool) -> int:
+    """Start a server and list its tools."""
+    options = _only(entry, options)
+    async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
+        hub = await join_servers(opened, options, waits=False, on_notice=tell)
+        server = None if hub is None else hub.find(entry.name)
+        if server is None:
+            return 1
+        await server.ensure()
+        if as_json:
+            click.echo(encode_json([project(tool) for tool in server.tools]))
+            return 0
+        for tool in server.tools:
+            about = without_controls(tool.description().partition("\n")[0])[:200]
+            click.echo(f"{click.style(tool.name, bold=True)}  {about}")
+        for name, reason in server.quarantined.items():
+            tell(f"{visible(name)} is left out: {reason}")
+    return 0
+
+
+async def call_tool(entry: ServerEntry, options: Options, tool: str, raw: str, *, as_json: bool) -> int:
+    """Call one tool of a server. Who types the call here has said yes to it; deny rules hold all the same."""
+    from holdfast.mcp.names import safe_part, tool_names  # noqa: PLC0415 - with the first server
+
+    label = safe_part(entry.name)
+    name = tool if tool.startswith("mcp__") else tool_names(label, [tool])[tool]
+    options = _only(entry, options)._replace(allowed_tools=(*options.allowed_tools, name))
+    async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
+        hub = await join_servers(opened, options, waits=False, on_notice=tell)
+        server = None if hub is None else hub.find(entry.name)
+        if server is None:
+            return 1
+        await server.ensure()
+        opened.executor.add(ToolUse("call-0", name, raw))
+        reply = [event async for event in opened.executor.results() if isinstance(event, CallFinished)][-1]
+    if as_json:
+        click.echo(result_line(reply))
+    else:
+        content = reply.content
+        shown = content if isinstance(content, str) else "\n".join(map(_shown, content))
+        click.echo(without_controls(shown), err=reply.is_error)
+    return 1 if reply.is_error else 0
+
+
+def _shown(block: Any) -> str:
+    return block["text"] if block["type"] == "text" else f"[{block['type']}]"
+
+
+def _only(entry: ServerEntry, options: Options) -> Options:
+    """This one server; a folder's still needs its approval."""
+    rights = load_rights(options)
+    held = choose_servers(rights, ServerList((entry,))).held
+    if entry.name in held:
+        raise UsageError(f"the MCP server {entry.name!r} is not started: {held[entry.name]}")
+    if entry.scope == "project":
+        return options
+    return options._replace(mcp_config=(_as_flag(entry),), strict_mcp_config=True)
+
+
+def approve_server(entry: ServerEntry, options: Options, *, yes: bool) -> int:
+    """Show what would count, and let it count if the person says so."""
+    settings = load_rights(options).settings
+    records, key = server_records(entry, settings.root)
+    record = records.load(key)
+    if entry.scope == "project":
+        if not settings.trusted:
+            raise UsageError("the folder is not trusted; look at what it brings with `holdfast trust` first")
+        identity = mcp_server_hash(entry.name, entry.config, root=settings.root)
+        if identity not in settings.approved:
+            click.echo(f"The folder's server {click.style(visible(entry.name), bold=True)} would be started as:")
+            click.echo(visible(msgspec.json.encode(dict(entry.config)).decode()))
+            if not _agrees("Start it in this folder from now on?", yes=yes):
+                return 1
+            roots = SettingsRoots.from_environment()
+            TrustStore(roots.state, home=roots.home).approve(settings.root, identity)
+            click.echo("It is approved. Should its configuration or its files change, it is asked about again.")
+    if not record.changed:
+        click.echo("None of its tools has changed since it was first seen.")
+        return 0
+    for name in record.changed:
+        click.echo(f"The tool {click.style(visible(name), bold=True)} says something else than when it was first seen.")
+    if not _agrees("Let the changed tools count as they are now?", yes=yes):
+        return 1
+    accepted = record.accept()
+    records.save(key, record)
+    click.echo(f"{len(accepted)} tools count again.")
+    return 0
+
+
+def _agrees(question: str, *, yes: bool) -> bool:
+    if yes:
+        return True
+    try:
+        return click.confirm(question, default=False, err=True)
+    except click.Abort as error:
+        click.echo(err=True)
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise
+        tell("nobody could answer; ask in a terminal, or agree with --yes")
+        return False

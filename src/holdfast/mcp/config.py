@@ -1,0 +1,162 @@
+"""One server as it is configured: what is started or connected to, with variables filled in."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+from holdfast.host.child_env import is_provider_credential
+from holdfast.lib.visible import visible
+from holdfast.mcp.names import safe_part
+from holdfast.mcp.wire import McpError
+from holdfast.settings.mcp_servers import ServerEntry
+
+__all__ = ["ServerConfig", "parse_server"]
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_KINDS = {"stdio": "stdio", "http": "http", "streamable-http": "http", "streamableHttp": "http", "sse": "sse"}
+_DEFAULT_CALL_S = 600.0
+_IDLE_S = 300.0
+_MAX_MS = 24 * 60 * 60 * 1000
+
+Kind = Literal["stdio", "http", "sse"]
+
+
+class ServerConfig(NamedTuple):
+    """What is needed to reach one server."""
+
+    name: str
+    """As the user writes it."""
+    label: str
+    """As rules and tool names spell it."""
+    kind: Kind
+    scope: str
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    url: str = ""
+    headers: Mapping[str, str] = {}
+    headers_helper: str = ""
+    timeout_s: float = _DEFAULT_CALL_S
+    """A call may take so long in all."""
+    idle_s: float = _IDLE_S
+    """And so long without a sign of progress."""
+    always_load: bool = False
+    oauth: Mapping[str, Any] = {}
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        """What is started or connected to, for people."""
+        return self.url or " ".join(self.command)
+
+
+def parse_server(entry: ServerEntry, environ: Mapping[str, str] | None = None) -> ServerConfig:
+    """Read one entry and fill in its variables; keys that nobody knows are fine and grant nothing.
+
+    Raises:
+        McpError: It cannot be a server; the text says why.
+    """
+    raw = entry.config
+    filling = _Filling(os.environ if environ is None else environ, is_folders=entry.scope == "project")
+    kind = _kind(entry)
+    timeout_s, is_set = _seconds(raw.get("timeout"))
+    config = ServerConfig(
+        name=entry.name,
+        label=safe_part(entry.name),
+        kind=kind,
+        scope=entry.scope,
+        timeout_s=timeout_s,
+        idle_s=timeout_s if is_set else _IDLE_S,
+        always_load=raw.get("alwaysLoad") is True,
+        oauth=_mapping(raw.get("oauth")),
+    )
+    if kind == "stdio":
+        command = raw.get("command")
+        if not isinstance(command, str) or not command.strip():
+            raise _bad(entry, "its `command` is missing; name the program to start")
+        words = [command, *_texts(entry, "args", raw.get("args"))]
+        env = {name: filling.fill(value) for name, value in _pairs(entry, "env", raw.get("env")).items()}
+        config = config._replace(command=tuple(filling.fill(word) for word in words), env=env)
+    else:
+        url = raw.get("url")
+        if not isinstance(url, str) or not url.strip():
+            raise _bad(entry, "its `url` is missing")
+        filled = filling.fill(url.strip())
+        if not filled.startswith(("https://", "http://")):
+            raise _bad(entry, f"its url {visible(filled, limit_chars=100)!r} must start with https:// or http://")
+        headers = {name: filling.fill(value) for name, value in _pairs(entry, "headers", raw.get("headers")).items()}
+        helper = raw.get("headersHelper")
+        config = config._replace(url=filled, headers=headers, headers_helper=helper if isinstance(helper, str) else "")
+    return config._replace(warnings=tuple(dict.fromkeys(filling.warnings)))
+
+
+class _Filling:
+    """Fills variables in and remembers what it could not."""
+
+    def __init__(self, environ: Mapping[str, str], *, is_folders: bool) -> None:
+        self._environ = environ
+        self._is_folders = is_folders
+        self.warnings: list[str] = []
+
+    def fill(self, text: str) -> str:
+        """The text with its variables; one that is not set stays as it is written."""
+        return _VARIABLE.sub(self._value, text)
+
+    def _value(self, found: re.Match[str]) -> str:
+        name, default = found[1], found[2]
+        if self._is_folders and is_provider_credential(name):
+            self.warnings.append(f"the folder's server does not get {name}, which is a model provider's credential")
+            return found[0]
+        value = self._environ.get(name) or default
+        if value is None:
+            self.warnings.append(f"the variable {name} is not set, so ${{{name}}} stays as it is")
+            return found[0]
+        return value
+
+
+def _kind(entry: ServerEntry) -> Kind:
+    given = entry.config.get("type", entry.config.get("transport"))
+    if given is None:
+        return "stdio" if "command" in entry.config else "http"
+    if given == "ws":
+        raise _bad(entry, "its type `ws` (WebSocket) is not supported; use `http` or `stdio`")
+    found = _KINDS.get(given) if isinstance(given, str) else None
+    if found is None:
+        raise _bad(entry, f"its type {visible(repr(given), limit_chars=60)} is not known; use stdio, http or sse")
+    return cast("Kind", found)
+
+
+def _seconds(value: object) -> tuple[float, bool]:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MAX_MS:
+        return _DEFAULT_CALL_S, False
+    return value / 1000, True
+
+
+def _texts(entry: ServerEntry, key: str, value: object) -> Sequence[str]:
+    if value is None:
+        return ()
+    items = cast("list[Any]", value)
+    if not isinstance(value, list) or not all(isinstance(item, str | int | float) for item in items):
+        raise _bad(entry, f"its `{key}` must be a list of texts")
+    return [str(item) for item in items]
+
+
+def _pairs(entry: ServerEntry, key: str, value: object) -> Mapping[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _bad(entry, f"its `{key}` must be an object of texts")
+    found = cast("dict[str, Any]", value)
+    for name, inner in found.items():
+        if not isinstance(inner, str | int | float) or "\0" in name or "\n" in name:
+            raise _bad(entry, f"its `{key}` must be an object of texts")
+    return {name: str(inner) for name, inner in found.items()}
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _bad(entry: ServerEntry, reason: str) -> McpError:
+    place = f" ({visible(entry.path)})" if entry.path else ""
+    return McpError(f"The MCP server {visible(entry.name, limit_chars=80)!r}{place} cannot be used: {reason}.")

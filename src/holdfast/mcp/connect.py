@@ -1,0 +1,65 @@
+"""From a configuration to an open transport, and what servers share in a session."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from holdfast.host.processes import Processes
+from holdfast.mcp.config import ServerConfig
+from holdfast.mcp.content import SaveBlob
+from holdfast.mcp.records import Record
+from holdfast.mcp.session import Session
+from holdfast.mcp.stdio import start_stdio
+from holdfast.mcp.wire import McpError
+
+__all__ = ["Surroundings", "open_transport"]
+
+Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class Surroundings:
+    """What every server of a session needs and none of them owns."""
+
+    def __init__(  # noqa: PLR0913 - each part by its name
+        self,
+        *,
+        cwd: str,
+        root: str,
+        processes: Callable[[], Processes],
+        keep: Callable[[Record, ServerConfig], None],
+        startup_s: float = 30.0,
+        version: str = "0",
+        pins: bool = True,
+        save_blob: SaveBlob | None = None,
+        elicit: Elicit | None = None,
+        log_path: Callable[[str], str | None] | None = None,
+    ) -> None:
+        self.cwd = cwd
+        self.root = root
+        self.processes = processes
+        self.keep = keep
+        self.startup_s = startup_s
+        self.who = {"name": "holdfast", "version": version}
+        self.pins = pins
+        """The setting `mcp.pin`: a tool that changed is off."""
+        self.save_blob = save_blob
+        self.elicit = elicit
+        self.log_path = log_path
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What we can do for a server."""
+        return {} if self.elicit is None else {"elicitation": {"form": {}, "url": {}}}
+
+
+async def open_transport(session: Session, config: ServerConfig, around: Surroundings) -> None:
+    """Start or reach the server.
+
+    Raises:
+        McpError: That is not possible.
+    """
+    if config.kind == "stdio":
+        env = {"CLAUDE_PROJECT_DIR": around.root, "HOLDFAST_PROJECT_DIR": around.root, **config.env}
+        log_path = None if around.log_path is None else around.log_path(config.label)
+        await start_stdio(session, around.processes(), list(config.command), cwd=around.cwd, env=env, log_path=log_path)
+        return
+    raise McpError(f"The MCP server {config.name!r} is reached by {config.kind}, which is not built yet.")

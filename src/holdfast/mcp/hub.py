@@ -1,0 +1,215 @@
+"""All servers of a session: started side by side, shared by everybody in it, ended together."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from holdfast.contract import Tool
+from holdfast.host.processes import Processes
+from holdfast.lib.visible import visible
+from holdfast.mcp.config import ServerConfig
+from holdfast.mcp.connect import Elicit, Surroundings
+from holdfast.mcp.content import SaveBlob
+from holdfast.mcp.names import safe_part, tool_names
+from holdfast.mcp.records import Record, Records
+from holdfast.mcp.remote_tool import DEFAULT_RESULT_CHARS, RemoteTool
+from holdfast.mcp.schema import SchemaProblem, check_schema
+from holdfast.mcp.server import Server, Told
+
+__all__ = ["Hub", "HubChoices"]
+
+_log = logging.getLogger(__name__)
+_WAIT_S = 5.0
+
+
+class HubChoices(NamedTuple):
+    """Where servers run, and how."""
+
+    cwd: str
+    root: str
+    session_id: str | None = None
+    registry_directory: str | None = None
+    log_directory: str | None = None
+    version: str = "0"
+    """Ours, as servers are told."""
+    startup_s: float = 30.0
+    wait_s: float = _WAIT_S
+    pins: bool = True
+    max_result_chars: int = DEFAULT_RESULT_CHARS
+    save_blob: SaveBlob | None = None
+    elicit: Elicit | None = None
+
+
+class Hub:
+    """The servers of one session, and the processes they run in."""
+
+    def __init__(
+        self,
+        servers: Sequence[tuple[ServerConfig, str]],
+        choices: HubChoices,
+        records: Records,
+        *,
+        on_tools: Callable[[str, list[Tool]], None] | None = None,
+        on_notice: Callable[[str], None] | None = None,
+    ) -> None:
+        """Take the servers with the keys of their records; nothing is started yet.
+
+        Args:
+            servers: Configurations, each with the key of what is remembered of it.
+            choices: Where and how.
+            records: What is remembered.
+            on_tools: Told the tools of a server (by its label) whenever they change.
+            on_notice: Told in words what a person should know.
+        """
+        self.choices = choices
+        self._records = records
+        self._on_tools = on_tools
+        self._on_notice = on_notice
+        self._processes: Processes | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._keys: dict[str, str] = {}
+        self.servers: dict[str, Server] = {}
+        around = Surroundings(
+            cwd=choices.cwd,
+            root=choices.root,
+            processes=self.processes,
+            keep=self._keep,
+            startup_s=choices.startup_s,
+            version=choices.version,
+            pins=choices.pins,
+            save_blob=choices.save_blob,
+            elicit=choices.elicit,
+            log_path=self._log_path,
+        )
+        told = Told(self._tools_changed, self._notice)
+        for config, key in servers:
+            label = config.label if config.label not in self.servers else f"{config.label}-{safe_part(key[:8])}"
+            chosen = config._replace(label=label)
+            self._keys[label] = key
+            server = self.servers[label] = Server(chosen, records.load(key), around, told)
+            self._make_tools(server)
+
+    # For the session.
+
+    def tools(self) -> list[Tool]:
+        """What is known now, from memory or from the servers."""
+        return [tool for server in self.servers.values() for tool in server.tools]
+
+    @property
+    def pending(self) -> list[str]:
+        """Servers that are still being connected to."""
+        return [server.label for server in self.servers.values() if server.state == "pending"]
+
+    def start(self) -> None:
+        """Connect to all of them in the background."""
+        for server in self.servers.values():
+            server.start()
+
+    async def settle(self, seconds: float | None = None) -> None:
+        """Wait for those whose tools are not known yet, or which must be there from the start; never long."""
+        wanted = [s for s in self.servers.values() if s.config.always_load or not s.record.is_known]
+        waiting = [asyncio.ensure_future(_settled(server)) for server in wanted if server.state == "pending"]
+        if waiting:
+            _, late = await asyncio.wait(waiting, timeout=self.choices.wait_s if seconds is None else seconds)
+            for task in late:
+                task.cancel()
+
+    def find(self, name: str) -> Server | None:
+        """A server by its name or label."""
+        for server in self.servers.values():
+            if name in (server.config.name, server.label):
+                return server
+        return None
+
+    def instructions(self) -> str:
+        """What the servers want a model to know, each in its own bounded part."""
+        said = [
+            f'<server name="{server.label}">\n{server.instructions.strip()}\n</server>'
+            for server in self.servers.values()
+            if server.instructions.strip()
+        ]
+        return "\n".join(said)
+
+    # The Resource protocol.
+
+    async def leave_loop(self) -> None:
+        """End what belongs to this event loop; a call in another one connects again."""
+        await asyncio.gather(*(server.disconnect() for server in self.servers.values()))
+        processes, self._processes = self._processes, None
+        if processes is not None:
+            await processes.close()
+
+    async def close(self) -> None:
+        """End all of them."""
+        await self.leave_loop()
+
+    # Inside.
+
+    def processes(self) -> Processes:
+        """Where servers of this event loop run."""
+        if self._processes is None:
+            self._processes = Processes(
+                session_id=self.choices.session_id, registry_dir=self.choices.registry_directory
+            )
+        return self._processes
+
+    def _tools_changed(self, server: Server) -> None:
+        self._make_tools(server)
+        if self._on_tools is not None:
+            self._on_tools(server.label, list(server.tools))
+
+    def _make_tools(self, server: Server) -> None:
+        """Tools for what the server lists; those that say the same as before stay the same objects."""
+        known = {tool.listed.name: tool for tool in server.tools}
+        names = tool_names(server.label, (listed.name for listed in server.listed))
+        made: list[RemoteTool] = []
+        quarantined: dict[str, str] = {}
+        for listed in server.listed:
+            earlier = known.get(listed.name)
+            if earlier is not None and earlier.listed == listed:
+                made.append(earlier)
+                continue
+            try:
+                schema = check_schema(listed.input_schema)
+            except SchemaProblem as problem:
+                quarantined[listed.name] = str(problem)
+                continue
+            made.append(
+                RemoteTool(
+                    names[listed.name],
+                    listed,
+                    schema,
+                    server=server.label,
+                    caller=server,
+                    held=self,
+                    always_load=server.config.always_load,
+                    max_result_chars=self.choices.max_result_chars,
+                )
+            )
+        for name in quarantined.keys() - server.quarantined.keys():
+            shown = visible(name, limit_chars=80)
+            self._notice(f"The tool {shown} of the MCP server {server.label} is left out: {quarantined[name]}.")
+        server.tools, server.quarantined = tuple(made), quarantined
+
+    def _keep(self, record: Record, config: ServerConfig) -> None:
+        self._records.save(self._keys[config.label], record)
+
+    def _notice(self, text: str) -> None:
+        _log.warning("%s", text)
+        if self._on_notice is not None:
+            self._on_notice(text)
+
+    def _log_path(self, label: str) -> str | None:
+        directory = self.choices.log_directory
+        return None if directory is None else os.path.join(directory, f"mcp-{label}.log")
+
+
+async def _settled(server: Server) -> None:
+    from holdfast.mcp.wire import McpError  # noqa: PLC0415
+
+    try:
+        await server.ensure()
+    except McpError as error:
+        _log.debug("not waited for: %s", error)

@@ -1,0 +1,71 @@
+"""Lists that come in pages, with bounds on how many and how long: a server cannot keep us listing for ever."""
+
+from typing import Any
+
+import msgspec
+
+from holdfast.mcp.remote_tool import Listed, read_listed
+from holdfast.mcp.session import Limits, Session
+from holdfast.mcp.wire import McpError
+
+__all__ = ["list_all", "list_tools"]
+
+_MAX_PAGES = 200
+_MAX_ENTRIES = 20_000
+
+
+class _Page(msgspec.Struct, frozen=True, rename="camel"):
+    next_cursor: str | None = None
+    tools: list[msgspec.Raw] = []
+
+
+_page = msgspec.json.Decoder(_Page)
+
+
+async def list_tools(session: Session, limits: Limits) -> list[Listed]:
+    """All tools of a server, the first of each name; an entry that is no tool is left out.
+
+    Raises:
+        McpError: The list cannot be had.
+    """
+    found: dict[str, Listed] = {}
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        raw = await session.request("tools/list", {} if cursor is None else {"cursor": cursor}, limits)
+        try:
+            page = _page.decode(raw or b"{}")
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise McpError(f"The MCP server {session.name!r} lists its tools in a broken way: {error}.") from error
+        for entry in page.tools:
+            try:
+                tool = read_listed(entry)
+            except ValueError:
+                continue
+            found.setdefault(tool.name, tool)
+        cursor = page.next_cursor
+        if not cursor or len(found) >= _MAX_ENTRIES:
+            break
+    return list(found.values())[:_MAX_ENTRIES]
+
+
+async def list_all(session: Session, method: str, key: str, limits: Limits) -> list[dict[str, Any]]:
+    """All entries of another list, as plain objects.
+
+    Raises:
+        McpError: The list cannot be had.
+    """
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        raw = await session.request(method, {} if cursor is None else {"cursor": cursor}, limits)
+        try:
+            page = msgspec.json.decode(raw or b"{}", type=dict[str, Any])
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise McpError(f"The MCP server {session.name!r} answers {method} in a broken way: {error}.") from error
+        entries = page.get(key)
+        if isinstance(entries, list):
+            found += [entry for entry in entries if isinstance(entry, dict)]  # pyright: ignore[reportUnknownVariableType]
+        cursor = page.get("nextCursor") if isinstance(page.get("nextCursor"), str) else None
+        if not cursor or len(found) >= _MAX_ENTRIES:
+            break
+    return found[:_MAX_ENTRIES]

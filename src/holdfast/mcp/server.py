@@ -1,0 +1,267 @@
+"""One server of a session: connected, asked for its tools, called, and connected again when it is lost."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, cast
+
+import msgspec
+
+from holdfast.contract import ToolContext, ToolFailed, ToolResult
+from holdfast.lib.visible import visible
+from holdfast.mcp.config import ServerConfig
+from holdfast.mcp.connect import Surroundings, open_transport
+from holdfast.mcp.content import CallReply, plain, read_reply, to_content
+from holdfast.mcp.handshake import Greeting, greet
+from holdfast.mcp.listing import list_all, list_tools
+from holdfast.mcp.records import Record
+from holdfast.mcp.remote_tool import Listed, RemoteTool
+from holdfast.mcp.session import Limits, Progress, Session
+from holdfast.mcp.wire import METHOD_NOT_FOUND, McpError, RpcError, read_object
+
+__all__ = ["Server", "State"]
+
+_log = logging.getLogger(__name__)
+State = Literal["pending", "connected", "failed", "needs-auth", "closed"]
+_BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0)
+_REFRESH_PAUSE_S = 1.0
+_MAX_ROUNDS = 10
+_LIST_S = 60.0
+
+
+class Told(NamedTuple):
+    """Who hears of a server's changes."""
+
+    tools: Callable[["Server"], None]
+    notice: Callable[[str], None]
+
+
+class Server:
+    """The life of one server. Its tools reach it by `call_tool`, whatever state it is in."""
+
+    def __init__(self, config: ServerConfig, record: Record, surroundings: Surroundings, told: Told) -> None:
+        self.config = config
+        self.record = record
+        self.state: State = "pending"
+        self.detail = ""
+        self.greeting: Greeting | None = None
+        self.listed: list[Listed] = list(record.tools)
+        self.tools: tuple[RemoteTool, ...] = ()
+        self.quarantined: dict[str, str] = {}
+        """Tools that cannot be offered, and why."""
+        self._around = surroundings
+        self._told = told
+        self._session: Session | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_dirty = False
+        self._is_refreshing = False
+
+    @property
+    def label(self) -> str:
+        """The name as rules spell it."""
+        return self.config.label
+
+    # Connecting.
+
+    async def ensure(self) -> Session:
+        """The connection, made now if there is none.
+
+        Raises:
+            McpError: It cannot be made.
+        """
+        if self._session is not None and self._session.why_lost is None and self.state == "connected":
+            return self._session
+        if self._connecting is None or self._connecting.done():
+            self._connecting = asyncio.ensure_future(self._connect())
+        await asyncio.shield(self._connecting)
+        assert self._session is not None
+        return self._session
+
+    def start(self) -> None:
+        """Connect in the background; a failure is told and tried again later."""
+        self._spawn(self._try())
+
+    async def _try(self) -> None:
+        for pause_s in (0.0, *_BACKOFF_S):
+            await asyncio.sleep(pause_s)
+            try:
+                await self.ensure()
+            except McpError as error:
+                _log.info("%s", error)
+                if self.state == "needs-auth":
+                    return
+            else:
+                return
+
+    async def _connect(self) -> None:
+        session = Session(self.config.name)
+        session.on_notice = self._notice
+        session.on_request = self._answer
+        around = self._around
+        self.state = "pending" if self.state != "closed" else self.state
+        try:
+            await open_transport(session, self.config, around)
+            self.greeting = await greet(session, around.capabilities, who=around.who, timeout_s=around.startup_s)
+            self._session = session
+            if "tools" in self.greeting.capabilities:
+                self.take(await list_tools(session, Limits(min(_LIST_S, around.startup_s * 2))))
+        except BaseException as error:
+            await session.close()
+            self._failed(error)
+            raise
+        self.state, self.detail = "connected", ""
+        session.on_lost = self._lost
+        if session.why_lost is not None:
+            self._lost(session.why_lost)
+        if self.greeting.is_modern:
+            self._spawn(self._listen(session))
+        self._told.tools(self)
+
+    def _failed(self, error: BaseException) -> None:
+        self._session = None
+        if self.state == "closed":
+            return
+        self.state = "needs-auth" if getattr(error, "needs_auth", False) else "failed"
+        self.detail = str(error) or type(error).__name__
+        if isinstance(error, McpError):
+            self._told.tools(self)
+
+    def _lost(self, reason: str) -> None:
+        session, self._session = self._session, None
+        if self.state == "closed":
+            return
+        self.state, self.detail = "failed", reason
+        self._told.notice(f"The MCP server {visible(self.config.name)} was lost: {reason}.")
+        if session is not None:
+            self._spawn(session.close())
+        self.start()
+
+    async def _listen(self, session: Session) -> None:
+        """Newer servers tell changes only to who asks; a server that does not know that is as good."""
+        wanted = {"notifications": {"toolsListChanged": True}}
+        try:
+            await session.request("subscriptions/listen", wanted, Limits(7 * 24 * 3600.0))
+        except McpError as error:
+            _log.debug("the MCP server %s tells no changes: %s", self.config.name, error)
+
+    async def disconnect(self) -> None:
+        """End the connection and everything that waits; a later call connects again."""
+        tasks = [task for task in (*self._tasks, self._connecting) if task is not None and not task.done()]
+        was, self.state = self.state, "closed"
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=5.0)
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+        self._connecting = None
+        self.state = "pending" if was in ("connected", "pending") else was
+
+    # Tools.
+
+    def take(self, listed: list[Listed]) -> None:
+        """A fresh list from the server: judged against what is pinned, and remembered."""
+        before = dict(self.record.changed)
+        self.listed = self.record.judge(listed, pinned=self._around.pins)
+        self.record.name = self.config.name
+        self.record.instructions = self.instructions
+        self._around.keep(self.record, self.config)
+        fresh = [name for name, pin in self.record.changed.items() if before.get(name) != pin]
+        if fresh:
+            names = ", ".join(visible(name, limit_chars=60) for name in fresh[:10])
+            self._told.notice(
+                f"The MCP server {visible(self.config.name)} has changed these tools since they were first seen, so "
+                f"they are off: {names}. Look at them with `holdfast mcp approve {visible(self.config.name)}`."
+            )
+
+    @property
+    def instructions(self) -> str:
+        """What the server wants a model to know, bounded."""
+        said = self.greeting.instructions if self.greeting is not None else self.record.instructions
+        return said[:2048]
+
+    def _notice(self, method: str, params: dict[str, Any]) -> None:
+        if method == "notifications/tools/list_changed":
+            self._is_dirty = True
+            if not self._is_refreshing and self._session is not None:
+                self._spawn(self._refresh())
+        elif method == "notifications/message":
+            _log.debug("the MCP server %s says: %r", self.config.name, str(params.get("data"))[:500])
+
+    async def _refresh(self) -> None:
+        """Ask for the tools again, at most once a second however often the server says that they changed."""
+        self._is_refreshing = True
+        try:
+            while self._is_dirty and self._session is not None:
+                self._is_dirty = False
+                self.take(await list_tools(self._session, Limits(_LIST_S)))
+                self._told.tools(self)
+                await asyncio.sleep(_REFRESH_PAUSE_S)
+        except McpError as error:
+            _log.info("the tools of the MCP server %s could not be listed again: %s", self.config.name, error)
+        finally:
+            self._is_refreshing = False
+
+    # Calls.
+
+    async def call_tool(self, tool: str, arguments: Mapping[str, Any], ctx: ToolContext) -> ToolResult[Any]:
+        """Run a tool there; what goes wrong is a failure in words for the model."""
+        if tool in self.record.changed:
+            raise ToolFailed(f"The tool {tool!r} has changed on its server and waits for the user's approval.")
+
+        def progressed(done: float, total: float | None, message: str) -> None:
+            ctx.progress({"server": self.label, "progress": done, "total": total, "message": message})
+
+        params: dict[str, Any] = {"name": tool, "arguments": dict(arguments)}
+        limits = Limits(self.config.timeout_s, self.config.idle_s)
+        try:
+            reply = await self._call(params, limits, progressed)
+        except McpError as error:
+            raise ToolFailed(f"{self.label}: {error}") from error
+        content = to_content(reply, self._around.save_blob)
+        structured, meta = plain(reply.structured), plain(reply.meta)
+        passed = {"structuredContent": structured, "_meta": meta} if structured is not None or meta else None
+        return ToolResult(structured, content, is_error=reply.is_error is True, mcp_meta=passed)
+
+    async def _call(self, params: dict[str, Any], limits: Limits, progressed: Progress) -> CallReply:
+        session = await self.ensure()
+        for _ in range(_MAX_ROUNDS):
+            reply = read_reply(await session.request("tools/call", params, limits, progressed))
+            if reply.result_type != "input_required":
+                return reply
+            params |= await self._inputs(reply.input_requests, reply.request_state)
+        raise McpError(f"The MCP server {self.config.name!r} asked more than {_MAX_ROUNDS} times for input")
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Any other request, such as for a resource or a prompt.
+
+        Raises:
+            McpError: It failed.
+        """
+        session = await self.ensure()
+        return read_object(await session.request(method, params, Limits(self.config.timeout_s, self.config.idle_s)))
+
+    async def list(self, method: str, key: str) -> list[dict[str, Any]]:
+        """Everything of a list that comes in pages: resources, templates, prompts."""
+        return await list_all(await self.ensure(), method, key, Limits(_LIST_S))
+
+    async def _inputs(self, raw: msgspec.Raw, state: str | None) -> dict[str, Any]:
+        """What a newer server needs before it can go on, answered the same way as an older one's questions."""
+        answers: dict[str, Any] = {}
+        for key, wanted in read_object(raw).items():
+            if isinstance(wanted, dict):
+                asked = cast("dict[str, Any]", wanted)
+                answers[key] = await self._answer(str(asked.get("method")), asked.get("params") or {})
+        return {"inputResponses": answers, **({} if state is None else {"requestState": state})}
+
+    async def _answer(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "elicitation/create" and self._around.elicit is not None:
+            return await self._around.elicit(self.config.name, params)
+        raise RpcError(METHOD_NOT_FOUND, f"{method} is not supported by this client")
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,76 @@
+"""Which tools a model is told by name only, until ToolSearch loads them. The tools that are told first never change."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from holdfast.contract import Tool
+
+__all__ = ["Deferral", "SearchMode", "search_mode"]
+
+_DEFAULT_PERCENT = 10.0
+
+
+class SearchMode(NamedTuple):
+    """What `ENABLE_TOOL_SEARCH` says."""
+
+    kind: Literal["on", "auto", "off"] = "on"
+    percent: float = _DEFAULT_PERCENT
+    """`auto`: remote tools are deferred once their schemas cost more than this part of the context."""
+
+
+def search_mode(environ: Mapping[str, str]) -> SearchMode:
+    """Read the variable; what makes no sense is as if it were not set."""
+    value = environ.get("ENABLE_TOOL_SEARCH", "").strip().lower()
+    if value in ("false", "0", "off", "no"):
+        return SearchMode("off")
+    if value.startswith("auto"):
+        _, _, number = value.partition(":")
+        percent = float(number) if number.replace(".", "", 1).isdigit() else _DEFAULT_PERCENT
+        return SearchMode("auto", min(percent, 100.0))
+    return SearchMode("on")
+
+
+class Deferral:
+    """Who is deferred. Built-ins are chosen once, at the start; of remote tools all that do not ask to be loaded."""
+
+    def __init__(self, builtins: Iterable[str], *, remote: bool = True) -> None:
+        """Take the names of the built-in tools that wait.
+
+        Args:
+            builtins: Chosen at the start of the session, and never changed.
+            remote: Remote tools wait too.
+        """
+        self._builtins = frozenset(builtins)
+        self._remote = remote
+        self._loaded: dict[str, None] = {}
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """Those that were asked for, in that order."""
+        return tuple(self._loaded)
+
+    def waits(self, tool: Tool) -> bool:
+        """The tool is told by its name only."""
+        return tool.name not in self._loaded and self.is_deferred(tool)
+
+    def is_deferred(self, tool: Tool) -> bool:
+        """The tool was not among those told first."""
+        if tool.mcp_info is not None:
+            return self._remote and not tool.always_load
+        return tool.name in self._builtins
+
+    def offered(self, tools: Sequence[Tool]) -> list[Tool]:
+        """The tools whose schemas are told: the first ones as ever, then those that were asked for."""
+        first = [tool for tool in tools if not self.is_deferred(tool)]
+        by_name = {tool.name: tool for tool in tools}
+        return [*first, *(by_name[name] for name in self._loaded if name in by_name)]
+
+    def waiting(self, tools: Iterable[Tool]) -> list[Tool]:
+        """The tools that are told by name only."""
+        return [tool for tool in tools if self.waits(tool)]
+
+    def load(self, names: Iterable[str]) -> bool:
+        """Tell these from now on; True when that changes anything."""
+        before = len(self._loaded)
+        self._loaded.update(dict.fromkeys(names))
+        return len(self._loaded) > before
