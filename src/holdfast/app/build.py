@@ -25,7 +25,9 @@ from holdfast.events import Event, TurnEnded
 from holdfast.host.child_env import Scrub
 from holdfast.registry import ViewOptions
 from holdfast.session import Session
+from holdfast.session.directory import JOURNAL_NAME
 from holdfast.session.leftovers import end_leftovers
+from holdfast.session.shared_transcript import TRANSCRIPT_NAME, SharedTranscript
 from holdfast.settings.environment import Environment
 
 if TYPE_CHECKING:
@@ -171,8 +173,18 @@ def _executor(
         classify=classifier_of(rights.settings),
     )
     shell.permissions = files.permissions = lambda: executor.state.permissions
-    hooks = HookKit(lambda: rights.settings, lambda: shell.board.processes, own=options.hooks)
+    hooks = HookKit(lambda: rights.settings, lambda: shell.board.processes, own=options.hooks, session_directory=home)
     hooks.executor = executor
+    hooks.on_env = shell.environment.give
+    if session is not None:
+        shared = SharedTranscript(
+            os.path.join(session.path, JOURNAL_NAME),
+            os.path.join(session.path, TRANSCRIPT_NAME),
+            session_id=session.id,
+            cwd=rights.settings.cwd,
+        )
+        hooks.before_run = shared.refresh
+        executor.state.session = executor.state.session._replace(transcript_path=shared.path)
     hooks.follow()
     return executor, shell, files, hooks
 

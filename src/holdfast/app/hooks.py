@@ -57,6 +57,10 @@ class HookKit:
         self.executor: Executor | None = None
         self.ask_model: AskModel | None = None
         """Puts the question of a prompt hook to a model; without one such hooks fail."""
+        self.before_run: Callable[[], None] | None = None
+        """Brings the transcript up to date."""
+        self.on_env: Callable[[Mapping[str, str]], None] | None = None
+        """Takes variables that a SessionStart hook leaves for later commands."""
 
     def current(self) -> Hooks:
         """The hooks that the settings give now, behind those of the program."""
@@ -97,8 +101,10 @@ class HookKit:
         around = self._runner.surroundings
         around.project_dir = settings.root
         around.config_dir = SettingsRoots.from_environment().user_existing
-        around.env = _variables(settings)
         around.on_rewake = self._tell
+        around.before_run = self.before_run
+        around.on_env = self.on_env
+        around.env_file = self._env_file if self._directory is not None else None
         return self._runner
 
     def _http_runner(self, entry: "HookEntry") -> "Runner":
@@ -118,6 +124,15 @@ class HookKit:
             raise HookFailed("there is no model here that could be asked")
         return await self.ask_model(text, model)
 
+    def _env_file(self) -> str | None:
+        assert self._directory is not None
+        path = os.path.join(self._directory, "hook-environment.sh")
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        except OSError:
+            return None
+        return path
+
     def _tell(self, text: str) -> None:
         if self.executor is not None:
             self.executor.state.prompts.append(f"<system-reminder>\n{text}\n</system-reminder>")
@@ -126,12 +141,6 @@ class HookKit:
 def _explicit(settings: Settings) -> "OnFailure | None":
     """The setting `hooks.onGateFailure` where somebody wrote it; unset is not the same as its default."""
     return None if settings.get("hooks.onGateFailure") is None else settings.gate_failure
-
-
-def _variables(settings: Settings) -> Mapping[str, str]:
-    return {
-        entry.name: entry.value for entry in settings.env if entry.name not in os.environ or not entry.children_only
-    }
 
 
 def listed(settings: Settings) -> tuple[list[Hook], list[str]]:
@@ -182,7 +191,8 @@ async def rehearse(options: "Options", event: str, fixture: Mapping[str, Any]) -
     except msgspec.ValidationError as error:
         raise UsageError(f"the fixture does not fit {event}: {error}") from error
     ran: list[HookRan] = []
-    environment = child_environment(scrub=Scrub(settings.env_scrub))
+    given = {entry.name: entry.value for entry in settings.env}
+    environment = child_environment(scrub=Scrub(settings.env_scrub), given=given)
     async with Processes(environment=environment) as processes:
         kit = HookKit(lambda: settings, lambda: processes)
         hooks = kit.current()

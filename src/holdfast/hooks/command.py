@@ -23,6 +23,9 @@ _PREFIXES = ("CLAUDE_", "HOLDFAST_")
 _NOT_STARTED = frozenset({126, 127})
 """How shells say that a program cannot be run or is not there."""
 _REWAKE_CHARS = 10_000
+_ENV_FILE_S = 5.0
+_MARK = b"\0holdfast-variables\0"
+_SHOW_VARIABLES = "env -0; printf '\\0holdfast-variables\\0'; set -a; . \"$1\" >&2; env -0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +53,10 @@ class Surroundings:
 
     project_dir: str = ""
     config_dir: str = ""
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The settings' `env`."""
     env_file: Callable[[], str | None] | None = None
     """Names a file in which SessionStart hooks leave variables for later commands."""
+    on_env: Callable[[Mapping[str, str]], None] | None = None
+    """Takes the variables of that file."""
     before_run: Callable[[], None] | None = None
     """Brings the transcript up to date."""
     on_rewake: Callable[[str], None] | None = None
@@ -102,7 +105,32 @@ class CommandRunner:
         except StartError as error:
             raise HookFailed(str(error)) from error
         _check(finished.exit, command)
+        if event.event_name == "SessionStart" and self.surroundings.on_env is not None:
+            await self._take_variables(str(command.env.get("CLAUDE_ENV_FILE") or ""))
         return _read(handler, type(event), finished, command)
+
+    async def _take_variables(self, path: str) -> None:
+        """What a shell would know after it has read the file, beyond what it knew before."""
+        if not os.path.isfile(path) or not os.path.getsize(path) or self.surroundings.on_env is None:
+            return
+        command = Command(
+            argv=["/bin/bash", "--norc", "--noprofile", "-c", _SHOW_VARIABLES, "-", path],
+            kept_bytes=_KEPT_BYTES,
+            timeout_s=_ENV_FILE_S,
+        )
+        try:
+            finished = await self._processes().run(command)
+        except StartError:
+            return
+        head, dropped, tail = finished.output.stdout.kept()
+        before, mark, after = (head + tail).partition(_MARK)
+        if dropped or not mark:
+            _log.warning("the variables of a SessionStart hook cannot be read: %s", finished.output.stderr.text()[:300])
+            return
+        known = set(before.split(b"\0"))
+        found = [entry.partition(b"=") for entry in after.split(b"\0") if entry not in known]
+        named = {os.fsdecode(name): os.fsdecode(value) for name, sign, value in found if name and sign}
+        self.surroundings.on_env(named)
 
     async def _in_background(self, handler: CommandHandler, event: HookInput, command: Command) -> None:
         try:
@@ -122,7 +150,7 @@ class CommandRunner:
         return Command(
             argv=_argv(handler, variables),
             cwd=event.cwd if os.path.isdir(event.cwd) else self.surroundings.project_dir or None,
-            env={**self.surroundings.env, **handler.variables, **variables},
+            env={**handler.variables, **variables},
             stdin=self._stdin(event),
             kept_bytes=_KEPT_BYTES,
             timeout_s=kind.timeout_s if handler.timeout_s is None else handler.timeout_s,

@@ -6,6 +6,7 @@
     tool-results/   results too long for the model
     tasks/          output of background tasks
     blobs/          pictures and other bytes
+    transcript.jsonl  the conversation for hook scripts, made when one runs
 """
 
 import os

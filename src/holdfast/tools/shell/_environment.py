@@ -101,6 +101,13 @@ class ShellEnvironment:
         self._variables: dict[str, str | None] | None = None
         self._unasked: dict[str, str | None] | None = None
         self._outside: dict[tuple[object, ...], dict[str, str | None]] = {}
+        self._of_hooks: dict[str, str] = {}
+
+    def give(self, variables: Mapping[str, str]) -> None:
+        """From now on commands see these, too, as a hook at the session's start wants it."""
+        self._of_hooks.update((name, value) for name, value in variables.items() if name not in _OF_ONE_SHELL)
+        self._variables = self._unasked = None
+        self._outside.clear()
 
     @property
     def shadowed(self) -> frozenset[str]:
@@ -110,7 +117,8 @@ class ShellEnvironment:
     @property
     def names(self) -> frozenset[str]:
         """The variables that commands see, as far as the login shell was asked already."""
-        return frozenset(self.base) if self._login is None else frozenset({*self.base, *self._login.variables})
+        login = () if self._login is None else self._login.variables
+        return frozenset({*self.base, *login, *self._of_hooks})
 
     async def variables(
         self, processes: Processes, *, unasked: bool, own_word: bool = False
@@ -178,7 +186,8 @@ class ShellEnvironment:
         made: dict[str, str | None] = dict.fromkeys(
             [name for name in self.base if name in _STEERS_BASH or name.startswith(_EXPORTED_FUNCTION)]
         )
-        merged = child_environment({**self.base, **login.variables}, scrub=self._scrub, given=self._given)
+        known = {**self.base, **login.variables, **self._of_hooks}
+        merged = child_environment(known, scrub=self._scrub, given={**self._given, **self._of_hooks})
         for name, value in merged.items():
             is_new = self.base.get(name) != value
             if is_new and name not in _OF_ONE_SHELL and not name.startswith((_OURS, _EXPORTED_FUNCTION)):

@@ -1,0 +1,118 @@
+"""Hooks of the settings in whole sessions: transcript, variables, reload, functions of a program."""
+
+import asyncio
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Agent
+from holdfast.hooks import Hook, HookAnswer
+from holdfast.hooks.inputs import PreToolUse
+from holdfast.models.scripted import ScriptedModel
+
+pytestmark = pytest.mark.skipif(shutil.which("jq") is None, reason="the scripts need jq")
+
+
+def bash(command: str, id_: str = "t1") -> dict[str, Any]:
+    return {"blocks": [{"type": "tool_use", "id": id_, "name": "Bash", "input": {"command": command}}]}
+
+
+def user_hooks(home: Path, **events: Any) -> Path:
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir(exist_ok=True)
+    groups = {name: [{"matcher": "", "hooks": [{"type": "command", "command": one}]}] for name, one in events.items()}
+    path.write_text(json.dumps({"hooks": groups}))
+    return path
+
+
+def run(model: list[Any], folder: Path, prompt: str = "go", **choices: Any) -> Any:
+    with Agent(ScriptedModel(model), cwd=folder, permission_mode="bypassPermissions", **choices) as agent:
+        return agent.run_sync(prompt)
+
+
+def test_a_hook_can_read_the_conversation(isolated_home: Path, tmp_path: Path):
+    user_hooks(isolated_home, Stop=f'cp "$(jq -r .transcript_path)" {tmp_path}/seen')
+    run([bash("echo hi"), "All done."], tmp_path, "say hi")
+    lines = [json.loads(line) for line in (tmp_path / "seen").read_text().splitlines()]
+    assert [line["type"] for line in lines] == ["user", "assistant", "user", "assistant"]
+    assert lines[0]["message"]["content"][0]["text"] == "say hi"
+    assert lines[1]["message"]["content"][0]["name"] == "Bash"
+    assert lines[-1]["message"]["content"] == [{"type": "text", "text": "All done."}]
+    assert [line["parentUuid"] for line in lines] == [None, *(line["uuid"] for line in lines[:-1])]
+    [file] = isolated_home.rglob("transcript.jsonl")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_variables_of_a_session_start_hook_count_for_later_commands(isolated_home: Path, tmp_path: Path):
+    user_hooks(isolated_home, SessionStart='echo \'export GREETING="good day"\' >> "$CLAUDE_ENV_FILE"')
+    run([bash('echo "$GREETING" > out'), "done"], tmp_path)
+    assert (tmp_path / "out").read_text() == "good day\n"
+
+
+def test_hooks_follow_the_settings_files(isolated_home: Path, tmp_path: Path):
+    path = user_hooks(isolated_home, PreToolUse="exit 0")
+    stricter = path.read_text().replace("exit 0", "exit 2")
+    (tmp_path / "new.json").write_text(stricter)
+    first = f"cp {tmp_path}/new.json {path}"
+    result = run([bash(first), bash("touch never", "t2"), "done"], tmp_path)
+    assert not (tmp_path / "never").exists()
+    assert [denial["tool_use_id"] for denial in result.denials] == ["t2"]
+
+
+def test_a_program_brings_functions_of_its_own(tmp_path: Path):
+    heard: list[str] = []
+
+    async def check(call: PreToolUse) -> HookAnswer | None:
+        heard.append(call.tool_input["command"])
+        return HookAnswer("deny", "not here") if "rm" in call.tool_input["command"] else None
+
+    result = run([bash("rm x"), "done"], tmp_path, hooks=[Hook("PreToolUse", check, "Bash")])
+    assert heard == ["rm x"]
+    assert len(result.denials) == 1
+
+
+def test_a_blocked_prompt_is_nowhere_on_the_disk(isolated_home: Path, tmp_path: Path):
+    user_hooks(isolated_home, UserPromptSubmit="echo 'no secrets' >&2; exit 2")
+    result = run(["never"], tmp_path, "the password is hunter2hunter2")
+    assert "no secrets" in (result.error or "")
+    for file in isolated_home.rglob("*"):
+        assert not file.is_file() or b"hunter2" not in file.read_bytes(), file
+
+
+def test_a_stop_hook_of_a_script_sends_the_model_back_once(isolated_home: Path, tmp_path: Path):
+    script = 'if [ "$(jq -r .stop_hook_active)" = false ]; then echo "run the tests" >&2; exit 2; fi'
+    user_hooks(isolated_home, Stop=script)
+    assert run(["done", {"blocks": ["tested"], "expect": ["run the tests"]}], tmp_path).text == "tested"
+
+
+def test_a_session_ends_with_its_hooks_and_waits_for_them_only_so_long(isolated_home: Path, tmp_path: Path):
+    user_hooks(isolated_home, SessionEnd=f"jq -r .reason > {tmp_path}/end; sleep 60")
+    run(["done"], tmp_path)
+    assert (tmp_path / "end").read_text().strip()
+
+
+@pytest.mark.parametrize("sleeping", ["sleep 60", "trap '' TERM INT; sleep 60"])
+def test_an_interrupted_hook_leaves_no_process(isolated_home: Path, tmp_path: Path, sleeping: str):
+    user_hooks(isolated_home, PreToolUse=f"echo $$ > {tmp_path}/pid; {sleeping}")
+
+    async def body() -> None:
+        async with Agent(
+            ScriptedModel([bash("true"), "x"]), cwd=tmp_path, permission_mode="bypassPermissions"
+        ) as agent:
+            task = asyncio.create_task(_read(agent))
+            async with asyncio.timeout(30):
+                while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():  # noqa: ASYNC110 - another process writes it
+                    await asyncio.sleep(0.02)
+                await agent.interrupt()
+                await task
+
+    async def _read(agent: Agent) -> None:
+        async for _ in agent.stream("go"):
+            pass
+
+    asyncio.run(body())
+    assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
