@@ -116,3 +116,21 @@ def test_an_interrupted_hook_leaves_no_process(isolated_home: Path, tmp_path: Pa
 
     asyncio.run(body())
     assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
+
+
+def test_a_change_of_settings_that_a_hook_blocks_does_not_count(isolated_home: Path, tmp_path: Path):
+    seen = f"jq -r .source >> {tmp_path}/seen; exit 2"
+    path = user_hooks(isolated_home, ConfigChange=seen)
+    changed = {**json.loads(path.read_text()), "permissions": {"deny": ["Bash(touch *)"]}}
+    (tmp_path / "new.json").write_text(json.dumps(changed))
+    run([bash(f"cp {tmp_path}/new.json {path}"), bash("touch made", "t2"), "done"], tmp_path)
+    assert (tmp_path / "seen").read_text() == "user_settings\n"
+    assert (tmp_path / "made").exists()
+
+
+def test_a_change_of_settings_that_no_hook_blocks_counts_with_the_next_turn(isolated_home: Path, tmp_path: Path):
+    path = user_hooks(isolated_home, ConfigChange="exit 0")
+    changed = {**json.loads(path.read_text()), "permissions": {"deny": ["Bash(touch *)"]}}
+    (tmp_path / "new.json").write_text(json.dumps(changed))
+    run([bash(f"cp {tmp_path}/new.json {path}"), bash("touch made", "t2"), "done"], tmp_path)
+    assert not (tmp_path / "made").exists()

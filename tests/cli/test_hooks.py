@@ -117,3 +117,26 @@ def test_hooks_of_the_users_settings_hold_in_a_whole_run(project: Path, tmp_path
     assert done.returncode == 0, done.stderr
     assert "open a pull request" in done.stdout
     assert "Understood" in (tmp_path / "log").read_text()
+
+
+def test_a_deferred_call_ends_the_run_and_is_made_when_the_session_is_resumed(isolated_home: Path, tmp_path: Path):
+    said = {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "defer"}}
+    command = f"test -e {tmp_path}/decided || echo '{json.dumps(said)}'"
+    hooks = {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}
+    (isolated_home / ".claude").mkdir()
+    (isolated_home / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}))
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "touch made"}}
+    ask = scripted(tmp_path / "m.jsonl", {"blocks": [call]}, "never asked")
+    options = ("--output-format", "json", "--permission-mode", "bypassPermissions")
+    first = holdfast("-p", "make it", "--model", ask, *options, cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    ended = json.loads(first.stdout)
+    assert (ended["stop_reason"], ended["is_error"]) == ("tool_deferred", False)
+    assert ended["deferred_tool_use"] == {"id": "t1", "name": "Bash", "input": {"command": "touch made"}}
+    assert not (tmp_path / "made").exists()
+    (tmp_path / "decided").touch()
+    then = scripted(tmp_path / "n.jsonl", "It is made.")
+    second = holdfast("-p", "go on", "--resume", ended["session_id"], "--model", then, *options, cwd=tmp_path)
+    assert second.returncode == 0, second.stderr
+    assert json.loads(second.stdout)["result"] == "It is made."
+    assert (tmp_path / "made").exists()

@@ -59,6 +59,7 @@ class Loop:
         instructions_for: Callable[[str], Sequence[InstructionFile]] | None = None,
         instructions: Sequence[InstructionFile] = (),
         new_day: Callable[[], str | None] | None = None,
+        deferred: Sequence[Block] = (),
         source: StartSource | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
@@ -78,6 +79,7 @@ class Loop:
             instructions_for: Asked for the instructions that a file brings along, when the model has read that file.
             instructions: What the system prompt holds already; only announced.
             new_day: Asked before each request for the date, where it is another than the one the model knows.
+            deferred: The last answer of an earlier process whose call a hook left for later; it is made first.
             source: How the session came about; by the history when omitted.
             on_event: Told of the loop's own events at once, also when no run is read.
         """
@@ -92,6 +94,7 @@ class Loop:
             facts=facts,
             emit=self._emit,
         )
+        self._state.deferred = list(deferred)
         if thoughts is not None:
             self._state.thoughts = thoughts
         queue = PromptQueue(journal)
@@ -252,7 +255,7 @@ class Loop:
         self._refuse_while_compacting()
         if prompt is not None:
             self._between.queue.put(prompt, "user")
-        elif not self._between.poll() and not self._state.history.ends_with_user:
+        elif not (self._between.poll() or self._state.deferred or self._state.history.ends_with_user):
             raise UsageError("there is nothing to answer; give a prompt")
         self._is_stopping = False
         self._feed = Feed()

@@ -9,6 +9,7 @@ from holdfast.agent import notes
 from holdfast.agent.ask import Asking
 from holdfast.agent.between import Between
 from holdfast.agent.compact import Compactor
+from holdfast.agent.deferred import left_for_later, make_deferred
 from holdfast.agent.gates import MAX_STOPS
 from holdfast.agent.history import Block, prompt_blocks, result_block
 from holdfast.agent.repeats import RepeatGuard
@@ -17,7 +18,7 @@ from holdfast.agent.turn import Answer
 from holdfast.contract import Fatal, UsageError
 from holdfast.events import AssistantReplied, CallFinished, HookSpoke, ResultsSent, RunEnded, RunOutcome, to_builtins
 from holdfast.models import ModelError, Usage
-from holdfast.session.records import DEFERRED, DELIVERS_QUEUED
+from holdfast.session.records import DELIVERS_QUEUED
 
 __all__ = ["Run"]
 
@@ -70,6 +71,10 @@ class Run:
         state = self._state
         state.fallback = None
         tool_choice = state.choices.tool_choice
+        if state.deferred:
+            self._deferred, self._results = await make_deferred(state)
+            if self._deferred is not None:
+                return await self._over(*self._left())
         if not await self._deliver():
             return self.ended("error_during_execution", f"A hook blocked the prompt: {self._between.blocked}")
         while True:
@@ -149,8 +154,10 @@ class Run:
             except Fatal as error:
                 fatal = error
         was_refused = self._state.executor.turn_refused
-        if answer.calls and fatal is None and self._is_deferred(answer):
-            return _End("tool_deferred")
+        if answer.calls and fatal is None:
+            self._deferred = left_for_later(self._state, answer)
+            if self._deferred is not None:
+                return self._left()
         stop = await self._hear_batch(answer) if answer.calls else None
         self._close(answer)
         if fatal is not None:
@@ -161,6 +168,10 @@ class Run:
             return _End("error_during_execution", str(answer.error))
         end = self._after_calls(answer, was_refused=was_refused) if answer.calls else self._after_text(answer)
         return await self._may_stop() if end is _SUCCESS and self._output is None else end
+
+    def _left(self) -> _End:
+        self._stop_reason = "tool_deferred"
+        return _End("tool_deferred")
 
     async def _hear_batch(self, answer: Answer) -> str | None:
         """Why hooks end the run after these calls; None: it goes on."""
@@ -189,19 +200,6 @@ class Run:
         for more in gates.told(heard):
             self._between.remind("hook", more)
         return None
-
-    def _is_deferred(self, answer: Answer) -> bool:
-        """A hook left the one call of this answer for later: it stays unanswered, so that a resumed run makes it."""
-        state, left = self._state, self._state.executor.call_hooks.deferred
-        if left is None or len(answer.calls) != 1:
-            return False
-        self._deferred = {"id": left.id, "name": left.name, "input": left.raw}
-        self._stop_reason = "tool_deferred"
-        answer.is_closed = True
-        if state.journal is not None:
-            state.journal.record_note(DEFERRED, self._deferred)
-        state.executor.end_turn()
-        return True
 
     def _tell(self, answer: Answer) -> None:
         """The message is whole: the journal and the faces learn of it, the history with the replies."""

@@ -50,6 +50,8 @@ class LoopState:
         """The provider has begun an answer."""
         self.broken_streams = 0
         """How many streams in a row broke."""
+        self.deferred: list[Block] = []
+        """The answer whose call a hook left for later; it is made before anything else."""
         self.thoughts = Thoughts()
         self._system_source = system
         self._system: tuple[SystemBlock, ...] = ()

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from holdfast import __version__
 from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_session, restore_state
 from holdfast.app.calls import calls_home
 from holdfast.app.classifier import classifier_of
@@ -106,8 +107,7 @@ def open_session(
 
     def follow_settings(event: Event) -> None:
         if isinstance(event, TurnEnded):
-            executor.state.permissions = rights.follow(executor.state.permissions)
-            hooks.follow()
+            hooks.follow_files(rights)
 
     followers.append(follow_settings)
     return OpenSession(executor, rights, beginning, shell=shell, files=files, hooks=hooks)
@@ -173,6 +173,21 @@ def _executor(
         classify=classifier_of(rights.settings),
     )
     shell.permissions = files.permissions = lambda: executor.state.permissions
+    hooks = _hook_kit(options, rights, executor, shell=shell, session=session, home=home)
+    hooks.follow()
+    return executor, shell, files, hooks
+
+
+def _hook_kit(
+    options: Options,
+    rights: Rights,
+    executor: Executor,
+    *,
+    shell: ShellKit,
+    session: Session | None,
+    home: str | None,
+) -> HookKit:
+    """What hooks need: processes, the conversation as a file, and where variables for later commands go."""
     hooks = HookKit(lambda: rights.settings, lambda: shell.board.processes, own=options.hooks, session_directory=home)
     hooks.executor = executor
     hooks.on_env = shell.environment.give
@@ -182,11 +197,11 @@ def _executor(
             os.path.join(session.path, TRANSCRIPT_NAME),
             session_id=session.id,
             cwd=rights.settings.cwd,
+            version=__version__,
         )
         hooks.before_run = shared.refresh
         executor.state.session = executor.state.session._replace(transcript_path=shared.path)
-    hooks.follow()
-    return executor, shell, files, hooks
+    return hooks
 
 
 def _kits(

@@ -1,5 +1,6 @@
 """The hooks of a session: from the settings' entries to a set that follows the files, and what it needs to run."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +16,7 @@ from holdfast.settings import Settings, SettingsRoots
 
 if TYPE_CHECKING:
     from holdfast.app.options import Options
+    from holdfast.app.rights import Rights
     from holdfast.engine import Executor
     from holdfast.hooks import Verdict
     from holdfast.hooks.command import CommandRunner
@@ -87,6 +89,37 @@ class HookKit:
         for warning in hooks.warnings:
             _log.warning("%s", warning)
         self.executor.hooks = hooks
+
+    def follow_files(self, rights: "Rights") -> None:
+        """Take over what changed in the settings files; where hooks have a word in that, after they have spoken."""
+        executor = self.executor
+        assert executor is not None
+        changed = rights.changed_files() if executor.hooks.has("ConfigChange") else []
+        if changed:
+            task = asyncio.get_running_loop().create_task(self._ask_about(rights, changed))
+            executor.call_hooks.awaited.add(task)
+            task.add_done_callback(executor.call_hooks.awaited.discard)
+        else:
+            self._take(rights)
+
+    async def _ask_about(self, rights: "Rights", changed: list[tuple[str, str]]) -> None:
+        from holdfast.hooks.session_inputs import ConfigChange  # noqa: PLC0415 - few sessions have such hooks
+
+        assert self.executor is not None
+        hooks = self.executor.call_hooks
+        blocked = False
+        for source, path in changed:
+            heard = await hooks.fire(hooks.fill(ConfigChange, source=source, file_path=path))
+            blocked = blocked or heard.blocks
+        if blocked and not any(source == "policy_settings" for source, _ in changed):
+            rights.leave_change()
+        else:
+            self._take(rights)
+
+    def _take(self, rights: "Rights") -> None:
+        assert self.executor is not None
+        self.executor.state.permissions = rights.follow(self.executor.state.permissions)
+        self.follow()
 
     async def close(self) -> None:
         """End what hooks left running."""

@@ -49,6 +49,25 @@ class Rights:
 
         return explain_untrusted(self.settings)
 
+    def changed_files(self) -> list[tuple[str, str]]:
+        """The files that changed, each with the name that hooks know its source by."""
+        roots, root = self._reloader.request.roots, self.settings.root
+        managed = (*roots.managed_existing, *roots.managed_native)
+        found: list[tuple[str, str]] = []
+        for path in self._reloader.changed_paths():
+            if path.startswith(tuple(f"{place}{os.sep}" for place in managed)):
+                kind = "policy_settings"
+            elif path.endswith("settings.local.json"):
+                kind = "local_settings"
+            else:
+                kind = "project_settings" if path.startswith(root + os.sep) else "user_settings"
+            found.append((kind, path))
+        return found
+
+    def leave_change(self) -> None:
+        """Go on with the settings as they were."""
+        self._reloader.leave()
+
     def follow(self, current: PermissionContext) -> PermissionContext:
         """The context to go on with: `current` unless a settings file changed.
 

@@ -213,6 +213,7 @@ def _make_loop(
     from holdfast.agent.thoughts import Thoughts  # noqa: PLC0415 - the same
 
     transcript = opened.beginning.transcript
+    history, deferred = _history(opened)
     listener.place = place
     listener.pool = opened.executor.pool
     listener.loop = loop = Loop(
@@ -220,7 +221,8 @@ def _make_loop(
         models[0],
         system=_system(agent, opened, place),
         journal=None if opened.session is None else opened.session.journal,
-        history=_history(opened),
+        history=history,
+        deferred=deferred,
         thoughts=None if transcript is None else Thoughts.remembered(transcript),
         queued=_queued(opened),
         choices=LoopChoices(
@@ -293,12 +295,14 @@ def _of_servers(opened: OpenSession) -> str:
     )
 
 
-def _history(opened: OpenSession) -> "list[dict[str, Any]]":
+def _history(opened: OpenSession) -> "tuple[list[dict[str, Any]], list[dict[str, Any]]]":
+    """What was said before, and the answer whose call a hook left for now."""
     if opened.beginning.transcript is None:
-        return []
+        return [], []
+    from holdfast.agent.deferred import split_deferred  # noqa: PLC0415 - the same
     from holdfast.session.repair import repair  # noqa: PLC0415 - only a resumed session has one
 
-    return repair(opened.beginning.transcript).messages
+    return split_deferred(repair(opened.beginning.transcript).messages, opened.beginning.transcript.notes)
 
 
 def _queued(opened: OpenSession) -> "list[dict[str, Any]]":

@@ -11,8 +11,6 @@ from typing import Any
 
 import msgspec
 
-from holdfast import __version__
-
 __all__ = ["TRANSCRIPT_NAME", "SharedTranscript"]
 
 TRANSCRIPT_NAME = "transcript.jsonl"
@@ -23,11 +21,12 @@ _MAX_STEP_BYTES = 64 * 1024 * 1024
 class SharedTranscript:
     """Follows one journal."""
 
-    def __init__(self, journal: str, path: str, *, session_id: str, cwd: str) -> None:
+    def __init__(self, journal: str, path: str, *, session_id: str, cwd: str, version: str) -> None:
         self.path = path
         self._journal = journal
         self._session_id = session_id
         self._cwd = cwd
+        self._version = version
         self._offset = 0
         self._number = 0
         self._last: str | None = None
@@ -89,7 +88,7 @@ class SharedTranscript:
             "userType": "external",
             "cwd": self._cwd,
             "sessionId": self._session_id,
-            "version": __version__,
+            "version": self._version,
             "type": role,
             "message": message,
             "uuid": own,

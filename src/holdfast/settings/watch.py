@@ -38,6 +38,15 @@ class Reloader:
         """Whether any file that matters is not what it was when it was last looked at."""
         return signature(self._paths) != self._seen
 
+    def changed_paths(self) -> list[str]:
+        """The files that are not what they were when they were last looked at."""
+        now = signature(self._paths)
+        return [path for path, before, after in zip(self._paths, self._seen, now, strict=True) if before != after]
+
+    def leave(self) -> None:
+        """Leave a change as it is: the settings stay as they were until the next one."""
+        self._paths, self._seen = self._look()
+
     def reload(self) -> Settings:
         """Load again and return the settings in force.
 
