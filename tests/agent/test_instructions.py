@@ -395,3 +395,26 @@ def test_exclusions_and_names_come_from_the_settings(place: Place) -> None:
     place.write("TEAM.md", "team")
     settings = load_settings(str(place.cwd), place.roots)
     assert texts(place.load(options=InstructionOptions.from_settings(settings))) == ["team"]
+
+
+@pytest.mark.parametrize("folder", [".claude", ".holdfast"])
+def test_a_rules_directory_that_leads_out_of_the_folder_is_not_walked(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    place.write(elsewhere / "secret.md", "theirs")
+    place.write(f"{folder}/CLAUDE.md", "ours")
+    linked = place.project / folder / "rules"
+    linked.symlink_to(elsewhere)
+    walked: list[str] = []
+    scan = os.scandir
+
+    def scandir(path: str) -> object:
+        walked.append(os.path.realpath(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    found = place.load()
+    assert "theirs" not in texts(found)
+    assert str(elsewhere) not in walked
+    assert any("leads out of the folder" in line for line in found.warnings)

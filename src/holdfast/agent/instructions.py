@@ -236,7 +236,7 @@ class _Loader:
     def _rules(self, place: str, origin: Origin, *, base: str) -> list[InstructionFile]:
         """Read a rules directory; a rule with globs waits for a file that they fit."""
         found: list[InstructionFile] = []
-        for path in self.reader.markdown_below(place):
+        for path in self.reader.markdown_below(place, origin.boundaries):
             opened = self.reader.open(path, origin)
             if opened is None:
                 continue

@@ -13,8 +13,8 @@ from holdfast.app import load_rights
 from holdfast.app.choose_model import choose_model, key_source
 from holdfast.app.not_honoured import refuse_what_must_hold
 from holdfast.cli.options import session_options, to_options
+from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
-from holdfast.events import encode_json
 from holdfast.host.guard import guarantees
 from holdfast.host.programs import find_program
 from holdfast.host.ripgrep import Ripgrep
@@ -63,10 +63,10 @@ def command(*, as_json: bool, **given: Any) -> int:
     for row in rows:
         if as_json:
             wire = {"area": row.area, "name": row.name, "ok": row.ok, "level": row.level, "detail": row.detail}
-            click.echo(encode_json(wire))
+            click.echo(json_line(wire))
         else:
             mark = click.style(f"{row.level:<4}", fg=_COLOURS[row.level], bold=not row.ok)
-            detail = without_controls(row.detail)
+            detail = without_controls(row.detail).replace("\n", " ")
             click.echo(f"{mark}  {row.area:<9}  {row.name}{': ' + detail if detail else ''}")
     return 1 if any(row.level == "fail" for row in rows) else 0
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 
 from holdfast.contract import UsageError
+from holdfast.lib.visible import json_for_terminal
 
 __all__ = ["LineReader", "LineWriter"]
 
@@ -49,6 +50,7 @@ class LineReader:
     def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int = 0) -> None:
         self._loop = loop
         self._descriptor = descriptor
+        self._is_terminal = os.isatty(descriptor)
         self._lines: asyncio.Queue[InputLine | None] = asyncio.Queue()
         self._count = 0
         self._room = threading.Semaphore(_READ_AHEAD)
@@ -99,6 +101,7 @@ class LineWriter:
 
     def __init__(self, descriptor: int = 1) -> None:
         self._descriptor = descriptor
+        self._is_terminal = os.isatty(descriptor)
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="stdout", daemon=True)
         self._broken = False
@@ -119,7 +122,7 @@ class LineWriter:
 
     def write(self, line: bytes) -> None:
         """Queue one line; never waits."""
-        self._lines.put(line + b"\n")
+        self._lines.put((json_for_terminal(line) if self._is_terminal else line) + b"\n")
         if self._lines.qsize() > _WRITE_AHEAD and not self._is_done.is_set():
             self._has_room.clear()
 

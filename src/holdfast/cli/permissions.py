@@ -13,6 +13,7 @@ from holdfast.cli.counted import counted
 from holdfast.cli.named_file import NamedFile
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.standard_streams import read_argument
+from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
 from holdfast.events import ContextChanged, PermissionDecided, encode_json
 from holdfast.lib.visible import visible, without_controls
@@ -68,7 +69,7 @@ def explain_command(tool: str, arguments: str, *, as_json: bool, **given: Any) -
     layers = survey(facts, rights.permissions)
     advice = what_would_allow(facts, rights.permissions)
     if as_json:
-        click.echo(encode_json(explain_wire(decision, shell, layers=layers, advice=advice)))
+        click.echo(json_line(explain_wire(decision, shell, layers=layers, advice=advice)))
         return 0
     first, *rest = explain_lines(decision, shell, layers=layers, advice=advice)
     click.echo(click.style(without_controls(first), fg=_COLOURS[decision.behavior], bold=True))
@@ -87,7 +88,7 @@ def list_command(*, as_json: bool, **given: Any) -> int:
     rights = load_rights(to_options(given))
     for rule in rights.permissions.rules:
         if as_json:
-            click.echo(encode_json({"behavior": rule.behavior, "rule": rule.text, "source": place_of(rule)}))
+            click.echo(json_line({"behavior": rule.behavior, "rule": rule.text, "source": place_of(rule)}))
         else:
             mark = click.style(f"{rule.behavior:5}", fg=_COLOURS[rule.behavior])
             click.echo(f"{mark}  {visible(rule.text)}   {click.style(visible(place_of(rule)), dim=True)}")
@@ -113,14 +114,14 @@ def lint_command(*, as_json: bool, **given: Any) -> int:
     for found in findings:
         if as_json:
             wire = {"kind": found.kind, "behavior": found.behavior, "rule": found.rule, "advice": found.advice}
-            click.echo(encode_json({**wire, "source": found.place}))
+            click.echo(json_line({**wire, "source": found.place}))
         else:
             rule = f"{found.behavior} {visible(found.rule)}"
             click.echo(f"{visible(found.place)}: {click.style(found.kind, bold=True)}: {rule}")
             click.echo(f"    {visible(found.advice)}")
     problems = rights.settings.describe_problems()
     for problem in problems:
-        click.echo(encode_json({"kind": "settings", "advice": problem}) if as_json else problem)
+        click.echo(json_line({"kind": "settings", "advice": problem}) if as_json else problem)
     waiting = waiting_rules(rights)
     if not as_json:
         waits = f", waiting for trust: {len(waiting)}" if waiting else ""
@@ -153,7 +154,7 @@ def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
         result, failures = _judge(line, number, base)
         failed += bool(failures)
         if as_json:
-            click.echo(encode_json(result.to_wire() if result else {"ok": False, "error": failures[0]}))
+            click.echo(json_line(result.to_wire() if result else {"ok": False, "error": failures[0]}))
             continue
         for failure in failures:
             click.echo(f"line {number}: {without_controls(failure)}")
@@ -184,12 +185,12 @@ def backtest_command(session: str, *, as_json: bool, everything: bool, fail_on_c
     found = [compare(call, context) for call in _recorded(transcript, follow_mode=given["permission_mode"] is None)]
     for one in found:
         if as_json:
-            click.echo(encode_json(one.to_wire()))
+            click.echo(json_line(one.to_wire()))
         elif one.changed or everything:
             _show(one)
     changed = Counter(f"{one.old.behavior} to {one.new.behavior}" for one in found if one.changed)
     if as_json:
-        click.echo(encode_json({"type": "summary", "calls": len(found), "changed": changed.total(), "by": changed}))
+        click.echo(json_line({"type": "summary", "calls": len(found), "changed": changed.total(), "by": changed}))
     else:
         kinds = "".join(f", {count} {kind}" for kind, count in sorted(changed.items()))
         click.echo(f"{counted(len(found), 'call')}, {changed.total()} would change{kinds}")

@@ -18,8 +18,9 @@ from holdfast.app.start_agent import start_agent
 from holdfast.cli.counted import counted
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.progress import ProgressLines
+from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
-from holdfast.events import CallFinished, RunEnded, encode_json
+from holdfast.events import CallFinished, RunEnded
 from holdfast.lib.visible import visible
 from holdfast.models.replay import ReplayModel
 from holdfast.permissions.paths import is_inside
@@ -66,7 +67,7 @@ def command(session: str, *, keep: bool, as_json: bool, **given: Any) -> int:
         options = to_options(given)._replace(cwd=place)
         done = asyncio.run(_replay(ReplayModel.from_file(path, cwd=place), prompts, options))
     if as_json:
-        click.echo(encode_json(done._asdict()))
+        click.echo(json_line(done._asdict()))
     else:
         for line in done.divergences:
             click.echo(visible(line, limit_chars=500))

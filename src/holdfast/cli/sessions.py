@@ -11,6 +11,7 @@ import click
 
 from holdfast.cli.counted import counted
 from holdfast.cli.lists_by_default import ListsByDefault
+from holdfast.cli.wire import json_line
 from holdfast.events import encode_json, to_builtins
 from holdfast.lib.visible import visible
 from holdfast.session import CallRecord, SessionStore, Transcript, user_store
@@ -68,7 +69,7 @@ def list_command(*, everywhere: bool, limit: int | None, as_json: bool) -> int:
     found = list_sessions(user_store(), None if everywhere else os.getcwd())[:limit]
     if as_json:
         for summary in found:
-            click.echo(encode_json(summary))
+            click.echo(json_line(summary))
         return 0
     if not found:
         where = "anywhere yet" if everywhere else "for this directory; --all shows those of others"
@@ -170,7 +171,7 @@ def prune_command(
     )
     if as_json:
         failed = [{"id": summary.id, "reason": reason} for summary, reason in done.failed]
-        click.echo(encode_json({"removed": to_builtins(list(done.removed)), "failed": failed, "dry_run": dry_run}))
+        click.echo(json_line({"removed": to_builtins(list(done.removed)), "failed": failed, "dry_run": dry_run}))
     else:
         for summary in done.removed:
             click.echo(f"{summary.id}  {size(summary.size_bytes)}  {summary.title or '-'}")

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from holdfast.cli.lists_by_default import ListsByDefault
-from holdfast.events import encode_json
+from holdfast.cli.wire import json_line
 from holdfast.lib.visible import visible
 from holdfast.session import SessionError, user_store
 from holdfast.session.leftovers import end_leftovers
@@ -46,7 +46,7 @@ def list_command(*, everywhere: bool, running: bool, as_json: bool) -> int:
     found = [task for task in found if not (running and is_terminal(task.record.status))]
     if as_json:
         for task in found:
-            click.echo(encode_json(_as_json(task)))
+            click.echo(json_line(_as_json(task)))
         return 0
     if not found:
         where = "anywhere" if everywhere else "for this directory; --all shows those of others"
@@ -71,7 +71,7 @@ def output_command(task: str, *, as_json: bool) -> int:
         return 1
     text = read_output(found.record.output_file, _SHOWN_CHARS)
     if as_json:
-        click.echo(encode_json({**_as_json(found), "output": text.text, "outputBytes": text.total_bytes}))
+        click.echo(json_line({**_as_json(found), "output": text.text, "outputBytes": text.total_bytes}))
         return 0
     for line in text.text.splitlines():
         click.echo(visible(line.expandtabs(8)))
@@ -90,7 +90,7 @@ def stop_command(task: str, *, as_json: bool) -> int:
         return 1
     done = not is_terminal(found.record.status) and end_from_outside(found.record)
     if as_json:
-        click.echo(encode_json({"task_id": found.record.id, "stopped": done}))
+        click.echo(json_line({"task_id": found.record.id, "stopped": done}))
     elif done:
         click.echo(f"{found.record.id} was stopped.")
     else:

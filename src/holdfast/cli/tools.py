@@ -10,8 +10,8 @@ import click
 from holdfast.app import build_executor
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.options import session_options, to_options
+from holdfast.cli.wire import json_line
 from holdfast.contract import Tool
-from holdfast.events import encode_json
 from holdfast.registry import project
 
 __all__ = ["command"]
@@ -61,7 +61,7 @@ def show_tool(name: str, *, as_json: bool, **given: Any) -> int:
         return 1
     tool = found.tool
     if as_json:
-        click.echo(encode_json({**project(tool, facts=facts), "names": tool.names, **_behaviour(tool)}))
+        click.echo(json_line({**project(tool, facts=facts), "names": tool.names, **_behaviour(tool)}))
         return 0
     click.echo(click.style(" / ".join(tool.names), bold=True))
     click.echo(f"\n{tool.prompt(facts)}\n")

@@ -6,6 +6,7 @@ import click
 
 from holdfast.app import load_rights
 from holdfast.cli.options import session_options, to_options
+from holdfast.lib.visible import visible
 from holdfast.settings import Settings, SettingsRoots, TrustStore
 from holdfast.settings.trust_question import trust_question
 
@@ -22,38 +23,40 @@ def command(*, yes: bool, revoke: bool, **given: Any) -> int:
     Deny and ask rules of a folder always count. Everything else it brings waits for your word.
     """
     settings = load_rights(to_options(given)).settings
+    shown = visible(settings.root)
     roots = SettingsRoots.from_environment()
     store = TrustStore(roots.state, home=roots.home)
     if revoke:
         store.revoke(settings.root)
-        click.echo(f"{settings.root} is not trusted any more.")
+        click.echo(f"{shown} is not trusted any more.")
         return 0
     if settings.untrustable is not None:
-        click.echo(f"holdfast: {settings.untrustable}", err=True)
+        click.echo(f"holdfast: {visible(settings.untrustable)}", err=True)
         return 1
     question = trust_question(settings)
     if question is None:
         return _nothing_to_ask(settings, store, yes=yes)
-    click.echo(click.style(f"The folder {settings.root} brings:", bold=True))
+    click.echo(click.style(f"The folder {shown} brings:", bold=True))
     for line in question.lines:
         click.echo(f"  {line.place}  {click.style(line.kind, bold=True)}  {line.text}  ({line.effect})")
     if not yes and not _agrees():
         click.echo("Nothing was changed: its deny and ask rules count, the rest does not.")
         return 1
     store.trust(settings.root, items=question.approvals)
-    click.echo(f"{settings.root} is trusted. Take it back with: holdfast trust --revoke")
+    click.echo(f"{shown} is trusted. Take it back with: holdfast trust --revoke")
     return 0
 
 
 def _nothing_to_ask(settings: Settings, store: TrustStore, *, yes: bool) -> int:
     """Whoever says yes is taken at his word, also where the folder brings nothing so far."""
+    shown = visible(settings.root)
     if yes and not settings.trusted:
         store.trust(settings.root)
-        click.echo(f"{settings.root} is trusted. It brings nothing so far. Take it back with: holdfast trust --revoke")
+        click.echo(f"{shown} is trusted. It brings nothing so far. Take it back with: holdfast trust --revoke")
     elif settings.trusted:
-        click.echo(f"{settings.root} is trusted.")
+        click.echo(f"{shown} is trusted.")
     else:
-        click.echo(f"{settings.root} brings nothing that needs trust; --yes trusts it all the same.")
+        click.echo(f"{shown} brings nothing that needs trust; --yes trusts it all the same.")
     return 0
 
 

@@ -7,7 +7,7 @@ import click
 
 from holdfast.app.calls import latest_changes
 from holdfast.app.files import checkpoints_of
-from holdfast.events import encode_json
+from holdfast.cli.wire import json_line
 from holdfast.lib.checkpoints import Change, CheckpointStore, UndoRefusedError
 from holdfast.lib.visible import visible
 from holdfast.session import user_store
@@ -47,7 +47,7 @@ def command(*, list_only: bool, to: str | None, name: str | None, as_json: bool)
         return 1
     for file in restored:
         if as_json:
-            click.echo(encode_json({"path": file.path, "action": file.action}))
+            click.echo(json_line({"path": file.path, "action": file.action}))
         else:
             click.echo(f"{file.action:<8}  {visible(file.path)}")
     return 0
@@ -65,7 +65,7 @@ def _show(changes: list[Change], *, as_json: bool) -> None:
     for change in changes:
         deed = "created" if change.before is None else "changed"
         if as_json:
-            click.echo(encode_json({"call": change.call, "path": change.path, "deed": deed, "time_s": change.time_s}))
+            click.echo(json_line({"call": change.call, "path": change.path, "deed": deed, "time_s": change.time_s}))
         else:
             at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(change.time_s))
             click.echo(f"{at}  {change.call}  {deed}  {visible(change.path)}")

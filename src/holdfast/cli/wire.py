@@ -1,10 +1,12 @@
 """The JSON lines that programs read and write."""
 
+import sys
 from typing import Any
 
 from holdfast.events import CallFinished, Event, encode_json, to_builtins
+from holdfast.lib.visible import json_for_terminal
 
-__all__ = ["error_line", "event_line", "result_line"]
+__all__ = ["error_line", "event_line", "json_line", "result_line"]
 
 
 def result_line(reply: CallFinished) -> bytes:
@@ -32,3 +34,9 @@ def event_line(event: Event) -> bytes:
 def error_line(number: int, message: str) -> bytes:
     """What is wrong with an input line."""
     return encode_json({"type": "error", "line": number, "message": message})
+
+
+def json_line(value: Any) -> bytes:
+    """A value as one line of JSON to print; a terminal obeys nothing in it."""
+    line = encode_json(value)
+    return json_for_terminal(line) if sys.stdout.isatty() else line

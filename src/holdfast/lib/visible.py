@@ -8,6 +8,7 @@ _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u206
 _OBEYED = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code not in (0x09, 0x0A)} | {
     ord(char): f"<U+{ord(char):04X}>" for char in _DIRECTIONS
 }
+_JSON_OBEYED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, *map(ord, _DIRECTIONS))}
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -19,6 +20,13 @@ def visible(text: str, *, limit_chars: int | None = None) -> str:
     if limit_chars is None or len(shown) <= limit_chars:
         return shown
     return f"{shown[:limit_chars]}… ({len(text)} characters)"
+
+
+def json_for_terminal(line: bytes) -> bytes:
+    """A line of JSON for a terminal: the same value, with what a terminal or an eye would obey as escapes."""
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    return line.decode("utf-8", "surrogateescape").translate(_JSON_OBEYED).encode("utf-8", "surrogateescape")
 
 
 def without_controls(text: str) -> str:

@@ -14,6 +14,7 @@ import stat
 import msgspec
 
 from holdfast.lib.guarded_read import ReadRefusedError, read_guarded
+from holdfast.settings.directories import home_directory
 
 _MAX_LINK_BYTES = 4096
 
@@ -65,6 +66,14 @@ def _find_root(cwd: str, home: str) -> str:
 def is_above_home(place: str, home: str) -> bool:
     """Whether a directory is the home directory, a parent of it, or the root of the file system."""
     return place == os.path.dirname(place) or home == place or home.startswith(place.rstrip(os.sep) + os.sep)
+
+
+def reaches_above(text: str, folder: str) -> bool:
+    """Whether a directory that a folder names is `/`, the home directory, or lies above one of home and the folder."""
+    home, inside = os.path.realpath(home_directory()), os.path.realpath(folder or os.sep)
+    expanded = os.path.expanduser(text) if text.startswith("~") else text
+    place = os.path.realpath(os.path.join(inside, expanded))
+    return is_above_home(place, home) or (place != inside and is_above_home(place, inside))
 
 
 def git_fingerprint(root: str) -> str:

@@ -26,6 +26,7 @@ import msgspec
 from holdfast.lib.positions import Array, Node, Object, Scalar
 from holdfast.settings.documents import Document
 from holdfast.settings.hook_items import hook_hash, item_hash, what_is_not_pinned
+from holdfast.settings.layout import reaches_above
 from holdfast.settings.merge import canonical, freeze
 from holdfast.settings.schema import HOOK_EVENTS, PermissionMode
 from holdfast.settings.sources import SourceKind
@@ -162,6 +163,24 @@ def _each(kind: str, needs: Needs) -> _Handler:
         return Array(kept, node.start, node.end, node.line) if kept else None
 
     return handler
+
+
+def _directories(gate: _Gate, key: str, node: Node) -> Node | None:
+    """Offer directories; a folder never brings `/`, the home directory or what lies above itself, trusted or not."""
+    del key
+    if not isinstance(node, Array):
+        return None
+    kept = [
+        item
+        for item in node.items
+        if gate.offer(
+            "additional directory",
+            _shown(item),
+            item,
+            needs="refused" if reaches_above(_shown(item), gate.folder) else "trust",
+        )
+    ]
+    return Array(kept, node.start, node.end, node.line) if kept else None
 
 
 def kept_rule_hash(rule: str, path: str) -> str:
@@ -345,7 +364,7 @@ _HANDLERS: dict[str, _Handler] = {
             "deny": _each("deny rule", "nothing"),
             "ask": _each("ask rule", "nothing"),
             "allow": _allow,
-            "additionalDirectories": _each("additional directory", "trust"),
+            "additionalDirectories": _directories,
             "defaultMode": _mode,
             "disableBypassPermissionsMode": _always,
             "disableAutoMode": _always,

@@ -213,8 +213,15 @@ class Reader:
 
     # -- rules
 
-    def markdown_below(self, place: str) -> list[str]:
-        """Return the `.md` files in a directory and below, sorted, bounded; a link that leads back is not followed."""
+    def _leads_out(self, here: str, real: str, boundaries: tuple[str, ...] | None) -> bool:
+        if boundaries is None or any(is_below(real, bound) for bound in boundaries):
+            return False
+        if os.path.isdir(real):
+            self._warn(here, "it leads out of the folder it stands in")
+        return True
+
+    def markdown_below(self, place: str, boundaries: tuple[str, ...] | None = None) -> list[str]:
+        """Return the `.md` files in a directory and below, sorted, bounded; no link back or out is followed."""
         found: list[str] = []
         seen: set[str] = set()
         left = _MAX_RULES_ENTRIES
@@ -222,7 +229,7 @@ class Reader:
         while waiting:
             here, depth = waiting.pop()
             real = os.path.realpath(here)
-            if real in seen or depth > _MAX_RULES_DEPTH:
+            if real in seen or depth > _MAX_RULES_DEPTH or self._leads_out(here, real, boundaries):
                 continue
             seen.add(real)
             try:
