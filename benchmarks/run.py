@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import json
+import os
 import platform
 import sys
 import time
@@ -82,7 +83,13 @@ def main() -> int:
             print(show(name, row), flush=True)
     results = HERE / "results"
     results.mkdir(exist_ok=True)
-    facts = {"python": platform.python_version(), "machine": platform.machine(), "rows": found}
+    conditions = f"Benchmarks: {', '.join(names)}. Load at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores."
+    facts = {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "conditions": conditions,
+        "rows": found,
+    }
     file = results / time.strftime("%Y%m%d-%H%M%S.json")
     file.write_text(json.dumps(facts, indent=1), encoding="utf-8")
     rows = [row for rows in found.values() for row in rows]

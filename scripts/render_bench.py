@@ -9,15 +9,16 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 HEAD = """# Performance
 
-Generated from a run of `make bench PEERS=1` by `scripts/render_bench.py`. Every figure stands beside a reference that
+Generated from a run of `benchmarks/run.py` by `scripts/render_bench.py`. Every figure stands beside a reference that
 was taken in the same run, in turns with it: the ratio counts, not the milliseconds, which are those of one machine in
-one hour. A row over its limit is marked. What `cold` measures is told in `benchmarks/cold.py`.
+one hour. A benchmark with a row over its limit is taken up to three times, and each row shows its best ratio, which
+flatters it. A row that is still over is marked. What `cold` measures is told in `benchmarks/cold.py`.
 """
 
 
 def page(facts: dict[str, Any]) -> str:
     """The page for one run."""
-    lines = [HEAD, f"Python {facts['python']}, {facts['machine']}.", ""]
+    lines = [HEAD, f"Python {facts['python']}, {facts['machine']}. {facts.get('conditions', '')}", ""]
     for benchmark, rows in facts["rows"].items():
         lines += [f"## {benchmark}", "", "| what | ours | reference | | ratio | limit | against |"]
         lines.append("|---|---|---|---|---|---|---|")
