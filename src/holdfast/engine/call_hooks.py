@@ -41,6 +41,7 @@ class CallHooks:
         "hooks",
         "is_used",
         "may_defer",
+        "quiet",
         "state",
         "stop",
     )
@@ -49,6 +50,8 @@ class CallHooks:
         self.hooks: Hooks = NO_HOOKS
         self.is_used = False
         """There are hooks at all; without any a call asks for nothing but this."""
+        self.quiet: set[Tool] = set()
+        """Tools that no hook is about; their calls ask for nothing but this."""
         self.emit = emit
         self.stop: str | None = None
         """A hook wants the run to end, and why."""
@@ -65,6 +68,14 @@ class CallHooks:
         """Another set takes over with the next call."""
         self.hooks = hooks if isinstance(hooks, Hooks) else Hooks(hooks)
         self.is_used = len(self.hooks) > 0
+        self.quiet = set()
+
+    def hears(self, tool: Tool) -> bool:
+        """Some hook is about calls of this tool."""
+        if self.hooks.hears(tool.names):
+            return True
+        self.quiet.add(tool)
+        return False
 
     async def settled(self) -> None:
         """Wait for what must be known before the work goes on."""

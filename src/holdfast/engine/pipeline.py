@@ -116,10 +116,11 @@ class Pipeline:
         assert ctx is not None
         call.began = True
         hooks = self._hooks
+        is_heard = hooks.is_used and tool not in hooks.quiet and hooks.hears(tool)
         try:
             if call.stop is not None:
                 approval = _NOT_ANY_MORE
-            elif hooks.is_used:
+            elif is_heard:
                 approval = await self._approve_with_gates(call, tool, ctx)
             else:
                 approval = self._approver.at_once(call, tool, ctx)
@@ -133,14 +134,14 @@ class Pipeline:
                 self._reply(call, tool, await tool.call(call.args, ctx))
             else:
                 self._refuse(call, tool, approval)
-                if hooks.is_used and not approval.is_deferred and call.stop is None:
+                if is_heard and not approval.is_deferred and call.stop is None:
                     await hooks.denied(call, tool, ctx, approval.reason)
         except BaseException as error:
             self._explain(call, tool, error)
             if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
                 raise
         finally:
-            if hooks.is_used:
+            if is_heard:
                 await self._tell_hooks(call, tool, ctx)
             self._on_left(call)
 

@@ -72,6 +72,10 @@ class Hooks:
         """Some hook is about this event."""
         return event in self._events
 
+    def hears(self, names: tuple[str, ...]) -> bool:
+        """Some hook is about calls of this tool."""
+        return any(self.fitting(event, names) for event in _TOOL_EVENTS)
+
     def before(self, names: tuple[str, ...]) -> tuple[Hook, ...]:
         """The gates to ask before a tool runs; `names` starts with the canonical one."""
         return self.fitting("PreToolUse", names) if "PreToolUse" in self._events else ()
