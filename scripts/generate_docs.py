@@ -10,6 +10,7 @@ from holdfast.app import all_tools
 from holdfast.app.offered import FILE
 from holdfast.contract import PromptFacts, SessionFacts, Tool
 from holdfast.registry import project_bytes
+from holdfast.tools.lists.todo_write import TodoWrite
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ROOT / "docs" / "tools"
@@ -41,7 +42,7 @@ def yes(value: object) -> str:
 
 
 def pages() -> dict[Path, str]:
-    tools = sorted(all_tools(), key=lambda tool: tool.name)
+    tools = sorted([*all_tools(), TodoWrite()], key=lambda tool: tool.name)
     index = ["# Tools", "", "Generated from the code by `make docs`.", ""]
     index += [f"- [{tool.name}]({tool.name.lower()}.md): {tool.description()}" for tool in tools]
     made = {TOOLS / "README.md": "\n".join(index) + "\n"}

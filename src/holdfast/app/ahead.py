@@ -152,6 +152,7 @@ def _has_other_voices(rights: Rights) -> bool:
         or settings.shell_functions
         or settings.plugins
         or settings.sandbox
+        or settings.task_list != "tasks"
         or settings.get("web")
         or _has_servers(settings)
         or rights.permissions.effective_mode == "plan"

@@ -1,5 +1,6 @@
 """Layer 1: every built-in tool, made with what it needs."""
 
+import os
 from collections.abc import Iterable
 
 from holdfast.app.files import FileKit
@@ -11,6 +12,12 @@ from holdfast.permissions import PermissionContext
 from holdfast.registry import Pool, ViewOptions, tools_for
 from holdfast.registry import assemble as assemble_pool
 from holdfast.settings import Settings
+from holdfast.tasks.work_list import WorkList
+from holdfast.tools.lists.task_create import TaskCreate
+from holdfast.tools.lists.task_get import TaskGet
+from holdfast.tools.lists.task_list import TaskList
+from holdfast.tools.lists.task_update import TaskUpdate
+from holdfast.tools.lists.todo_write import TodoWrite
 
 __all__ = ["all_tools", "assemble"]
 
@@ -19,9 +26,17 @@ def all_tools(
     shell: ShellKit | None = None, files: FileKit | None = None, settings: Settings | None = None
 ) -> list[Tool]:
     """A fresh set of every built-in tool."""
-    files = files or FileKit()
+    files, shell = files or FileKit(), shell or ShellKit()
     ripgrep = Ripgrep(outside=files.roots)
-    return [*files.tools(ripgrep), *(shell or ShellKit()).tools(ripgrep), *web_tools(settings)]
+    work = WorkList(None if shell.places.is_temporary else os.path.join(shell.places.root, "work"))
+    return [*files.tools(ripgrep), *shell.tools(ripgrep), *web_tools(settings), *_list_tools(work, settings)]
+
+
+def _list_tools(work: WorkList, settings: Settings | None) -> list[Tool]:
+    """One family of lists: numbered tasks that many may share, or the plain list."""
+    if settings is not None and settings.task_list == "todo":
+        return [TodoWrite(work)]
+    return [TaskCreate(work), TaskGet(work), TaskList(work), TaskUpdate(work)]
 
 
 def assemble(
