@@ -32,13 +32,14 @@ def holdfast(*arguments: str, **choices: Any) -> "subprocess.CompletedProcess[by
 
 
 @pytest.mark.parametrize("arguments", LONG, ids=" ".join)
-def test_without_a_reader_a_command_ends_quietly_with_141(arguments: list[str], tmp_path: Path) -> None:
+def test_without_a_reader_a_command_ends_quietly(arguments: list[str], tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with (tmp_path / "err").open("wb") as said:
         ended = holdfast(*arguments, stdout=writing, stderr=said, stdin=subprocess.DEVNULL)
     os.close(writing)
-    assert (ended.returncode, (tmp_path / "err").read_bytes()) == (141, b"")
+    # Nobody reads the answer of a command; a complaint that nobody reads stays a complaint.
+    assert (ended.returncode, (tmp_path / "err").read_bytes()) == (2 if arguments == ["nope"] else 141, b"")
 
 
 def test_a_wrong_command_is_wrong_whoever_reads_the_error() -> None:

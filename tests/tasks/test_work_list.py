@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -23,24 +23,19 @@ for number in range(25):
 
 def test_writers_in_several_processes_and_threads_lose_no_task(tmp_path: Path) -> None:
     place = str(tmp_path / "list")
-    others = [
-        subprocess.Popen([sys.executable, "-c", WRITER, place, str(number)], stderr=subprocess.PIPE)
-        for number in range(3)
-    ]
 
     def write(name: str) -> None:
         work = WorkList(place)
         for number in range(25):
             work.change(lambda state, subject=f"{name}-{number}": state.add(subject, "", None, {}))
 
-    threads = [threading.Thread(target=write, args=(f"t{number}",), daemon=True) for number in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    for other in others:
-        _, said = other.communicate(timeout=60)
-        assert (other.returncode, said) == (0, b"")
+    def start(name: str) -> None:
+        subprocess.run([sys.executable, "-c", WRITER, place, name], check=True, timeout=60)
+
+    with ThreadPoolExecutor(5) as pool:
+        running = [*(pool.submit(start, name) for name in "012"), *(pool.submit(write, name) for name in ("t0", "t1"))]
+        for writer in running:
+            writer.result(90)
     items = WorkList(place).look().items
     assert len(items) == 125
     assert {item.subject for item in items.values()} == {

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 
 from holdfast.contract import Tool
+from holdfast.host.programs import current_folder
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.host.targets import Targets
 from holdfast.lib.checkpoints import CheckpointStore
@@ -42,7 +43,7 @@ class FileKit:
 
     def roots(self) -> tuple[str, ...]:
         """The directories we work in, as they are now."""
-        return (os.getcwd(),) if self.permissions is None else self.permissions().roots.working
+        return current_folder() if self.permissions is None else self.permissions().roots.working
 
     def tools(self, ripgrep: Ripgrep) -> list[Tool]:
         """The tools, all with the same view."""

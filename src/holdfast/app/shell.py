@@ -1,12 +1,12 @@
 """What the shell tools need: time limits, environment, background tasks, and where the allowed directories are."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from holdfast.contract import Tool, ToolContext
 from holdfast.events import Event
 from holdfast.host.child_env import Scrub
+from holdfast.host.programs import current_folder
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.permissions import PermissionContext
 from holdfast.permissions.paths import is_inside
@@ -101,7 +101,7 @@ class ShellKit:
         """The directories whose programs we run only for somebody who wants them; in bypass the user wants all."""
         permissions = None if self.permissions is None else self.permissions()
         if permissions is None:
-            return (os.getcwd(),)
+            return current_folder()
         return () if permissions.effective_mode == "bypassPermissions" else permissions.roots.working
 
     def _is_inside(self, path: str, ctx: ToolContext) -> bool:

@@ -57,6 +57,8 @@ def given_input(tool: str, text: str) -> dict[str, Any]:
         except UsageError as error:
             sample = f'{{"{main or "argument"}": "…"}}'
             raise UsageError(f"{error}. Write the call's input as JSON, such as '{sample}'") from error
+    if not text.strip():
+        raise UsageError(f"the input of {tool} is empty; write its {main}, or the whole input as JSON")
     return {main: text}
 
 

@@ -16,7 +16,7 @@ from holdfast.cli.options import session_options, to_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
 from holdfast.host.guard import guarantees
-from holdfast.host.programs import find_program
+from holdfast.host.programs import current_folder, find_program
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.lib.visible import without_controls
 from holdfast.session import user_store
@@ -124,7 +124,7 @@ def _roots(given: dict[str, Any]) -> tuple[str, ...]:
     try:
         return load_rights(to_options(given)).permissions.roots.working
     except UsageError:
-        return (os.path.realpath(given.get("cwd") or os.curdir),)
+        return (os.path.realpath(given["cwd"]),) if given.get("cwd") else current_folder()
 
 
 def _versions(roots: tuple[str, ...]) -> list[_Row]:

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 
-__all__ = ["find_program", "own_places", "own_programs", "paths_outside"]
+__all__ = ["current_folder", "find_program", "own_places", "own_programs", "paths_outside"]
 
 # Even where somebody works in `/` itself, these are the system's and not the project's.
 _SYSTEM = frozenset(
@@ -46,6 +46,14 @@ def paths_outside(outside: Iterable[str], path: str, *, but: str = "") -> list[s
     places = _roots(outside)
     entries = path.split(os.pathsep)
     return [entry for entry in entries if os.path.isabs(entry) and (entry == but or _counts(entry, places))]
+
+
+def current_folder() -> tuple[str, ...]:
+    """Where this process stands, as directories that do not count; none when that directory is gone."""
+    try:
+        return (os.getcwd(),)
+    except FileNotFoundError:
+        return ()
 
 
 def own_programs() -> str:

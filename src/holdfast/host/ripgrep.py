@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from holdfast.contract import ToolFailed, UsageError
 from holdfast.host.child_env import child_environment
-from holdfast.host.programs import find_program
+from holdfast.host.programs import current_folder, find_program
 
 try:
     import fcntl
@@ -60,14 +60,10 @@ class Searched(NamedTuple):
     unread_count: int = 0
 
 
-def _nowhere() -> tuple[str, ...]:
-    return (os.getcwd(),)
-
-
 class Ripgrep:
     """Runs `rg`. Cancelling a search ends the process before going on."""
 
-    def __init__(self, binary: str | None = None, *, outside: Callable[[], Iterable[str]] = _nowhere) -> None:
+    def __init__(self, binary: str | None = None, *, outside: Callable[[], Iterable[str]] = current_folder) -> None:
         """Find `rg` with the first search.
 
         Args:
