@@ -34,7 +34,7 @@ def command() -> None:
     """List the hooks that hold here, and try what they say to an event."""
 
 
-@command.command("list")
+@command.command("list", short_help="Every hook that counts, and where it comes from.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @session_options
 def list_hooks(*, as_json: bool, **given: Any) -> int:
@@ -52,7 +52,7 @@ def list_hooks(*, as_json: bool, **given: Any) -> int:
     return 0
 
 
-@command.command("test")
+@command.command("test", short_help="Run the hooks of an event with an input of your own.")
 @click.argument("event")
 @click.argument("fixture")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
