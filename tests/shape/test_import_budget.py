@@ -56,9 +56,9 @@ def budget_of(code: str, place: Path) -> tuple[int, list[str]]:
         ("sys.argv = ['holdfast', '--version']\nfrom holdfast.__main__ import main\nmain()\ntold()\n", 2, []),
         (RUN.format(words=["--help"]), 10, ["click"]),
         (FIRST_REQUEST, 140, LIGHT),
-        (RUN.format(words=["tools"]), 230, TOOLS),
-        (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 260, TOOLS),
-        (RUN.format(words=["exec"]), 240, TOOLS),
+        (RUN.format(words=["tools"]), 245, TOOLS),
+        (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 275, TOOLS),
+        (RUN.format(words=["exec"]), 255, TOOLS),
     ],
     ids=["--version", "--help", "-p to its first request", "tools", "call", "exec"],
 )
