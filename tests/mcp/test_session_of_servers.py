@@ -172,3 +172,11 @@ def test_a_run_without_servers_loads_nothing_of_mcp(place: Path) -> None:
         [sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_an_agent_loads_a_tool_by_name_and_then_calls_it(place: Path) -> None:
+    config = json.dumps({"mcpServers": {"scene": server()}})
+    search = call_of("ToolSearch", {"query": "select:mcp__scene__echo"})
+    steps = [search, [{**call_of("mcp__scene__echo", {"text": "found"})[0], "id": "t2"}], "done"]
+    _, events = ask(place, steps, mcp_config=config, allowed_tools=["mcp__scene__echo"])
+    assert [reply.content for reply in replies(events)] == ["Loaded, call them now: mcp__scene__echo.", "found"]

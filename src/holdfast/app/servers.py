@@ -5,7 +5,7 @@ Nothing of `holdfast.mcp` is loaded before a server is there to be started.
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import __version__
@@ -14,7 +14,7 @@ from holdfast.app.options import Options
 from holdfast.app.rights import Rights
 from holdfast.contract import Tool
 from holdfast.lib.visible import visible
-from holdfast.registry import ViewOptions, tools_for
+from holdfast.registry import ViewOptions, project_bytes, tools_for
 from holdfast.settings import SettingsRoots
 from holdfast.settings.hook_items import item_hash, mcp_server_hash
 from holdfast.settings.mcp_servers import ServerEntry, ServerList, find_servers
@@ -24,12 +24,22 @@ if TYPE_CHECKING:
     from holdfast.mcp.hub import Hub
     from holdfast.mcp.records import Records
 
-__all__ = ["Chosen", "choose_servers", "configured_servers", "join_servers", "server_records", "server_states"]
+__all__ = [
+    "Chosen",
+    "choose_servers",
+    "configured_servers",
+    "defer_tools",
+    "join_servers",
+    "search_tools",
+    "server_records",
+    "server_states",
+]
 
 _log = logging.getLogger(__name__)
 _DEFAULT_WAIT_MS = 5_000
 _DEFAULT_START_MS = 30_000
 _CHARS_PER_TOKEN = 4
+_TOLD_NAMES = 400
 
 
 class Chosen(NamedTuple):
@@ -152,10 +162,55 @@ async def join_servers(
     return hub
 
 
+def defer_tools(opened: OpenSession, context_window: int) -> str:
+    """Tell the model of remote tools, and of built-in ones for rare work, by name only; returns those words.
+
+    It needs ToolSearch, which `search_tools` gives a session that has servers.
+    """
+    from holdfast.registry.deferral import Deferral, search_mode  # noqa: PLC0415 - only with servers
+
+    pool, hub = opened.executor.pool, opened.servers
+    found = pool.find("ToolSearch")
+    mode = search_mode(os.environ)
+    if hub is None or found is None or mode.kind == "off" or not hasattr(found.tool, "bind"):
+        return ""
+    cost = sum(len(project_bytes(tool)) for tool in hub.tools()) / _CHARS_PER_TOKEN if mode.kind == "auto" else 0.0
+    remote = mode.kind == "on" or cost > context_window * mode.percent / 100
+    rare = [tool.name for tool in pool if tool.mcp_info is None and tool.should_defer and not tool.always_load]
+    pool.deferral = Deferral(rare, remote=remote)
+    found.tool.bind(pool, lambda: hub.pending)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    return _names_of(pool.deferred())
+
+
+def _names_of(tools: Sequence[Tool]) -> str:
+    if not tools:
+        return ""
+    names = [tool.name for tool in tools]
+    more = f"\n… and {len(names) - _TOLD_NAMES} more, which ToolSearch finds" if len(names) > _TOLD_NAMES else ""
+    return (
+        "# Tools that are told by name only\n\nLoad what you need of these with ToolSearch before you call it:\n"
+        + "\n".join(names[:_TOLD_NAMES])
+        + more
+    )
+
+
+def search_tools(rights: Rights, options: Options) -> tuple[Tool, ...]:
+    """ToolSearch, for a session that has servers and wants it."""
+    from holdfast.registry.deferral import search_mode  # noqa: PLC0415 - light
+
+    is_wanted = options.tools is None or "ToolSearch" in options.tools
+    if search_mode(os.environ).kind == "off" or not is_wanted or not configured_servers(rights, options).entries:
+        return ()
+    from holdfast.tools.search.tool_search import ToolSearch  # noqa: PLC0415 - only with servers
+
+    return (ToolSearch(),)
+
+
 def _open_hub(chosen: Chosen, opened: OpenSession, tell: Callable[[str], None]) -> "Hub | None":
     from holdfast.mcp.config import parse_server  # noqa: PLC0415 - only with servers
     from holdfast.mcp.hub import Hub, HubChoices  # noqa: PLC0415 - the same
     from holdfast.mcp.records import record_key  # noqa: PLC0415 - the same
+    from holdfast.mcp.resources import resource_tools  # noqa: PLC0415 - the same
     from holdfast.mcp.wire import McpError  # noqa: PLC0415 - the same
 
     settings, session = opened.rights.settings, opened.session
@@ -171,13 +226,12 @@ def _open_hub(chosen: Chosen, opened: OpenSession, tell: Callable[[str], None]) 
         servers.append((config, record_key(entry, settings.root)))
     if not servers:
         return None
-    directory = None if session is None else str(session.path)
     choices = HubChoices(
         cwd=settings.cwd,
         root=settings.root,
         session_id=None if session is None else session.id,
         registry_directory=opened.registry_directory,
-        log_directory=directory,
+        log_directory=None if session is None else str(session.path),
         version=__version__,
         startup_s=_number("MCP_TIMEOUT", _DEFAULT_START_MS) / 1000,
         wait_s=min(_number("MCP_TIMEOUT", _DEFAULT_WAIT_MS), _DEFAULT_WAIT_MS) / 1000,
@@ -187,10 +241,11 @@ def _open_hub(chosen: Chosen, opened: OpenSession, tell: Callable[[str], None]) 
     )
 
     def changed(label: str, tools: list[Tool]) -> None:
-        executor = opened.executor
-        executor.pool.replace(label, _allowed(opened, tools))
+        pool = opened.executor.pool
+        pool.replace(label, _allowed(opened, tools))
+        pool.append(_allowed(opened, resource_tools(hub)))
 
-    return Hub(servers, choices, _records(), on_tools=changed, on_notice=tell)
+    return (hub := Hub(servers, choices, _records(), on_tools=changed, on_notice=tell))
 
 
 def _put(opened: OpenSession, tools: list[Tool]) -> None:

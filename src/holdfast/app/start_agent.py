@@ -15,7 +15,7 @@ from holdfast.app.models import model_name, open_given, open_models
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.place import Place, look_around
 from holdfast.app.rights import Rights, load_rights
-from holdfast.app.servers import join_servers, server_states
+from holdfast.app.servers import defer_tools, join_servers, search_tools, server_states
 from holdfast.contract import Asker, Tool
 from holdfast.events import ContextCompacted, Event, TaskChanged
 from holdfast.session.names import new_session_id
@@ -129,7 +129,8 @@ async def start_agent(
     try:
         await asyncio.sleep(0)  # git starts now, and answers while the client is loaded
         models += open_models(agent, name, rights) if ahead is None else ()
-        options = options._replace(own_tools=(*options.own_tools, *_output_tools(agent)))
+        extra = (*_output_tools(agent), *search_tools(rights, options))
+        options = options._replace(own_tools=(*options.own_tools, *extra))
         opened = open_session(options, asker=asker, on_event=listener.of_session, choice=choice, rights=rights)
         await join_servers(opened, options, on_notice=listener.server_notice)
         loop = _make_loop(agent, opened, models, place=await looking, listener=listener)
@@ -219,7 +220,7 @@ def _make_loop(
     listener.loop = loop = Loop(
         opened.executor,
         models[0],
-        system=_system(agent, opened, place),
+        system=_system(agent, opened, place, deferred=defer_tools(opened, models[0].context_window)),
         journal=None if opened.session is None else opened.session.journal,
         history=history,
         deferred=deferred,
@@ -266,7 +267,7 @@ def _notices(opened: OpenSession) -> list[str]:
     return [notice.text for notice in opened.shell.board.take_notices(has_task_output=offered)]
 
 
-def _system(agent: AgentOptions, opened: OpenSession, place: Place) -> "tuple[SystemBlock, ...]":
+def _system(agent: AgentOptions, opened: OpenSession, place: Place, *, deferred: str) -> "tuple[SystemBlock, ...]":
     from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - only agents need it
 
     executor = opened.executor
@@ -277,7 +278,7 @@ def _system(agent: AgentOptions, opened: OpenSession, place: Place) -> "tuple[Sy
         instructions=place.instructions.files,
         withheld=place.instructions.withheld,
         replacement=agent.system_prompt,
-        appended="\n\n".join(filter(None, (agent.append_system_prompt, _of_servers(opened)))),
+        appended="\n\n".join(filter(None, (agent.append_system_prompt, _of_servers(opened), deferred))),
     )
     return tuple(build_system_prompt(parts))
 

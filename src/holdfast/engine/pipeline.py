@@ -99,7 +99,8 @@ class Pipeline:
             call.args = tool.arguments.parse(raw, session.prompt)
         except ArgumentsInvalid as error:
             call.tool = tool
-            call.answer(f"{tool.name}: {error}. Correct the arguments and call {tool.name} again.", "invalid")
+            how = self._pool.how_to_load(tool)
+            call.answer(f"{tool.name}: {error}. {how}Correct the arguments and call {tool.name} again.", "invalid")
         except BaseException as error:
             call.tool = tool
             if isinstance(error, KeyboardInterrupt):

@@ -9,7 +9,6 @@ from holdfast.mcp.content import SaveBlob
 from holdfast.mcp.records import Record
 from holdfast.mcp.session import Session
 from holdfast.mcp.stdio import start_stdio
-from holdfast.mcp.wire import McpError
 
 __all__ = ["Surroundings", "open_transport"]
 
@@ -62,4 +61,6 @@ async def open_transport(session: Session, config: ServerConfig, around: Surroun
         log_path = None if around.log_path is None else around.log_path(config.label)
         await start_stdio(session, around.processes(), list(config.command), cwd=around.cwd, env=env, log_path=log_path)
         return
-    raise McpError(f"The MCP server {config.name!r} is reached by {config.kind}, which is not built yet.")
+    from holdfast.mcp.http import open_http  # noqa: PLC0415 - most servers are programs
+
+    await open_http(session, config, around)

@@ -67,9 +67,9 @@ async def _discover(
         if supported is not None and not set(supported) & {*LEGACY, MODERN}:
             raise McpError(f"The MCP server {session.name!r} speaks only {', '.join(supported)[:200]}.") from error
         return None
-    except McpError:
+    except McpError as error:
         session.meta = None
-        if session.why_lost is not None:
+        if session.why_lost is not None or getattr(error, "needs_auth", False):
             raise
         return None
     versions = result.get("supportedVersions")
@@ -94,6 +94,7 @@ async def _initialize(
         _text(result.get("instructions")),
         _object(result.get("serverInfo")),
     )
+    session.version = greeting.version
     await session.notify("notifications/initialized")
     return greeting
 

@@ -123,6 +123,11 @@ class Hub:
                 return server
         return None
 
+    @property
+    def has_resources(self) -> bool:
+        """A server says that it has something to read."""
+        return any(server.greeting and "resources" in server.greeting.capabilities for server in self.servers.values())
+
     def instructions(self) -> str:
         """What the servers want a model to know, each in its own bounded part."""
         said = [

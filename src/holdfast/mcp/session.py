@@ -83,6 +83,8 @@ class Session:
         self.transport: Transport | None = None
         self.meta: Mapping[str, Any] | None = None
         """What each request carries in the newer protocol."""
+        self.version: str | None = None
+        """The older protocol's version, once it is agreed on."""
         self.on_notice: Notice | None = None
         self.on_request: Answerer | None = None
         self.on_lost: Callable[[str], None] | None = None
@@ -170,11 +172,16 @@ class Session:
         for pending in list(self._waiting):
             self.fail(pending, reason)
 
-    def fail(self, key: int, reason: str) -> None:
+    def is_waiting(self, key: int) -> bool:
+        """Somebody still waits for this answer."""
+        waiting = self._waiting.get(key)
+        return waiting is not None and not waiting.answer.done()
+
+    def fail(self, key: int, reason: str, error: McpError | None = None) -> None:
         """No answer will come for this request."""
         waiting = self._waiting.get(key)
         if waiting is not None and not waiting.answer.done():
-            waiting.answer.set_exception(McpError(f"The MCP server {self.name!r}: {reason}."))
+            waiting.answer.set_exception(error or McpError(f"The MCP server {self.name!r}: {reason}."))
 
     def lost(self, reason: str) -> None:
         """The connection is gone."""

@@ -136,6 +136,9 @@ def result_bytes(key: object, result: object) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": key, "result": result})
 
 
-def error_bytes(key: object, code: int, message: str) -> bytes:
+def error_bytes(key: object, code: int, message: str, data: object = None) -> bytes:
     """The answer that it cannot be done."""
-    return _encode({"jsonrpc": "2.0", "id": key, "error": {"code": code, "message": message}})
+    error: dict[str, object] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return _encode({"jsonrpc": "2.0", "id": key, "error": error})

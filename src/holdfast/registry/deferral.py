@@ -63,14 +63,11 @@ class Deferral:
         """The tools whose schemas are told: the first ones as ever, then those that were asked for."""
         first = [tool for tool in tools if not self.is_deferred(tool)]
         by_name = {tool.name: tool for tool in tools}
-        return [*first, *(by_name[name] for name in self._loaded if name in by_name)]
-
-    def waiting(self, tools: Iterable[Tool]) -> list[Tool]:
-        """The tools that are told by name only."""
-        return [tool for tool in tools if self.waits(tool)]
+        asked = [by_name[name] for name in self._loaded if name in by_name]
+        return [*first, *(tool for tool in asked if self.is_deferred(tool))]
 
     def load(self, names: Iterable[str]) -> bool:
         """Tell these from now on; True when that changes anything."""
         before = len(self._loaded)
-        self._loaded.update(dict.fromkeys(names))
+        self._loaded.update(dict.fromkeys(names))  # one that is told anyway stays where it is, see `offered`
         return len(self._loaded) > before

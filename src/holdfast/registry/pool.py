@@ -30,7 +30,7 @@ class Found(NamedTuple):
 class Pool:
     """The tools a model can call, in the order they are offered. Tools that arrive later are appended."""
 
-    __slots__ = ("_by_name", "_found", "_gone", "_order", "_rendered", "deferral")
+    __slots__ = ("_by_name", "_found", "_gone", "_order", "_rendered", "_waiting", "deferral")
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._order: list[Tool] = []
@@ -39,6 +39,7 @@ class Pool:
         self._gone: dict[str, str] = {}
         self.deferral: Deferral | None = None
         """Which tools are told by name only until the model asks for them."""
+        self._waiting: list[Tool] | None = None
         self._rendered: dict[tuple[Provider, PromptFacts], bytes] = {}
         self._put(tuple(tools))
 
@@ -69,6 +70,7 @@ class Pool:
         Who says the same stays where it is, so that the list a provider has cached stays the same bytes. Changed and
         new tools come behind all others. Who is gone stays in the list until `forget_gone`, but cannot be called.
         """
+        self._waiting = None
         fresh = {tool.name: tool for tool in tools if not is_reserved(tool.name)}
         old = {tool.name: tool for tool in self._order if tool.mcp_info and tool.mcp_info.server == server}
         for name, tool in old.items():
@@ -114,12 +116,24 @@ class Pool:
             rendered = self._rendered[provider, facts] = tool_list_bytes(offered, provider, facts)
         return rendered
 
+    def deferred(self) -> list[Tool]:
+        """The tools that were told by name only, loaded since or not; the same list until one of them changes."""
+        if self._waiting is None:
+            callable_now = [tool for tool in self._order if tool.name not in self._gone]
+            self._waiting = [] if self.deferral is None else list(filter(self.deferral.is_deferred, callable_now))
+        return self._waiting
+
     def load(self, names: Iterable[str]) -> list[str]:
         """Offer deferred tools from now on, behind all others; returns those that exist."""
         found = [name for name in names if name in self._by_name and name not in self._gone]
         if self.deferral is not None and self.deferral.load(found):
             self._rendered.clear()
         return found
+
+    def how_to_load(self, tool: Tool) -> str:
+        """What to do before a tool is called whose arguments the model was not told; empty for others."""
+        waits = self.deferral is not None and self.deferral.waits(tool)
+        return f"Its arguments were not loaded: call ToolSearch with select:{tool.name} first. " if waits else ""
 
     def missing(self, name: str) -> str:
         """Why a name finds nothing, in words for the model."""
@@ -139,6 +153,7 @@ class Pool:
         # Whole-list steps, no call per tool: a thousand tools are put together anew each turn.
         names = [tool.offered_names for tool in tools]
         self._rendered.clear()
+        self._waiting = None
         self._order += tools
         by_name = self._by_name
         by_name.update([(known[0], tool) for known, tool in zip(names, tools, strict=True)])
