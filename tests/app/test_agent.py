@@ -252,7 +252,10 @@ def test_builtin_tools_can_be_left_out_or_chosen(tmp_path: Path) -> None:
 
     assert {"Bash", "Read", "Edit"} < offered()
     assert offered(builtin_tools=False, tools=[add]) == {"add"}
-    assert offered(builtin_tools=["Read", "Grep"]) == {"Grep", "Read"}
+    assert offered(builtin_tools=["Read", "Grep"]) == offered(builtin_tools="Read,Grep") == {"Grep", "Read"}
+    assert offered(builtin_tools="minimal") == {"Bash", "Edit", "Read"}
+    assert offered(builtin_tools=["minimal", "Grep"]) == {"Bash", "Edit", "Grep", "Read"}
+    assert offered(builtin_tools="full") == offered()
 
 
 def test_a_run_that_is_left_in_the_middle_does_not_block_the_next(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def draw(rng: random.Random) -> Draw:
     layer |= maybe({"hooks": {"Notification": [{"hooks": [{"type": "command", "command": "true"}]}]}}, otherwise={})
     layer |= maybe({"web": {"search": "anthropic"}}, share=0.1, otherwise={})
     names = rng.sample(
-        ["Read", "Bash", "BashOutput", "Grep", "Write", "Sleep", "Nothing", "TaskStop"], rng.randint(1, 4)
+        ["Read", "Bash", "BashOutput", "Grep", "Write", "Sleep", "Nothing", "TaskStop", "minimal"], rng.randint(1, 4)
     )
     options = Options(
         permission_mode=rng.choice([None, None, "plan", "acceptEdits", "bypassPermissions", "dontAsk"]),

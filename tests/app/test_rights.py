@@ -1,11 +1,13 @@
 """The rights of a session, and how they follow the settings files."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from holdfast.app import Options, build_executor, load_rights
+from holdfast.app.place import look_around
 from holdfast.contract import UsageError
 from holdfast.permissions import decide
 from holdfast.permissions.traits import facts_from_input
@@ -68,3 +70,38 @@ def test_nothing_starts_where_nothing_may_run_without_the_sandbox(places: Path) 
         build_executor(Options(cwd=str(places / "project")))
     settings.write_text(json.dumps({"sandbox": {"failIfUnavailable": True}}), encoding="utf-8")
     build_executor(Options(cwd=str(places / "project")))
+
+
+def test_a_mode_that_settings_switch_off_is_told_with_the_switch_and_its_place(places: Path) -> None:
+    settings = places / "CLAUDE_CONFIG_DIR" / "settings.json"
+    off = {"permissions": {"disableBypassPermissionsMode": "disable"}}
+    settings.write_text(json.dumps(off), encoding="utf-8")
+    rights = load_rights(Options(cwd=str(places / "project"), permission_mode="bypassPermissions"))
+    [told] = rights.warnings()
+    assert rights.permissions.effective_mode == "default"
+    assert f"switched off by disableBypassPermissionsMode ({settings}:1), so the mode is default" in told
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        (None, {"user", "project", "local"}),
+        ("user", {"user"}),
+        ("project", {"project"}),
+        ("user,local", {"user", "local"}),
+    ],
+)
+@pytest.mark.parametrize("trust", [True, False])
+def test_instructions_of_a_source_that_is_switched_off_are_not_loaded(
+    places: Path, sources: str | None, said: set[str], *, trust: bool
+) -> None:
+    project = places / "project"
+    (places / "CLAUDE_CONFIG_DIR" / "CLAUDE.md").write_text("user")
+    (project / "CLAUDE.md").write_text("project")
+    (project / "CLAUDE.local.md").write_text("local")
+    rights = load_rights(Options(cwd=str(project), setting_sources=sources, trust=trust))
+    found = asyncio.run(asyncio.wait_for(look_around(rights, "m"), 60)).instructions
+    loaded = {file.text.strip() for file in found.files}
+    withheld = {"local" if path.endswith("local.md") else "project" for path in found.withheld}
+    assert loaded == (said if trust else said & {"user"})
+    assert withheld == (set() if trust else said - {"user"})

@@ -193,7 +193,9 @@ class _Loader:
 
     def present(self) -> list[str]:
         """Return the folder's files that would count if it were trusted, without reading them."""
-        return instruction_paths(_between(self.root, self.cwd), home=self.home, fallback_names=self._fallbacks)
+        paths = instruction_paths(_between(self.root, self.cwd), home=self.home, fallback_names=self._fallbacks)
+        of = {True: SourceKind.LOCAL, False: SourceKind.PROJECT}
+        return [path for path in paths if of[os.path.basename(path) == LOCAL_NAME] in self.options.sources]
 
     def _directory(
         self,

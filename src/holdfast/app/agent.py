@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from pydantic import BaseModel
 
 from holdfast.app.begin import SessionChoice
-from holdfast.app.names import check_names
+from holdfast.app.names import check_names, split_names
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.results import Run, RunResult
 from holdfast.app.start_agent import RunningAgent, start_agent
@@ -77,7 +77,8 @@ class Agent:
             model: `provider:name`, `scripted:FILE`, `replay:FILE`, or a model of your own. None: `HOLDFAST_MODEL`, the
                 settings, or the provider whose key is set.
             tools: Your own tools: `Tool` objects, or functions, which are made into tools.
-            builtin_tools: False for none of the built-in tools, or the names of those that are offered.
+            builtin_tools: False for none of the built-in tools, or the names of those that are offered; `minimal` is
+                Bash, Read and Edit.
             cwd: Where the agent works.
             permission_mode: What happens to calls that no rule speaks of; None: what the settings say.
             allowed_tools: Rules that allow, such as `Bash(git *)`.
@@ -114,7 +115,7 @@ class Agent:
             permission_mode=permission_mode,
             allowed_tools=_listed(allowed_tools),
             disallowed_tools=_listed(disallowed_tools),
-            tools=None if builtin_tools is True else _listed(builtin_tools or ()),
+            tools=None if builtin_tools is True else split_names(_listed(builtin_tools or ())),
             add_dirs=_listed(add_dirs),
             settings=_listed(settings),
             setting_sources=setting_sources,

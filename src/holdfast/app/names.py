@@ -1,14 +1,21 @@
 """Names in the options of a program: what no tool is called is told at once, not found out in the middle of a run."""
 
+from collections.abc import Iterable
+
 from holdfast.app.options import Options
 from holdfast.contract import UsageError
 from holdfast.lib.spelling import did_you_mean
 from holdfast.permissions.retired import RETIRED
 from holdfast.permissions.rules import Rule
-from holdfast.registry import ALIASES, BUILTIN_NAMES
+from holdfast.registry.names import ALIASES, BUILTIN_NAMES, PRESETS
 from holdfast.settings.sources import split_tool_list
 
-__all__ = ["check_names"]
+__all__ = ["check_names", "split_names"]
+
+
+def split_names(texts: Iterable[str]) -> tuple[str, ...]:
+    """The names in texts such as `Read,Grep`."""
+    return tuple(name for text in texts for name in split_tool_list(text))
 
 
 def check_names(options: Options) -> None:
@@ -18,15 +25,15 @@ def check_names(options: Options) -> None:
         UsageError: One of them is none; the text says which, and what may have been meant.
     """
     built_in = {*BUILTIN_NAMES, *ALIASES}
+    choosable = {*built_in, *PRESETS, "default"}
     known = {*built_in, *RETIRED, *(name for tool in options.own_tools for name in tool.names)}
-    for text in options.tools or ():
-        for name in split_tool_list(text):
-            if name not in built_in and name != "default" and not name.startswith("mcp__"):
-                meant = did_you_mean(name, sorted(built_in))
-                raise UsageError(f"builtin_tools names {name!r}, and no built-in tool is called so.{meant}")
+    for name in split_names(options.tools or ()):
+        if name not in choosable and not name.startswith("mcp__"):
+            meant = did_you_mean(name, sorted(choosable))
+            raise UsageError(f"builtin_tools names {name!r}, and no built-in tool is called so.{meant}")
     for behavior, texts in (("allow", options.allowed_tools), ("deny", options.disallowed_tools)):
         option = "allowed_tools" if behavior == "allow" else "disallowed_tools"
-        for rule in (rule for text in texts for rule in split_tool_list(text)):
+        for rule in split_names(texts):
             name = rule.partition("(")[0]
             if name not in known and "*" not in name and not name.startswith("mcp__"):
                 meant = did_you_mean(name, sorted(known))

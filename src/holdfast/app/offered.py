@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from holdfast.registry.names import PRESETS, canonical_name
+from holdfast.registry.names import PRESETS, chosen_names
 
 if TYPE_CHECKING:
     from holdfast.models import Wire
@@ -50,7 +50,7 @@ def offered(
 ) -> Offered:
     """The tools that a session offers: those of `registry.tools_for`, in its order."""
     wanted = PRESETS["minimal"] if simple else None
-    named = None if only is None else {canonical_name(name) for name in only}
+    named = chosen_names(only)
     kept = [
         tool
         for tool in msgspec.json.decode(FILE.read_bytes(), type=list[Rendered])

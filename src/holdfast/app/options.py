@@ -20,7 +20,7 @@ class Options(NamedTuple):
     allowed_tools: tuple[str, ...] = ()
     disallowed_tools: tuple[str, ...] = ()
     tools: tuple[str, ...] | None = None
-    """Only these tools, by any of their names."""
+    """Only these tools, by any of their names, or those of a preset such as `minimal`."""
     add_dirs: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     """Settings files, or JSON text."""

@@ -47,7 +47,7 @@ async def look_around(rights: Rights, model: str) -> Place:
             root=settings.root,
             roots=SettingsRoots.from_environment(),
             trusted=settings.trusted,
-            options=InstructionOptions.from_settings(settings, may_read=_may_read(rights)),
+            options=InstructionOptions.from_settings(settings, sources=rights.sources, may_read=_may_read(rights)),
         )
         return Place((await looking).text, instructions, Today(now, _now))
     finally:

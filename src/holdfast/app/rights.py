@@ -13,6 +13,7 @@ from holdfast.registry.names import ALIASES, BUILTIN_NAMES
 from holdfast.settings import CommandLine, Request, Settings, SettingsRoots, TrustStore, parse_setting_sources
 from holdfast.settings.layout import find_layout
 from holdfast.settings.load import ALL_SOURCES
+from holdfast.settings.sources import SourceKind
 from holdfast.settings.trust import FolderIdentity, NoTrust, Trust, VouchedTrust, why_never_trusted
 from holdfast.settings.watch import Reloader
 
@@ -33,6 +34,11 @@ class Rights:
     def settings(self) -> Settings:
         """The settings in force now."""
         return self._reloader.current
+
+    @property
+    def sources(self) -> frozenset[SourceKind]:
+        """Which of the user's, the project's and the local files count (`--setting-sources`)."""
+        return self._reloader.request.sources
 
     def warnings(self) -> list[str]:
         """Everything that does not count, one line each, with its place."""

@@ -9,13 +9,13 @@ import click
 from holdfast.app import Options, Rights
 from holdfast.lib.visible import without_controls
 from holdfast.permissions import MODES
-from holdfast.registry.names import ALIASES, BUILTIN_NAMES
+from holdfast.registry.names import ALIASES, BUILTIN_NAMES, PRESETS
 from holdfast.settings.sources import split_tool_list
 
 __all__ = ["session_options", "tell", "to_options", "warn"]
 
 
-_KNOWN = frozenset({"default", *BUILTIN_NAMES, *ALIASES})
+_KNOWN = frozenset({"default", *PRESETS, *BUILTIN_NAMES, *ALIASES})
 
 
 def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,7 +43,12 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="RULES",
             help="Deny what these rules name; nothing overrides it.",
         ),
-        click.option("--tools", multiple=True, metavar="NAMES", help='Offer only these tools, such as "Read,Grep".'),
+        click.option(
+            "--tools",
+            multiple=True,
+            metavar="NAMES",
+            help='Offer only these tools, such as "Read,Grep"; "minimal" is Bash, Read and Edit.',
+        ),
         click.option("--add-dir", "add_dirs", multiple=True, metavar="DIR", help="Also work in this directory."),
         click.option("--settings", multiple=True, metavar="FILE|JSON", help="Settings on top of the files."),
         click.option("--setting-sources", metavar="LIST", help="Which to read, of user,project,local."),

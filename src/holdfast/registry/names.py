@@ -1,5 +1,6 @@
 """The names users' rules, hooks and prompts know: every built-in tool, its older names, and who may use it."""
 
+from collections.abc import Iterable
 from types import MappingProxyType
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "RESERVED",
     "TEAMMATE_TOOLS",
     "canonical_name",
+    "chosen_names",
     "is_reserved",
 ]
 
@@ -114,6 +116,22 @@ RESERVED = BUILTIN_NAMES | ALIASES.keys()
 def canonical_name(name: str) -> str:
     """The name a tool has today."""
     return ALIASES.get(name, name)
+
+
+def chosen_names(names: Iterable[str] | None) -> frozenset[str] | None:
+    """The tools that a list of tools and presets means, by the names they have today; none means every tool."""
+    if names is None:
+        return None
+    found: set[str] = set()
+    for name in names:
+        if name == "default" or name in PRESETS:
+            of_preset = PRESETS.get(name)
+            if of_preset is None:
+                return None
+            found |= of_preset
+        else:
+            found.add(canonical_name(name))
+    return frozenset(found)
 
 
 def is_reserved(name: str) -> bool:

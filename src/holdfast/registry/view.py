@@ -10,7 +10,7 @@ from holdfast.registry.names import (
     PRESETS,
     REPL_PRIMITIVES,
     TEAMMATE_TOOLS,
-    canonical_name,
+    chosen_names,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class ViewOptions(NamedTuple):
 
     preset: str = "full"
     only: frozenset[str] | None = None
-    """Exactly these, by any of their names (`--tools`)."""
+    """Exactly these, by any of their names or by a preset's (`--tools`)."""
     simple: bool = False
     """Bash, Read and Edit alone."""
     repl_mode: bool = False
@@ -57,7 +57,7 @@ def tools_for(tools: Iterable[Tool], context: "PermissionContext", options: View
     """The tools a model may see: enabled, in the preset, and not denied as a whole."""
     options = options or ViewOptions()
     wanted = preset_names("minimal" if options.simple else options.preset)
-    only = None if options.only is None else {canonical_name(name) for name in options.only}
+    only = chosen_names(options.only)
     return [
         tool
         for tool in tools

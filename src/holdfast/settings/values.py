@@ -18,6 +18,7 @@ from holdfast.settings.model import (
     EnvScrub,
     GateFailure,
     HookEntry,
+    Origin,
     Problem,
     RuleEntry,
     Settings,
@@ -44,9 +45,9 @@ class Extraction(msgspec.Struct, frozen=True):
 def assemble(given: Extraction, settings: Settings) -> Settings:
     """Fill in all typed values of the settings."""
     get = given.merged.get
-    bypass_disabled = _any_disables(given.documents, "disableBypassPermissionsMode")
-    auto_disabled = _any_disables(given.documents, "disableAutoMode")
-    mode, problems = _mode(given, bypass_disabled=bypass_disabled, auto_disabled=auto_disabled)
+    bypass_disabled = _disabled_at(given.documents, "disableBypassPermissionsMode") is not None
+    auto_disabled = _disabled_at(given.documents, "disableAutoMode") is not None
+    mode, problems = _mode(given)
     return msgspec.structs.replace(
         settings,
         rules=tuple(_rules(given)),
@@ -90,18 +91,24 @@ def _permissions(root: Object) -> list[Object]:
     return [node for node in every(root, "permissions") if isinstance(node, Object)]
 
 
-def _any_disables(documents: list[Document], key: str) -> bool:
-    """Any source may switch a mode off, none can switch it on again."""
-    return any(every(node, key) for document in documents for node in _permissions(document.root))
+def _disabled_at(documents: list[Document], key: str) -> Origin | None:
+    """Where a mode is switched off: any source may do it, none can switch it on again."""
+    for document in documents:
+        for permissions in _permissions(document.root):
+            for node in every(permissions, key):
+                return Origin(document.kind, document.path, node.line or None)
+    return None
 
 
-def _mode(given: Extraction, *, bypass_disabled: bool, auto_disabled: bool) -> tuple[PermissionMode, list[Problem]]:
+def _mode(given: Extraction) -> tuple[PermissionMode, list[Problem]]:
     value = given.merged.get("permissions.defaultMode")
     mode = as_mode(value) or "default"
-    if not ((mode == "bypassPermissions" and bypass_disabled) or (mode == "auto" and auto_disabled)):
+    switch = {"bypassPermissions": "disableBypassPermissionsMode", "auto": "disableAutoMode"}.get(mode)
+    off = None if switch is None else _disabled_at(given.documents, switch)
+    if off is None:
         return mode, []
     origin = given.merged.origins["permissions", "defaultMode"][-1]
-    message = f"the mode {mode} is switched off by settings, so the mode is default"
+    message = f"the mode {mode} is switched off by {switch} ({off}), so the mode is default"
     return "default", [Problem(message, origin.source, origin.path, origin.line)]
 
 
