@@ -3,7 +3,7 @@ import pytest
 from holdfast import ToolContext, ToolResult
 from holdfast.contract import Args, ContextModifier, Granted, ModeChanged, PromptFacts, SessionFacts, Tool
 from holdfast.engine.state import AgentState
-from holdfast.permissions import PermissionContext
+from holdfast.permissions import PermissionContext, Rule
 from holdfast.testing import run_tool
 
 
@@ -20,6 +20,19 @@ def test_grants_count_from_a_plan_or_a_skill(tool: str):
     session = state()
     session.apply(Granted(("Bash(make test)", "Edit")), tool)
     assert allowed(session) == ["Bash(make test)", "Edit"]
+
+
+def test_a_grant_for_one_turn_of_the_user_ends_with_it_and_takes_no_other_rule_along():
+    session = state()
+    session.permissions = session.permissions.with_rules(Rule.parse("allow", "Bash(make test)"))
+    session.apply(Granted(("Bash(make test)", "Edit"), turns=1), "Skill")
+    session.apply(Granted(("Write",), turns=2), "Skill")
+    session.apply(Granted(("WebFetch",)), "Skill")
+    session.end_prompt()
+    assert allowed(session) == ["Bash(make test)", "Write", "WebFetch"]
+    session.end_prompt()
+    session.end_prompt()
+    assert allowed(session) == ["Bash(make test)", "WebFetch"]
 
 
 @pytest.mark.parametrize("tool", ["Bash", "mcp__x__ExitPlanMode", "exitplanmode", ""])

@@ -35,6 +35,16 @@ def test_every_change_makes_a_new_context() -> None:
     assert context.child("plan", [ALLOW]).rules == (DENY, ALLOW)
 
 
+def test_a_child_without_more_rules_shares_what_is_compiled_and_stays_below_its_parent() -> None:
+    context = PermissionContext("acceptEdits", [DENY], working_directories=("/proj",), disk=NoDisk())
+    child = context.child("plan")
+    assert child.book is context.book
+    assert (child.parent, child.mode, context.mode) == (context, "plan", "acceptEdits")
+    assert child.with_rules(ALLOW).parent is context
+    assert child.child().ancestors() == (child, context)
+    assert (context.parent, context.with_rules(ALLOW).parent) == (None, None)
+
+
 def test_rules_are_found_by_tool_and_by_whether_they_look_at_the_input() -> None:
     context = PermissionContext("default", [DENY, ALLOW])
     assert (context.rules_for("Read"), context.rules_for("Other")) == ((DENY,), ())

@@ -15,6 +15,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+class Hiding:
+    """Rights under which some files are hidden, and nothing else is said."""
+
+    hides_files = True
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    def hides(self, path: str) -> bool:
+        return self._part in path
+
+    def is_inside(self, path: str) -> bool:
+        del path
+        return True
+
+    def guarded_roots(self) -> tuple[str, ...]:
+        return ()
+
+
 class Session:
     """Runs tools the way the engine does: parse, effects, validate, call, modifiers."""
 
@@ -22,10 +41,16 @@ class Session:
         self.cwd = cwd
         self.reads: dict[str, FileStamp] = {}
         self.before_call: Callable[[], None] = lambda: None
+        self.rights: Hiding | None = None
         self._ids = count(1)
 
+    def hide(self, part: str) -> None:
+        """Hide every file whose path has this part."""
+        self.rights = Hiding(part)
+
     async def run(self, tool: Tool[Any, Any], raw: dict[str, Any]) -> ToolResult[Any]:
-        ctx = ToolContext(self.cwd, tool_use_id=f"call{next(self._ids)}", file_reads=self.reads)
+        id_ = f"call{next(self._ids)}"
+        ctx = ToolContext(self.cwd, tool_use_id=id_, file_reads=self.reads, rights=self.rights)
         args = tool.arguments.parse(raw)
         tool.effects(args, ctx)
         tool.permission_matcher(args, ctx)

@@ -281,6 +281,8 @@ class Loop:
         except BaseException:
             await run.settle(notes.FAILED)
             raise
+        finally:
+            self._state.executor.state.end_prompt()
         self._emit(ended)
         feed.close()
 

@@ -1,4 +1,4 @@
-"""What the file tools share: checkpoints for undo, notes for the sweep after a crash, and what deny rules hide."""
+"""What the file tools share: checkpoints for undo, and notes for the sweep after a crash."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from holdfast.host.targets import Targets
 from holdfast.lib.checkpoints import CheckpointStore
 from holdfast.lib.strays import StrayNotes
 from holdfast.permissions import PermissionContext
-from holdfast.permissions.matching import denies_read
 from holdfast.settings.directories import user_directories
 from holdfast.tools.files.edit import Edit
 from holdfast.tools.files.notebook_edit import NotebookEdit
@@ -31,9 +30,7 @@ class FileKit:
     def __init__(self, session_directory: str | None = None) -> None:
         """With a session's directory every change can be taken back, and a crash leaves nothing behind."""
         self.permissions: Callable[[], PermissionContext] | None = None
-        """The rights as they are now; their Read deny rules hide files."""
-        self._judged: PermissionContext | None = None
-        self._hides = False
+        """The session's rights as they are now, for what is found once for all; calls bring their own."""
         self._checkpoints = None if session_directory is None else checkpoints_of(session_directory)
         self._strays = None if session_directory is None else StrayNotes(_stray_directory())
 
@@ -48,32 +45,20 @@ class FileKit:
     def tools(self, ripgrep: Ripgrep) -> list[Tool]:
         """The tools, all with the same view."""
         targets = Targets()
-        bench = Workbench(targets, hidden=self._is_hidden, checkpoints=self._checkpoints, strays=self._strays)
+        bench = Workbench(targets, checkpoints=self._checkpoints, strays=self._strays)
         return [
-            Read(targets, hidden=self._is_hidden),
+            Read(targets),
             Write(bench),
             Edit(bench),
             NotebookEdit(bench),
-            Glob(ripgrep, targets, hidden=self._is_hidden),
-            Grep(ripgrep, targets, hidden=self._is_hidden),
+            Glob(ripgrep, targets),
+            Grep(ripgrep, targets),
         ]
 
     def close(self) -> None:
         """Forget the notes after a clean end."""
         if self._strays is not None:
             self._strays.close()
-
-    def _is_hidden(self, path: str) -> bool:
-        permissions = None if self.permissions is None else self.permissions()
-        if permissions is None:
-            return False
-        if permissions is not self._judged:  # most rights hide nothing: then a search costs nothing more
-            contexts = (permissions, *permissions.ancestors())
-            self._hides = any(
-                rule.behavior == "deny" and rule.tool == "Read" for context in contexts for rule in context.rules
-            )
-            self._judged = permissions
-        return self._hides and denies_read(path, permissions, cwd=os.path.dirname(path) or "/") is not None
 
 
 def checkpoints_of(session_directory: str) -> CheckpointStore:

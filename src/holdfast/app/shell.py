@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from holdfast.contract import Tool, ToolContext
+from holdfast.contract import Tool
 from holdfast.events import Event
 from holdfast.host.child_env import Scrub
 from holdfast.host.programs import current_folder
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.permissions import PermissionContext
-from holdfast.permissions.paths import is_inside
 from holdfast.settings.environment import Environment
 from holdfast.tasks import Places, TaskBoard
 from holdfast.tools.shell._environment import ShellEnvironment
@@ -58,7 +57,7 @@ class ShellKit:
         choices = choices or ShellChoices()
         variables = variables or Environment()
         self.permissions: Callable[[], PermissionContext] | None = None
-        """The rights as they are now; they say which directories are allowed."""
+        """The session's rights as they are now, for what is done once for all; calls bring their own."""
         self.background = not variables.flag("DISABLE_BACKGROUND_TASKS")
         self.places = Places(choices.session_directory)
         self.registry_directory = choices.registry_directory
@@ -91,7 +90,7 @@ class ShellKit:
         """The tools, all on the same board."""
         kind = BashWithFunctions if self.environment.has_functions else Bash
         return [
-            kind(self.board, limits=self.limits, environment=self.environment, inside=self._is_inside),
+            kind(self.board, limits=self.limits, environment=self.environment),
             Sleep(self.board),
             TaskOutput(self.board, ripgrep),
             TaskStop(self.board),
@@ -99,12 +98,4 @@ class ShellKit:
 
     def _guarded_roots(self) -> tuple[str, ...]:
         """The directories whose programs we run only for somebody who wants them; in bypass the user wants all."""
-        permissions = None if self.permissions is None else self.permissions()
-        if permissions is None:
-            return current_folder()
-        return () if permissions.effective_mode == "bypassPermissions" else permissions.roots.working
-
-    def _is_inside(self, path: str, ctx: ToolContext) -> bool:
-        permissions = None if self.permissions is None else self.permissions()
-        roots = (ctx.session.project_root or ctx.cwd,) if permissions is None else permissions.roots.working
-        return is_inside(path, roots)
+        return current_folder() if self.permissions is None else self.permissions().guarded_roots()

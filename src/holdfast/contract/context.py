@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.contract.facts import SessionFacts
 from holdfast.contract.modifiers import FileStamp
+from holdfast.contract.roles import CallRights
 
 __all__ = ["ToolContext"]
 
@@ -22,7 +23,7 @@ def _ignore_progress(ctx: "ToolContext", data: Any) -> None:
 class ToolContext:
     """The surroundings of one call. More power comes to a tool by its constructor, not from here."""
 
-    __slots__ = ("_emit", "asked", "cancelled", "cwd", "file_reads", "granted", "session", "tool_use_id")
+    __slots__ = ("_emit", "asked", "cancelled", "cwd", "file_reads", "granted", "rights", "session", "tool_use_id")
 
     def __init__(
         self,
@@ -31,6 +32,7 @@ class ToolContext:
         session: SessionFacts = _LOCAL,
         file_reads: Mapping[str, FileStamp] = _NO_READS,
         emit: Callable[["ToolContext", Any], None] = _ignore_progress,
+        rights: CallRights | None = None,
     ) -> None:
         self.cwd = cwd if type(cwd) is str else os.getcwd() if cwd is None else os.fspath(cwd)
         self.tool_use_id = tool_use_id
@@ -43,7 +45,15 @@ class ToolContext:
         """True once a person was asked about this call and said yes."""
         self.granted = ""
         """What let it run: the layer of the decision (`mode`, `allow`, `hook`, `classifier`); empty: nobody judged."""
+        self.rights = rights
+        """What whoever calls may see; none: nobody judges."""
         self._emit = emit
+
+    @property
+    def hidden(self) -> Callable[[str], bool] | None:
+        """Says which files the caller may not learn of; none where it may of all."""
+        rights = self.rights
+        return rights.hides if rights is not None and rights.hides_files else None
 
     def resolve(self, path: str | os.PathLike[str]) -> Path:
         """The absolute path: `~` is the home directory, anything relative starts at the session's directory.

@@ -55,7 +55,7 @@ class Granted(NamedTuple):
 
     rules: tuple[str, ...]
     turns: int | None = None
-    """How many turns the grant lasts; none means the session."""
+    """How many turns of the user the grant lasts, each from a prompt to its answer; none means the session."""
 
 
 ContextModifier = FileRead | CwdChanged | ModeChanged | PromptQueued | Granted

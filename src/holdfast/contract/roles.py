@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
-__all__ = ["Answer", "Asker", "Question", "Resource"]
+__all__ = ["Answer", "Asker", "CallRights", "Question", "Resource"]
 
 
 class Question(NamedTuple):
@@ -83,6 +83,27 @@ class Asker(Protocol):
 
     async def ask(self, question: Question) -> Answer:
         """Show the question and wait for the answer."""
+        ...
+
+
+class CallRights(Protocol):
+    """The rights of whoever makes a call, as they are now. A tool that agents share asks these and no others."""
+
+    @property
+    def hides_files(self) -> bool:
+        """Some file may be hidden."""
+        ...
+
+    def hides(self, path: str) -> bool:
+        """A rule keeps this file from being read, so nobody tells of it."""
+        ...
+
+    def is_inside(self, path: str) -> bool:
+        """This resolved path is one of the directories to work in, or below one."""
+        ...
+
+    def guarded_roots(self) -> tuple[str, ...]:
+        """The directories whose programs run only for somebody who wants them."""
         ...
 
 

@@ -252,7 +252,7 @@ class Executor:
         while gate.queue and (call := gate.next()) is not None:
             call.state = "executing"
             state = self.state
-            call.context = ToolContext(state.cwd, call.id, state.session, state.file_reads, self._progress)
+            call.context = ToolContext(state.cwd, call.id, state.session, state.file_reads, self._progress, state)
             call.task = asyncio.get_running_loop().create_task(self._pipeline.run(call))
 
     def _leave(self, call: Call) -> None:

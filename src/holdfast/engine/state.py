@@ -32,6 +32,7 @@ class AgentState:
     """The session as the next call will find it. Only the executor changes it, in call order."""
 
     __slots__ = (
+        "_grants",
         "_reads",
         "cwd",
         "effort",
@@ -54,6 +55,8 @@ class AgentState:
         """Which prompt is being answered."""
         self.effort: str | None = None
         """How hard the model was told to try."""
+        self._grants: list[tuple[int, tuple[Rule, ...]]] = []
+        """Grants that end: prompts left, and the rules."""
         self._reads: dict[str, FileStamp] = {}
         self.file_reads = MappingProxyType(self._reads)
 
@@ -70,6 +73,36 @@ class AgentState:
         else:
             self._grant(modifier, tool)
 
+    # The rights of the calls that are made here, for tools that other agents use, too.
+
+    @property
+    def hides_files(self) -> bool:
+        """Some file may be hidden."""
+        return self.permissions.hides_files
+
+    def hides(self, path: str) -> bool:
+        """A rule keeps this file from being read."""
+        return self.permissions.hides(path)
+
+    def is_inside(self, path: str) -> bool:
+        """This resolved path is one of the directories to work in, or below one."""
+        return self.permissions.is_inside(path)
+
+    def guarded_roots(self) -> tuple[str, ...]:
+        """The directories whose programs run only for somebody who wants them."""
+        return self.permissions.guarded_roots()
+
+    def end_prompt(self) -> None:
+        """A prompt is answered: what was granted for so many of them ends."""
+        if not self._grants:
+            return
+        ended = [rule for left, rules in self._grants if left <= 1 for rule in rules]
+        self._grants = [(left - 1, rules) for left, rules in self._grants if left > 1]
+        if ended:
+            # By identity: the same rule that somebody else has given stays.
+            kept = [rule for rule in self.permissions.rules if not any(rule is gone for gone in ended)]
+            self.permissions = self.permissions.replacing_rules(kept)
+
     def forget_shown(self) -> None:
         """The model no longer has before it what it read: the same read again shows the file again."""
         for path, stamp in self._reads.items():
@@ -83,7 +116,10 @@ class AgentState:
 
     def _grant(self, modifier: Granted, tool: str) -> None:
         if tool in _MAY_GRANT:
-            self.permissions = self.permissions.with_rules(*_readable(modifier.rules, tool))
+            rules = tuple(_readable(modifier.rules, tool))
+            self.permissions = self.permissions.with_rules(*rules)
+            if modifier.turns is not None:
+                self._grants.append((modifier.turns, rules))
         else:
             _log.warning("%s asked for grants %s; only a plan or a skill may be granted any", tool, modifier.rules)
 

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from holdfast.contract import RuleUpdate, UsageError
-from holdfast.permissions.paths import Disk, LiveDisk
+from holdfast.permissions.matching import denies_read
+from holdfast.permissions.paths import Disk, LiveDisk, is_inside
 from holdfast.permissions.rulebook import RuleBook
 from holdfast.permissions.rules import Behavior, Rule, RuleSource
 
@@ -177,9 +178,7 @@ class PermissionContext:
 
     def with_mode(self, mode: str) -> "PermissionContext":
         """The same rules in another mode; nothing is compiled again."""
-        copy = object.__new__(PermissionContext)
-        for name in PermissionContext.__slots__:
-            object.__setattr__(copy, name, getattr(self, name))
+        copy = self._copy()
         _set_mode(copy, mode)
         return copy
 
@@ -226,10 +225,20 @@ class PermissionContext:
         return PermissionContext(self.mode, self.rules, **flags)
 
     def child(self, mode: str | None = None, rules: Iterable[Rule] = ()) -> "PermissionContext":
-        """A context for a subagent: its own mode and more rules, never more rights than this one."""
+        """A context for a subagent: its own mode and more rules, never more rights than this one.
+
+        Without more rules nothing is compiled again.
+        """
+        more = tuple(rules)
+        if not more:
+            copy = self._copy()
+            object.__setattr__(copy, "parent", self)
+            object.__setattr__(copy, "_options", MappingProxyType({**self._options, "parent": self}))
+            _set_mode(copy, mode or self.mode)
+            return copy
         flags = self._flags()
         flags["parent"] = self
-        return PermissionContext(mode or self.mode, (*self.rules, *rules), **flags)
+        return PermissionContext(mode or self.mode, (*self.rules, *more), **flags)
 
     def ancestors(self) -> tuple["PermissionContext", ...]:
         """Every context whose ceiling holds here, nearest first."""
@@ -239,6 +248,32 @@ class PermissionContext:
             found.append(context)
             context = context.parent
         return tuple(found)
+
+    # What a tool may ask about the one who calls it.
+
+    @property
+    def hides_files(self) -> bool:
+        """Some rule here or above keeps files from being read."""
+        return self.book.holds_reads or any(above.book.holds_reads for above in self.ancestors())
+
+    def hides(self, path: str) -> bool:
+        """A rule here or above keeps this file from being read."""
+        return self.hides_files and denies_read(path, self, cwd=os.path.dirname(path) or "/") is not None
+
+    def is_inside(self, path: str) -> bool:
+        """This resolved path is one of the directories to work in, or below one."""
+        return is_inside(path, self.roots.working)
+
+    def guarded_roots(self) -> tuple[str, ...]:
+        """The directories whose programs run only for somebody who wants them; in bypass the user wants all."""
+        wants_all = all(bound.effective_mode == "bypassPermissions" for bound in (self, *self.ancestors()))
+        return () if wants_all else self.roots.working
+
+    def _copy(self) -> "PermissionContext":
+        copy = object.__new__(PermissionContext)
+        for name in PermissionContext.__slots__:
+            object.__setattr__(copy, name, getattr(self, name))
+        return copy
 
     def _flags(self) -> Flags:
         flags = Flags()

@@ -71,9 +71,9 @@ def test_the_newest_of_thousands_are_found_whatever_order_they_are_listed_in(
     result = session.call(glob, pattern="*x")
     assert result.data["filenames"] == sorted(times_ns, key=lambda name: (-times_ns[name], name))[:100]
     assert "100 of 2,500" in result.text
-    hiding = Glob(Ripgrep(), hidden=lambda path: "/0" in path)
+    session.hide("/0")
     visible = (name for name in times_ns if not name.startswith("0"))
-    assert found(session, hiding, "*x") == sorted(visible, key=lambda name: (-times_ns[name], name))[:100]
+    assert found(session, glob, "*x") == sorted(visible, key=lambda name: (-times_ns[name], name))[:100]
 
 
 def test_absolute_patterns_and_directories_outside(session: Any, glob: Glob, tmp_path: Path) -> None:
@@ -87,10 +87,10 @@ def test_absolute_patterns_and_directories_outside(session: Any, glob: Glob, tmp
     assert found(session, glob, "../other/b.py") == [f"{tmp_path}/other/b.py"]
 
 
-def test_denied_files_stay_out(session: Any, tmp_path: Path) -> None:
+def test_denied_files_stay_out(session: Any, glob: Glob, tmp_path: Path) -> None:
     make(tmp_path, "a.py", "secret/b.py")
-    hiding = Glob(Ripgrep(), hidden=lambda path: "/secret/" in path)
-    assert found(session, hiding, "*.py") == ["a.py"]
+    session.hide("/secret/")
+    assert found(session, glob, "*.py") == ["a.py"]
 
 
 def test_odd_names_are_shown_escaped(session: Any, glob: Glob, tmp_path: Path) -> None:

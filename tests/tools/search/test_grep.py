@@ -111,11 +111,11 @@ def test_long_lines_are_cut(session: Any, grep: Grep, tmp_path: Path) -> None:
     assert len(session.text(grep, pattern="x", output_mode="content")) < 700
 
 
-def test_denied_files_stay_out_of_every_form(session: Any, tmp_path: Path) -> None:
+def test_denied_files_stay_out_of_every_form(session: Any, grep: Grep, tmp_path: Path) -> None:
     make(tmp_path, a_py="needle\n", secret__b_py="needle\nmore\n")
-    hiding = Grep(Ripgrep(), hidden=lambda path: "/secret/" in path)
+    session.hide("/secret/")
     for mode in ("content", "files_with_matches", "count"):
-        assert "secret" not in session.text(hiding, pattern="needle", output_mode=mode, **{"-C": 2})
+        assert "secret" not in session.text(grep, pattern="needle", output_mode=mode, **{"-C": 2})
 
 
 def test_odd_names_and_bytes_do_not_confuse_the_output(session: Any, grep: Grep, tmp_path: Path) -> None:

@@ -9,19 +9,13 @@ from holdfast.contract import ToolFailed
 from holdfast.lib.handles import NotRegularFileError, regular_file
 
 Hidden = Callable[[str], bool]
-"""Says whether a deny rule for Read hides a path."""
+"""Says whether a deny rule for Read hides a path from the caller."""
 
 _MAX_SIBLINGS = 5_000
 
 
-def nothing_hidden(path: str) -> bool:
-    """Hide nothing: for use without permission rules."""
-    del path
-    return False
-
-
 @contextmanager
-def opened(real: str, shown_as: str, hidden: Hidden = nothing_hidden) -> Generator[int]:
+def opened(real: str, shown_as: str, hidden: Hidden | None = None) -> Generator[int]:
     """Yield a read handle on a regular file at a judged place.
 
     Raises:
@@ -38,7 +32,7 @@ def opened(real: str, shown_as: str, hidden: Hidden = nothing_hidden) -> Generat
         raise ToolFailed(f"cannot read {shown_as!r}: {error.strerror or error}") from error
 
 
-def _missing(real: str, shown_as: str, hidden: Hidden) -> str:
+def _missing(real: str, shown_as: str, hidden: Hidden | None) -> str:
     directory, name = os.path.split(real)
     names: list[str] = []
     try:
@@ -49,7 +43,11 @@ def _missing(real: str, shown_as: str, hidden: Hidden) -> str:
                     break
     except OSError:
         return f"there is no file {shown_as!r}, nor its directory; look for it with Glob"
-    near = [near for near in difflib.get_close_matches(name, names, n=4) if not hidden(os.path.join(directory, near))]
+    near = [
+        near
+        for near in difflib.get_close_matches(name, names, n=4)
+        if hidden is None or not hidden(os.path.join(directory, near))
+    ]
     if near:
         return f"there is no file {shown_as!r}; beside it there is {', '.join(map(repr, near[:3]))}"
     return f"there is no file {shown_as!r}; look for it with Glob"

@@ -60,7 +60,7 @@ class NotebookEdit(Tool[NotebookEditArgs, dict[str, Any]]):
             raise ToolFailed("cell_type is needed to insert a cell: code or markdown")
         if args.edit_mode != "insert" and args.cell_id is None:
             raise ToolFailed(f"cell_id is needed to {args.edit_mode} a cell; Read shows the ids")
-        with opened(real, args.notebook_path, self.bench.hidden):
+        with opened(real, args.notebook_path, ctx.hidden):
             require_read(ctx, real, args.notebook_path, whole=False)
 
     async def call(self, args: NotebookEditArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:

@@ -24,7 +24,7 @@ from holdfast.lib.editorconfig import declared_charset
 from holdfast.lib.lines import LineReader, Scan
 from holdfast.tools.files._image import image_kind
 from holdfast.tools.files._media import show_image, show_notebook, show_pdf
-from holdfast.tools.files._open import Hidden, nothing_hidden, opened
+from holdfast.tools.files._open import opened
 from holdfast.tools.files._pdf import is_pdf
 from holdfast.tools.files._text import DEFAULT_LINES, read_text
 
@@ -51,9 +51,8 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
     folds_into = "read"
     strict = True
 
-    def __init__(self, targets: Targets | None = None, *, hidden: Hidden = nothing_hidden) -> None:
+    def __init__(self, targets: Targets | None = None) -> None:
         self.targets = targets or Targets()
-        self.hidden = hidden
         self.lines = LineReader()
 
     def effects(self, args: ReadArgs, ctx: ToolContext) -> Effects:
@@ -69,7 +68,7 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
         real = self.targets.take(ctx, args.file_path)
         if real == os.devnull:
             return ToolResult({"type": "text", "filePath": real, "content": ""}, "[The file is empty.]")
-        with opened(real, args.file_path, self.hidden) as handle:
+        with opened(real, args.file_path, ctx.hidden) as handle:
             head = os.pread(handle, 2048, 0)
             if is_pdf(head):
                 return await show_pdf(handle, real, args.pages)
@@ -86,7 +85,7 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
     def _in_thread(self, args: ReadArgs, real: str, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
         before = ctx.file_reads.get(real)
         window = (args.offset or 1, args.limit or DEFAULT_LINES)
-        with opened(real, args.file_path, self.hidden) as handle:
+        with opened(real, args.file_path, ctx.hidden) as handle:
             if _is_known(before, window, handle):
                 return ToolResult({"type": "file_unchanged", "file": {"filePath": real}}, _UNCHANGED)
             scan = Scan(stopped=lambda: ctx.cancelled)

@@ -15,7 +15,7 @@ from holdfast.lib.diff import Span, git_diff, hunks_of
 from holdfast.lib.handles import NotRegularFileError, regular_file
 from holdfast.lib.stamp import Stamp, hash_bytes, hash_parts
 from holdfast.lib.text import UTF8, Encoding, NotEncodableError
-from holdfast.tools.files._open import Hidden, nothing_hidden, opened
+from holdfast.tools.files._open import opened
 
 MAX_BYTES = 1024**3
 _SHOWN_LINES = 40
@@ -44,13 +44,11 @@ class Workbench:
         self,
         targets: Targets | None = None,
         *,
-        hidden: Hidden = nothing_hidden,
         checkpoints: CheckpointStore | None = None,
         strays: StrayNotes | None = None,
         on_changed: Callable[[str], None] | None = None,
     ) -> None:
         self.targets = targets or Targets()
-        self.hidden = hidden
         self._checkpoints = checkpoints
         self._strays = strays
         self._on_changed = on_changed
@@ -62,7 +60,7 @@ class Workbench:
         Raises:
             ToolFailed: Code 1 if there is no such file, 2 if it was not read, 3 if it changed since.
         """
-        with opened(real, shown_as, self.hidden) as handle:
+        with opened(real, shown_as, ctx.hidden) as handle:
             known = require_read(ctx, real, shown_as, whole=whole)
             facts = os.fstat(handle)
             if facts.st_size > MAX_BYTES:

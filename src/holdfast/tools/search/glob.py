@@ -36,12 +36,9 @@ class Glob(Tool[GlobArgs, dict[str, Any]]):
     interrupt_behavior = "cancel"
     folds_into = "search"
 
-    def __init__(
-        self, search: Ripgrep, targets: Targets | None = None, *, hidden: Callable[[str], bool] | None = None
-    ) -> None:
+    def __init__(self, search: Ripgrep, targets: Targets | None = None) -> None:
         self.search = search
         self.targets = targets or Targets()
-        self.hidden = hidden
 
     def effects(self, args: GlobArgs, ctx: ToolContext) -> Effects:
         """It reads below the directory."""
@@ -58,9 +55,9 @@ class Glob(Tool[GlobArgs, dict[str, Any]]):
         real = self.targets.take(ctx, base)
         argv = ["--files", "--hidden", "--no-ignore", "--null", f"--glob={pattern}"]
         with searched(real, base, ctx.cwd, only_directory=True) as place:
-            names = _Names(place, self.hidden)
+            names = _Names(place, ctx.hidden)
             went = await self.search.run(argv, ".", place.handle, names.take)
-            unread = unread_note(went, place, hidden=self.hidden, shown_as=base)
+            unread = unread_note(went, place, hidden=ctx.hidden, shown_as=base)
             found, truncated = names.newest()
             shown = [place.shown(name) for name in found]
         data: dict[str, Any] = {

@@ -3,7 +3,6 @@
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 from pydantic import Field
@@ -51,12 +50,9 @@ class Grep(Tool[GrepArgs, dict[str, Any]]):
     folds_into = "search"
     strict = True
 
-    def __init__(
-        self, search: Ripgrep, targets: Targets | None = None, *, hidden: Callable[[str], bool] | None = None
-    ) -> None:
+    def __init__(self, search: Ripgrep, targets: Targets | None = None) -> None:
         self.search = search
         self.targets = targets or Targets()
-        self.hidden = hidden
         self._orders: OrderedDict[tuple[Any, ...], list[str]] = OrderedDict()
 
     def effects(self, args: GrepArgs, ctx: ToolContext) -> Effects:
@@ -78,14 +74,14 @@ class Grep(Tool[GrepArgs, dict[str, Any]]):
                 place,
                 wanted=wanted,
                 shown_before=self._orders.get(key, ()) if args.offset else (),
-                hidden=self.hidden,
+                hidden=ctx.hidden,
                 numbered=args.line_numbers,
             )
             try:
                 went = await self.search.run(_argv(args), place.operand, place.handle, records.take)
             except RipgrepError as error:
                 raise ArgumentsInvalid(_advice(str(error))) from error
-            unread = unread_note(went, place, hidden=self.hidden, shown_as=args.path or ".")
+            unread = unread_note(went, place, hidden=ctx.hidden, shown_as=args.path or ".")
             found = records.ordered(complete=went.complete, newest_first=lambda names: _newest_first(place, names))
             page = found[args.offset : wanted]
             more = not went.complete if wanted is None else len(found) > wanted

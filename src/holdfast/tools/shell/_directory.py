@@ -17,13 +17,15 @@ _MAY_MOVE = frozenset({"cd", "pushd", "popd", "eval", "source", ".", "builtin", 
 
 
 class InsideProject:
-    """For use without permissions: inside is what is below the project, or below where the first call began."""
+    """Inside is what the caller's rights say; without any, what is below the project or where the first call began."""
 
     def __init__(self) -> None:
         self._root = ""
 
     def __call__(self, path: str, ctx: ToolContext) -> bool:
         """Whether the path is inside."""
+        if ctx.rights is not None:
+            return ctx.rights.is_inside(path)
         if not self._root:
             self._root = os.path.realpath(ctx.session.project_root or ctx.cwd)
         return is_inside(path, (self._root,))

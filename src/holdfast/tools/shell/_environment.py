@@ -121,7 +121,7 @@ class ShellEnvironment:
         return frozenset({*self.base, *login, *self._of_hooks})
 
     async def variables(
-        self, processes: Processes, *, unasked: bool, own_word: bool = False
+        self, processes: Processes, *, unasked: bool, own_word: bool = False, roots: tuple[str, ...] | None = None
     ) -> Mapping[str, str | None]:
         """What to add to the environment of a command, and (None) what to take away.
 
@@ -129,11 +129,14 @@ class ShellEnvironment:
             processes: Where the login shell is started.
             unasked: The command runs on the strength of our own analysis: programs may start no helpers.
             own_word: Nobody but us let it run: programs inside the directories we work in are not found by name.
+            roots: Those directories, where whoever calls has others than the session.
         """
         if self._login is None and self._asks_login:
             await self.prepare(processes)
         made = self._made(unasked=unasked)
-        return self._without_own_programs(made, unasked=unasked) if own_word else made
+        if not own_word:
+            return made
+        return self._without_own_programs(made, unasked=unasked, roots=self._roots() if roots is None else roots)
 
     async def prepare(self, processes: Processes) -> None:
         """Ask the login shell, if that was not done yet and may be done."""
@@ -161,8 +164,10 @@ class ShellEnvironment:
             self._unasked = {**self._variables, **unasked_environment((*self.base, *self._variables))}
         return self._unasked
 
-    def _without_own_programs(self, made: dict[str, str | None], *, unasked: bool) -> dict[str, str | None]:
-        key = (unasked, self._roots())
+    def _without_own_programs(
+        self, made: dict[str, str | None], *, unasked: bool, roots: tuple[str, ...]
+    ) -> dict[str, str | None]:
+        key = (unasked, roots)
         found = self._outside.get(key)
         if found is None:
             path = self._path(made)

@@ -61,7 +61,13 @@ class Run:
             raise ToolFailed(posix.NO_PROCESSES)
         unasked = self._analysis.read_only and not self._ctx.asked and not self._is_plain
         processes = self._tool.board.processes
-        env = await self._tool.environment.variables(processes, unasked=unasked, own_word=self._runs_on_our_word)
+        rights = self._ctx.rights
+        env = await self._tool.environment.variables(
+            processes,
+            unasked=unasked,
+            own_word=self._runs_on_our_word,
+            roots=None if rights is None else rights.guarded_roots(),
+        )
         self._env = env
         if self._args.run_in_background:
             return await self._in_background(env)
