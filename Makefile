@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle fuzz soak mutants versions
+.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle fuzz soak mutants versions mcp-servers
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -96,3 +96,6 @@ lock: setup ## Recompute requirements/*.txt with hashes
 
 clean: ## Remove the private environment and caches
 	rm -rf $(VENV) .venv-system .venvs .pytest_cache .ruff_cache .hypothesis build dist
+
+mcp-servers: ## Install the reference MCP server for its tests (needs npm or the node of the development set)
+	npm install --silent --no-save --prefix .cache/mcp @modelcontextprotocol/server-everything@2026.8.31

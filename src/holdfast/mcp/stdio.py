@@ -43,6 +43,7 @@ class StdioTransport:
         try:
             await self._process.write(message + b"\n")
         except BrokenPipeError as error:
+            await self._process.wait_at_most(_CLOSE_GRACE_S)
             self._session.lost(self._how_it_ended())
             raise McpError(f"The MCP server {self._session.name!r} {self._how_it_ended()}.") from error
 
