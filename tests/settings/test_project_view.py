@@ -68,7 +68,7 @@ def test_hooks_run_only_when_this_very_content_is_approved(world: Any) -> None:
     world.store.trust(str(world.project))
     assert world.load().hooks == ()
     world.store.approve(str(world.project), settings.withheld[0].hash)
-    assert [dict(hook.handler) for hook in world.load().hooks] == [HOOK]
+    assert [dict(hook.handler) for hook in world.load().hooks if not hook.broken] == [HOOK]
     for change in (
         {"PreToolUse": [{"matcher": "Bash", "hooks": [{**HOOK, "command": "./evil.sh"}]}]},
         {"PreToolUse": [{"matcher": "Read", "hooks": [HOOK]}]},
@@ -77,7 +77,7 @@ def test_hooks_run_only_when_this_very_content_is_approved(world: Any) -> None:
         {"PreToolUse": [{"hooks": [HOOK]}]},
     ):
         world.write(PROJECT, {"hooks": change})
-        assert world.load().hooks == ()
+        assert all(hook.broken for hook in world.load().hooks)
 
 
 def test_the_environment_of_a_folder_reaches_children_only_and_never_steers(world: Any) -> None:
@@ -230,3 +230,15 @@ def test_handlers_of_other_types_and_with_arguments_are_shown_whole(world: Any) 
         "Stop(*): http://h",
         'Stop(*): {"server":"s","tool":"t","type":"mcp_tool"}',
     ]
+
+
+def test_a_gate_that_changed_since_its_approval_counts_as_failed_and_does_not_vanish(world: Any) -> None:
+    world.write("check.sh", "exit 2")
+    world.write(PROJECT, {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [HOOK]}], "Stop": [{"hooks": [HOOK]}]}})
+    items = [item.hash for item in world.load().withheld]
+    world.store.trust(str(world.project), items=items)
+    assert [hook.broken for hook in world.load().hooks] == ["", ""]
+    world.write("check.sh", "exit 0")
+    [gate] = world.load().hooks  # the other one only waits
+    assert (gate.event, gate.matcher) == ("PreToolUse", "Bash")
+    assert "not what was approved" in gate.broken

@@ -111,11 +111,11 @@ class _Reader:
         if not EVENTS[entry.event].is_gate:
             self.warn(f"the hook is off: {reason}")
             return None
-        self.warn(f"the gate is broken and counts as one that failed: {reason}")
+        self.warn(f"the gate does not run and counts as one that failed: {reason}")
 
         async def fails(event: HookInput) -> HookAnswer | None:
             del event
-            raise HookFailed(f"its configuration is broken: {reason}")
+            raise HookFailed(reason)
 
         try:
             compile_matcher(entry.matcher)

@@ -1,13 +1,14 @@
-"""Gates of a folder that cannot be read: they must not disappear, because somebody relied on them."""
+"""Gates of a folder that cannot be read or may not run: they must not disappear, because somebody relied on them."""
 
 from collections.abc import Iterator
 
 from holdfast.lib.positions import Array, Node, Object, Scalar
 from holdfast.settings.merge import Layer
 from holdfast.settings.model import HookEntry
+from holdfast.settings.project_view import FolderView
 from holdfast.settings.schema import GATE_EVENTS
 
-__all__ = ["broken_gates"]
+__all__ = ["broken_gates", "unapproved_gates"]
 
 
 def broken_gates(root: Object, layer: Layer, folder: str) -> Iterator[HookEntry]:
@@ -26,6 +27,13 @@ def broken_gates(root: Object, layer: Layer, folder: str) -> Iterator[HookEntry]
             continue
         for group in groups.items:
             yield from _of_group(event, group, layer, folder)
+
+
+def unapproved_gates(view: FolderView | None, layer: Layer, folder: str) -> Iterator[HookEntry]:
+    """The gates of a file that changed since they were approved, or came later: they do not run, and do not vanish."""
+    for event, matcher, handler in () if view is None else view.unapproved_gates:
+        reason = "it is not what was approved here; look at it and run `holdfast trust` again"
+        yield _entry(event, matcher, reason, handler, layer, folder)
 
 
 def _of_group(event: str, group: Node, layer: Layer, folder: str) -> Iterator[HookEntry]:

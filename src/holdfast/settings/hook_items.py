@@ -78,6 +78,12 @@ def what_is_not_pinned(handler: Mapping[str, object], root: str) -> str:
     return "" if _is_program(first) else "what it runs is not pinned"
 
 
+def note_if_not_pinned(handler: Mapping[str, object], root: str) -> str:
+    """Return the same in brackets, to be put behind a hook that is shown."""
+    loose = what_is_not_pinned(handler, root)
+    return f" [{loose}]" if loose else ""
+
+
 def _texts(handler: Mapping[str, object]) -> list[str]:
     parts: list[object] = [handler.get("command")]
     arguments = handler.get("args")

@@ -115,6 +115,7 @@ def load(request: Request, memory: Memory | None = None) -> Settings:
         cwd=layout.cwd,
         home=request.roots.home,
         folder_hooks_off=folder_hooks_off,
+        views=[view for _, view in judged],
     )
     return assemble(
         extraction,

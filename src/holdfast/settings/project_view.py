@@ -25,10 +25,10 @@ import msgspec
 
 from holdfast.lib.positions import Array, Node, Object, Scalar
 from holdfast.settings.documents import Document
-from holdfast.settings.hook_items import hook_hash, item_hash, what_is_not_pinned
+from holdfast.settings.hook_items import hook_hash, item_hash, note_if_not_pinned
 from holdfast.settings.layout import reaches_above
 from holdfast.settings.merge import canonical, freeze
-from holdfast.settings.schema import HOOK_EVENTS, PermissionMode
+from holdfast.settings.schema import GATE_EVENTS, HOOK_EVENTS, PermissionMode
 from holdfast.settings.sources import SourceKind
 from holdfast.settings.steering import is_steering_variable
 
@@ -73,6 +73,7 @@ class FolderView(msgspec.Struct, frozen=True):
     root: Object
     items: tuple[FolderItem, ...]
     disables_hooks: bool = False
+    unapproved_gates: tuple[tuple[str, str | None, Node], ...] = ()
 
 
 def project_view(document: Document, trust: TrustView, *, user_mode: PermissionMode = "default") -> FolderView:
@@ -91,7 +92,7 @@ def project_view(document: Document, trust: TrustView, *, user_mode: PermissionM
             members[key] = kept
     switch = document.root.members.get("disableAllHooks")
     off = isinstance(switch, Scalar) and switch.value is True
-    return FolderView(document.root.only(members), tuple(gate.items), disables_hooks=off)
+    return FolderView(document.root.only(members), tuple(gate.items), off, tuple(gate.gates))
 
 
 class _Gate:
@@ -104,6 +105,7 @@ class _Gate:
         self.trust = trust
         self.user_mode = user_mode
         self.items: list[FolderItem] = []
+        self.gates: list[tuple[str, str | None, Node]] = []
 
     def offer(self, kind: str, text: str, node: Node, *, needs: Needs, identity: str = "") -> bool:
         """Record an item and say whether it counts."""
@@ -247,11 +249,12 @@ def _hook_group(gate: _Gate, event: str, group: Node) -> Node | None:
     kept: list[Node] = []
     for handler in handlers.items:
         raw = _mapping(handler)
-        loose = what_is_not_pinned(raw, gate.folder)
-        text = f"{event}({pattern or '*'}): {hook_text(handler)}{f' [{loose}]' if loose else ''}"
+        text = f"{event}({pattern or '*'}): {hook_text(handler)}{note_if_not_pinned(raw, gate.folder)}"
         identity = hook_hash(event, pattern, raw, root=gate.folder)
         if gate.offer("hook", text, handler, needs="approval", identity=identity):
             kept.append(handler)
+        elif event in GATE_EVENTS and gate.trust.trusted and gate.trust.approved:
+            gate.gates.append((event, pattern, handler))
     if not kept:
         return None
     return group.only({**group.members, "hooks": Array(kept, handlers.start, handlers.end, handlers.line)})

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 import msgspec
 
 from holdfast.lib.positions import Array, Node, Object, Scalar
-from holdfast.settings.broken_hooks import broken_gates
+from holdfast.settings.broken_hooks import broken_gates, unapproved_gates
 from holdfast.settings.documents import Document
 from holdfast.settings.merge import FrozenJson, Layer, Merged, freeze, texts
 from holdfast.settings.model import (
@@ -24,6 +24,7 @@ from holdfast.settings.model import (
     Settings,
     SiblingErrors,
 )
+from holdfast.settings.project_view import FolderView
 from holdfast.settings.schema import HOOK_EVENTS, PermissionMode, as_mode, every
 from holdfast.settings.sources import SourceKind
 
@@ -40,6 +41,8 @@ class Extraction(msgspec.Struct, frozen=True):
     cwd: str
     home: str
     folder_hooks_off: bool
+    views: list[FolderView | None]
+    """What was cut from a folder's documents; None for the user's own."""
 
 
 def assemble(given: Extraction, settings: Settings) -> Settings:
@@ -149,10 +152,11 @@ def _directories(given: Extraction) -> Iterator[DirectoryEntry]:
 
 
 def _hooks(given: Extraction, *, trusted: bool) -> Iterator[HookEntry]:
-    for document, layer in zip(given.documents, given.layers, strict=True):
+    for document, layer, view in zip(given.documents, given.layers, given.views, strict=True):
         hooks = layer.root.members.get("hooks")
         if trusted and layer.kind.is_folder and not _hooks_are_off(given, layer):
             yield from broken_gates(document.root, layer, document.folder)
+            yield from unapproved_gates(view, layer, document.folder)
         if not isinstance(hooks, Object) or _hooks_are_off(given, layer):
             continue
         for event, groups in hooks.members.items():
