@@ -12,6 +12,7 @@ from holdfast.app.begin import SessionChoice
 from holdfast.app.build import executor_for_call
 from holdfast.app.calls import count_as_seen
 from holdfast.app.servers import join_servers
+from holdfast.cli.completers import complete_tools
 from holdfast.cli.options import session_options, tell, to_options
 from holdfast.cli.refusals import for_people, refusal_line
 from holdfast.cli.standard_streams import read_argument
@@ -25,7 +26,7 @@ __all__ = ["command"]
 
 
 @click.command("call")
-@click.argument("tool")
+@click.argument("tool", shell_complete=complete_tools)
 @click.argument("arguments", metavar="[JSON]", default="{}")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole reply as one line of JSON.")
 @session_options

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from holdfast.app import Options, Rights
+from holdfast.cli.completers import complete_tools
 from holdfast.lib.visible import without_controls
 from holdfast.permissions import MODES
 from holdfast.registry.names import ALIASES, BUILTIN_NAMES, PRESETS
@@ -27,26 +28,13 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice([*MODES, "manual"]),
             help="What happens to calls that no rule speaks of; the settings decide if omitted.",
         ),
-        click.option(
-            "--allowed-tools",
-            "--allowedTools",
-            "allowed_tools",
-            multiple=True,
-            metavar="RULES",
-            help='Allow what these rules name, such as "Edit Bash(git *)".',
-        ),
-        click.option(
-            "--disallowed-tools",
-            "--disallowedTools",
-            "disallowed_tools",
-            multiple=True,
-            metavar="RULES",
-            help="Deny what these rules name; nothing overrides it.",
-        ),
+        _rules_option("allowed", 'Allow what these rules name, such as "Edit Bash(git *)".'),
+        _rules_option("disallowed", "Deny what these rules name; nothing overrides it."),
         click.option(
             "--tools",
             multiple=True,
             metavar="NAMES",
+            shell_complete=complete_tools,
             help='Offer only these tools, such as "Read,Grep"; "minimal" is Bash, Read and Edit.',
         ),
         click.option("--add-dir", "add_dirs", multiple=True, metavar="DIR", help="Also work in this directory."),
@@ -58,6 +46,11 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def _rules_option(word: str, help_text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    names = (f"--{word}-tools", f"--{word}Tools", f"{word}_tools")
+    return click.option(*names, multiple=True, metavar="RULES", shell_complete=complete_tools, help=help_text)
 
 
 def to_options(given: dict[str, Any]) -> Options:

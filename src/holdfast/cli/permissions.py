@@ -9,6 +9,7 @@ import click
 
 from holdfast.app import Options, Rights, load_rights
 from holdfast.cli.arguments import check_call, decode_object, given_input, to_object
+from holdfast.cli.completers import complete_sessions, complete_tools
 from holdfast.cli.counted import counted
 from holdfast.cli.named_file import NamedFile
 from holdfast.cli.options import session_options, to_options
@@ -46,7 +47,7 @@ def command() -> None:
 
 
 @command.command("explain", short_help="What would happen to a call, and why.")
-@click.argument("tool")
+@click.argument("tool", shell_complete=complete_tools)
 @click.argument("arguments", metavar="[JSON|TEXT]", default="{}")
 @click.option("--json", "as_json", is_flag=True, help="Print it as one line of JSON.")
 @session_options
@@ -166,7 +167,7 @@ def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
 
 
 @command.command("backtest", short_help="Try other settings on a recorded session.")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per call, and one for the sums.")
 @click.option("--all", "-a", "everything", is_flag=True, help="Also show the calls whose verdict stays.")
 @click.option("--fail-on-change", is_flag=True, help="Exit 1 if any verdict would change.")

@@ -10,6 +10,7 @@ import msgspec
 
 from holdfast.app.begin import SessionChoice
 from holdfast.app.options import AgentOptions
+from holdfast.cli.completers import complete_models, complete_sessions
 from holdfast.cli.options import session_options, to_options
 from holdfast.contract.errors import UsageError
 from holdfast.lib.guarded_read import read_named
@@ -77,8 +78,19 @@ def _amount(ctx: click.Context, param: click.Parameter, value: float | None) -> 
 
 def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
-        click.option("--model", metavar="PROVIDER:NAME", help="Which model; also scripted:FILE and replay:FILE."),
-        click.option("--fallback-model", "--fallbackModel", metavar="MODEL", help="Asked when that is overloaded."),
+        click.option(
+            "--model",
+            metavar="PROVIDER:NAME",
+            shell_complete=complete_models,
+            help="Which model; also scripted:FILE and replay:FILE.",
+        ),
+        click.option(
+            "--fallback-model",
+            "--fallbackModel",
+            metavar="MODEL",
+            shell_complete=complete_models,
+            help="Asked when that is overloaded.",
+        ),
         click.option("--effort", type=click.Choice(_EFFORTS), help="How hard the model should try."),
         click.option(
             "--thinking",
@@ -103,7 +115,13 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _session_choices(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
-        click.option("--resume", "-r", metavar="ID", help="Go on with a session: its id, or the beginning of it."),
+        click.option(
+            "--resume",
+            "-r",
+            metavar="ID",
+            shell_complete=complete_sessions,
+            help="Go on with a session: its id, or the beginning of it.",
+        ),
         click.option(
             "--continue", "-c", "is_continued", is_flag=True, help="Go on with this directory's last session."
         ),

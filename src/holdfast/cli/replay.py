@@ -15,6 +15,7 @@ from holdfast.agent import notes
 from holdfast.app.begin import SessionChoice
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.start_agent import start_agent
+from holdfast.cli.completers import complete_sessions
 from holdfast.cli.counted import counted
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.progress import ProgressLines
@@ -47,7 +48,7 @@ class _Replayed(NamedTuple):
 
 
 @click.command("replay", short_help="Let a session happen again, tools run for real.")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @click.option("--keep", is_flag=True, help="Do not remove the copy at the end, and say where it is.")
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON object.")
 @session_options

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from holdfast.cli.completers import complete_sessions
 from holdfast.cli.counted import counted
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.wire import json_line
@@ -93,7 +94,7 @@ def list_command(*, everywhere: bool, limit: int | None, as_json: bool) -> int:
 
 
 @command.command("show", short_help="What was said, each call and how it ended.")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @click.option("--json", "as_json", is_flag=True, help="Print calls and messages as one JSON object.")
 def show_command(session: str, *, as_json: bool) -> int:
     """Show a session: when, where, what was said, each call and how it ended.
@@ -116,7 +117,7 @@ def show_command(session: str, *, as_json: bool) -> int:
 
 
 @command.command("export")
-@click.argument("session")
+@click.argument("session", shell_complete=complete_sessions)
 @click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json", show_default=True)
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead of stdout.")
 def export_command(session: str, *, form: str, output: str | None) -> int:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import click
 import msgspec
 
+from holdfast.cli.completers import complete_tasks
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.wire import json_line
 from holdfast.lib.visible import visible
@@ -62,7 +63,7 @@ def list_command(*, everywhere: bool, running: bool, as_json: bool) -> int:
 
 
 @command.command("output", short_help="Show what a task wrote.")
-@click.argument("task")
+@click.argument("task", shell_complete=complete_tasks)
 @click.option("--json", "as_json", is_flag=True, help="Print state and output as one JSON object.")
 def output_command(task: str, *, as_json: bool) -> int:
     """Show what TASK (an id, or the unique beginning of one) wrote."""
@@ -81,7 +82,7 @@ def output_command(task: str, *, as_json: bool) -> int:
 
 
 @command.command("stop", short_help="End a task with everything it started.")
-@click.argument("task")
+@click.argument("task", shell_complete=complete_tasks)
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as one JSON object.")
 def stop_command(task: str, *, as_json: bool) -> int:
     """End TASK (an id, or the unique beginning of one) with everything it started."""

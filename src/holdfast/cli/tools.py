@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from holdfast.app import build_executor
+from holdfast.cli.completers import complete_tools
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.wire import json_line
@@ -48,7 +49,7 @@ def _fitted(text: str, *, indent: int) -> str:
 
 
 @command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_tools)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 @session_options
 def show_tool(name: str, *, as_json: bool, **given: Any) -> int:

@@ -7,19 +7,30 @@ import click
 
 from holdfast.app.calls import latest_changes
 from holdfast.app.files import checkpoints_of
+from holdfast.cli.completers import complete_changes, complete_sessions
 from holdfast.cli.wire import json_line
 from holdfast.lib.checkpoints import Change, CheckpointStore, UndoRefusedError
 from holdfast.lib.visible import visible
 from holdfast.session import user_store
 from holdfast.session.leftovers import end_leftovers
 
-__all__ = ["command"]
+__all__ = ["command", "store_of"]
 
 
 @click.command("undo")
 @click.option("--list", "list_only", is_flag=True, help="Show what can be taken back, the latest last.")
-@click.option("--to", metavar="CALL", help="Take back every change since and including this call.")
-@click.option("--session", "name", help="An id, the beginning of one, or `latest`; else who changed a file here last.")
+@click.option(
+    "--to",
+    metavar="CALL",
+    shell_complete=complete_changes,
+    help="Take back every change since and including this call.",
+)
+@click.option(
+    "--session",
+    "name",
+    shell_complete=complete_sessions,
+    help="An id, the beginning of one, or `latest`; else who changed a file here last.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def command(*, list_only: bool, to: str | None, name: str | None, as_json: bool) -> int:
     """Take back the last change that a tool made to files, or all changes since CALL.
@@ -32,7 +43,7 @@ def command(*, list_only: bool, to: str | None, name: str | None, as_json: bool)
     holdfast undo --to CALL       that change and all since
     """  # noqa: D301 - click wants the character itself
     end_leftovers()
-    store = _store(name)
+    store = store_of(name)
     if store is None:
         click.echo("holdfast: nothing was changed in this directory; `--session ID` looks at another one", err=True)
         return 0 if list_only else 1
@@ -53,7 +64,8 @@ def command(*, list_only: bool, to: str | None, name: str | None, as_json: bool)
     return 0
 
 
-def _store(name: str | None) -> CheckpointStore | None:
+def store_of(name: str | None) -> CheckpointStore | None:
+    """Where the changes of a session are kept, or of whoever changed a file here last."""
     if name is None:
         return latest_changes(os.getcwd())
     return checkpoints_of(user_store().find(name, project=os.getcwd() if name == "latest" else None))

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from holdfast.models.interface import Usage
 
-__all__ = ["AS_OF", "Price", "price_of", "usage_cost_usd"]
+__all__ = ["AS_OF", "Price", "known_models", "price_of", "usage_cost_usd"]
 
 AS_OF = "2026-11-15"
 
@@ -76,6 +76,11 @@ _PRICES: dict[str, Price] = {
 _SUFFIX_STARTS = frozenset("-@:")
 _VARIANTS = ("-pro", "-audio", "-realtime", "-search", "-deep-research", "-mini", "-nano", "-fast")
 """A longer name of this kind is another product: better no price than a wrong one."""
+
+
+def known_models() -> tuple[str, ...]:
+    """Every model whose price is known, by name."""
+    return tuple(_PRICES)
 
 
 def price_of(model: str) -> Price | None:
