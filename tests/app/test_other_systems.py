@@ -22,6 +22,7 @@ for module, names in (
     for name in names:
         if hasattr(module, name):
             delattr(module, name)
+os.process_cpu_count = os.cpu_count  # as Python from 3.13 on has it where there is no affinity
 sysconfig.get_config_vars()  # read once, from the files that are here
 sys.platform = "darwin"
 sys.modules["_scproxy"] = scproxy = types.ModuleType("_scproxy")
@@ -59,6 +60,7 @@ for module, names in (
     for name in names:
         if hasattr(module, name):
             delattr(module, name)
+os.process_cpu_count = os.cpu_count  # as Python from 3.13 on has it where there is no affinity
 os.supports_dir_fd = set()
 """
 

@@ -1,8 +1,10 @@
 import asyncio
+import gc
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 
@@ -120,3 +122,26 @@ def test_without_a_watcher_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -
             assert processes.running == ()
 
     asyncio.run(main())
+
+
+def test_a_watcher_that_is_slow_to_end_is_collected_later_and_not_dropped(
+    monkeypatch: pytest.MonkeyPatch, eventually: Callable[[Callable[[], object]], object]
+) -> None:
+    monkeypatch.setattr("holdfast.host.processes._SIDECAR_END_S", 0.05)
+
+    async def main() -> int:
+        async with Processes() as processes:
+            await processes.run(Command(argv=["true"]))
+            (watcher,) = _watchers()
+            os.kill(watcher, signal.SIGSTOP)  # as slow as on a machine with no time for it
+        return watcher
+
+    watcher = asyncio.run(asyncio.wait_for(main(), 60))
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            gc.collect()
+        assert not [one for one in said if issubclass(one.category, ResourceWarning)]
+    finally:
+        os.kill(watcher, signal.SIGCONT)
+    eventually(lambda: not os.path.exists(f"/proc/{watcher}"))

@@ -179,7 +179,7 @@ def test_what_we_do_not_know_yet_is_passed_over() -> None:
 
 def test_tools_that_the_provider_runs_keep_their_blocks_to_the_letter() -> None:
     reader = AnthropicReader()
-    asked = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    asked: dict[str, Any] = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
     told = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"encrypted_content": "x=="}]}
     lines: list[dict[str, Any]] = [
         {"type": "content_block_start", "index": 0, "content_block": asked},

@@ -62,7 +62,7 @@ def test_run_tool_bypasses_permissions_unless_told():
 
 def test_run_tool_passes_hooks_and_failures_through():
     async def refuse(call: HookCall) -> HookAnswer:
-        return HookAnswer("deny", f"not {call.tool}")
+        return HookAnswer("deny", f"not {call.tool_name}")
 
     @tool
     async def fails() -> None:

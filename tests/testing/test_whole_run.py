@@ -24,17 +24,22 @@ def test_a_hung_suite_ends_with_the_stacks_of_its_workers(tmp_path: Path) -> Non
     (tmp_path / "test_hangs.py").write_text(HANGS, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = ordinary: x\n", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "HOLDFAST"))}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:timeout", "-p", "no:cacheprovider", "."],
-        cwd=tmp_path,
-        env={**environment, "HOLDFAST_SUITE_LIMIT_S": "4", "HOLDFAST_SUITE_AFTER_S": "0.5"},
-        capture_output=True,
-        timeout=100,
-        check=False,
-        text=True,
-    )
-    assert done.returncode != 0
-    assert "in the_place_where_it_hangs" in done.stderr
+    said = ""
+    for limit_s in ("4", "40"):  # a busy machine may take longer than the first to come to the test at all
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:timeout", "-p", "no:cacheprovider", "."],
+            cwd=tmp_path,
+            env={**environment, "HOLDFAST_SUITE_LIMIT_S": limit_s, "HOLDFAST_SUITE_AFTER_S": "0.5"},
+            capture_output=True,
+            timeout=60,
+            check=False,
+            text=True,
+        )
+        assert done.returncode != 0
+        said = done.stderr
+        if "in the_place_where_it_hangs" in said:
+            break
+    assert "in the_place_where_it_hangs" in said
 
 
 def test_failures_that_come_now_and_then_are_counted_by_test(tmp_path: Path) -> None:

@@ -256,6 +256,7 @@ class Processes:
         if sidecar is not None:
             sidecar.close()
             await _poll(lambda: not sidecar.has_ended(), _SIDECAR_END_S)
+            sidecar.leave()  # on a busy machine it may not even have begun
         self._registry.close()
         self._spare.close()
         if self._nothing >= 0:

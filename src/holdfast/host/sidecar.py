@@ -4,6 +4,7 @@ It shares the record of what runs. When we are gone it ends all of it by session
 cannot see one thing: a process that cleared its environment, left its session and was left by its parent.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -48,6 +49,15 @@ class Sidecar:
         if self._pipe >= 0:
             os.close(self._pipe)
             self._pipe = -1
+
+    def leave(self) -> None:
+        """Wait for it no longer: a thread of nobody's collects it whenever it ends, so that none is left over."""
+        if self._watcher is None or self.has_ended():
+            return
+        import threading  # noqa: PLC0415 - the watcher's own process loads this file too, and must stay small
+
+        with contextlib.suppress(RuntimeError):  # no thread may start any more: then our own end collects it
+            threading.Thread(target=self._watcher.wait, name="holdfast-sidecar", daemon=True).start()
 
     def _start(self) -> None:
         import subprocess  # noqa: PLC0415 - the watcher's own process loads this file too, and must stay small
