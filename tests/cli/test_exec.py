@@ -238,7 +238,7 @@ def test_the_updates_of_an_answer_count_for_the_session(start_exec: StartExec, t
     run.send(use(1, file_path="../hello.txt"))
     question = run.read()["request_id"]
     said: dict[str, Any] = {"type": "permission_response", "request_id": question, "behavior": "allow"}
-    bad = [{"type": "setMode", "mode": "plan", "destination": "userSettings"}]
+    bad = [{"type": "setMode", "mode": "plan", "destination": "moon"}]
     run.send({**said, name: bad}, {**said, name: 5})
     assert [run.read() for _ in range(2)] == [IsPartialDict(type="error", line=number) for number in (2, 3)]
     run.send({**said, name: [{"type": "addDirectories", "directories": [str(tmp_path)], "destination": "session"}]})
@@ -284,3 +284,74 @@ def test_errors_have_numbers_and_edits_show_what_they_changed(start_exec: StartE
     _, lines, _ = run.finish()
     assert [line.get("error_code") for line in lines] == [2, None, None, 5]
     assert "\n-hello\n+bye\n world" in lines[2]["content"]
+
+
+def test_a_question_whose_call_is_stopped_is_withdrawn(start_exec: StartExec) -> None:
+    run = start_exec("--ask", "stdio", "--events")
+    run.send(use(1, "Write", file_path="new.txt", content="x"))
+    while (asked := run.read())["type"] != "permission_request":
+        pass
+    run.send({"type": "interrupt"})
+    _, lines, _ = run.finish()
+    told = {"type": "permission_withdrawn", "request_id": asked["request_id"], "tool_use_id": "1", "tool_name": "Write"}
+    assert [line for line in lines if line["type"] == "permission_withdrawn"] == [told]
+    assert asked["request_id"].startswith("ask-1-")
+
+
+def test_decisions_in_events_hold_the_word_of_every_layer(start_exec: StartExec) -> None:
+    run = start_exec("--events", "--disallowed-tools", "Bash(rm *)")
+    twice = [use(number, "Bash", command="ls") for number in (1, 2)]
+    run.send(
+        *twice,
+        use(3, "Bash", command="rm x"),
+        use(4, "Write", file_path="x", content="y"),
+        use(5, file_path="hello.txt"),
+    )
+    lines = run.finish()[1]
+    traces = {line["tool_use_id"]: line["decision"]["trace"] for line in lines if line["type"] == "permission_decision"}
+    layers = ["hook", "classifier", "deny", "ask", "tool", "guard", "allow", "mode"]
+    assert {number: [step["layer"] for step in trace[:8]] for number, trace in traces.items()} == dict.fromkeys(
+        "12345", layers
+    )
+    assert [step["behavior"] for step in traces["2"]] == [*["no opinion"] * 7, "allow"]
+    assert (traces["3"][2]["behavior"], "Bash(rm *)" in traces["3"][2]["reason"]) == ("deny", True)
+    assert [step["behavior"] for step in traces["4"][7:]] == ["ask", "deny"]
+
+
+@pytest.mark.parametrize(
+    ("destination", "file"),
+    [
+        ("localSettings", ".holdfast/settings.local.json"),
+        ("projectSettings", ".holdfast/settings.json"),
+        ("session", None),
+    ],
+)
+def test_a_mode_and_directories_are_kept_where_the_answer_says(
+    start_exec: StartExec, tmp_path: Path, destination: str, file: str | None
+) -> None:
+    more = tmp_path.parent / f"{tmp_path.name}-more"
+    more.mkdir()
+    updates = [
+        {"type": "setMode", "mode": "acceptEdits", "destination": destination},
+        {"type": "addDirectories", "directories": [str(more), "/etc"], "destination": destination},
+        {"type": "setMode", "mode": "bypassPermissions", "destination": destination},
+    ]
+    run = start_exec("--ask", "stdio")
+    run.send(use(1, "Write", file_path="new.txt", content="x"))
+    asked = run.read()
+    answer = {"type": "permission_response", "request_id": asked["request_id"], "behavior": "allow"}
+    run.send({**answer, "rules": ["Read"], "destination": "moon"})
+    assert "'moon' is no destination" in run.read()["message"]
+    run.send({**answer, "updated_permissions": updates})
+    assert run.read()["is_error"] is False
+    run.send(use(2, "Write", file_path=str(more / "a"), content="x"))
+    assert run.finish()[1][0]["is_error"] is False
+    kept = list((tmp_path / ".holdfast").glob("settings*")) if file else []
+    assert (tmp_path / ".holdfast").exists() is (file is not None)
+    for path in kept:
+        assert path == tmp_path / str(file)
+        assert json.loads(path.read_text())["permissions"] == {
+            "defaultMode": "acceptEdits",
+            "additionalDirectories": [str(more)],
+        }
+    assert len(kept) == (file is not None)

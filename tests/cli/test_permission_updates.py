@@ -45,11 +45,10 @@ def test_an_update_is_read_as_it_is_meant(given: dict[str, Any], meant: Permissi
 
 @pytest.mark.parametrize("kind", ["setMode", "addDirectories", "removeDirectories"])
 @pytest.mark.parametrize("destination", ["userSettings", "localSettings", "projectSettings"])
-def test_modes_and_directories_count_for_the_session_only(kind: str, destination: Any) -> None:
+def test_modes_and_directories_may_go_to_every_settings_file(kind: str, destination: Any) -> None:
     update = {"type": kind, "mode": "plan", "directories": ["/a"], "destination": destination}
-    found, refused = read(update)
-    assert (found, len(refused)) == ([], 1)
-    assert "session only" in refused[0]
+    [found], refused = read(update)
+    assert (found.destination, refused) == (destination, [])
 
 
 @pytest.mark.parametrize("kind", ["setMode", "addDirectories", "removeDirectories", "addRules"])

@@ -103,6 +103,10 @@ def test_a_host_that_fails_says_no() -> None:
         b'{"type":"user","message":{"role":"user","content":[]}}',
         b'{"type":"user","message":{"role":"user","content":["x"]}}',
         b'{"type":"control_response","response":{"request_id":"q","response":{"behavior":"maybe"}}}',
+        (
+            b'{"type":"control_response","response":{"request_id":"q","response":{"behavior":"allow",'
+            b'"updatedPermissions":[{"type":"setMode","mode":"plan","destination":"moon"}]}}}'
+        ),
     ],
 )
 def test_nonsense_is_refused_in_words(line: bytes) -> None:

@@ -4,11 +4,20 @@ import logging
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from holdfast.contract import RuleUpdate
+from holdfast.contract import DirectoryUpdate, ModeUpdate, PermissionUpdate, RuleUpdate
 from holdfast.settings import SettingsError, SettingsRoots, SourceKind, TrustStore
 from holdfast.settings.layout import find_layout
 from holdfast.settings.project_view import kept_rule_hash
-from holdfast.settings.save import SaveTarget, remove_rules, replace_rules, save_rules, save_targets
+from holdfast.settings.save import (
+    SaveTarget,
+    remove_directories,
+    remove_rules,
+    replace_rules,
+    save_directories,
+    save_rules,
+    save_targets,
+    save_value,
+)
 
 __all__ = ["RuleKeeper"]
 
@@ -27,14 +36,17 @@ class RuleKeeper:
     def __init__(self, cwd: str) -> None:
         self._cwd = cwd
 
-    def __call__(self, update: RuleUpdate) -> tuple[str, ...]:
-        """Save the rules, or take them out; returns the files in which they have replaced others, or were removed.
+    def __call__(self, update: PermissionUpdate) -> tuple[str, ...]:
+        """Save what changed; returns the files in which rules have replaced others, or were removed.
 
-        The session has them in any case, so a failure costs nothing but the memory of it.
+        The session has it in any case, so a failure costs nothing but the memory of it.
         """
         kind = _KINDS.get(update.destination)
         if kind is None:
-            _log.warning("unknown destination %r: the rules %s hold here only", update.destination, update.rules)
+            _log.warning("unknown destination %r: %s holds here only", update.destination, update)
+            return ()
+        if not isinstance(update, RuleUpdate):
+            self._keep(kind, update)
             return ()
         if update.removes:
             return self._remove(kind, update)
@@ -51,6 +63,19 @@ class RuleKeeper:
         except SettingsError as error:
             _log.warning("the rules %s hold for this session only: %s", update.rules, error)
         return tuple(replaced)
+
+    def _keep(self, kind: _Kind, update: ModeUpdate | DirectoryUpdate) -> None:
+        try:
+            first, *others = save_targets(kind, self._cwd, SettingsRoots.from_environment())
+            if isinstance(update, ModeUpdate):
+                save_value(first.file, ("permissions", "defaultMode"), update.mode, within=first.within)
+            elif not update.removes:
+                save_directories(first.file, update.directories, within=first.within)
+            else:
+                for target in (first, *others):
+                    remove_directories(target.file, update.directories, within=target.within)
+        except SettingsError as error:
+            _log.warning("%s holds for this session only: %s", update, error)
 
     def _remember(self, target: SaveTarget, rules: Sequence[str]) -> None:
         """What the user saves in a folder is the user's: it counts there from now on, whether the folder is trusted."""

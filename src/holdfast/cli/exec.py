@@ -14,10 +14,10 @@ from holdfast.cli.options import session_options, tell, to_options, warn
 from holdfast.cli.wire import error_line, event_line, result_line
 from holdfast.contract import Answer, Fatal, PermissionUpdate, Question, UsageError
 from holdfast.engine import OpenQuestions
-from holdfast.events import CallFinished, Event, PermissionAsked, encode_json
+from holdfast.events import CallFinished, Event, PermissionAsked, PermissionWithdrawn, encode_json
 from holdfast.lib.visible import without_controls
 from holdfast.permissions import Rule
-from holdfast.permissions.update_wire import read_updates
+from holdfast.permissions.update_wire import DESTINATIONS, read_updates
 
 __all__ = ["command"]
 
@@ -57,7 +57,7 @@ class _Session:
 
     def __init__(self, options: Options, *, events: bool, ask: bool) -> None:
         self._writer = LineWriter()
-        self._questions = OpenQuestions(self._show)
+        self._questions = OpenQuestions(self._show, self._take_back)
         self._has_calls = asyncio.Event()
         self._exit_code = 0
         self._options = options
@@ -66,6 +66,7 @@ class _Session:
             options, asker=self._questions if ask else None, on_event=self._write_event if events else None
         )
         self._executor = self._session.executor
+        self._executor.state.tells_every_layer = events
         warn(self._session.rights)
         for warning in self._session.executor.hooks.warnings:
             click.echo(f"holdfast: {without_controls(warning)}", err=True)
@@ -113,6 +114,18 @@ class _Session:
                     "reason": question.reason,
                     "suggestions": question.suggestions,
                     **({"preview": question.preview} if question.preview else {}),
+                }
+            )
+        )
+
+    def _take_back(self, question: Question) -> None:
+        self._writer.write(
+            encode_json(
+                {
+                    "type": "permission_withdrawn",
+                    "request_id": question.id,
+                    "tool_use_id": question.tool_use_id,
+                    "tool_name": question.tool,
                 }
             )
         )
@@ -165,7 +178,7 @@ class _Session:
             cast("dict[str, Any] | None", updated),
             str(message.get("message") or ""),
             _rules(message.get("rules"), message["behavior"]),
-            str(message.get("destination") or "session"),
+            _destination(message.get("destination")),
             _updates(message),
         )
         if not self._questions.answer(str(request_id), answer):
@@ -187,7 +200,7 @@ class _Session:
             self._writer.write(result_line(event))
 
     def _write_event(self, event: Event) -> None:
-        if not isinstance(event, (CallFinished, PermissionAsked)):
+        if not isinstance(event, (CallFinished, PermissionAsked, PermissionWithdrawn)):
             self._writer.write(event_line(event))
 
     def _quit(self, code: int) -> None:
@@ -208,6 +221,12 @@ def _updates(message: dict[str, Any]) -> tuple[PermissionUpdate, ...]:
         raise UsageError(f"a permission update cannot count: {reason}")
 
     return tuple(read_updates(_either(message, "updated_permissions", "updatedPermissions"), refuse))
+
+
+def _destination(given: Any) -> str:
+    if given is not None and given not in DESTINATIONS:
+        raise UsageError(f"{given!r} is no destination; known are {', '.join(DESTINATIONS)}")
+    return "session" if given is None else str(given)
 
 
 def _either(message: dict[str, Any], ours: str, theirs: str) -> Any:

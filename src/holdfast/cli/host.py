@@ -35,7 +35,10 @@ class Host:
 
     def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
         self._write = write
-        self._questions = OpenQuestions(lambda question: write(permission_request(question)))
+        self._questions = OpenQuestions(
+            lambda question: write(permission_request(question)),
+            lambda question: write({"type": "control_cancel_request", "request_id": question.id}),
+        )
         self._asked: set[str] = set()
         self._prompts: asyncio.Queue[Content | None] = asyncio.Queue()
         self._is_running = False
@@ -48,11 +51,7 @@ class Host:
     async def ask(self, question: Question) -> Answer:
         """Put a question to the host and wait; a question that nobody needs answered any more is taken back."""
         self._asked.add(question.id)
-        try:
-            return await self._questions.ask(question)
-        except asyncio.CancelledError:
-            self._write({"type": "control_cancel_request", "request_id": question.id})
-            raise
+        return await self._questions.ask(question)
 
     async def next_prompt(self) -> Content | None:
         """Wait for the next prompt; None when there will be none."""

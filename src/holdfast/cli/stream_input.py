@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from holdfast.contract import Answer, Question, UsageError
-from holdfast.permissions.update_wire import read_updates
+from holdfast.permissions.update_wire import DESTINATIONS, read_updates
 
 __all__ = [
     "ControlRequest",
@@ -107,6 +107,10 @@ def _answer(response: Line) -> Message:
     if behavior not in ("allow", "deny"):
         raise UsageError(f"behavior must be 'allow' or 'deny', got {behavior!r}")
     updated: Any = said.get("updatedInput")
+    for update in cast("list[Any]", updates) if isinstance(updates := said.get("updatedPermissions"), list) else ():
+        where = _object(update).get("destination")
+        if where is not None and where not in DESTINATIONS:
+            raise UsageError(f"{where!r} is no destination; known are {', '.join(DESTINATIONS)}")
     answer = Answer(
         behavior,
         cast("Line", updated) if isinstance(updated, dict) else None,

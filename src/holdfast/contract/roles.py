@@ -37,6 +37,8 @@ class ModeUpdate(NamedTuple):
     """Another permission mode, for the rest of the session."""
 
     mode: str
+    destination: str = "session"
+    """Where it is kept, too, for later sessions."""
 
 
 class DirectoryUpdate(NamedTuple):
@@ -45,6 +47,8 @@ class DirectoryUpdate(NamedTuple):
     directories: tuple[str, ...]
     removes: bool = False
     """Only what an answer has added ever goes."""
+    destination: str = "session"
+    """Where they are kept, too, for later sessions."""
 
 
 PermissionUpdate = RuleUpdate | ModeUpdate | DirectoryUpdate

@@ -1,10 +1,11 @@
 """From a parsed call to a yes or no: the user's gates, the rules, and a person where those say ask."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from holdfast.contract import (
     Answer,
@@ -19,12 +20,12 @@ from holdfast.contract import (
     Tool,
     ToolContext,
 )
-from holdfast.engine.asked import Asked, again_seen
+from holdfast.engine.asked import Approval, Asked, again_seen, fully_told
 from holdfast.engine.call import Call
 from holdfast.engine.call_hooks import CallHooks, opinion_of
 from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
 from holdfast.engine.state import AgentState
-from holdfast.events import ContextChanged, Event, PermissionAsked, PermissionDecided
+from holdfast.events import ContextChanged, Event, PermissionAsked, PermissionDecided, PermissionWithdrawn
 from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Rule, Step, decide
 from holdfast.permissions.facts import places_of, with_places
 
@@ -34,22 +35,11 @@ if TYPE_CHECKING:
 __all__ = ["Approval", "Approver", "KeepRules"]
 
 _log = logging.getLogger(__name__)
-KeepRules = Callable[[RuleUpdate], Collection[str]]
-"""Writes the rules of an "always" to the chosen settings file; tells the files in which they replaced others."""
+KeepRules = Callable[[PermissionUpdate], Collection[str]]
+"""Writes what an answer changes to the chosen settings file; tells the files in which rules replaced others."""
 _REMEMBERED = 256
 _HELD_FOR_PEOPLE = frozenset({"ask", "guard", "ceiling", "hook"})
 """Layers whose question no hook may answer with yes."""
-
-
-class Approval(NamedTuple):
-    """The final word on one call."""
-
-    allowed: bool
-    reason: str = ""
-    ends_turn: bool = False
-    """A person refused without a word: the model should stop and listen."""
-    is_deferred: bool = False
-    """A hook leaves the call for a later process to decide."""
 
 
 _YES = Approval(allowed=True)
@@ -59,6 +49,7 @@ class Approver:
     """Decides each call of one agent. Nothing here can turn a deny into anything else."""
 
     __slots__ = (
+        "_asked",
         "_asker",
         "_classify",
         "_classify_timeout_s",
@@ -86,6 +77,7 @@ class Approver:
         self._state = state
         self._hooks = hooks
         self._asker = asker
+        self._asked = 0
         self.emit = emit
         self._known: dict[tuple[object, ...], Decision] = {}
         self._known_for = state.permissions
@@ -105,6 +97,8 @@ class Approver:
             self._known.clear()
             self._known_for = permissions
             self._judges_commands = permissions.judges_commands()
+        if self._state.tells_every_layer:
+            self._facts(call, tool, ctx)
         if not tool.judged_by_name:
             return self._look_at_input(call, tool, ctx)
         call.read_only = read_only = tool.is_read_only(call.args)
@@ -153,7 +147,7 @@ class Approver:
         )
         if behavior == "allow" and not stays_open:
             ctx.granted = "classifier" if decision.classified else decision.layer
-            self.emit(PermissionDecided(call.id, tool.name, behavior, decision))
+            self._tell(call, tool, decision)
             return _YES
         if stays_open or (behavior == "ask" and self._may_be_answered()):
             call.first = (decision, self._state.permissions)
@@ -199,7 +193,7 @@ class Approver:
             reason = f"{decision.reason}, and nobody can be asked here"
             step = Step("ask", "deny", reason)
             decision = Decision("deny", decision.layer, reason, decision.rule, (*decision.trace, step))
-        self.emit(PermissionDecided(call.id, tool.name, decision.behavior, decision))
+        self._tell(call, tool, decision)
         return _YES if decision.behavior == "allow" else Approval(allowed=False, reason=decision.reason)
 
     async def settle(self, call: Call, tool: Tool, ctx: ToolContext, heard: "Verdict | None" = None) -> Approval:
@@ -267,7 +261,9 @@ class Approver:
 
         facts = self._facts(call, tool, ctx)
         asked = Asked(decision, places_of(facts, self._state.permissions))
-        heard = await self._hooks.requested(call, tool, ctx, lambda: facts, suggest_rules_for(facts))
+        heard = await self._hooks.requested(
+            call, tool, ctx, lambda: facts, suggest_rules_for(facts, self._state.permissions)
+        )
         if heard is None or heard.behavior not in ("allow", "deny"):
             return None
         if heard.behavior == "deny":
@@ -288,16 +284,19 @@ class Approver:
         assert self._asker is not None
         facts = self._facts(call, tool, ctx)
         places = places_of(facts, self._state.permissions)
-        rules = suggest_rules_for(facts)
+        rules = suggest_rules_for(facts, self._state.permissions)
         preview = await tool.preview(call.args, ctx) if tool.has_preview else None
         shown = "" if preview is None else preview.diff
-        question = Question(
-            os.urandom(8).hex(), call.id, tool.name, call.raw, decision.reason, rules, decision.trace, shown
-        )
+        self._asked += 1  # people tell questions apart by the number, programs by the rest
+        id_ = f"ask-{self._asked}-{os.urandom(4).hex()}"
+        question = Question(id_, call.id, tool.name, call.raw, decision.reason, rules, decision.trace, shown)
         self.emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason, rules))
         self._hooks.notify(f"{tool.name} needs your permission: {decision.reason}", "permission_prompt")
         try:
             answer = await self._asker.ask(question)
+        except asyncio.CancelledError:
+            self.emit(PermissionWithdrawn(question.id, call.id, tool.name))
+            raise
         except Exception:  # noqa: BLE001 - a face's bug: nobody said yes, and it is not the tool's fault
             _log.exception("the question about %s (call %s) could not be asked", tool.name, call.id)
             approval = Approval(allowed=False, reason="the question could not be put to the user")
@@ -313,7 +312,12 @@ class Approver:
     ) -> None:
         behavior = "allow" if approval.allowed else "deny"
         trace = (*asked.trace, Step(layer, behavior, reason))
-        self.emit(PermissionDecided(call.id, tool.name, behavior, Decision(behavior, layer, reason, asked.rule, trace)))
+        self._tell(call, tool, Decision(behavior, layer, reason, asked.rule, trace))
+
+    def _tell(self, call: Call, tool: Tool, decision: Decision) -> None:
+        if self._state.tells_every_layer and call.facts is not None:
+            decision = fully_told(decision, call.facts, self._state.permissions)
+        self.emit(PermissionDecided(call.id, tool.name, decision.behavior, decision))
 
     async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer, *, asked: Asked) -> Approval:
         for update in answer.added:
@@ -345,18 +349,23 @@ class Approver:
         if isinstance(update, RuleUpdate):
             for text in update.rules:
                 Rule.parse(update.behavior, text)  # what is no rule is kept nowhere
-            keep = self._keep_rules if update.destination != "session" else None
-            files = () if keep is None else keep(update)
+            files = self._keep(update)
             state.permissions = state.permissions.with_update(update, files=files)
             return
         from holdfast.permissions.updates import update_rights  # noqa: PLC0415 - few answers bring one
 
         before = state.permissions.mode
-        state.permissions, refused = update_rights(state.permissions, update, may_bypass=state.may_bypass)
+        state.permissions, refused, counted = update_rights(state.permissions, update, may_bypass=state.may_bypass)
+        if counted is not None:
+            self._keep(counted)
         for reason in refused:
             _log.warning("a permission update of the answer about call %s does not count: %s", call.id, reason)
         if state.permissions.mode != before:
             self.emit(ContextChanged(call.id, ModeChanged.__name__, {"mode": state.permissions.mode}))
+
+    def _keep(self, update: PermissionUpdate) -> Collection[str]:
+        keep = None if update.destination in ("session", "cliArg") else self._keep_rules
+        return () if keep is None else keep(update)
 
     async def _replace_input(self, call: Call, tool: Tool, ctx: ToolContext, raw: Mapping[str, Any]) -> None:
         """A changed input is parsed, validated and judged like the first one."""

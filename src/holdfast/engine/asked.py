@@ -1,4 +1,4 @@
-"""What a person was asked about, and whether it is still that when the answer comes."""
+"""What a person was asked about, whether it is still that when the answer comes, and the final word."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,18 @@ from holdfast.permissions import CallFacts, Decision, PermissionContext
 from holdfast.permissions.facts import places_of, with_places
 from holdfast.permissions.paths import PathFacts
 
-__all__ = ["Asked", "again_seen"]
+__all__ = ["Approval", "Asked", "again_seen", "fully_told"]
+
+
+class Approval(NamedTuple):
+    """The final word on one call."""
+
+    allowed: bool
+    reason: str = ""
+    ends_turn: bool = False
+    """A person refused without a word: the model should stop and listen."""
+    is_deferred: bool = False
+    """A hook leaves the call for a later process to decide."""
 
 
 class Asked(NamedTuple):
@@ -39,3 +50,10 @@ class Asked(NamedTuple):
 def again_seen(facts: CallFacts, permissions: PermissionContext) -> CallFacts:
     """The call with the same paths, looked at anew: what the tool itself said about it stays."""
     return with_places(facts._replace(sight=None), permissions)
+
+
+def fully_told(decision: Decision, facts: CallFacts, permissions: PermissionContext) -> Decision:
+    """The decision with the word of every layer."""
+    from holdfast.permissions.explain import with_every_layer  # noqa: PLC0415 - only for who watches
+
+    return with_every_layer(decision, facts, permissions)

@@ -14,11 +14,15 @@ _log = logging.getLogger(__name__)
 class OpenQuestions:
     """Interactive: questions wait here until a face answers. The first answer counts, later ones are told so."""
 
-    __slots__ = ("_closed_by", "_open", "_show")
+    __slots__ = ("_closed_by", "_open", "_show", "_withdraw")
 
-    def __init__(self, show: Callable[[Question], None]) -> None:
-        """`show` puts a question before whoever may answer; several faces may show the same one."""
+    def __init__(self, show: Callable[[Question], None], withdraw: Callable[[Question], None] | None = None) -> None:
+        """`show` puts a question before whoever may answer; several faces may show the same one.
+
+        `withdraw` is told about a question that nobody needs answered any more, because its call was stopped.
+        """
         self._show = show
+        self._withdraw = withdraw
         self._open: dict[str, asyncio.Future[Answer]] = {}
         self._closed_by: Answer | None = None
 
@@ -31,6 +35,10 @@ class OpenQuestions:
         try:
             self._show(question)
             return await answer
+        except asyncio.CancelledError:
+            if self._withdraw is not None:
+                self._withdraw(question)
+            raise
         finally:
             del self._open[question.id]
 

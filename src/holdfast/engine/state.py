@@ -42,6 +42,7 @@ class AgentState:
         "prompt_id",
         "prompts",
         "session",
+        "tells_every_layer",
     )
 
     def __init__(self, cwd: str, permissions: "PermissionContext", session: SessionFacts) -> None:
@@ -49,6 +50,8 @@ class AgentState:
         self.permissions = permissions
         self.may_bypass = permissions.effective_mode == "bypassPermissions"
         """The user began with that mode; nobody else enters it."""
+        self.tells_every_layer = False
+        """Decisions are told with the word of every layer, also of those that they did not need; it costs time."""
         self.session = session
         self.prompts: deque[str] = deque()
         self.prompt_id: str | None = None

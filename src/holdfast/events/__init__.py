@@ -16,6 +16,7 @@ from holdfast.events.records import (
     Outcome,
     PermissionAsked,
     PermissionDecided,
+    PermissionWithdrawn,
     TaskChanged,
     TurnEnded,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "Outcome",
     "PermissionAsked",
     "PermissionDecided",
+    "PermissionWithdrawn",
     "PromptSource",
     "PromptSubmitted",
     "Reminded",

@@ -17,6 +17,7 @@ __all__ = [
     "Outcome",
     "PermissionAsked",
     "PermissionDecided",
+    "PermissionWithdrawn",
     "TaskChanged",
     "TurnEnded",
 ]
@@ -52,6 +53,14 @@ class PermissionAsked(Event, frozen=True, tag="permission_request"):
     input: Any
     reason: str
     suggestions: tuple[str, ...] = ()
+
+
+class PermissionWithdrawn(Event, frozen=True, tag="permission_withdrawn"):
+    """The question is no longer open: its call was stopped before anybody answered."""
+
+    request_id: str
+    tool_use_id: str
+    name: str
 
 
 class PermissionDecided(Event, frozen=True, tag="permission_decision"):

@@ -1,14 +1,20 @@
 """A decision in words for people and as JSON for programs."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.permissions.advice import Advice, flags_for
-from holdfast.permissions.decide import Decision, Step
+from holdfast.permissions.decide import Decision, Step, survey
+from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.rules import Rule
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
-__all__ = ["explain_lines", "explain_wire", "place_of"]
+if TYPE_CHECKING:
+    from holdfast.permissions.context import PermissionContext
+
+__all__ = ["explain_lines", "explain_wire", "place_of", "with_every_layer"]
 
 _VERDICTS = {"allow": "allowed", "ask": "asks first", "deny": "denied"}
 
@@ -104,3 +110,15 @@ def _step_wire(step: Step) -> dict[str, Any]:
     if step.rule is not None:
         wire |= {"rule": step.rule.text, "source": place_of(step.rule)}
     return wire
+
+
+def with_every_layer(decision: Decision, call: CallFacts, context: "PermissionContext") -> Decision:
+    """The same decision, its trace filled up with what the layers say that it did not need."""
+    left = list(decision.trace)
+    trace: list[Step] = []
+    for step in survey(call, context):
+        own = next((one for one in left if one.layer == step.layer and (step.layer != "ask" or one.rule)), None)
+        if own is not None:
+            left.remove(own)
+        trace.append(own or step)
+    return msgspec.structs.replace(decision, trace=(*trace, *left))

@@ -2,23 +2,35 @@
 
 import os
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.web import WebTarget, check_url
+
+if TYPE_CHECKING:
+    from holdfast.permissions.context import PermissionContext
+    from holdfast.permissions.shell.parts import Part
 
 __all__ = ["suggest_rules_for"]
 
 _GLOB_CHARACTERS: Final = re.compile(r"([\\*?\[\]!#])")
 
 
-def suggest_rules_for(call: CallFacts) -> tuple[str, ...]:
-    """The rules, or none where no safe rule covers the call and the answer can only be for this once."""
-    kind, value = call.subject
+def suggest_rules_for(call: CallFacts, context: "PermissionContext | None" = None) -> tuple[str, ...]:
+    """The rules, or none where no safe rule covers the call and the answer can only be for this once.
+
+    With a context, rules that are in force already are left out: to save them again would change nothing.
+    """
     if call.requires_interaction:
         return ()
+    known = [] if context is None else [rule.text for rule in context.rules if rule.behavior == "allow"]
+    return tuple(rule for rule in _rules(call, context) if rule not in known)
+
+
+def _rules(call: CallFacts, context: "PermissionContext | None") -> tuple[str, ...]:
+    kind, value = call.subject
     if kind == "command":
-        return _shell_rules(value, call.cwd)
+        return _shell_rules(value, call, context)
     if kind == "edit_path":
         return (f"Edit({_anchored(value, call.cwd)})",)
     if kind == "read_path":
@@ -31,11 +43,21 @@ def suggest_rules_for(call: CallFacts) -> tuple[str, ...]:
     return (call.tool,)
 
 
-def _shell_rules(command: str, cwd: str) -> tuple[str, ...]:
+def _shell_rules(command: str, call: CallFacts, context: "PermissionContext | None") -> tuple[str, ...]:
     from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415 - the parser loads with the first command
     from holdfast.permissions.shell.suggest import suggest_rules  # noqa: PLC0415 - see above
 
-    return tuple(f"Bash({content})" for content in suggest_rules(analyse(command, cwd=cwd)))
+    def is_covered(part: "Part") -> bool:
+        if context is None:
+            return False
+        from holdfast.permissions.decide import decide  # noqa: PLC0415 - it needs what this module needs
+        from holdfast.permissions.traits import facts_from_input  # noqa: PLC0415 - the same
+
+        found = decide(facts_from_input(call.tool, {"command": part.source}, call.cwd), context)
+        return (found.behavior, found.layer) == ("allow", "allow")
+
+    analysis = analyse(command, cwd=call.cwd)
+    return tuple(f"Bash({content})" for content in suggest_rules(analysis, is_covered))
 
 
 def _anchored(path: str, cwd: str) -> str:

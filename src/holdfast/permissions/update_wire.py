@@ -6,12 +6,12 @@ from typing import Any, Literal, cast
 from holdfast.contract import DirectoryUpdate, ModeUpdate, PermissionUpdate, RuleUpdate, UsageError
 from holdfast.permissions.rules import Rule
 
-__all__ = ["read_updates"]
+__all__ = ["DESTINATIONS", "read_updates"]
 
 Behavior = Literal["allow", "ask", "deny"]
 Refuse = Callable[[str], None]
 _RULES = ("addRules", "replaceRules", "removeRules")
-_DESTINATIONS = ("session", "localSettings", "projectSettings", "userSettings", "cliArg")
+DESTINATIONS = ("session", "localSettings", "projectSettings", "userSettings", "cliArg")
 _DIRECTORIES = ("addDirectories", "removeDirectories")
 
 
@@ -26,18 +26,15 @@ def read_updates(given: Any, refuse: Refuse) -> Iterator[PermissionUpdate]:
         update = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
         kind, destination = update.get("type"), update.get("destination")
         destination = "session" if destination is None else destination
-        if destination not in _DESTINATIONS:
-            refuse(f"{destination!r} is no destination; known are {', '.join(_DESTINATIONS)}")
+        if destination not in DESTINATIONS:
+            refuse(f"{destination!r} is no destination; known are {', '.join(DESTINATIONS)}")
             continue
         if kind in _RULES:
             yield from _rule_update(kind, update, refuse)
-        elif kind == "setMode" or kind in _DIRECTORIES:
-            if destination not in ("session", "cliArg"):
-                refuse(f"{kind} counts for the session only, not for {destination!r}")
-            elif kind == "setMode":
-                yield from _mode_update(update, refuse)
-            else:
-                yield from _directory_update(kind, update, refuse)
+        elif kind == "setMode":
+            yield from _mode_update(update, destination, refuse)
+        elif kind in _DIRECTORIES:
+            yield from _directory_update(kind, update, destination, refuse)
         else:
             refuse(f"{kind!r} is no kind of permission update")
 
@@ -70,18 +67,18 @@ def _rules(given: list[Any], behavior: Behavior, refuse: Refuse) -> Iterator[str
             yield text
 
 
-def _mode_update(update: dict[str, Any], refuse: Refuse) -> Iterator[ModeUpdate]:
+def _mode_update(update: dict[str, Any], destination: str, refuse: Refuse) -> Iterator[ModeUpdate]:
     mode = update.get("mode")
     if isinstance(mode, str):
-        yield ModeUpdate(mode)
+        yield ModeUpdate(mode, destination)
     else:
         refuse(f"setMode needs a mode, got {mode!r}")
 
 
-def _directory_update(kind: str, update: dict[str, Any], refuse: Refuse) -> Iterator[DirectoryUpdate]:
+def _directory_update(kind: str, update: dict[str, Any], destination: str, refuse: Refuse) -> Iterator[DirectoryUpdate]:
     given = update.get("directories")
     directories = cast("list[Any]", given) if isinstance(given, list) else []
     if directories and all(isinstance(directory, str) for directory in directories):
-        yield DirectoryUpdate(tuple(directories), kind == "removeDirectories")
+        yield DirectoryUpdate(tuple(directories), kind == "removeDirectories", destination)
     else:
         refuse(f"{kind} needs a list of directories, got {given!r}")

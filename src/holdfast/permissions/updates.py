@@ -22,6 +22,8 @@ class Updated(NamedTuple):
 
     context: PermissionContext
     refused: tuple[str, ...] = ()
+    counted: ModeUpdate | DirectoryUpdate | None = None
+    """What of the update counts, to be kept where it says."""
 
 
 def update_rights(
@@ -38,10 +40,17 @@ def update_rights(
     """
     if isinstance(update, ModeUpdate):
         try:
-            return Updated(change_mode(context, update.mode, may_bypass=may_bypass))
+            return Updated(change_mode(context, update.mode, may_bypass=may_bypass), counted=update)
         except UsageError as error:
             return Updated(context, (str(error),))
-    return _without(context, update.directories) if update.removes else _with(context, update.directories)
+    if update.removes:
+        changed = _without(context, update.directories)
+        is_kept = update.destination not in ("session", "cliArg")  # then it may be in the file although not here
+        return changed._replace(counted=update, refused=() if is_kept else changed.refused)
+    changed = _with(context, update.directories)
+    said = set(changed.refused)
+    good = tuple(one for one in update.directories if not any(repr(one) in reason for reason in said))
+    return changed._replace(counted=update._replace(directories=good) if good else None)
 
 
 def change_mode(context: PermissionContext, mode: str, *, may_bypass: bool) -> PermissionContext:

@@ -106,6 +106,12 @@ def save_directories(file: str, directories: Sequence[str], *, within: str | Non
     return _save(SaveTarget(file, within), lambda text: add_to_list(text, path, directories))
 
 
+def remove_directories(file: str, directories: Sequence[str], *, within: str | None = None) -> Saved:
+    """Take additional directories out of a settings file."""
+    path = ("permissions", "additionalDirectories")
+    return _save(SaveTarget(file, within), lambda text: remove_from_list(text, path, directories) if text else text)
+
+
 def save_value(file: str, key: tuple[str, ...], value: str | float | bool, *, within: str | None = None) -> Saved:  # noqa: FBT001  # a value, not a switch
     """Set one scalar of a settings file, for example `("permissions", "defaultMode")`. The result must be valid."""
     if key == ("permissions", "defaultMode") and as_mode(value) is None:

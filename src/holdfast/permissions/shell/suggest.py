@@ -8,6 +8,8 @@ from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell.wrappers import WRAPPERS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part
 
@@ -48,8 +50,11 @@ _NEVER_SECOND: Final = frozenset(
 """Subcommands that run other code, publish or destroy: only the very same call is saved."""
 
 
-def suggest_rules(analysis: "Analysis") -> tuple[str, ...]:
-    """Give the contents of the Bash rules to save, or none when no safe set of rules covers the command."""
+def suggest_rules(analysis: "Analysis", is_covered: "Callable[[Part], bool] | None" = None) -> tuple[str, ...]:
+    """Give the contents of the Bash rules to save, or none when no safe set of rules covers the command.
+
+    `is_covered` says of which parts no rule is wanted, because one that is in force allows them.
+    """
     if analysis.doubt or analysis.assigned or analysis.redirect_writes:
         return ()
     rules: dict[str, None] = {}
@@ -57,6 +62,8 @@ def suggest_rules(analysis: "Analysis") -> tuple[str, ...]:
         if part.refusal is None or not part.argv or part.hull == "strip":
             continue
         if part.parent >= 0 and analysis.parts[part.parent].hull == "same":
+            continue
+        if is_covered is not None and is_covered(part):
             continue
         rule = _rule_for(part)
         if rule is None:
@@ -67,12 +74,7 @@ def suggest_rules(analysis: "Analysis") -> tuple[str, ...]:
 
 def _rule_for(part: "Part") -> str | None:
     name = part.name
-    if (
-        part.hull not in ("", "same")
-        or part.more
-        or not part.argv[0].static
-        or not all(map(allowed_environment, part.assigns))
-    ):
+    if part.hull not in ("", "same") or part.more or not part.argv[0].static:
         return None
     if name in _RUNS_TEXT or name in CHANGES_RIGHTS or runs_code(name):
         return None
@@ -81,11 +83,23 @@ def _rule_for(part: "Part") -> str | None:
     words = [word.text for word in part.argv]
     if not words[0].isascii() or any(char in words[0] for char in " *\"'\\()"):
         return None
+    if not all(map(allowed_environment, part.assigns)):
+        return _spelled(part, words)
     if name in _EXACT_ONLY or tuple(words[:2]) in _NEVER_SECOND:
         return _exact(part)
     if name in _TWO:
         return _with_subcommand(part, words)
     return f"{words[0]} *"
+
+
+def _spelled(part: "Part", words: list[str]) -> str | None:
+    """A command with variables that may change what it does: only the very same line, variables and all."""
+    written = part.source.split()
+    set_there = [word.partition("=")[0] for word in written[: -len(words)]]
+    is_plain = all(char.isalnum() or char in "-_./:=@%+, " for char in part.source)
+    if not (is_plain and part.certain_text and tuple(set_there) == part.assigns and written[-len(words) :] == words):
+        return None
+    return " ".join(written)
 
 
 def _with_subcommand(part: "Part", words: list[str]) -> str | None:
