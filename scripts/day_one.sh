@@ -151,7 +151,7 @@ check "16 CLAUDE.md alone is a line of the trust question" instructions
 # 19 and 21: words for people.
 refusal() {
     fresh
-    echo '[{"content":[{"tool":"Bash","input":{"command":"touch x"}}]},{"content":[{"text":"done"}]}]' >s.json
+    echo '[{"blocks":[{"tool":"Bash","input":{"command":"touch x"}}]},{"blocks":[{"text":"done"}]}]' >s.json
     timeout 60 "$holdfast" -p hi --model scripted:s.json >out 2>err
     grep -q refused err && grep -q -- "--allowed-tools" err && ! grep -q tool_use_error out err
 }

@@ -12,6 +12,7 @@ from holdfast import __version__
 from holdfast.app import load_rights
 from holdfast.app.choose_model import choose_model, key_source
 from holdfast.app.not_honoured import refuse_what_must_hold
+from holdfast.app.web import search_name
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
@@ -165,8 +166,14 @@ def _settings(given: dict[str, Any]) -> list[_Row]:
         _Row("settings", "files", ok=True, detail=files),
         _Row("settings", "folder", ok=True, detail=f"{rights.settings.root} is {trust}"),
         _Row("settings", "mode", ok=True, detail=str(rights.permissions.effective_mode)),
+        _search(search_name(rights.settings)),
         *problems,
     ]
+
+
+def _search(service: str | None) -> _Row:
+    advice = "no service, so WebSearch is not offered; set web.search, or BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL"
+    return _Row("web", "search", service is not None, service or advice, can_do_without=True)
 
 
 def _sessions() -> list[_Row]:

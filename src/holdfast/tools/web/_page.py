@@ -7,10 +7,11 @@ from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 __all__ = ["to_markdown"]
 
 _MAX_DEPTH = 1_000
-_SCHEME = re.compile(
-    r"(\]\(\s*<?|\]:\s*<?|<)([A-Za-z][A-Za-z0-9+.-]{0,30}):(?!//)|(\]\(\s*<?)((?:file|ftp|blob|data)://)"
+_ODD_LINK = re.compile(
+    r"(\]\(\s*<?|\]:\s*<?)(?!(?:https?|mailto):)[A-Za-z][A-Za-z0-9+.-]{0,30}:|(<)(?:javascript|vbscript|data|file|blob):",
+    re.IGNORECASE,
 )
-_KEPT_SCHEMES = ("http", "https", "mailto")
+"""The target of a link that is no web address; as a bare link only what a program could act on."""
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
@@ -29,7 +30,7 @@ def to_markdown(html: str, url: str) -> str:
 
 def _without_odd_links(text: str) -> str:
     """Links that are no web addresses lose their target; code stays as it is to the byte."""
-    if not any(_is_odd(found) for found in _SCHEME.finditer(text)):
+    if _ODD_LINK.search(text) is None:
         return text
     lines = text.split("\n")
     fence = ""
@@ -40,13 +41,9 @@ def _without_odd_links(text: str) -> str:
         elif mark is not None:
             fence = mark[1]
         else:
-            lines[number] = _SCHEME.sub(_blunted, line)
+            lines[number] = _ODD_LINK.sub(_blunted, line)
     return "\n".join(lines)
 
 
-def _is_odd(found: re.Match[str]) -> bool:
-    return (found[2] or "file").lower() not in _KEPT_SCHEMES
-
-
 def _blunted(found: re.Match[str]) -> str:
-    return f"{found[1] or found[3]}#not-a-web-link:" if _is_odd(found) else found[0]
+    return f"{found[1] or found[2]}#not-a-web-link:"
