@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import nsmallest
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
@@ -75,8 +76,10 @@ class ToolSearch(Tool[SearchArgs, dict[str, Any]]):
         if self._pool is None:
             return []
         wanted = [name.strip() for name in names.split(",") if name.strip()]
-        by_name = {tool.name.lower(): tool.name for tool in self._pool}
-        found = [self._known(name) or by_name.get(name.lower()) for name in wanted]
+        found = [self._known(name) for name in wanted]
+        if None in found:
+            by_name = {tool.name.lower(): tool.name for tool in self._pool}
+            found = [known or by_name.get(name.lower()) for known, name in zip(found, wanted, strict=True)]
         return list(dict.fromkeys(name for name in found if name is not None))
 
     def _known(self, name: str) -> str | None:
@@ -124,6 +127,8 @@ class _Index:
         self._is_remote = [tool.mcp_info is not None for tool in tools]
         lowered = [tool.name.lower() for tool in tools]
         self._names = _column(lowered)
+        order = sorted(range(len(tools)), key=lowered.__getitem__)
+        self._rank = {row: place for place, row in enumerate(order)}
         self._hints = _column(tool.search_hint.lower() for tool in tools)
         self._descriptions = _column(_described(tool) for tool in tools)
         self._parts: dict[str, list[int]] = {}
@@ -144,9 +149,8 @@ class _Index:
             for row, score in found.items():
                 scores[row] = scores.get(row, 0) + score
         rows = scores.keys() if kept is None else kept
-        names = [tool.name for tool in self.tools] if len(rows) > 1 else None
-        best = sorted(rows, key=lambda row: (-scores[row], "" if names is None else names[row]))
-        return [self.tools[row].name for row in best[:limit]]
+        best = nsmallest(limit, rows, key=lambda row: (-scores[row], self._rank[row]))
+        return [self.tools[row].name for row in best]
 
     def _score(self, word: str) -> dict[int, int]:
         found = dict.fromkeys(self._descriptions.holding(word), _DESCRIPTION)
