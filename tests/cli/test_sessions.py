@@ -4,13 +4,16 @@ import json
 import os
 import stat
 import time
+import tracemalloc
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
-from holdfast.cli.sessions import command, relative_time, size
+from holdfast.cli.session_view import SessionView
+from holdfast.cli.sessions import command
+from holdfast.cli.tables import relative_time, size
 from holdfast.events import CallFinished, CallQueued, CallStarted, TurnEnded
 from holdfast.session import SessionStore, user_store
 
@@ -156,3 +159,76 @@ def test_a_title_is_what_was_asked_not_what_was_piped_in(store: SessionStore) ->
     with store.create(os.getcwd()) as session:
         session.journal.record_message("user", "<stdin>\nall of it\n</stdin>\n\nReview this")
     assert json.loads(run("list", "--json").stdout)["title"] == "Review this"
+
+
+def answered(model: str, **usage: int) -> dict[str, object]:
+    return {"asked": model, "usage": usage}
+
+
+def test_show_tells_why_a_call_failed_and_which_models_answered_at_what_cost(store: SessionStore) -> None:
+    with store.create(os.getcwd(), session_id="abc-2") as session:
+        used = answered("claude-sonnet-4-5", input_tokens=1_000_000, output_tokens=100_000, cache_read_tokens=10)
+        session.journal.record_message("assistant", "Done.", meta=used)
+        for event in (
+            CallQueued("1", "Edit", {"file_path": "a"}),
+            CallFinished("1", "Edit", "<tool_use_error>a is gone\x1b[2J\nlook again</tool_use_error>", is_error=True),
+            CallQueued("2", "Bash", {"command": "false"}),
+            CallFinished("2", "Bash", [{"type": "text", "text": "Exit code 1"}], is_error=True),
+            CallQueued("3", "Bash", {"command": "true"}),
+            CallFinished("3", "Bash", "fine"),
+            TurnEnded(0),
+        ):
+            session.journal(event)
+    shown = run("show", "abc-2").stdout
+    assert "model    claude-sonnet-4-5 (1 answer)\n" in shown
+    assert "tokens   1,000,010 in, 100,000 out (10 read from the cache, 0 written to it)\n" in shown
+    assert "cost     $4.5000 by the list prices of " in shown
+    calls = [line.strip() for line in shown.split("calls:\n")[1].splitlines()]
+    assert calls[1] == "a is gone\\x1b[2J look again"
+    assert calls[3] == "Exit code 1"
+    assert len(calls) == 5
+    wire = json.loads(run("show", "abc-2", "--json").stdout)
+    assert wire["models"] == {"claude-sonnet-4-5": 1}
+    assert wire["cost_usd"] == pytest.approx(4.5, abs=1e-4)
+
+
+def test_a_model_without_a_price_is_named_and_summaries_are_said_not_to_count(store: SessionStore) -> None:
+    with store.create(os.getcwd(), session_id="abc-3") as session:
+        session.journal.record_message("assistant", "Hm.", meta=answered("qwen3", output_tokens=5))
+        session.journal.record_note("compaction", {"messages": []})
+    assert (
+        "cost     not known: no list price for this model; 1 request for a summary not counted\n"
+        in run("show", "abc-3").stdout
+    )
+    with store.resume("abc-3")[0] as session:
+        session.journal.record_message("assistant", "Hm.", meta=answered("gpt-5", output_tokens=1_000_000))
+    assert "cost     $10.0000 by the list prices of " in run("show", "abc-3").stdout
+    assert ", without qwen3" in run("show", "abc-3").stdout
+    assert json.loads(run("show", "abc-3", "--json").stdout)["cost_usd"] is None
+
+
+def test_show_of_a_long_session_needs_little_memory(store: SessionStore) -> None:
+    with store.create(os.getcwd(), session_id="long-1") as session:
+        for number in range(400):
+            session.journal.record_message("user", "word " * 10_000)
+            session.journal(CallQueued(f"{number}", "Read", {"file_path": "a" * 1_000}))
+            session.journal(CallFinished(f"{number}", "Read", "line\n" * 4_000, is_error=number % 2 == 0))
+            if number % 3 == 0:
+                session.journal(TurnEnded(0))
+        for number in range(3_000):  # none of which ever ends
+            session.journal(CallQueued(f"open-{number}", "Read", {}))
+        written = session.journal.size_bytes
+    view = SessionView()
+    tracemalloc.start()
+    try:
+        store.load("long-1", into=view)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+        view.close()
+    assert written > 20_000_000
+    assert peak < 12_000_000, "as much as is laid aside before the disk is used, and a little more"
+    shown = run("show", "long-1").stdout
+    assert shown.count("\nuser:\n") == 400
+    assert shown.count("not started") == 3_000
+    assert shown.count("completed") == 400

@@ -3,19 +3,17 @@
 import os
 import re
 import time
-from collections.abc import Iterable, Sequence
-from itertools import islice
-from typing import Any
 
 import click
 
 from holdfast.cli.completers import complete_sessions
 from holdfast.cli.counted import counted
 from holdfast.cli.lists_by_default import ListsByDefault
+from holdfast.cli.tables import relative_time, size, table
 from holdfast.cli.wire import json_line
-from holdfast.events import encode_json, to_builtins
+from holdfast.events import to_builtins
 from holdfast.lib.visible import visible
-from holdfast.session import CallRecord, SessionStore, Transcript, user_store
+from holdfast.session import SessionStore, Transcript, user_store
 from holdfast.session.leftovers import end_leftovers
 
 __all__ = ["command", "sessions"]
@@ -89,7 +87,7 @@ def list_command(*, everywhere: bool, limit: int | None, as_json: bool) -> int:
         for summary in found
     ]
     head = ("SESSION", "LAST USED", "", "SIZE", *(("PROJECT",) if everywhere else ()), "TITLE")
-    _table([head, *rows])
+    table([head, *rows])
     return 0
 
 
@@ -101,18 +99,32 @@ def show_command(session: str, *, as_json: bool) -> int:
 
     SESSION is an id, the unique beginning of one, or `latest`.
     """
-    from holdfast.session.export import to_json  # noqa: PLC0415 - loaded only where it is used
-
-    store, transcript = _load(session)
     if as_json:
-        click.echo(_as_bytes(to_json(transcript)))  # whatever the terminal's encoding, it stays JSON
-        return 0
-    _show_head(store, session, transcript)
-    spoken = ((message.role, _spoken(message.content)) for message in transcript.messages)
-    _echo_all(f"\n{role}:\n{_indented(text)}" for role, text in spoken if text)
-    if transcript.calls:
-        click.echo("\ncalls:")
-        _table([_call_row(call) for call in transcript.calls], indent="  ")
+        return _show_json(session)
+    from holdfast.cli.session_view import SessionView  # noqa: PLC0415 - loaded only where it is used
+
+    store = user_store()
+    name = _id_of(session, store)
+    view = SessionView()
+    try:
+        store.load(name, into=view)
+        view.show(store.find(name))
+    finally:
+        view.close()
+    return 0
+
+
+def _show_json(session: str) -> int:
+    from holdfast.cli.session_view import Spending  # noqa: PLC0415 - loaded only where it is used
+    from holdfast.session.export import to_document  # noqa: PLC0415 - the same
+    from holdfast.session.records import MessageRecorded  # noqa: PLC0415 - the same
+
+    _, transcript = _load(session)
+    spending = Spending()
+    for _, record in transcript.entries:
+        if isinstance(record, MessageRecorded):
+            spending.add(record.meta)
+    click.echo(json_line({**to_document(transcript), **spending.to_wire()}))
     return 0
 
 
@@ -184,25 +196,6 @@ def prune_command(
     return 1 if done.failed else 0
 
 
-def relative_time(moment: float, now: float) -> str:
-    """How long ago, in words; beyond a week the local date."""
-    passed = now - moment
-    for limit, unit_s, unit in ((60, 1, "s"), (3_600, 60, "min"), (86_400, 3_600, "h"), (604_800, 86_400, "d")):
-        if passed < limit:
-            return f"{max(0, int(passed // unit_s))} {unit} ago"
-    return time.strftime("%Y-%m-%d", time.localtime(moment))
-
-
-def size(count: int) -> str:
-    """Bytes in the unit that reads best."""
-    amount = float(count)
-    for unit in ("B", "kB", "MB"):
-        if amount < 1000:
-            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} GB"
-
-
 def _load(name: str) -> tuple[SessionStore, Transcript]:
     store = user_store()
     return store, store.load(_id_of(name, store))
@@ -214,68 +207,3 @@ def _as_bytes(text: str) -> bytes:
 
 def _id_of(name: str, store: SessionStore) -> str:
     return os.path.basename(store.nearest(name, os.getcwd()))
-
-
-def _show_head(store: SessionStore, name: str, transcript: Transcript) -> None:
-    header = transcript.header
-    path = store.find(_id_of(name, store))
-    began = "?"
-    if header is not None:
-        local = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(header.created_at))
-        began = f"{local} ({relative_time(header.created_at, time.time())})"
-    rows = [
-        ("session", os.path.basename(path)),
-        ("begun", began),
-        ("project", visible(header.cwd) if header else "?"),
-        ("files", visible(path)),
-        ("turns", str(transcript.turns)),
-    ]
-    if header is not None and header.parent:
-        rows.append(("forked from", visible(header.parent)))
-    damage = [
-        f"{count} {what}"
-        for count, what in (
-            (transcript.damaged_lines, "damaged lines"),
-            (transcript.lost_lines, "lost lines"),
-            (transcript.unknown_lines, "lines of a newer format"),
-            (int(transcript.torn_tail), "torn last line"),
-        )
-        if count
-    ]
-    if damage:
-        rows.append(("damage", ", ".join(damage)))
-    _table(rows)
-
-
-def _call_row(call: CallRecord) -> tuple[str, ...]:
-    reply = call.reply
-    how = call.state if reply is None else f"{reply.outcome}{' (error)' if reply.is_error else ''}"
-    took = f"{reply.duration_ms / 1000:.2f} s" if reply is not None else ""
-    moment = time.strftime("%H:%M:%S", time.localtime(call.at)) if call.at else ""
-    decided = call.decision.behavior if call.decision else ""
-    shown = visible(encode_json(call.input).decode("utf-8", "replace"), limit_chars=60)
-    return (moment, visible(call.name, limit_chars=40), how, decided, took, shown)
-
-
-def _spoken(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(str(block.get("text", "")) for block in content if block.get("type") == "text")
-
-
-def _indented(text: str) -> str:
-    shown = text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]}\n… {len(text) - _TEXT_CHARS:,} characters more"
-    return "\n".join(f"  {visible(line.expandtabs(4))}" for line in shown.split("\n"))
-
-
-def _table(rows: Sequence[tuple[str, ...]], indent: str = "") -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    filled = ([cell.ljust(width) for cell, width in zip(row, widths, strict=False)] for row in rows)
-    _echo_all(f"{indent}{'  '.join([*cells, row[-1]])}".rstrip() for cells, row in zip(filled, rows, strict=True))
-
-
-def _echo_all(lines: Iterable[str]) -> None:
-    """Print many lines with few writes, each of which is a system call."""
-    left = iter(lines)
-    while batch := list(islice(left, _LINES_AT_ONCE)):
-        click.echo("\n".join(batch))

@@ -205,11 +205,11 @@ class SessionStore:
         has_own = name == "latest" and any(True for _ in self.paths(project))
         return self.find(name, project=project if has_own else None)
 
-    def load(self, name: str, *, project: str | None = None) -> Transcript:
-        """What a session remembers; it may be live, and nothing is changed."""
+    def load(self, name: str, *, project: str | None = None, into: Transcript | None = None) -> Transcript:
+        """What a session remembers, in a new transcript or the given one; it may be live, and nothing is changed."""
         path = self.find(name, project=project)
         with _explained(path, "read"), self.opened(path) as directory:
-            return read_journal(directory, path)
+            return read_journal(directory, path, into=into)
 
     def paths(self, project: str | None = None) -> Iterator[str]:
         """Every session's directory, of one project or of all."""
@@ -237,14 +237,14 @@ def user_store(environ: Mapping[str, str] | None = None, *, program: str = "") -
     return SessionStore(os.path.join(user_directories(environ).state, "sessions"), program=program)
 
 
-def read_journal(directory: int, path: str) -> Transcript:
+def read_journal(directory: int, path: str, *, into: Transcript | None = None) -> Transcript:
     """Load the journal in an open session directory; a session without one remembers nothing."""
     try:
         handle = open_private_file(directory, JOURNAL_NAME, os.O_RDONLY, path=os.path.join(path, JOURNAL_NAME))
     except FileNotFoundError:
-        return Transcript()
+        return Transcript() if into is None else into
     with os.fdopen(handle, "rb") as file:
-        return read_transcript(file)
+        return read_transcript(file, into=into)
 
 
 def _open_journal(directory: int, path: str, choices: JournalChoices, named_by: tuple[int, ...]) -> Journal:

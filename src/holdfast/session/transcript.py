@@ -165,6 +165,8 @@ class Transcript:
             self.calls.append(call)
         else:
             call = waiting.popleft()  # replies come in the order of the calls
+            if not waiting:
+                del self._open[reply.tool_use_id]
         call.reply = reply
         call.name = reply.name or call.name
 
@@ -251,9 +253,12 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
         return read_transcript(file)
 
 
-def read_transcript(source: BinaryIO | bytes) -> Transcript:
-    """Load a journal from an open file or from bytes: a torn or damaged line is counted and left out."""
-    transcript = Transcript()
+def read_transcript(source: BinaryIO | bytes, *, into: Transcript | None = None) -> Transcript:
+    """Load a journal from an open file or from bytes: a torn or damaged line is counted and left out.
+
+    `into` takes the records instead of a new transcript.
+    """
+    transcript = Transcript() if into is None else into
     version: int | None = None
     for line in _lines(io.BytesIO(source) if isinstance(source, bytes) else source):
         whole = line.endswith(b"\n")
