@@ -74,13 +74,28 @@ _ORDINARY = (
     "tools/shell/test_bash_directory.py",
     "tools/shell/test_sed.py",
 )
+_THE_SAME_FOR_ROOT = (
+    "test_death_at_every_call",
+    "test_an_error_at_every_call",
+    "test_a_link_swapped_in_before_any_call",
+    "test_notes_let_the_next_start_sweep",
+    "test_eight_editors_lose_no_update",
+    "test_a_line_just_within_the_limit",
+    "test_exec_does_not_wait_at_a_second_signal",
+    "test_without_a_reader_a_command_ends_quietly",
+    "test_every_help_is_whole",
+    "test_another_encoding_shows_our_marks",
+)
+"""Tests in these files that take long and ask nothing of the user's rights."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what also has to hold for a user who is not root (`scripts/ordinary_user.py`)."""
     tests = Path(__file__).parent
     for item in items:
-        if item.path.is_relative_to(tests) and item.path.relative_to(tests).as_posix().startswith(_ORDINARY):
+        if not item.path.is_relative_to(tests) or item.name.startswith(_THE_SAME_FOR_ROOT):
+            continue
+        if item.path.relative_to(tests).as_posix().startswith(_ORDINARY):
             item.add_marker("ordinary")
 
 
