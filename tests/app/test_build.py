@@ -4,13 +4,15 @@ import asyncio
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from holdfast.app import Options, load_rights, open_session
+from holdfast.app import Options, all_tools, load_rights, open_session
 from holdfast.app.keep_rules import RuleKeeper
 from holdfast.contract import RuleUpdate, UsageError
 from holdfast.events import CallFinished
 from holdfast.session import user_store
+from holdfast.settings import SettingsError
 
 
 def settings(folder: Path, **permissions: list[str]) -> None:
@@ -147,3 +149,56 @@ def test_an_always_that_cannot_be_written_costs_only_its_memory(
     assert keep(RuleUpdate("allow", ("Read",), "projectSettings", replaces=True)) == ()
     assert keep(RuleUpdate("allow", ("Read",), "nowhere")) == ()
     assert len(caplog.records) == 2
+
+
+def test_the_settings_say_how_many_files_glob_shows(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"{number}.txt").touch()
+    few, all_ = (
+        run(tmp_path, ("Glob", {"pattern": "*.txt"}), settings=given)[0]
+        for given in (('{"globLimits": {"maxResults": 2}}',), ())
+    )
+    assert (few.data["numFiles"], few.data["truncated"], all_.data["numFiles"]) == (2, True, 5)
+    with pytest.raises(SettingsError, match="whole number from 1"):
+        run(tmp_path, settings=('{"globLimits": {"maxResults": 0}}',))
+
+
+def test_a_working_directory_that_was_moved_is_not_made_anew(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+
+    async def session() -> list[CallFinished]:
+        async with open_session(Options(cwd=str(work), permission_mode="acceptEdits")) as opened:
+            work.rename(tmp_path / "elsewhere")
+            for number, path in enumerate(("a.txt", "deep/b.txt", str(work / "c.txt"))):
+                use = {"file_path": path, "content": "x"}
+                opened.executor.add({"type": "tool_use", "id": str(number), "name": "Write", "input": use})
+            edit = {"file_path": "d.txt", "old_string": "", "new_string": "x"}
+            opened.executor.add({"type": "tool_use", "id": "edit", "name": "Edit", "input": edit})
+            return [event async for event in opened.executor.results() if isinstance(event, CallFinished)]
+
+    replies = asyncio.run(asyncio.wait_for(session(), 60))
+    assert [(reply.is_error, "was moved or removed" in str(reply.content)) for reply in replies] == [(True, True)] * 4
+    assert not work.exists()
+
+
+@pytest.mark.parametrize("name", ["Read", "Write", "Edit", "NotebookEdit", "Glob", "Grep"])
+def test_the_file_and_search_tools_say_what_their_data_holds(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
+    (tmp_path / "b.ipynb").write_text(
+        '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', encoding="utf-8"
+    )
+    given: dict[str, dict[str, object]] = {
+        "Read": {"file_path": "a.txt"},
+        "Write": {"file_path": "new.txt", "content": "x"},
+        "Edit": {"file_path": "a.txt", "old_string": "one", "new_string": "two"},
+        "NotebookEdit": {"notebook_path": "b.ipynb", "new_source": "1", "cell_type": "code", "edit_mode": "insert"},
+        "Glob": {"pattern": "*"},
+        "Grep": {"pattern": "one", "output_mode": "count"},
+    }
+    first: tuple[str, dict[str, object]] = ("Read", {"file_path": "b.ipynb" if name == "NotebookEdit" else "a.txt"})
+    calls = [(name, given[name])] if name == "Read" else [first, (name, given[name])]
+    reply = run(tmp_path, *calls, permission_mode="acceptEdits")[-1]
+    assert not reply.is_error, reply.content
+    [tool] = [tool for tool in all_tools() if tool.name == name]
+    assert msgspec.convert(reply.data, tool.output_type) == reply.data  # what it does not name is left out

@@ -98,6 +98,14 @@ def test_removal_follows_no_link_and_finishes_what_was_cut_short(
     assert (precious / "file").read_text() == "keep me"
 
 
+def test_a_directory_that_was_removed_under_its_session_is_not_live(store: SessionStore, project: str) -> None:
+    with store.create(project, session_id="gone") as session:
+        shutil.rmtree(session.path)
+        assert list_sessions(store) == []
+        os.makedirs(os.path.join(session.path, "tool-results"), mode=0o700)  # as a late result of that process does
+        assert [summary.live for summary in list_sessions(store)] == [False]
+
+
 def test_only_the_projects_own_sessions_go(aged: SessionStore, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

@@ -10,13 +10,14 @@ from holdfast.host.targets import Targets
 from holdfast.lib.checkpoints import CheckpointStore
 from holdfast.lib.strays import StrayNotes
 from holdfast.permissions import PermissionContext
+from holdfast.settings import Settings
 from holdfast.settings.directories import user_directories
 from holdfast.tools.files.edit import Edit
 from holdfast.tools.files.notebook_edit import NotebookEdit
 from holdfast.tools.files.read import Read
 from holdfast.tools.files.workbench import Workbench
 from holdfast.tools.files.write import Write
-from holdfast.tools.search.glob import Glob
+from holdfast.tools.search.glob import LIMIT, Glob
 from holdfast.tools.search.grep import Grep
 
 __all__ = ["CHECKPOINTS", "FileKit", "checkpoints_of"]
@@ -42,8 +43,9 @@ class FileKit:
         """The directories we work in, as they are now."""
         return current_folder() if self.permissions is None else self.permissions().roots.working
 
-    def tools(self, ripgrep: Ripgrep) -> list[Tool]:
+    def tools(self, ripgrep: Ripgrep, settings: Settings | None = None) -> list[Tool]:
         """The tools, all with the same view."""
+        limit = None if settings is None else settings.get("globLimits.maxResults")
         targets = Targets()
         bench = Workbench(targets, checkpoints=self._checkpoints, strays=self._strays)
         return [
@@ -51,7 +53,7 @@ class FileKit:
             Write(bench),
             Edit(bench),
             NotebookEdit(bench),
-            Glob(ripgrep, targets),
+            Glob(ripgrep, targets, limit=limit if isinstance(limit, int) else LIMIT),
             Grep(ripgrep, targets),
         ]
 

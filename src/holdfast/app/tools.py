@@ -29,7 +29,7 @@ def all_tools(
     files, shell = files or FileKit(), shell or ShellKit()
     ripgrep = Ripgrep(outside=files.roots)
     work = WorkList(None if shell.places.is_temporary else os.path.join(shell.places.root, "work"))
-    return [*files.tools(ripgrep), *shell.tools(ripgrep), *web_tools(settings), *_list_tools(work, settings)]
+    return [*files.tools(ripgrep, settings), *shell.tools(ripgrep), *web_tools(settings), *_list_tools(work, settings)]
 
 
 def _list_tools(work: WorkList, settings: Settings | None) -> list[Tool]:

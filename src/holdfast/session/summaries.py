@@ -78,7 +78,8 @@ def is_in_use(directory: int, *, path: str) -> bool:
     try:
         os.stat(LOCK_NAME, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
-        return abs(time.time() - os.fstat(directory).st_mtime) < _FORMING_S
+        # The lock is the first that is made: what holds anything else was taken away, and a late file made it anew.
+        return not os.listdir(directory) and abs(time.time() - os.fstat(directory).st_mtime) < _FORMING_S
     return False
 
 

@@ -395,6 +395,5 @@ _HANDLERS: dict[str, _Handler] = {
     "includeCoAuthoredBy": _if_trusted,
     "attribution": _if_trusted,
     "claudeMdExcludes": _if_trusted,
-    "tools.siblingErrors": _if_trusted,
-    "tools.taskList": _if_trusted,
+    **dict.fromkeys(("tools.siblingErrors", "tools.taskList", "globLimits"), _if_trusted),
 }

@@ -20,6 +20,7 @@ from holdfast.settings.spelling import misspelt_keys
 PermissionMode: TypeAlias = Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"]
 MODES: tuple[PermissionMode, ...] = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
 _MAX_ENTRIES = 5_000
+_MAX_COUNT = 100_000
 BEHAVIORS = ("allow", "ask", "deny")
 
 # Settings with a dot in their name. They are accepted in both spellings, {"tools": {"taskList": …}} and
@@ -114,6 +115,12 @@ def _port(check: _Check, key: str, node: Node) -> None:
     value = node.value if isinstance(node, Scalar) else None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 65535:
         raise check.fail(key, node, "a port number from 0 to 65535")
+
+
+def _count(check: _Check, key: str, node: Node) -> None:
+    value = node.value if isinstance(node, Scalar) else None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_COUNT:
+        raise check.fail(key, node, f"a whole number from 1 to {_MAX_COUNT:,}")
 
 
 def _strings(check: _Check, key: str, node: Node) -> None:
@@ -288,6 +295,7 @@ KNOWN: dict[str, _Rule] = {
     "shell.functions": _boolean,
     "classifier.model": _string,
     "web": _WEB,
+    "globLimits": _fields(maxResults=_count),
 }
 _SCRUB_WORDS = ("credentials", "allowlist", "none")
 

@@ -7,9 +7,14 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from holdfast.contract import ArgumentsInvalid, ToolFailed
 from holdfast.host.ripgrep import Ripgrep
+from holdfast.lib.names import read_name, show_name
+from holdfast.tools.files.edit import Edit
+from holdfast.tools.files.read import Read
 from holdfast.tools.search.glob import Glob
 
 if TYPE_CHECKING:
@@ -121,3 +126,55 @@ def test_what_is_no_directory_is_refused(session: Any, glob: Glob, tmp_path: Pat
 def test_impossible_patterns_are_refused_in_words(session: Any, glob: Glob, pattern: str) -> None:
     with pytest.raises((ToolFailed, ArgumentsInvalid)):
         session.call(glob, pattern=pattern)
+
+
+def test_another_limit_counts(session: Any, tmp_path: Path) -> None:
+    make(tmp_path, *(f"{number}.py" for number in range(7)))
+    result = session.call(Glob(Ripgrep(), limit=5), pattern="*.py")
+    assert (result.data["numFiles"], result.data["truncated"]) == (5, True)
+    assert "[The newest 5 of 7;" in result.text
+    assert session.call(Glob(Ripgrep(), limit=1000), pattern="*.py").data["truncated"] is False
+
+
+ODD = [
+    b"caf\xe9.txt",
+    b"line\nbreak.txt",
+    b"esc\x1b[0m.txt",
+    b"back\\slash\n",
+    b" space ",
+    b"'quoted'",
+    b"'a\\xe9'",
+    b"'\xff'",
+    "mark\u200e.txt".encode(),
+    "nel\x85".encode(),
+    b"\x85",
+    b"\\x85\xff",
+    "\U000e0041".encode(),
+]
+
+
+@pytest.mark.parametrize("raw", ODD)
+def test_a_name_that_glob_shows_can_be_read_edited_and_written(session: Any, tmp_path: Path, raw: bytes) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    name = os.fsdecode(raw)
+    (folder / name).write_text("one\n")
+    [shown] = session.call(Glob(Ripgrep()), pattern="*", path="in").data["filenames"]
+    assert shown.isprintable()
+    assert "one" in session.text(Read(), file_path=shown)
+    session.call(Edit(), file_path=shown, old_string="one", new_string="two")
+    assert [os.fsencode(path.name) for path in folder.iterdir()] == [raw]
+    assert (folder / name).read_text() == "two\n"
+    assert read_name(show_name(name)) == name
+
+
+@given(st.binary(min_size=1, max_size=12))
+def test_every_name_is_read_back_as_it_was(raw: bytes) -> None:
+    name = os.fsdecode(raw)
+    assert read_name(show_name(name)) == name
+    assert show_name(name).isprintable()
+
+
+@pytest.mark.parametrize("text", ["'a'", "'", "''", "'a\\q'", "it's", "a\\xe9", "'~/x'", "'\\U00110000'", "'\\x41'"])
+def test_a_name_that_is_not_shown_so_stays_as_it_is(text: str) -> None:
+    assert read_name(text) == text

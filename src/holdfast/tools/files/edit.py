@@ -13,6 +13,7 @@ from holdfast.lib.edit import Editable, EditAmbiguousError, EditMissedError, Pla
 from holdfast.lib.editorconfig import declared_charset
 from holdfast.lib.nearest import find_nearest
 from holdfast.lib.text import UTF8, NotEncodableError, NotTextError
+from holdfast.tools.files._output import EditOutput
 from holdfast.tools.files.workbench import (
     Current,
     Workbench,
@@ -41,6 +42,7 @@ class Edit(Tool[EditArgs, dict[str, Any]]):
     """Replaces text in place and leaves every other byte of the file alone."""
 
     name, args_type = "Edit", EditArgs
+    output_type = EditOutput
     search_hint = "modify part of a file in place"
     max_result_chars = 100_000
     strict = True

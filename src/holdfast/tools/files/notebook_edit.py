@@ -12,6 +12,7 @@ from holdfast.host.file_state import require_read
 from holdfast.lib.diff import span_between
 from holdfast.lib.ipynb import BrokenNotebookError, Notebook, delete_cell, insert_cell, parse_notebook, replace_cell
 from holdfast.tools.files._open import opened
+from holdfast.tools.files._output import NotebookEditOutput
 from holdfast.tools.files.workbench import Workbench, counts, describe
 
 _MARK = b"\xef\xbb\xbf"
@@ -36,6 +37,7 @@ class NotebookEdit(Tool[NotebookEditArgs, dict[str, Any]]):
     """Replaces, inserts or deletes a cell and leaves the rest of the notebook alone."""
 
     name, args_type = "NotebookEdit", NotebookEditArgs
+    output_type = NotebookEditOutput
     search_hint = "change cells of a Jupyter ipynb file"
     max_result_chars = 100_000
     should_defer = True

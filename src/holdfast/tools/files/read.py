@@ -25,6 +25,7 @@ from holdfast.lib.lines import LineReader, Scan
 from holdfast.tools.files._image import image_kind
 from holdfast.tools.files._media import show_image, show_notebook, show_pdf
 from holdfast.tools.files._open import opened
+from holdfast.tools.files._output import ReadOutput
 from holdfast.tools.files._pdf import is_pdf
 from holdfast.tools.files._text import DEFAULT_LINES, read_text
 
@@ -44,6 +45,7 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
     """Shows a file and remembers what the model has seen of it."""
 
     name, args_type = "Read", ReadArgs
+    output_type = ReadOutput
     search_hint = "open a file, picture, PDF or notebook and show it"
     max_result_chars = None
     read_only = concurrency_safe = True

@@ -77,6 +77,7 @@ class Workbench:
             with self.seen_file(ctx, real, shown_as, whole=True) as current:
                 yield current
         else:
+            require_place(ctx, real)
             yield Current(None, real, b"", None)
 
     def replace(
@@ -132,6 +133,26 @@ def _expected(current: Current) -> Stamp:
 def not_writable(error: NotEncodableError, shown_as: str) -> str:
     """Why some text cannot be stored in a file."""
     return f"{shown_as!r}: {error}" if error.encoding.guessed else f"{error}, which is how {shown_as!r} is stored"
+
+
+def require_place(ctx: ToolContext, real: str) -> None:
+    """A new file makes its directories, but never the working directory itself, which somebody moved or removed.
+
+    Raises:
+        ToolFailed: The working directory is gone and the file would lie in it.
+    """
+    here = os.path.abspath(ctx.cwd)
+    if not real.startswith(here.rstrip("/") + "/"):
+        return
+    try:
+        os.stat(here)
+    except FileNotFoundError as error:
+        raise ToolFailed(
+            f"the working directory {here!r} is not there any more: it was moved or removed. Nothing was written; ask "
+            "the user where the work should go on, or make the directory first if it is really wanted there"
+        ) from error
+    except OSError:
+        return  # the writing itself says what is wrong
 
 
 def exists(real: str, shown_as: str) -> bool:

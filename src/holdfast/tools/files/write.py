@@ -13,7 +13,17 @@ from holdfast.lib.diff import span_between
 from holdfast.lib.editorconfig import declared_charset
 from holdfast.lib.ipynb import BrokenNotebookError, parse_notebook
 from holdfast.lib.text import UTF8, Encoding, NotEncodableError, NotTextError, detect_whole
-from holdfast.tools.files.workbench import Current, Workbench, change_shown, counts, describe, exists, not_writable
+from holdfast.tools.files._output import WriteOutput
+from holdfast.tools.files.workbench import (
+    Current,
+    Workbench,
+    change_shown,
+    counts,
+    describe,
+    exists,
+    not_writable,
+    require_place,
+)
 
 
 class WriteArgs(Args):
@@ -27,6 +37,7 @@ class Write(Tool[WriteArgs, dict[str, Any]]):
     """Puts a whole file in place, atomically, and only over content the model has seen."""
 
     name, args_type = "Write", WriteArgs
+    output_type = WriteOutput
     search_hint = "create or overwrite a file with new content"
     max_result_chars = 100_000
     strict = True
@@ -49,8 +60,10 @@ class Write(Tool[WriteArgs, dict[str, Any]]):
             if real.lower().endswith(".ipynb"):
                 raise ToolFailed(f"{args.file_path!r} is a notebook; change its cells with NotebookEdit")
             require_read(ctx, real, args.file_path, whole=True)
-        elif real.lower().endswith(".ipynb"):
-            _require_notebook(args)
+        else:
+            require_place(ctx, real)
+            if real.lower().endswith(".ipynb"):
+                _require_notebook(args)
 
     async def call(self, args: WriteArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
         """Write in a thread."""

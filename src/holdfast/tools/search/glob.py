@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from heapq import heapify, heappop, nsmallest
-from typing import Any
+from typing import TypedDict
 
 from pydantic import Field
 
@@ -15,7 +15,7 @@ from holdfast.host.targets import Targets
 from holdfast.tools.search._place import Place, check_argument, searched, unread_note
 
 LIMIT = 100
-_MANY = 1_000  # names kept before the oldest of them are dropped
+_MANY = 800  # names kept before the oldest of them are dropped
 _SPECIAL = re.compile(r"[*?\[{\\]")
 
 
@@ -26,19 +26,30 @@ class GlobArgs(Args):
     path: str | None = Field(default=None, description="Directory to search; the working directory if omitted.")
 
 
-class Glob(Tool[GlobArgs, dict[str, Any]]):
+class GlobOutput(TypedDict):
+    """What programs read of the files that were found."""
+
+    filenames: list[str]
+    numFiles: int
+    truncated: bool
+    durationMs: int
+
+
+class Glob(Tool[GlobArgs, GlobOutput]):
     """Lists the files that fit a pattern, newest first."""
 
     name, args_type = "Glob", GlobArgs
+    output_type = GlobOutput
     search_hint = "find files by name pattern or wildcard"
     max_result_chars = 100_000
     read_only = concurrency_safe = True
     interrupt_behavior = "cancel"
     folds_into = "search"
 
-    def __init__(self, search: Ripgrep, targets: Targets | None = None) -> None:
+    def __init__(self, search: Ripgrep, targets: Targets | None = None, *, limit: int = LIMIT) -> None:
         self.search = search
         self.targets = targets or Targets()
+        self.limit = limit
 
     def effects(self, args: GlobArgs, ctx: ToolContext) -> Effects:
         """It reads below the directory."""
@@ -48,19 +59,19 @@ class Glob(Tool[GlobArgs, dict[str, Any]]):
         """Rules for Read decide."""
         return RuleSubject("read_path", str(ctx.resolve(_split(args)[0])))
 
-    async def call(self, args: GlobArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
+    async def call(self, args: GlobArgs, ctx: ToolContext) -> ToolResult[GlobOutput]:
         """List with ripgrep and look at the times while the list is still coming."""
         began = time.perf_counter()
         base, pattern = _split(args)
         real = self.targets.take(ctx, base)
         argv = ["--files", "--hidden", "--no-ignore", "--null", f"--glob={pattern}"]
         with searched(real, base, ctx.cwd, only_directory=True) as place:
-            names = _Names(place, ctx.hidden)
+            names = _Names(place, ctx.hidden, self.limit)
             went = await self.search.run(argv, ".", place.handle, names.take)
             unread = unread_note(went, place, hidden=ctx.hidden, shown_as=base)
             found, truncated = names.newest()
             shown = [place.shown(name) for name in found]
-        data: dict[str, Any] = {
+        data: GlobOutput = {
             "filenames": shown,
             "numFiles": len(shown),
             "truncated": truncated or not went.complete,
@@ -68,7 +79,7 @@ class Glob(Tool[GlobArgs, dict[str, Any]]):
         }
         notes: list[str] = []
         if truncated:
-            notes.append(f"[The newest {LIMIT} of {names.count:,}; narrow the pattern or the path.]")
+            notes.append(f"[The newest {self.limit:,} of {names.count:,}; narrow the pattern or the path.]")
         if not went.complete:
             notes.append("[The search ran out of time, so newer files may be missing; narrow the path.]")
         return ToolResult(data, "\n".join([*([*shown, *notes] or ["No files found."]), *unread]))
@@ -91,7 +102,8 @@ def _split(args: GlobArgs) -> tuple[str, str]:
 class _Names:
     """Collects names and their times piece by piece; where none is hidden, only those that may be among the newest."""
 
-    def __init__(self, place: Place, hidden: Callable[[str], bool] | None) -> None:
+    def __init__(self, place: Place, hidden: Callable[[str], bool] | None, limit: int) -> None:
+        self._limit = limit
         self._handle = place.handle
         self._place = place
         self._hidden = hidden
@@ -115,8 +127,8 @@ class _Names:
             if mtime_ns >= oldest_ns:
                 found.append((-mtime_ns, name))
         self.count += len(names) - gone
-        if self._hidden is None and len(found) > _MANY:
-            self._found = nsmallest(LIMIT, found)
+        if self._hidden is None and len(found) > _MANY + 2 * self._limit:
+            self._found = nsmallest(self._limit, found)
             self._oldest_ns = -self._found[-1][0]
         return False
 
@@ -124,13 +136,13 @@ class _Names:
         """Return the newest names that are not hidden, and whether there are more."""
         hidden, names, visible = self._hidden, self._found, list[str]()
         if hidden is None:
-            return [_clean(name) for _, name in nsmallest(LIMIT, names)], self.count > LIMIT
+            return [_clean(name) for _, name in nsmallest(self._limit, names)], self.count > self._limit
         heapify(names)  # only the first few are wanted, so they are not all sorted
         while names:
             clean = _clean(heappop(names)[1])
             if hidden(self._place.absolute(clean)):
                 continue
-            if len(visible) == LIMIT:
+            if len(visible) == self._limit:
                 return visible, True
             visible.append(clean)
         return visible, False

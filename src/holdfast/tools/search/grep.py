@@ -3,7 +3,7 @@
 import os
 import re
 from collections import OrderedDict
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from pydantic import Field
 
@@ -39,10 +39,24 @@ class GrepArgs(Args):
     offset: int = Field(default=0, ge=0, description="Skip so many first, to read on.")
 
 
-class Grep(Tool[GrepArgs, dict[str, Any]]):
+class GrepOutput(TypedDict):
+    """What programs read of a search."""
+
+    mode: Mode
+    numFiles: int
+    filenames: list[str]
+    content: NotRequired[str]
+    numLines: NotRequired[int]
+    numMatches: NotRequired[int]
+    appliedLimit: NotRequired[int]
+    appliedOffset: NotRequired[int]
+
+
+class Grep(Tool[GrepArgs, GrepOutput]):
     """Searches with ripgrep and stops it as soon as enough is found."""
 
     name, args_type = "Grep", GrepArgs
+    output_type = GrepOutput
     search_hint = "search file contents with a regular expression"
     max_result_chars = 20_000
     read_only = concurrency_safe = True
@@ -63,7 +77,7 @@ class Grep(Tool[GrepArgs, dict[str, Any]]):
         """Rules for Read decide."""
         return RuleSubject("read_path", str(ctx.resolve(args.path or ".")))
 
-    async def call(self, args: GrepArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
+    async def call(self, args: GrepArgs, ctx: ToolContext) -> ToolResult[GrepOutput]:
         """Take entries until the limit is reached, then end ripgrep."""
         real = self.targets.take(ctx, args.path or ".")
         key = (real, args.model_copy(update={"offset": 0, "head_limit": 0, "path": None}))
@@ -153,21 +167,21 @@ def _advice(message: str) -> str:
 
 def _result(
     args: GrepArgs, place: Place, page: list[tuple[str, str]], *, more: bool, unread: tuple[str, ...]
-) -> ToolResult[dict[str, Any]]:
+) -> ToolResult[GrepOutput]:
     names = [place.shown(name) for name in dict.fromkeys(name for name, _ in page)]
     lines = [entry for _, entry in page]
-    data: dict[str, Any] = {"mode": args.output_mode, "numFiles": len(names), "filenames": names}
+    data: GrepOutput = {"mode": args.output_mode, "numFiles": len(names), "filenames": names}
     if args.output_mode != "files_with_matches":
-        data |= {"content": "\n".join(lines), "numLines": len(lines)}
+        data["content"], data["numLines"] = "\n".join(lines), len(lines)
     if args.output_mode == "count":
         counted = [line.rpartition(":")[2] for line in lines]
-        data |= {"numMatches": sum(int(number) for number in counted if number.isdigit())}
+        data["numMatches"] = sum(int(number) for number in counted if number.isdigit())
     notes: list[str] = []
     if more and args.head_limit:
-        data |= {"appliedLimit": args.head_limit}
+        data["appliedLimit"] = args.head_limit
         notes = [f"[More follows; read on with offset {args.offset + args.head_limit}, or narrow the search.]"]
     elif more:
         notes = [f"[The search was stopped after {TIME_LIMIT_S:g} s; narrow it by path, glob or type.]"]
     if args.offset:
-        data |= {"appliedOffset": args.offset}
+        data["appliedOffset"] = args.offset
     return ToolResult(data, "\n".join([*([*lines, *notes] or ["No matches found."]), *unread]))
