@@ -8,6 +8,7 @@ from pathlib import Path
 
 from holdfast.app import all_tools
 from holdfast.app.offered import FILE
+from holdfast.app.subagents import AGENT_TYPES
 from holdfast.contract import PromptFacts, SessionFacts, Tool
 from holdfast.registry import project_bytes
 from holdfast.tools.lists.todo_write import TodoWrite
@@ -54,7 +55,7 @@ def offered() -> str:
     """Every built-in tool as models read it, one a line; `app/offered.py` reads it."""
     for variable in ("SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY"):
         os.environ.pop(variable, None)  # a tool that needs a service is not in the list
-    without, within = PromptFacts(background=False), PromptFacts(background=True)
+    without, within = PromptFacts(AGENT_TYPES, background=False), PromptFacts(AGENT_TYPES, background=True)
     lines: list[str] = []
     for tool in sorted(all_tools(), key=lambda tool: tool.name):
         entries = {

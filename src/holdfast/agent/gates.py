@@ -20,6 +20,9 @@ _log = logging.getLogger(__name__)
 MAX_STOPS = 8
 """So many times in a row a Stop hook may make the model go on."""
 _END_S = 1.5
+_OF_SESSIONS = frozenset({"SessionStart", "SessionEnd", "UserPromptSubmit", "InstructionsLoaded", "StopFailure"})
+"""What happens to a session and its user, and not to an agent that was started in it."""
+_IN_AGENTS = {"Stop": "SubagentStop"}
 
 
 class Gates:
@@ -34,24 +37,31 @@ class Gates:
 
     def has(self, event: str) -> bool:
         """Some hook is about this event."""
+        if self._hooks.state.session.agent_id is not None and event in _OF_SESSIONS:
+            return False
         return self._hooks.hooks.has(event)
 
     async def ask(self, event: str, /, **fields: Any) -> "Verdict | None":
         """Ask the hooks about an event; None when there are none."""
-        if not self._hooks.hooks.has(event):
+        if self._hooks.state.session.agent_id is not None:
+            event = _IN_AGENTS.get(event, event)
+        if not self.has(event):
             return None
         return await self._hooks.fire(self._made(event, fields))
 
     def later(self, event: str, /, **fields: Any) -> None:
         """Tell this at the next end of a turn, because whoever knows it cannot wait."""
-        if self._hooks.hooks.has(event):
+        if self.has(event):
             self._waiting.append(self._made(event, fields))
 
     async def start(self, source: str, model: str) -> list[str]:
         """A session begins; returns what hooks want the model to know."""
         state = self._hooks.state
         self._cwd, self._directories = state.cwd, frozenset(state.permissions.roots.working)
-        heard = await self.ask("SessionStart", source=source, model=model)
+        if state.session.agent_id is not None:
+            heard = await self.ask("SubagentStart")
+        else:
+            heard = await self.ask("SessionStart", source=source, model=model)
         if heard is None:
             return []
         self.watch(heard.more.get("watchPaths"))

@@ -62,6 +62,7 @@ class Loop:
         deferred: Sequence[Block] = (),
         source: StartSource | None = None,
         on_event: Callable[[Event], None] | None = None,
+        parent: "Loop | None" = None,
     ) -> None:
         """Begin or go on with a conversation.
 
@@ -82,6 +83,7 @@ class Loop:
             deferred: The last answer of an earlier process whose call a hook left for later; it is made first.
             source: How the session came about; by the history when omitted.
             on_event: Told of the loop's own events at once, also when no run is read.
+            parent: The loop that started this one, and pays for it.
         """
         self._listener = on_event
         self._state = LoopState(
@@ -95,6 +97,7 @@ class Loop:
             emit=self._emit,
         )
         self._state.deferred = list(deferred)
+        self._state.parent = None if parent is None else parent._state  # noqa: SLF001 - of the same kind
         if thoughts is not None:
             self._state.thoughts = thoughts
         queue = PromptQueue(journal)

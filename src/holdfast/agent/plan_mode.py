@@ -40,6 +40,8 @@ class PlanMode:
         can_end = self._executor.pool.find("ExitPlanMode") is not None
         but = f" but the plan file {visible(files[0])!r}" if files else ""
         where = ", write it into that file" if files else ""
+        if self._executor.state.session.agent_id is not None:
+            return f"{_ON} nothing may be changed, and calls that would change something are refused."
         end = ", then call ExitPlanMode" if can_end else ", and end with the plan as your answer"
         return (
             f"{_ON} nothing may be changed{but}, and calls that would change something are refused. "

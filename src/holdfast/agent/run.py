@@ -80,8 +80,8 @@ class Run:
         while True:
             if (stop := state.executor.call_hooks.stop) is not None:
                 return await self._over("stopped_by_hook", stop)
-            if self._is_spent():
-                return await self._over("error_max_budget_usd", self._spent_words())
+            if (spent := state.overspent) is not None:
+                return await self._over("error_max_budget_usd", _spent_words(*spent))
             try:
                 await self._compactor.before_request()
                 answer = await self._asking.ask(tool_choice=tool_choice)
@@ -329,14 +329,6 @@ class Run:
 
     # Between turns.
 
-    def _is_spent(self) -> bool:
-        limit_usd = self._state.choices.max_budget_usd
-        return limit_usd is not None and (self._state.cost_usd or 0.0) >= limit_usd
-
-    def _spent_words(self) -> str:
-        spent_usd, limit_usd = self._state.cost_usd or 0.0, self._state.choices.max_budget_usd
-        return f"The run has cost {spent_usd:.4f} USD, and its budget is {limit_usd:g} USD; give it more to go on."
-
     async def _deliver(self) -> bool:
         """Tell what waits; false when hooks kept all of it back and there is nothing to answer."""
         await self._between.gates.turn_ended()
@@ -376,3 +368,7 @@ def _new_blocks(replies: Iterable[CallFinished]) -> Iterable[Block]:
                 yield from prompt_blocks(content)
             except UsageError:
                 _log.warning("%s (call %s) adds a message that cannot be sent", reply.name, reply.tool_use_id)
+
+
+def _spent_words(spent_usd: float, limit_usd: float) -> str:
+    return f"The run has cost {spent_usd:.4f} USD, and its budget is {limit_usd:g} USD; give it more to go on."

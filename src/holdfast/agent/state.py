@@ -42,6 +42,8 @@ class LoopState:
         self.emit = emit
         self.fallback: Model | None = None
         """Asked instead for the rest of a run, because the model is overloaded."""
+        self.parent: LoopState | None = None
+        """The conversation that pays for this one."""
         self.usage = Usage()
         self.cost_usd: float | None = None
         self.spilled: dict[str, str] = {}
@@ -100,8 +102,21 @@ class LoopState:
         self.usage += usage
         cost_usd = model.cost_usd(usage)
         if cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+            self._pay(cost_usd)
         return cost_usd
+
+    def _pay(self, cost_usd: float) -> None:
+        self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+        if self.parent is not None:
+            self.parent._pay(cost_usd)  # noqa: SLF001 - of the same kind
+
+    @property
+    def overspent(self) -> tuple[float, float] | None:
+        """What was spent and the limit, here or where it is paid, once the limit is reached."""
+        limit_usd, spent_usd = self.choices.max_budget_usd, self.cost_usd or 0.0
+        if limit_usd is not None and spent_usd >= limit_usd:
+            return spent_usd, limit_usd
+        return None if self.parent is None else self.parent.overspent
 
     def counted(self, usage: Usage) -> None:
         """The provider told how long the conversation is, with the answer that is in the history now."""

@@ -51,8 +51,11 @@ class OpenSession:
         shell: ShellKit,
         files: FileKit,
         hooks: HookKit,
+        asker: Asker | None = None,
     ) -> None:
         self.executor = executor
+        self.asker = asker
+        """Who can be asked."""
         self.rights = rights
         self.session = beginning.session
         self.beginning = beginning
@@ -94,14 +97,20 @@ def open_session(
     on_event: Callable[[Event], None] | None = None,
     choice: SessionChoice = NEW_SESSION,
     rights: Rights | None = None,
+    agents: tuple[str, ...] = (),
 ) -> OpenSession:
-    """A session with the built-in tools and the rights that settings and options give; on disk unless chosen not."""
+    """A session with the built-in tools and the rights that settings and options give; on disk unless chosen not.
+
+    `agents`: the types of agents that whoever opens it can start.
+    """
     rights = rights or load_rights(options)
     beginning = begin_session(rights.settings.cwd, choice)
     session = beginning.session
     followers: list[Callable[[Event], None]] = []
     listener = _fan_out(session, on_event, followers)
-    executor, shell, files, hooks = _executor(options, rights, asker=asker, on_event=listener, session=session)
+    executor, shell, files, hooks = _executor(
+        options, rights, asker=asker, on_event=listener, session=session, agents=agents
+    )
     if beginning.transcript is not None:
         restore_state(executor, beginning.transcript)
 
@@ -110,7 +119,7 @@ def open_session(
             hooks.follow_files(rights)
 
     followers.append(follow_settings)
-    return OpenSession(executor, rights, beginning, shell=shell, files=files, hooks=hooks)
+    return OpenSession(executor, rights, beginning, shell=shell, files=files, hooks=hooks, asker=asker)
 
 
 def build_executor(
@@ -136,6 +145,7 @@ def _executor(
     session: Session | None,
     call_home: str | None = None,
     is_single: bool = False,
+    agents: tuple[str, ...] = (),
 ) -> tuple[Executor, ShellKit, FileKit, HookKit]:
     refuse_what_must_hold(rights.settings)
     environment = Environment(os.environ)
@@ -145,7 +155,7 @@ def _executor(
     facts = SessionFacts(
         session_id=session.id if session is not None else "local",
         project_root=rights.settings.root,
-        prompt=PromptFacts(interactive=asker is not None, background=shell.background),
+        prompt=PromptFacts(agents, interactive=asker is not None, background=shell.background),
     )
     view = ViewOptions(
         only=None if options.tools is None else frozenset(options.tools),

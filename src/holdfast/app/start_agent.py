@@ -16,6 +16,7 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.app.place import Place, look_around
 from holdfast.app.rights import Rights, load_rights
 from holdfast.app.servers import defer_tools, join_servers, search_tools, server_states
+from holdfast.app.subagents import AGENT_TYPES, Subagents
 from holdfast.contract import Asker, Tool
 from holdfast.events import ContextCompacted, Event, TaskChanged
 from holdfast.session.names import new_session_id
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.app.telemetry import Telemetry
     from holdfast.models import Model, SystemBlock
     from holdfast.registry import Pool
+    from holdfast.session import Session
 
 __all__ = ["RunningAgent", "start_agent"]
 
@@ -131,7 +133,14 @@ async def start_agent(
         models += open_models(agent, name, rights) if ahead is None else ()
         extra = (*_output_tools(agent), *search_tools(rights, options))
         options = options._replace(own_tools=(*options.own_tools, *extra))
-        opened = open_session(options, asker=asker, on_event=listener.of_session, choice=choice, rights=rights)
+        opened = open_session(
+            options,
+            asker=asker,
+            on_event=listener.of_session,
+            choice=choice,
+            rights=rights,
+            agents=AGENT_TYPES,
+        )
         await join_servers(opened, options, on_notice=listener.server_notice)
         loop = _make_loop(agent, opened, models, place=await looking, listener=listener)
     except BaseException:
@@ -161,6 +170,7 @@ class _Listener:
         self.loop: Loop | None = None
         self.place: Place | None = None
         self.pool: Pool | None = None
+        self.session: Session | None = None
         self.server_notices: list[str] = []
         self._telemetry = _telemetry()
         self._tell = [told for told in (on_event, self._telemetry) if told is not None]
@@ -172,6 +182,15 @@ class _Listener:
     def of_session(self, event: Event) -> None:
         """Take an event of the executor or of a background task; the loop hears the executor's by itself."""
         if self.loop is not None and isinstance(event, TaskChanged):
+            self.loop.hear(event)
+        for told in self._tell:
+            told(event)
+
+    def of_child(self, event: Event) -> None:
+        """Take an event of an agent that the loop has started."""
+        if self.session is not None:
+            self.session.journal(event)
+        if self.loop is not None:
             self.loop.hear(event)
         for told in self._tell:
             told(event)
@@ -244,8 +263,20 @@ def _make_loop(
         source=opened.beginning.source,
         on_event=listener.of_loop,
     )
+    listener.session = opened.session
+    _offer_agents(opened, loop, place, listener)
     opened.hooks.ask_model = partial(_ask_for_hook, loop, opened.rights)
     return loop
+
+
+def _offer_agents(opened: OpenSession, loop: "Loop", place: Place, listener: _Listener) -> None:
+    found = opened.executor.pool.find("Agent")
+    if found is None:
+        return
+    from holdfast.tools.agents.agent import Agent  # noqa: PLC0415 - loaded with the tools
+
+    if isinstance(found.tool, Agent):
+        found.tool.spawner = Subagents(opened, place, loop, listener.of_child)
 
 
 async def _ask_for_hook(loop: "Loop", rights: Rights, text: str, name: str | None) -> str:

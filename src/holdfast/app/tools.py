@@ -13,6 +13,7 @@ from holdfast.registry import Pool, ViewOptions, tools_for
 from holdfast.registry import assemble as assemble_pool
 from holdfast.settings import Settings
 from holdfast.tasks.work_list import WorkList
+from holdfast.tools.agents.agent import Agent
 from holdfast.tools.lists.task_create import TaskCreate
 from holdfast.tools.lists.task_get import TaskGet
 from holdfast.tools.lists.task_list import TaskList
@@ -29,7 +30,8 @@ def all_tools(
     files, shell = files or FileKit(), shell or ShellKit()
     ripgrep = Ripgrep(outside=files.roots)
     work = WorkList(None if shell.places.is_temporary else os.path.join(shell.places.root, "work"))
-    return [*files.tools(ripgrep, settings), *shell.tools(ripgrep), *web_tools(settings), *_list_tools(work, settings)]
+    made = [*files.tools(ripgrep, settings), *shell.tools(ripgrep), *web_tools(settings), *_list_tools(work, settings)]
+    return [*made, Agent()]
 
 
 def _list_tools(work: WorkList, settings: Settings | None) -> list[Tool]:

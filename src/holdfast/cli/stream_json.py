@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from holdfast.cli.partials import RawEvents
 from holdfast.events import (
+    AgentTold,
     AssistantReplied,
     CallFinished,
     CallProgressed,
@@ -120,6 +121,8 @@ class StreamJson:
             self._count(event)
         elif isinstance(event, RunEnded):
             yield self.result(event)
+        elif isinstance(event, AgentTold):
+            yield from self._child_lines(event)
         else:
             yield from self._system_lines(event)
 
@@ -129,8 +132,27 @@ class StreamJson:
 
     def count_only(self, event: Event) -> None:
         """Take note of what a model has used, without any line."""
-        if isinstance(event, AssistantReplied | SummaryAnswered):
+        told = event.event if isinstance(event, AgentTold) else event
+        if isinstance(told, AssistantReplied | SummaryAnswered):
+            self._count(told)
+
+    def _child_lines(self, told: AgentTold) -> Iterator[Line]:
+        """The messages of an agent that a call has started; each line names that call."""
+        event = told.event
+        about = {"parent_tool_use_id": told.parent_tool_use_id, "subagent_type": told.agent_type}
+        if isinstance(event, SummaryAnswered):
             self._count(event)
+        elif isinstance(event, AssistantReplied):
+            self._count(event)
+            id_ = event.message_id or f"msg_{new_uuid()}"
+            for index, block in enumerate(event.content):
+                reason = event.stop_reason if index == len(event.content) - 1 else ""
+                yield self._line(
+                    "assistant", message=_assistant_message(event, id_, block, stop_reason=reason), **about
+                )
+        elif isinstance(event, ResultsSent):
+            for block in event.content:
+                yield self._line("user", message={"role": "user", "content": [block]}, **about)
 
     def _line(self, kind: str, **fields: Any) -> Line:
         return {"type": kind, **fields, "session_id": self._facts.session_id, "uuid": new_uuid()}

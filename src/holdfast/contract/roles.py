@@ -1,9 +1,9 @@
 """The few real inversions: what the engine needs from the rooms above it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
-__all__ = ["Answer", "Asker", "CallRights", "Question", "Resource"]
+__all__ = ["AgentReport", "AgentTask", "Answer", "Asker", "CallRights", "Question", "Resource", "Spawner"]
 
 
 class Question(NamedTuple):
@@ -108,6 +108,50 @@ class CallRights(Protocol):
 
     def guarded_roots(self) -> tuple[str, ...]:
         """The directories whose programs run only for somebody who wants them."""
+        ...
+
+
+class AgentTask(NamedTuple):
+    """What another agent should do, and how."""
+
+    prompt: str
+    description: str
+    type: str
+    tool_use_id: str
+    """The call that starts it."""
+    model: str | None = None
+    max_turns: int | None = None
+    mode: str | None = None
+    """A permission mode, within the rights of whoever starts it."""
+    allowed_tools: tuple[str, ...] | None = None
+    cwd: str | None = None
+
+
+class AgentReport(NamedTuple):
+    """What came of it."""
+
+    agent_id: str
+    text: str
+    """Its last message."""
+    error: str
+    """Why it did not finish; empty when it did."""
+    tool_uses: int
+    usage: Mapping[str, int]
+
+
+class Spawner(Protocol):
+    """Starts other agents."""
+
+    def types(self) -> Mapping[str, str]:
+        """What can be started, and what each is for."""
+        ...
+
+    def problem(self, task: AgentTask) -> str | None:
+        """Why this cannot be started; none when it can."""
+        ...
+
+    async def run(self, task: AgentTask, progress: Callable[[Any], None]) -> AgentReport:
+        """Let one work to its end; cancelling this stops it. Raises `ToolFailed` when it cannot be started."""
         ...
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.events.codec import decode_event, encode_event, encode_json, to_builtins
 from holdfast.events.records import (
+    AgentTold,
     CallDiscarded,
     CallFinished,
     CallProgressed,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AgentTold",
     "AssistantReplied",
     "CallDiscarded",
     "CallFinished",

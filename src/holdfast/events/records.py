@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 __all__ = [
+    "AgentTold",
     "CallDiscarded",
     "CallFinished",
     "CallProgressed",
@@ -34,6 +35,16 @@ Outcome = Literal[
 
 class Event(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
     """Base of everything that happened."""
+
+
+class AgentTold(Event, frozen=True, tag="agent_event"):
+    """Something happened in an agent that a call has started."""
+
+    agent_id: str
+    agent_type: str
+    parent_tool_use_id: str
+    event: Any
+    """What happened there, as an event of its own."""
 
 
 class CallQueued(Event, frozen=True, tag="call_queued"):

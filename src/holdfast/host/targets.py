@@ -18,7 +18,7 @@ class Targets:
     """Remembers, per call, where its path led when it was judged."""
 
     def __init__(self) -> None:
-        self._judged: OrderedDict[tuple[str, str, str], Resolved] = OrderedDict()
+        self._judged: OrderedDict[tuple[str | None, str, str, str], Resolved] = OrderedDict()
 
     def judge(self, ctx: ToolContext, path: str) -> list[str]:
         """Resolve a path for the permission layers: the name that was given, and where it leads if that differs."""
@@ -28,7 +28,7 @@ class Targets:
         except (OSError, UnicodeEncodeError):
             return [given]  # it cannot be opened either; `take` says why
         if ctx.tool_use_id:
-            self._judged[ctx.tool_use_id, ctx.cwd, path] = resolved
+            self._judged[_key(ctx, path)] = resolved
             while len(self._judged) > _KEPT:
                 self._judged.popitem(last=False)
         return [given] if resolved.path == given else [given, resolved.path]
@@ -39,7 +39,7 @@ class Targets:
         Raises:
             ToolFailed: The path cannot be resolved, or its way goes through /proc, /sys or /dev.
         """
-        resolved = self._judged.get((ctx.tool_use_id, ctx.cwd, path)) if ctx.tool_use_id else None
+        resolved = self._judged.get(_key(ctx, path)) if ctx.tool_use_id else None
         if resolved is None:
             try:
                 resolved = resolve_path(str(ctx.resolve(path)))
@@ -53,3 +53,8 @@ class Targets:
                 "file; use Bash if you need what it shows"
             )
         return resolved.path
+
+
+def _key(ctx: ToolContext, path: str) -> tuple[str | None, str, str, str]:
+    """Agents that share the tools may use the same ids, and what was judged for one counts for no other."""
+    return ctx.session.agent_id, ctx.tool_use_id, ctx.cwd, path

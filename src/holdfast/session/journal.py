@@ -18,10 +18,13 @@ from typing import Any, Literal
 import msgspec
 
 from holdfast.events import (
+    AgentTold,
     CallFinished,
     CallProgressed,
+    CallQueued,
     CallStarted,
     Event,
+    PermissionDecided,
     TurnEnded,
     encode_event,
     encode_json,
@@ -39,6 +42,8 @@ _MAX_WEIGHT = 64 * 1024
 """Roughly the bytes of lines that may wait in memory."""
 _CARRIED_LINES = 500
 _MAX_AGE_S = 1.0
+_KEPT_OF_AGENTS = frozenset({CallQueued, PermissionDecided, CallStarted, CallFinished})
+"""What is written down of an agent that a call has started: its calls."""
 _KEEP_BYTES = 8 * 1024 * 1024
 """While the file takes nothing, so many bytes of lines wait in memory; beyond that the oldest are given up."""
 _MAX_DATA_BYTES = 256 * 1024
@@ -122,7 +127,7 @@ class Journal:
 
     def __call__(self, event: Event) -> None:
         """Take one event of the engine. Values in it are written as they are at the next write."""
-        if type(event) is CallProgressed:
+        if type(event) is CallProgressed or (type(event) is AgentTold and type(event.event) not in _KEPT_OF_AGENTS):
             return
         events = self._events
         if not events and not self._begin_batch():
@@ -138,10 +143,19 @@ class Journal:
         elif type(event) is CallStarted:
             if not event.read_only:
                 self._begin_change(event)
-        elif type(event) is TurnEnded:
+        else:
+            self._take_other(event)
+
+    def _take_other(self, event: Event) -> None:
+        if type(event) is TurnEnded:
             self.flush()
             if self._durability != "never":
                 self._flusher.request()
+        elif type(event) is AgentTold:
+            # Of an agent that a call has started, too, what changes something is in the file before it acts.
+            inner = event.event
+            if type(inner) is CallFinished or (type(inner) is CallStarted and not inner.read_only):
+                self.flush()
 
     def record(self, record: Event) -> None:
         """Write a record of this room at once."""

@@ -1,0 +1,1 @@
+"""Start other agents."""

@@ -1,0 +1,154 @@
+"""Start another agent for one task. The text the model reads is in agent.md, beside this file."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict
+
+from pydantic import Field
+
+from holdfast.contract import (
+    NO_FACTS,
+    Args,
+    Effects,
+    PromptFacts,
+    RuleSubject,
+    SessionFacts,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+)
+from holdfast.contract.roles import AgentReport, AgentTask, Spawner
+
+__all__ = ["DEFAULT_TYPE", "Agent", "AgentArgs", "AgentOutput"]
+
+DEFAULT_TYPE = "general-purpose"
+_NO_LOOP = "no agent can be started here: there is no model in this session. Start one with `holdfast -p` or the SDK"
+_NO_BACKGROUND = (
+    "agents in the background are not available; leave run_in_background out, and start several agents in one "
+    "message to have them run side by side"
+)
+
+
+class AgentArgs(Args):
+    """Who should do what."""
+
+    description: str = Field(description="The task in 3 to 5 words, for whoever watches.")
+    prompt: str = Field(min_length=1, description="The whole task; the agent knows nothing else.")
+    subagent_type: str | None = Field(default=None, description="The type of agent; general-purpose if omitted.")
+    model: str | None = Field(default=None, description="Another model, such as `haiku`; yours if omitted.")
+    max_turns: int | None = Field(default=None, ge=1, description="So many rounds of calls, then it has to stop.")
+    mode: Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"] | None = Field(
+        default=None, description="A permission mode for it; never more than you may."
+    )
+    allowed_tools: list[str] | None = Field(default=None, description="Only these of its tools.")
+    cwd: str | None = Field(default=None, description="Where it starts, inside the allowed directories.")
+    run_in_background: bool = Field(default=False, description="Not available: you wait for the agent.")
+
+
+class AgentOutput(TypedDict):
+    """What came of it."""
+
+    status: Literal["completed"]
+    result: str
+    content: list[dict[str, str]]
+    totalToolUseCount: int
+    totalTokens: int
+    usage: Mapping[str, int]
+    agentId: str
+
+
+class Agent(Tool[AgentArgs, AgentOutput]):
+    """Hands a task to another loop and waits for its last message."""
+
+    name, args_type = "Agent", AgentArgs
+    output_type = AgentOutput
+    aliases = ("Task",)
+    search_hint = "delegate work to a subagent, explore, research in parallel"
+    max_result_chars = 100_000
+    # Starting one touches nothing; what it does is judged call by call. But it is no reading that could be dropped.
+    concurrency_safe = session_state = True
+    interrupt_behavior = "block"
+
+    def __init__(self, spawner: Spawner | None = None) -> None:
+        self.spawner = spawner
+
+    def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
+        """The text, with the types that there are."""
+        known = _builtin_types() if self.spawner is None else self.spawner.types()
+        listed = "\n".join(f"- {name}: {about}" for name, about in known.items())
+        return f"{super().prompt(facts)}\n\nTypes of agents:\n{listed}"
+
+    def is_enabled(self, session: SessionFacts) -> bool:
+        """Only where a loop is that can start one, and not in an agent that was started so."""
+        return bool(session.prompt.agents) and session.agent_id is None
+
+    def effects(self, args: AgentArgs, ctx: ToolContext) -> Effects:
+        """Starting an agent touches nothing; each of its calls is judged for itself."""
+        del args, ctx
+        return Effects()
+
+    def permission_matcher(self, args: AgentArgs, ctx: ToolContext) -> RuleSubject:
+        """Rules are about the type: `Agent(Explore)`."""
+        del ctx
+        return RuleSubject("agent", args.subagent_type or DEFAULT_TYPE)
+
+    async def validate(self, args: AgentArgs, ctx: ToolContext) -> None:
+        """Nobody is asked about an agent that cannot be."""
+        if self.spawner is None:
+            raise ToolFailed(_NO_LOOP)
+        if args.run_in_background:
+            raise ToolFailed(_NO_BACKGROUND)
+        problem = self.spawner.problem(_task(args, ctx))
+        if problem is not None:
+            raise ToolFailed(problem)
+
+    async def call(self, args: AgentArgs, ctx: ToolContext) -> ToolResult[AgentOutput]:
+        """Let it work, and report; it is stopped with this call."""
+        if self.spawner is None:
+            raise ToolFailed(_NO_LOOP)
+        report = await self.spawner.run(_task(args, ctx), ctx.progress)
+        data: AgentOutput = {
+            "status": "completed",
+            "result": report.text,
+            "content": [{"type": "text", "text": report.text}],
+            "totalToolUseCount": report.tool_uses,
+            "totalTokens": sum(report.usage.values()),
+            "usage": report.usage,
+            "agentId": report.agent_id,
+        }
+        return ToolResult(data, _words(report), is_error=bool(report.error))
+
+    def render_use(self, raw: Mapping[str, Any]) -> str:
+        """Who does what."""
+        return f"{raw.get('subagent_type') or DEFAULT_TYPE}: {raw.get('description') or ''}"
+
+    def render_progress(self, progress: Any) -> str:
+        """What it does now."""
+        return f"{progress['tool']} ({progress['toolUses']})" if isinstance(progress, dict) else str(progress)
+
+
+def _task(args: AgentArgs, ctx: ToolContext) -> AgentTask:
+    return AgentTask(
+        prompt=args.prompt,
+        description=args.description,
+        type=args.subagent_type or DEFAULT_TYPE,
+        tool_use_id=ctx.tool_use_id,
+        model=args.model,
+        max_turns=args.max_turns,
+        mode=args.mode,
+        allowed_tools=None if args.allowed_tools is None else tuple(args.allowed_tools),
+        cwd=None if args.cwd is None else str(ctx.resolve(args.cwd)),
+    )
+
+
+def _words(report: AgentReport) -> str:
+    if not report.error:
+        return report.text or "[The agent ended without a word.]"
+    last = f" Its last words:\n\n{report.text}" if report.text else ""
+    return f"The agent did not finish: {report.error}{last}"
+
+
+def _builtin_types() -> Mapping[str, str]:
+    from holdfast.tools.agents.types import BUILTIN_TYPES  # noqa: PLC0415 - for the list of tools alone
+
+    return {kind.name: kind.about for kind in BUILTIN_TYPES}

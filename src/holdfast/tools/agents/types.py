@@ -1,0 +1,55 @@
+"""The kinds of agents that can be started: what each is for, what it may use, and what it is told."""
+
+from typing import Final, NamedTuple
+
+__all__ = ["BUILTIN_TYPES", "AgentType"]
+
+_LOOKS: Final = frozenset({"Read", "Glob", "Grep", "Bash", "WebFetch", "WebSearch", "LSP"})
+
+
+class AgentType(NamedTuple):
+    """One kind of agent."""
+
+    name: str
+    about: str
+    """What it is for, as the model reads it that may start one."""
+    tools: frozenset[str] | None = None
+    """Only these; none: all that a subagent may have."""
+    mode: str | None = None
+    """A permission mode that it always has, within the rights of whoever starts it."""
+    words: str = ""
+    """What it is told about itself, besides what every subagent is told."""
+
+
+BUILTIN_TYPES: Final = (
+    AgentType(
+        "general-purpose",
+        "for tasks of several steps: search, find out, and change things where the task says so. All tools but Agent.",
+    ),
+    AgentType(
+        "Explore",
+        "finds its way in code fast, changes nothing. Say how thorough it should be: quick, medium or very thorough.",
+        _LOOKS,
+        "plan",
+        "You explore: find what the task asks for and change nothing. Search broadly first, then read what matters; "
+        "make independent searches in one message. If the task says quick, stop at the first good answer; medium, look "
+        "in the likely places; very thorough, also under other names and in unlikely places. Report paths with line "
+        "numbers and what is there, and say what you did not find.",
+    ),
+    AgentType(
+        "Plan",
+        "looks at the code and works out how a change should be made, step by step. Changes nothing.",
+        _LOOKS,
+        "plan",
+        "You plan: look at the code that the task touches, at how the same is done elsewhere and at the tests, and "
+        "change nothing. Report the plan: the steps in order, the files of each, what could go wrong, how to verify "
+        "it, and the three to five files that matter most. Where there are several ways, name the one to take and why.",
+    ),
+    AgentType(
+        "Bash",
+        "runs commands and tells what came of it, such as git, builds and tests. Only Bash.",
+        frozenset({"Bash"}),
+        None,
+        "You run commands. Report what each did, with exit codes and the lines of output that matter, exactly.",
+    ),
+)
