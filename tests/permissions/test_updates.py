@@ -38,19 +38,20 @@ def read(path: str) -> CallFacts:
 
 
 def test_an_added_directory_is_inside_until_it_is_taken_away_again() -> None:
-    added, refused = update_rights(context(), DirectoryUpdate(("/data", "/data/")))
-    assert (refused, added.added_directories) == ((), (("/data",),))
+    wanted = DirectoryUpdate(("/data", "/data/"))
+    added, refused, counted = update_rights(context(), wanted)
+    assert (refused, added.added_directories, counted) == ((), (("/data",),), wanted)
     assert [decide(read(path), added).behavior for path in ("/data/a", "/database/a")] == ["allow", "ask"]
     kept = added.with_options(working_directories=("/proj", "/more")).with_rules(Rule.parse("deny", "Read(b)"))
     assert decide(read("/data/a"), kept).behavior == "allow", "settings that are read again leave it"
-    gone, refused = update_rights(kept, DirectoryUpdate(("/data/",), removes=True))
+    gone, refused, _ = update_rights(kept, DirectoryUpdate(("/data/",), removes=True))
     assert refused == ()
     assert [decide(read(path), gone).behavior for path in ("/data/a", "/more/a")] == ["ask", "allow"]
 
 
 def test_only_added_directories_are_taken_away() -> None:
     before = context()
-    after, refused = update_rights(before, DirectoryUpdate(("/proj", "data"), removes=True))
+    after, refused, _ = update_rights(before, DirectoryUpdate(("/proj", "data"), removes=True))
     assert after is before
     assert [text for text in refused if "no answer has added it" in text] == list(refused)
     assert len(refused) == 2
@@ -86,10 +87,11 @@ def test_only_added_directories_are_taken_away() -> None:
 )
 def test_a_directory_that_would_open_too_much_is_refused(directory: str, reason: str) -> None:
     before = context(governing=("/cfg/holdfast",))
-    after, refused = update_rights(before, DirectoryUpdate((directory, "/data")))
+    after, refused, counted = update_rights(before, DirectoryUpdate((directory, "/data")))
     assert len(refused) == 1
     assert reason in refused[0]
     assert after.added_directories == (("/data",),), "the others count"
+    assert counted == DirectoryUpdate(("/data",)), "and only they are kept"
 
 
 def test_what_is_no_directory_is_not_added_and_a_link_is_what_it_was_then(tmp_path: Path) -> None:
@@ -100,8 +102,9 @@ def test_what_is_no_directory_is_not_added_and_a_link_is_what_it_was_then(tmp_pa
     (tmp_path / "home").symlink_to(os.path.expanduser("~"))
     rights = PermissionContext.started_in(str(tmp_path / "project"))
     names = tuple(str(tmp_path / name) for name in ("file", "missing", "home", "link"))
-    added, refused = update_rights(rights, DirectoryUpdate(names))
+    added, refused, counted = update_rights(rights, DirectoryUpdate(names))
     assert len(refused) == 3
+    assert counted == DirectoryUpdate(names[-1:])
     assert added.added_directories == ((str(tmp_path / "link"), str(tmp_path / "data")),)
 
     def answer(name: str, rights: PermissionContext) -> str:
@@ -127,8 +130,8 @@ def test_a_mode_is_changed_unless_it_is_none_or_forbidden_or_lifts_every_questio
     for mode, reason in (("yolo", "no permission mode"), ("auto", "forbid"), ("bypassPermissions", "began with it")):
         with pytest.raises(UsageError, match=reason):
             change_mode(rights, mode, may_bypass=False)
-        after, refused = update_rights(rights, ModeUpdate(mode))
-        assert after is rights
+        after, refused, counted = update_rights(rights, ModeUpdate(mode))
+        assert (after, counted) == (rights, None)
         assert reason in refused[0]
     assert change_mode(rights, "bypassPermissions", may_bypass=True).effective_mode == "bypassPermissions"
     forbidden = context(disabled_modes=("bypassPermissions",))
