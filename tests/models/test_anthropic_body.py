@@ -6,7 +6,9 @@ import pytest
 
 from holdfast.models import Effort, ModelRequest, SystemBlock
 from holdfast.models.anthropic_body import BodyChoices, request_body, tools_with_breakpoint
-from holdfast.models.claude import traits_of
+from holdfast.models.claude import is_first_party, traits_of
+from holdfast.models.strict import without_strict
+from holdfast.testing import FakeTurn
 
 MARK = {"type": "ephemeral"}
 TOOLS = (
@@ -158,3 +160,39 @@ def test_a_lone_surrogate_in_a_message_can_be_sent() -> None:
 )
 def test_what_is_known_of_a_model_by_its_name(model: str, window: int, output: int) -> None:
     assert (traits_of(model).context_window, traits_of(model).default_output) == (window, output)
+
+
+STRICT = b'[{"name":"A","input_schema":{"properties":{"strict":{"const":true}}},"strict":true},{"name":"B"}]'
+PLAIN = b'[{"name":"A","input_schema":{"properties":{"strict":{"const":true}}}},{"name":"B"}]'
+
+
+def test_strict_goes_and_everything_else_of_a_tool_stays() -> None:
+    assert (without_strict(STRICT), without_strict(PLAIN)) == (PLAIN, PLAIN)
+    chat = b'[{"type":"function","function":{"name":"A","strict":true}}]'
+    assert without_strict(chat) == b'[{"type":"function","function":{"name":"A"}}]'
+
+
+def test_strict_is_sent_only_to_models_and_addresses_that_take_it() -> None:
+    taken = [
+        name
+        for name in ("claude-sonnet-5", "claude-opus-4-1", "claude-haiku-4-5")
+        if traits_of(name).takes_strict_tools
+    ]
+    assert taken == ["claude-sonnet-5", "claude-opus-4-1", "claude-haiku-4-5"]
+    assert not any(
+        traits_of(name).takes_strict_tools for name in ("claude-sonnet-4-0", "claude-3-7-sonnet", "claude-x", "m")
+    )
+    assert is_first_party("https://api.anthropic.com/v1")
+    for other in (
+        "https://api.anthropic.com.evil.example",
+        "http://127.0.0.1:80",
+        "https://gate.example/api.anthropic.com",
+    ):
+        assert not is_first_party(other)
+
+
+def test_a_gateway_is_not_told_strict(ask: Any) -> None:
+    tools = ask([FakeTurn(blocks=[])], ModelRequest(messages=[{"role": "user", "content": "?"}], tools=STRICT)).body[
+        "tools"
+    ]
+    assert [sorted(set(entry) - {"cache_control"}) for entry in tools] == [["input_schema", "name"], ["name"]]

@@ -83,6 +83,22 @@ def test_strict_and_examples_are_left_out_when_not_declared():
     assert set(project(Plain())) == {"name", "description", "input_schema"}
 
 
+def test_strict_is_left_out_where_the_schema_says_more_than_strict_mode_takes():
+    class Limited(Args):
+        pattern: str = Field(min_length=1)
+
+    class Numbered(Args):
+        offset: int | None = Field(default=None, ge=1)
+
+    for kind in (Limited, Numbered):
+
+        class Bounded(Search):
+            args_type = kind
+
+        assert "strict" not in project(Bounded())
+    assert project(Search())["strict"] is True
+
+
 def test_facts_change_text_and_schema_and_are_remembered_apart():
     search = Search()
     sandboxed = PromptFacts(sandbox=True, background=False)

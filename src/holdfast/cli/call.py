@@ -74,7 +74,7 @@ async def _call_remote(options: Options, tool: str, raw: str) -> tuple[Executor,
     """The same with the servers of this place, and no trace on disk."""
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
         await join_servers(opened, options, on_notice=tell)
-        opened.executor.add(ToolUse("call-0", tool, raw))
+        opened.executor.add(ToolUse(f"call-{os.urandom(4).hex()}", tool, raw))
         replies = [event async for event in opened.executor.results() if isinstance(event, CallFinished)]
         return opened.executor, replies[-1]
 

@@ -1,6 +1,7 @@
 """The commands of `holdfast mcp` that start servers, or decide that one may start."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,7 +77,7 @@ async def call_tool(entry: ServerEntry, options: Options, tool: str, raw: str, *
         if server is None:
             return 1
         await server.ensure()
-        opened.executor.add(ToolUse("call-0", name, raw))
+        opened.executor.add(ToolUse(f"call-{os.urandom(4).hex()}", name, raw))
         reply = [event async for event in opened.executor.results() if isinstance(event, CallFinished)][-1]
     if as_json:
         click.echo(result_line(reply))

@@ -7,13 +7,14 @@ import msgspec
 from holdfast.models.anthropic_body import BodyChoices, request_body, tools_with_breakpoint
 from holdfast.models.anthropic_stream import AnthropicReader, ErrorEvent, events_of_message
 from holdfast.models.call_ids import CallIds
-from holdfast.models.claude import traits_of
+from holdfast.models.claude import is_first_party, traits_of
 from holdfast.models.errors import ModelError
 from holdfast.models.http import Channel, Exchange, header_lines
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.options import ModelOptions
 from holdfast.models.prices import price_of, usage_cost_usd
 from holdfast.models.sse import ServerEvent
+from holdfast.models.strict import without_strict
 from holdfast.models.tokens import estimate_request_tokens
 
 __all__ = ["AnthropicModel"]
@@ -51,6 +52,8 @@ class AnthropicModel:
         self.context_window = options.context_window or traits.context_window
         base_url = options.base_url or environ.get("ANTHROPIC_BASE_URL") or _BASE_URL
         headers = _headers(base_url, environ, options)
+        # Gateways and other clouds speak the same words, and refuse some of the newer ones.
+        self._takes_strict = traits.takes_strict_tools and is_first_party(base_url)
         # A gateway's address may or may not end in the version.
         self._channel = Channel(
             base_url.rstrip("/").removesuffix("/v1"), headers=headers, options=options, environ=environ
@@ -112,10 +115,11 @@ class AnthropicModel:
 
     def _tools_of(self, request: ModelRequest) -> bytes:
         """The tool list to send: looked through once, for it is the same bytes in every turn."""
+        tools = request.tools if self._takes_strict else without_strict(request.tools)
         if not self._choices.cache_prompts:
-            return request.tools
-        if self._tools[0] != request.tools:
-            self._tools = (request.tools, tools_with_breakpoint(request.tools))
+            return tools
+        if self._tools[0] != tools:
+            self._tools = (tools, tools_with_breakpoint(tools))
         return self._tools[1]
 
 

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 from holdfast.models.interface import Effort
 
-__all__ = ["ClaudeTraits", "thinking_and_effort", "traits_of"]
+__all__ = ["ClaudeTraits", "is_first_party", "thinking_and_effort", "traits_of"]
 
 _NAME = re.compile(
     r"claude-(?:(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?(?!\d)|(\d)(?:-(\d))?-(opus|sonnet|haiku))"
 )
+_OWN_ADDRESS = re.compile(r"https://api\.anthropic\.com(?:[:/]|\Z)")
 _DEFAULT_OUTPUT = 32_000
 _BUDGETS: dict[Effort | None, int] = {None: 16_000, "low": 4_000, "medium": 10_000, "high": 16_000}
 _LARGEST_BUDGET = 31_999
@@ -27,6 +28,7 @@ class ClaudeTraits(NamedTuple):
     """Thinking comes without its text unless `display` asks for it."""
     efforts: tuple[Effort, ...] = ()
     takes_forced_calls: bool = True
+    takes_strict_tools: bool = False
 
     @property
     def default_output(self) -> int:
@@ -45,7 +47,11 @@ def traits_of(model: str) -> ClaudeTraits:
         return ClaudeTraits(max_output=64_000 if version == (3, 7) else 8_192 if version == (3, 5) else 4_096)
     if version < (4, 6):
         efforts: tuple[Effort, ...] = ("low", "medium", "high") if (family, version) == ("opus", (4, 5)) else ()
-        return ClaudeTraits(max_output=32_000 if family == "opus" and version < (4, 5) else 64_000, efforts=efforts)
+        return ClaudeTraits(
+            max_output=32_000 if family == "opus" and version < (4, 5) else 64_000,
+            efforts=efforts,
+            takes_strict_tools=version >= ((4, 1) if family == "opus" else (4, 5)),
+        )
     is_newest = version >= ((5, 1) if family in {"fable", "mythos"} else (5, 5))
     return ClaudeTraits(
         context_window=1_000_000 if version >= (4, 7) else 200_000,
@@ -54,7 +60,13 @@ def traits_of(model: str) -> ClaudeTraits:
         thinks_aloud_on_request=version >= (4, 7),
         efforts=("low", "medium", "high", "max") if version == (4, 6) else ("low", "medium", "high", "xhigh", "max"),
         takes_forced_calls=not is_newest or family == "haiku",
+        takes_strict_tools=True,
     )
+
+
+def is_first_party(base_url: str) -> bool:
+    """Whether the address is the maker's own, which knows the newest words."""
+    return bool(_OWN_ADDRESS.match(base_url))
 
 
 def thinking_and_effort(

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from holdfast.events import encode_json
 from holdfast.models.interface import Effort, ModelRequest
+from holdfast.models.strict import without_strict
 
 __all__ = ["Dialect", "chat_body", "chat_messages"]
 
@@ -45,7 +46,7 @@ def chat_body(
     added = {**extra, **(request.extra or {})}
     parts = [encode_json({**head, **added})[:-1]]
     if has_tools and "tools" not in added:
-        parts += (b',"tools":', request.tools)
+        parts += (b',"tools":', request.tools if dialect.is_openai else without_strict(request.tools))
     if "messages" not in added:
         parts += (b',"messages":', encode_json(chat_messages(request, dialect)))
     parts.append(b"}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Final, Literal, cast
 
 from holdfast.contract import NO_FACTS, PromptFacts, Tool
 from holdfast.events import encode_json
@@ -11,6 +11,10 @@ __all__ = ["Provider", "project", "project_bytes", "tool_list_bytes"]
 
 Provider = Literal["anthropic", "openai"]
 _MAX_JOINED = 4
+_REFUSED: Final = frozenset(
+    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"}
+    | {"minItems", "maxItems", "uniqueItems", "patternProperties", "propertyNames", "oneOf", "allOf", "not", "$ref"}
+)
 _joined: dict[tuple[object, tuple[int, ...]], tuple[tuple[Tool, ...], bytes]] = {}
 """The last tool lists, by which tools they hold; the tools are kept with them, so that an identity is never reused."""
 
@@ -24,7 +28,7 @@ def project(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = N
             function["strict"] = True
         return {"type": "function", "function": function}
     entry: dict[str, Any] = {"name": tool.name, "description": tool.prompt(facts), "input_schema": schema}
-    if tool.strict:
+    if tool.strict and _is_plain(schema):
         entry["strict"] = True
     if tool.input_examples:
         entry["input_examples"] = [dict(example) for example in tool.input_examples]
@@ -65,3 +69,16 @@ def _key(provider: Provider, facts: PromptFacts) -> object:
 def _fits_strict_mode(schema: dict[str, Any]) -> bool:
     """OpenAI's strict mode wants every property required; a tool with optional ones goes without it."""
     return set(schema.get("required", ())) == set(schema.get("properties", {}))
+
+
+def _is_plain(schema: Any) -> bool:
+    """Whether the other provider's strict mode takes it: that refuses limits on numbers, texts and lists."""
+    if not isinstance(schema, dict):
+        return True
+    node = cast("dict[str, Any]", schema)
+    if not _REFUSED.isdisjoint(node) or (
+        node.get("type") == "object" and node.get("additionalProperties") is not False
+    ):
+        return False
+    inner = [*node.get("properties", {}).values(), *node.get("anyOf", ()), *node.get("$defs", {}).values()]
+    return all(map(_is_plain, (*inner, node.get("items"))))
