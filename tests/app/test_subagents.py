@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import pytest
 
 from holdfast import Agent, tool
+from holdfast.app.options import AgentOptions, Options
+from holdfast.app.start_agent import start_agent
 from holdfast.contract import Answer, Question
 from holdfast.events import AgentTold, AssistantReplied, CallFinished, Event, RunEnded
 from holdfast.session import user_store
@@ -196,6 +198,25 @@ def test_a_crash_of_an_agent_is_one_error_and_the_work_goes_on(folder: Path):
 def test_a_rule_may_forbid_a_type(folder: Path):
     reply, _, _ = told(folder, [start(subagent_type="Plan")], "Then not.", disallowed_tools=["Agent(Plan)"])
     assert reply.outcome == "denied"
+
+
+def test_a_mode_that_the_user_chooses_meanwhile_binds_agents_that_run_already(folder: Path):
+    async def scene() -> list[Event]:
+        def narrowed(request: Any) -> Any:
+            del request
+            state = running.opened.executor.state
+            state.permissions = state.permissions.with_mode("plan")
+            return [call("Write", file_path=str(folder / "new.txt"), content="x")]
+
+        model = ScriptedModel([[start()], narrowed, "No.", "Done."])
+        options = Options(cwd=str(folder), permission_mode="acceptEdits")
+        running = await start_agent(options, AgentOptions(model=model))
+        async with running:
+            return [event async for event in running.loop.run("Go.")]
+
+    inner = [event.event for event in run(scene()) if isinstance(event, AgentTold)]
+    assert [event.outcome for event in inner if isinstance(event, CallFinished)] == ["denied"]
+    assert not (folder / "new.txt").exists()
 
 
 def test_several_agents_of_one_message_run_side_by_side_and_an_interrupt_ends_all(folder: Path):

@@ -14,7 +14,7 @@ from holdfast.contract import HoldfastError, SessionFacts, ToolFailed
 from holdfast.contract.roles import AgentReport, AgentTask
 from holdfast.engine import Executor
 from holdfast.engine.askers import WorkerAsker
-from holdfast.events import AgentTold, CallStarted, Event, RunEnded
+from holdfast.events import AgentTold, CallQueued, CallStarted, Event, RunEnded
 from holdfast.permissions import PermissionContext
 from holdfast.registry import AgentKind, Pool, ViewOptions, for_subagent, tools_for
 from holdfast.registry import assemble as assemble_pool
@@ -126,7 +126,16 @@ class Subagents:
         opened, task = self._opened, child.task
         parent = opened.executor
         rights, session = self._rights(kind, task), self._session(kind, child.id)
-        return Executor(
+        above = parent.state.permissions
+
+        def renew(event: Event) -> None:
+            """Before each call: what the user has changed for the session since then binds here, too."""
+            nonlocal above
+            if type(event) is CallQueued and parent.state.permissions is not above:
+                above = parent.state.permissions
+                executor.state.permissions = self._renewed(executor.state.permissions, kind, task)
+
+        executor = Executor(
             self._pool(kind, task, rights, session),
             permissions=rights,
             cwd=task.cwd or parent.state.cwd,
@@ -136,7 +145,15 @@ class Subagents:
             classify=classifier_of(opened.rights.settings),
             spill_directory=Path(opened.shell.places.results),
             resources=(),
+            on_event=renew,
         )
+        return executor
+
+    def _renewed(self, before: PermissionContext, kind: AgentType, task: AgentTask) -> PermissionContext:
+        """The rights as they are made now, with what answers have added for this agent alone."""
+        made = self._rights(kind, task)
+        own = [rule for rule in before.rules if rule.source.kind == "session" and rule not in made.rules]
+        return made.with_rules(*own) if own else made
 
     def _loop(self, kind: AgentType, executor: Executor, model: "Model", task: AgentTask) -> "Loop":
         from holdfast.agent import Loop  # noqa: PLC0415 - loaded by the loop that starts it
