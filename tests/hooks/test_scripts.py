@@ -7,7 +7,8 @@ that the model or the user is told, or `file:` and a word in the file `out` of t
 
 import asyncio
 import json
-import shutil
+import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -181,10 +182,19 @@ def run(case: Case, project: Path) -> Verdict:
     return asyncio.run(body())
 
 
+@cache
+def starts(program: str) -> bool:
+    """Whether this user may start it: one that only root can reach is as good as none."""
+    try:
+        return subprocess.run([program, "--version"], capture_output=True, timeout=60, check=False).returncode == 0
+    except OSError:
+        return False
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_script_runs_unchanged(case: Case, tmp_path: Path):
     needed = [program for program in ("jq", "node") if program in case.script]
-    if any(shutil.which(program) is None for program in needed):
+    if not all(starts(program) for program in needed):
         pytest.skip(f"needs {needed}")
     verdict = run(case, tmp_path)
     what, _, word = case.comes.partition(":")

@@ -344,7 +344,13 @@ class Terminal:
     def __init__(self, directory: str, wait: Eventually) -> None:
         self.wait = wait
         self.base = ["tmux", "-S", f"{directory}/socket", "-f", "/dev/null"]
-        environment = {**os.environ, "TMUX": "", "PS1": "", "TERM": "screen"}
+        environment = {
+            **os.environ,
+            "TMUX": "",
+            "PS1": "",
+            "TERM": "screen",
+            "SHELL": "/bin/sh",
+        }  # nobody's own is none
         shell = "env PS1='prompt> ' bash --norc --noprofile -i"
         start = [*self.base, "new-session", "-d", "-s", "t", "-x", "80", "-y", "50", shell]
         subprocess.run(start, check=True, env=environment, timeout=60)
