@@ -10,7 +10,7 @@ from holdfast.app.files import checkpoints_of
 from holdfast.engine import Executor
 from holdfast.host.file_state import note_read
 from holdfast.lib.checkpoints import CheckpointStore
-from holdfast.lib.names import read_name
+from holdfast.lib.names import read_path
 from holdfast.lib.resolve import resolve_path
 from holdfast.session import user_store
 from holdfast.settings import SettingsError
@@ -39,7 +39,7 @@ def calls_home(project: str) -> str | None:
 def count_as_seen(executor: Executor, path: str) -> None:
     """A person who changes a file by hand has seen it as it is now."""
     with suppress(OSError, ValueError):  # what cannot be opened is told by the tool itself
-        real = resolve_path(os.path.join(executor.state.cwd, os.path.expanduser(read_name(path)))).path
+        real = resolve_path(os.path.join(executor.state.cwd, os.path.expanduser(read_path(path)))).path
         seen = note_read(real) if os.stat(real).st_size <= _SEEN_BYTES else None  # the tools refuse larger ones
         if seen is not None:
             executor.state.apply(seen, "Read")

@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.contract.facts import SessionFacts
 from holdfast.contract.modifiers import FileStamp
 from holdfast.contract.roles import CallRights
-from holdfast.lib.names import read_name
+from holdfast.lib.names import read_path
 
 __all__ = ["ToolContext"]
 
@@ -61,9 +61,7 @@ class ToolContext:
 
         `..` is kept as it stands: what it means depends on links, so only the kernel may say.
         """
-        text = os.fspath(path)
-        if text[:1] == "'":
-            text = read_name(text)  # as Glob and Grep show names that cannot be printed
+        text = read_path(os.fspath(path))  # as Glob and Grep show names that cannot be printed
         if text.startswith("~"):
             text = os.path.expanduser(text)
         return Path(self.cwd, text)

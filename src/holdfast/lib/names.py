@@ -6,7 +6,7 @@ backslash is doubled, `\xNN` is a byte (or a control character), and `\n`, `\uNN
 
 import re
 
-__all__ = ["read_name", "show_name"]
+__all__ = ["read_name", "read_path", "show_name"]
 
 _ESCAPE = re.compile(r"\\(?:\\|[nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
@@ -21,6 +21,17 @@ def read_name(shown: str) -> str:
     """Return the name that `show_name` shows so; any other text is a name as it stands."""
     found = _unquoted(shown)
     return shown if found is None else found
+
+
+def read_path(shown: str) -> str:
+    """Return the path that a search shows so; one that climbs or starts at a home directory is never shown in quotes.
+
+    So quotes are no second spelling of a path that can be written without them, which a user's hook may look for.
+    """
+    if shown[:1] != "'":
+        return shown
+    path = read_name(shown)
+    return shown if path[:1] == "~" or ".." in path.split("/") else path
 
 
 def _needs_quotes(name: str) -> bool:

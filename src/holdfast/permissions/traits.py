@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.contract import UNKNOWN_EFFECTS, Effects, RuleSubject
 from holdfast.contract.permission import SubjectKind
+from holdfast.lib.names import read_path
 from holdfast.permissions.facts import CallFacts
 
 __all__ = ["ALIASES", "KNOWN_TOOLS", "Traits", "facts_from_input", "traits_of"]
@@ -92,6 +93,8 @@ def facts_from_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> CallF
     names = (canonical, *(alias for alias, target in ALIASES.items() if target == canonical))
     traits = traits_of(canonical)
     value = next((str(arguments[field]) for field in traits.fields if arguments.get(field)), traits.default)
+    if traits.kind in ("read_path", "edit_path"):
+        value = read_path(value)
     if traits.kind == "skill":
         value = value.removeprefix("/").partition(" ")[0]
     subject = RuleSubject(traits.kind, cwd if value == "." else value)

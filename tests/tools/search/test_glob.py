@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.contract import ArgumentsInvalid, ToolFailed
+from holdfast.contract import ArgumentsInvalid, ToolContext, ToolFailed
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.lib.names import read_name, show_name
+from holdfast.permissions import PermissionContext, Rule, RuleSource, decide
+from holdfast.permissions.traits import facts_from_input
 from holdfast.tools.files.edit import Edit
 from holdfast.tools.files.read import Read
 from holdfast.tools.search.glob import Glob
@@ -178,3 +180,15 @@ def test_every_name_is_read_back_as_it_was(raw: bytes) -> None:
 @pytest.mark.parametrize("text", ["'a'", "'", "''", "'a\\q'", "it's", "a\\xe9", "'~/x'", "'\\U00110000'", "'\\x41'"])
 def test_a_name_that_is_not_shown_so_stays_as_it_is(text: str) -> None:
     assert read_name(text) == text
+
+
+@pytest.mark.parametrize("text", ["'x\\n/../.env'", "'~/x\\n'", "'..\\n/../../.env'", "'.env'", "'./.env'"])
+def test_quotes_are_no_second_spelling_of_a_plain_path(tmp_path: Path, text: str) -> None:
+    assert str(ToolContext(tmp_path).resolve(text)) == f"{tmp_path}/{text}"
+    assert facts_from_input("Read", {"file_path": text}, "/p").subject.value == text
+
+
+def test_a_rule_about_a_name_holds_for_the_form_that_searches_show() -> None:
+    deny = [Rule.parse("deny", "Read(caf*)", RuleSource("session", root="/p"))]
+    context = PermissionContext.started_in("/p", "default", deny)
+    assert decide(facts_from_input("Read", {"file_path": "'caf\\xe9.txt'"}, "/p"), context).behavior == "deny"
