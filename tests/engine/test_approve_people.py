@@ -97,14 +97,14 @@ def test_always_is_remembered_in_the_session_for_yes_and_for_no():
 
 
 def test_each_rule_update_of_an_answer_has_its_own_behavior_and_place():
-    kept: list[RuleUpdate] = []
+    kept: list[PermissionUpdate] = []
     updates = (
         RuleUpdate("allow", ("Write",), "localSettings"),
         RuleUpdate("deny", ("Reader",), "userSettings"),
         RuleUpdate("ask", ("Other",)),
     )
 
-    def keep(update: RuleUpdate) -> tuple[str, ...]:
+    def keep(update: PermissionUpdate) -> tuple[str, ...]:
         kept.append(update)
         return ()
 
@@ -218,9 +218,9 @@ def test_an_answer_removes_allow_rules_and_no_others():
 
 
 def test_what_is_no_rule_is_kept_nowhere():
-    kept: list[RuleUpdate] = []
+    kept: list[PermissionUpdate] = []
 
-    def keep(update: RuleUpdate) -> tuple[str, ...]:
+    def keep(update: PermissionUpdate) -> tuple[str, ...]:
         kept.append(update)
         return ()
 

@@ -36,6 +36,13 @@ def _watchers() -> list[int]:
     return found
 
 
+async def _the_watcher() -> int:
+    while not (found := _watchers()):  # noqa: ASYNC110 - its command line is there a moment after it has started
+        await asyncio.sleep(0.005)
+    (watcher,) = found
+    return watcher
+
+
 def _ignores(pid: int, number: signal.Signals) -> bool:
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         (mask,) = [int(line.split()[1], 16) for line in file if line.startswith("SigIgn:")]
@@ -49,7 +56,7 @@ def test_the_watcher_starts_with_the_first_process_comes_back_when_killed_and_en
         async with Processes() as processes:
             assert _watchers() == []
             await processes.run(Command(argv=["true"]))
-            (first,) = _watchers()
+            first = await _the_watcher()
             job = await processes.start(Command(argv=["sleep", "60"]))
             os.kill(first, signal.SIGKILL)
             while _watchers() in ([], [first]):  # noqa: ASYNC110 - it comes back by itself while anything runs
@@ -134,7 +141,7 @@ def test_a_watcher_that_is_slow_to_end_is_collected_later_and_not_dropped(
     async def main() -> int:
         async with Processes() as processes:
             await processes.run(Command(argv=["true"]))
-            (watcher,) = _watchers()
+            watcher = await _the_watcher()
             os.kill(watcher, signal.SIGSTOP)  # as slow as on a machine with no time for it
         return watcher
 
