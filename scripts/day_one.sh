@@ -119,6 +119,49 @@ check "9  run0 asks in auto" judge ask auto 'run0 rm x'
 check "9  an option in front does not hide npm publish" judge deny default 'npm --loglevel silly publish' 'Bash(npm publish *)'
 check "9  nor docker push" judge deny default 'docker --tlscacert x push a' 'Bash(docker push *)'
 
+# 10 and 23: what a person answers to a question.
+answered() { # answered INPUT ANSWER COMMAND: exec asks about a Write; the command runs, then the answer is given
+    "$python" - "$holdfast" "$@" <<'PY'
+import json, subprocess, sys
+holdfast, given, answer, command = sys.argv[1:]
+run = subprocess.Popen([holdfast, "exec", "--ask", "stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def send(line):
+    run.stdin.write(json.dumps(line) + "\n")
+    run.stdin.flush()
+send({"type": "tool_use", "id": "1", "name": "Write", "input": json.loads(given)})
+for line in run.stdout:
+    told = json.loads(line)
+    if told["type"] == "permission_request":
+        subprocess.run(["bash", "-c", command], timeout=20, check=True)
+        wanted = {"type": "permission_response", "request_id": told["request_id"], "behavior": "allow"}
+        send({**wanted, **json.loads(answer)})
+        run.stdin.close()
+    print(line)
+sys.exit(run.wait(timeout=20))
+PY
+}
+turned_link() {
+    fresh
+    mkdir -p .git/hooks plain && ln -s plain link
+    answered '{"file_path": "link/post-checkout", "content": "x"}' '{}' 'ln -sfn .git/hooks link'
+    test ! -e .git/hooks/post-checkout
+}
+check "10 a link turned while a question is open leads nowhere" turned_link
+corrected() {
+    fresh
+    answered '{"file_path": "f", "content": "wrong"}' '{"updatedInput": {"file_path": "f", "content": "right"}}' true
+    grep -q right f
+}
+check "23 a person's correction of a call counts" corrected
+code_of_error() {
+    fresh
+    echo '{"type":"tool_use","id":"1","name":"Read","input":{"file_path":"missing"}}' | timeout 60 "$holdfast" exec >reply
+    grep -q '"error_code":[0-9]' reply
+}
+check "23 an error has a number for programs" code_of_error
+minimal() { fresh && timeout 60 "$holdfast" tools --tools minimal >out && test "$(wc -l <out)" -eq 3; }
+check "23 --tools minimal is three tools" minimal
+
 # 11: the end of standard input.
 ended_input() {
     fresh
@@ -127,6 +170,26 @@ ended_input() {
     grep -q '"tool_result"' reply && test ! -e made
 }
 check "11 a question behind the end of the input is answered no" ended_input
+
+# 12: what a killed process leaves.
+killed_group() {
+    fresh
+    local command='{"command": "echo $$ >pid.new; mv pid.new pid; exec sleep 300", "run_in_background": true}'
+    mkfifo lines
+    setsid timeout 60 "$holdfast" exec --permission-mode bypassPermissions <lines >reply 2>&1 &
+    local leader=$!
+    exec 7>lines
+    echo "{\"type\":\"tool_use\",\"id\":\"1\",\"name\":\"Bash\",\"input\":$command}" >&7
+    for _ in $(seq 100); do [ -s pid ] && break || sleep 0.1; done
+    kill -9 -- "-$leader"
+    exec 7>&-
+    wait "$leader" 2>/dev/null
+    timeout 60 "$holdfast" tasks --all >/dev/null 2>&1 || timeout 60 "$holdfast" tasks
+    for _ in $(seq 50); do [ -e "/proc/$(cat pid)" ] && sleep 0.1 || return 0; done
+    echo "process $(cat pid) still runs" && kill -9 "$(cat pid)"
+    return 1
+}
+check "12 the next command ends what a killed process group left" killed_group
 
 # 13 and 17: odd machines.
 few_handles() { fresh && (ulimit -n 12 && timeout 60 "$holdfast" call Glob '{"pattern": "*"}' >out 2>&1); ! grep -q Traceback out; }
@@ -148,11 +211,61 @@ instructions() {
 }
 check "16 CLAUDE.md alone is a line of the trust question" instructions
 
+# 15: trouble with standard error.
+full_errors() {
+    fresh
+    echo '[{"blocks":[{"tool":"Bash","input":{"command":"touch x"}}]},{"blocks":[{"text":"done"}]}]' >s.json
+    timeout 60 "$holdfast" -p hi --model scripted:s.json >out 2>/dev/full
+    grep -q done out
+}
+check "15 trouble on standard error does not stop the work" full_errors
+gone_directory() {
+    fresh
+    mkdir work && cd work || return 1
+    answered "{\"file_path\": \"$PWD/f\", \"content\": \"x\"}" '{}' "mv '$PWD' '$PWD.away'"
+    test ! -e "$PWD"
+}
+check "15 a renamed working directory is not made anew" gone_directory
+
+# 20: variables of settings.
+child_variable() {
+    fresh
+    call Bash '{"command": "echo $GREETING"}' --settings '{"env": {"GREETING": "well met"}}' --permission-mode bypassPermissions | grep -q "well met"
+}
+check "20 env in settings counts for commands" child_variable
+
+# 22: a plain install.
+picture() {
+    fresh
+    "$python" - <<'PY'
+import base64, pathlib
+data = "iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAEElEQVR4nGP4z8AARwzEcQCukw/x0F8jngAAAABJRU5ErkJggg=="
+pathlib.Path("a.png").write_bytes(base64.b64decode(data))
+PY
+    call Read '{"file_path": "a.png"}' --json | grep -q '"media_type":"image/png"'
+}
+check "22 a small picture is shown, with extras or without" picture
+healthy() { fresh && timeout 60 "$holdfast" doctor >out && head -1 out | grep -q " model: "; }
+check "22 doctor ends well, and tells the model first" healthy
+
+# 25: other systems.
+without_posix() {
+    fresh
+    "$python" - <<'PY'
+import sys
+for name in ("fcntl", "pwd", "grp", "resource", "termios"):
+    sys.modules[name] = None
+from holdfast import Agent, tool
+PY
+}
+check "25 the library loads where the POSIX modules are missing" without_posix
+
 # 19 and 21: words for people.
 refusal() {
     fresh
     echo '[{"blocks":[{"tool":"Bash","input":{"command":"touch x"}}]},{"blocks":[{"text":"done"}]}]' >s.json
     timeout 60 "$holdfast" -p hi --model scripted:s.json >out 2>err
+    cat err
     grep -q refused err && grep -q -- "--allowed-tools" err && ! grep -q tool_use_error out err
 }
 check "19 a refusal is one line with the flag that allows it" refusal

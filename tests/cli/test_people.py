@@ -200,13 +200,35 @@ def test_doctor_ends_well_when_nothing_is_broken_and_tells_first_what_people_loo
         monkeypatch.delenv(name, raising=False)
     assert run(["doctor", "--json"]) == 0
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert list(dict.fromkeys(row["area"] for row in rows))[:3] == ["model", "extras", "log"]
+    assert list(dict.fromkeys(row["area"] for row in rows))[:4] == ["model", "extras", "log", "programs"]
+    assert [row["name"] for row in rows if row["area"] in ("model", "programs")][:3] == ["model", "key", "ripgrep"]
     assert (rows[0]["level"], rows[0]["ok"]) == ("warn", False)
     assert "ANTHROPIC_API_KEY" in rows[0]["detail"]
     assert "fail" not in {row["level"] for row in rows}
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     assert run(["doctor"]) == 0
     assert "ok    model      key: OPENAI_API_KEY" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("sonnet", "warn  model      key: none found"),
+        ("claude-opus-5-5", "warn  model      key: none found"),
+        ("gpt-6-sol", "ok    model      key: OPENAI_API_KEY"),
+        ("ollama:qwen3", "ok    model      key: none needed"),
+        ("gtp-6", "warn  model      model: 'gtp-6' names no model; write it as provider:name"),
+    ],
+)
+def test_doctor_knows_whose_key_a_model_needs_however_it_is_named(
+    model: str, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    monkeypatch.setenv("HOLDFAST_MODEL", model)
+    assert run(["doctor"]) == 0
+    assert said in capfd.readouterr().out
 
 
 def test_doctor_fails_when_something_is_broken(project: Path, capfd: pytest.CaptureFixture[str]) -> None:

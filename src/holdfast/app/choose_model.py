@@ -56,7 +56,9 @@ def model_settings(settings: Settings) -> Mapping[str, Any] | None:
 
 def key_source(model: str, environ: Mapping[str, str]) -> str:
     """Which variable a model's key comes from, for programs that show it; `none` where there is none."""
-    provider = model.partition(":")[0]
+    from holdfast.models.open import provider_of  # noqa: PLC0415 - an agent loads it only when it asks a model
+
+    provider = provider_of(model)
     for variable, name in _BY_KEY:
         if name.startswith(f"{provider}:") and environ.get(variable, "").strip():
             return variable

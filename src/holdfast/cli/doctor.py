@@ -20,6 +20,7 @@ from holdfast.host.guard import guarantees
 from holdfast.host.programs import current_folder, find_program
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.lib.visible import without_controls
+from holdfast.models.open import provider_of
 from holdfast.session import user_store
 from holdfast.session.health import check_sessions
 from holdfast.session.log import LOG_NAME
@@ -45,7 +46,7 @@ class _Row(NamedTuple):
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 _EXTRAS = {
     "media": (("PIL", "pypdfium2", "nbformat"), "large pictures, PDF pages"),
-    "robots": (("protego",), "WebFetch obeys robots.txt"),
+    "robots": (("protego",), "obedience of WebFetch to robots.txt"),
     "search": (("ddgs",), "WebSearch without a key"),
     "otel": (("opentelemetry.sdk",), "traces and metrics"),
 }
@@ -59,7 +60,7 @@ def command(*, as_json: bool, **given: Any) -> int:
 
     `ok` holds, `warn` can be done without, `fail` is broken.
     """
-    rows = [*_model(given), *_extras(), _log_file(), *_versions(_roots(given))]
+    rows = [*_model(given), *_extras(), _log_file(), *_programs(_roots(given)), *_versions()]
     rows += [*_processes(), *_settings(given), *_sessions()]
     for row in rows:
         if as_json:
@@ -78,11 +79,17 @@ def _model(given: dict[str, Any]) -> list[_Row]:
     except UsageError as error:
         missing = "none is chosen; set ANTHROPIC_API_KEY, OPENAI_API_KEY or HOLDFAST_MODEL, or give --model"
         settings_are_broken = not str(error).startswith("no model is chosen")
+        said = str(error) if settings_are_broken else missing
         return [
-            _Row("model", "model", ok=False, detail=str(error) if settings_are_broken else missing, can_do_without=True)
+            _Row("model", "model", ok=False, detail=said, can_do_without=True),
+            _Row("model", "key", ok=False, detail="none found", can_do_without=True),
         ]
+    provider = provider_of(name)
+    if not provider:
+        said = f"{name!r} names no model; write it as provider:name, such as anthropic:sonnet or ollama:qwen3"
+        return [_Row("model", "model", ok=False, detail=said, can_do_without=True)]
     source = key_source(name, os.environ)
-    needs_key = name.partition(":")[0] in ("anthropic", "openai")
+    needs_key = provider in ("anthropic", "openai")
     key = source if source != "none" else "none found" if needs_key else "none needed"
     return [
         _Row("model", "model", ok=True, detail=name),
@@ -128,13 +135,16 @@ def _roots(given: dict[str, Any]) -> tuple[str, ...]:
         return (os.path.realpath(given["cwd"]),) if given.get("cwd") else current_folder()
 
 
-def _versions(roots: tuple[str, ...]) -> list[_Row]:
+def _versions() -> list[_Row]:
     python = _Row("versions", "python", sys.version_info >= (3, 11), platform.python_version())
-    rows = [_Row("versions", "holdfast", ok=True, detail=__version__), python]
+    return [_Row("versions", "holdfast", ok=True, detail=__version__), python]
+
+
+def _programs(roots: tuple[str, ...]) -> list[_Row]:
     try:
-        rows.append(_Row("programs", "ripgrep", ok=True, detail=Ripgrep(outside=lambda: roots).binary))
+        rows = [_Row("programs", "ripgrep", ok=True, detail=Ripgrep(outside=lambda: roots).binary)]
     except UsageError as error:
-        rows.append(_Row("programs", "ripgrep", ok=False, detail=str(error)))
+        rows = [_Row("programs", "ripgrep", ok=False, detail=str(error))]
     for program in ("bash", "git"):
         found = find_program(program, outside=roots)
         missing = "in no absolute PATH entry outside this folder; install it"

@@ -9,7 +9,7 @@ from holdfast.contract.errors import UsageError
 from holdfast.models.interface import Model
 from holdfast.models.options import ModelOptions, as_options
 
-__all__ = ["ALIASES", "open_model"]
+__all__ = ["ALIASES", "open_model", "provider_of"]
 
 ALIASES: dict[str, str] = {
     "opus": "claude-opus-5-5",
@@ -67,6 +67,12 @@ def _load(place: str) -> Any:
     """The class behind `module:Class`; what is not used is not loaded."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"holdfast.models.{module}"), name)
+
+
+def provider_of(spec: str) -> str:
+    """Who answers for a model that a text names, `anthropic` for `sonnet`; empty where no provider is known to us."""
+    provider = _split(spec.strip())[0]
+    return provider if provider in _CLIENTS or provider in _FROM_FILE else ""
 
 
 def _split(spec: str) -> tuple[str, str]:
