@@ -169,6 +169,7 @@ def test_what_an_agent_spends_counts_for_its_starter(folder: Path):
     [
         ({"subagent_type": "Nobody"}, "choose one of general-purpose, Explore, Plan, Bash"),
         ({"run_in_background": True}, "not available"),
+        ({"prompt": " \n"}, "the prompt is empty"),
         ({"cwd": "/"}, "outside the allowed directories"),
         ({"cwd": "nowhere"}, "no directory"),
         ({"model": "no such model"}, "cannot be used"),

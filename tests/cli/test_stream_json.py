@@ -8,6 +8,7 @@ from dirty_equals import IsPartialDict, IsStr
 
 from holdfast.cli.stream_json import SessionFacts, StreamJson, new_uuid
 from holdfast.events import (
+    AgentTold,
     AssistantReplied,
     CallFinished,
     CallProgressed,
@@ -260,3 +261,11 @@ def test_progress_and_error_numbers_have_lines_of_their_own() -> None:
     block = {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}
     (line,) = lines.lines(ResultsSent([block]))
     assert line["error_code"] == 5
+
+
+def test_the_messages_of_an_agent_that_a_call_has_started_name_that_call() -> None:
+    result = {"type": "tool_result", "tool_use_id": "c2", "content": "x"}
+    inner = (replied({"type": "text", "text": "Found."}), ResultsSent([result]), TextStreamed("F"), ended())
+    found = lines(*(AgentTold("agent-1", "Explore", "c1", event) for event in inner))
+    assert [line["type"] for line in found] == ["assistant", "user"]
+    assert {(line["parent_tool_use_id"], line["subagent_type"]) for line in found} == {("c1", "Explore")}

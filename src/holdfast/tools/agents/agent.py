@@ -96,6 +96,8 @@ class Agent(Tool[AgentArgs, AgentOutput]):
         """Nobody is asked about an agent that cannot be."""
         if self.spawner is None:
             raise ToolFailed(_NO_LOOP)
+        if not args.prompt.strip():
+            raise ToolFailed("the prompt is empty; say what the agent should do")
         if args.run_in_background:
             raise ToolFailed(_NO_BACKGROUND)
         problem = self.spawner.problem(_task(args, ctx))
