@@ -6,6 +6,7 @@ from holdfast.permissions.shell.match import allowed_environment
 from holdfast.permissions.shell.program_names import CHANGES_RIGHTS, runs_code
 from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell.wrappers import WRAPPERS
+from holdfast.settings.steering import is_steering_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +95,8 @@ def _rule_for(part: "Part") -> str | None:
 
 def _spelled(part: "Part", words: list[str]) -> str | None:
     """A command with variables that may change what it does: only the very same line, variables and all."""
+    if any(is_steering_variable(assigned.partition("=")[0]) for assigned in part.assigns):
+        return None  # such a variable chooses which program runs; no rule is worth that
     written = part.source.split()
     set_there = [word.partition("=")[0] for word in written[: -len(words)]]
     is_plain = all(char.isalnum() or char in "-_./:=@%+, " for char in part.source)
