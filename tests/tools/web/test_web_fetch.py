@@ -286,6 +286,16 @@ def test_a_hundred_thousand_nested_tags_are_survived(fetch: Callable[..., Any]) 
     assert result.data["code"] == 200
 
 
+@pytest.mark.parametrize("part", ["<table><tr><td>", "<p>word <b>bold</b> <a href='/x'>link</a></p>"])
+def test_a_very_large_page_has_memory_of_its_own(fetch: Callable[..., Any], part: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    page = "<html><body><h1>Large</h1>" + part * (9_000_000 // len(part))
+    result, _ = fetch("https://example.com/", {"example.com/": page})
+    assert result.data["bytes"] > 8_000_000
+    assert "Only its beginning was read" in words(result)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
 def test_a_long_page_is_answered_by_the_small_model_which_is_told_that_it_is_data(fetch: Callable[..., Any]) -> None:
     asked: list[str] = []
 
