@@ -22,6 +22,10 @@ _TOP = frozenset({
 })  # fmt: skip
 
 
+_NOT_USED = frozenset({"sessionTitle", "reloadSkills", "displayContent", "terminalSequence", "classifierContext"})
+"""Known fields that nothing here acts on; whoever sends one is told."""
+
+
 class HookAnswer(NamedTuple):
     """What a hook says. Nothing said changes nothing; no answer ever lowers a deny."""
 
@@ -123,6 +127,7 @@ def read_answer(event: type[HookInput], said: Mapping[str, Any]) -> HookAnswer:
     more = {name: value for name, value in own.items() if name not in known}
     if "terminalSequence" in said:
         more["terminalSequence"] = said["terminalSequence"]
+    warnings += [f"it answered with {name!r}, which this version does not use" for name in more if name in _NOT_USED]
     return answer._replace(system_message=message, more=more, warnings=(*answer.warnings, *warnings))
 
 
