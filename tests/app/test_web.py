@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.app import load_rights
+from holdfast.app import ahead, load_rights, web
 from holdfast.app.options import Options
 from holdfast.app.web import ProviderSearch, search_name, web_tools
 from holdfast.contract import SessionFacts, ToolFailed
@@ -103,3 +103,8 @@ def test_nothing_of_the_product_makes_another_internet_than_the_real_one() -> No
     assert {path.name for path in makers} == {"web.py", "web_fetch.py"}
     for path in makers:
         assert not {"resolve=", "connect_by="} & set(path.read_text("utf-8").replace("(", " ").split())
+
+
+def test_the_request_that_is_sent_ahead_knows_every_variable_that_brings_a_service() -> None:
+    """They stand in two places, because the first request must not load the tools."""
+    assert set(ahead._SERVICES) == set(web._KEY_VARIABLES.values())
