@@ -20,7 +20,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from holdfast.agent import Loop, LoopChoices
+from holdfast.agent import Loop, LoopChoices, LoopParts
 from holdfast.contract import Args, Tool, ToolContext, ToolResult
 from holdfast.engine import Executor
 from holdfast.events import RunEnded
@@ -164,7 +164,9 @@ async def work(store: SessionStore, directory: str, seed: int) -> None:
         tools, permission_mode="bypassPermissions", cwd=directory, on_event=session.journal
     ) as executor:
         loop = Loop(
-            executor, Counter(seed), journal=session.journal, history=history, choices=LoopChoices(max_turns=200)
+            executor,
+            Counter(seed),
+            LoopParts(journal=session.journal, history=history, choices=LoopChoices(max_turns=200)),
         )
         ended = [event async for event in loop.run("Go on.") if isinstance(event, RunEnded)]
     session.close()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from holdfast import Executor
-from holdfast.agent import Loop, LoopChoices, RetryPolicy
+from holdfast.agent import Loop, LoopChoices, LoopParts, RetryPolicy
 from holdfast.events import CallDiscarded, CallFinished, CallQueued, Event, ModelRequested, RunEnded
 from holdfast.models import BlockEnded, ModelError, ModelRequest, StreamEvent, ToolInputDelta, Usage
 from holdfast.models.errors import ModelErrorKind
@@ -151,7 +151,7 @@ def test_whatever_a_model_does_every_call_is_answered_and_the_history_holds(seed
         async with Executor([ScriptedTool()], permission_mode="bypassPermissions", on_event=hear) as executor:
             model = PlannedModel(then=chaos, context_window=10_000, usd_per_token=0.0)
             choices = LoopChoices(retry=RetryPolicy(random=chaos.random.random, attempts=4), max_turns=6)
-            loop = Loop(executor, model, journal=session.journal, choices=choices)
+            loop = Loop(executor, model, LoopParts(journal=session.journal, choices=choices))
             _, outcomes = await live(loop, chaos, TURNS // 4)
             session.journal.flush()
             remembered = repair(store.load(session.id)).messages

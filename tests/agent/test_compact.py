@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Executor
-from holdfast.agent import Block, Loop, Message
+from holdfast.agent import Block, Loop, LoopParts, Message
 from holdfast.agent.shorten import drop_oldest, recent_start, squeeze, trim_results, user_words
 from holdfast.cli.stream_json import SessionFacts, StreamJson
 from holdfast.contract import UsageError
@@ -142,7 +142,7 @@ def test_a_summary_request_that_is_too_long_itself_is_made_shorter_and_at_last_g
 
     async def body() -> Loop:
         async with Executor([]) as executor:
-            loop = Loop(executor, PlannedModel(then=too_long), history=history)
+            loop = Loop(executor, PlannedModel(then=too_long), LoopParts(history=history))
             done = await loop.compact()
             assert done is not None
             assert done.summary == ""
@@ -165,7 +165,7 @@ def test_people_can_ask_for_it_with_their_own_words_and_the_prompt_is_made_anew(
     async def body() -> tuple[Loop, PlannedModel]:
         async with Executor([ScriptedTool()], permission_mode="bypassPermissions") as executor:
             model = PlannedModel(answer(call("a", "Scripted", {})), OK, SUMMARY, answer(words("more")))
-            loop = Loop(executor, model, system=system)
+            loop = Loop(executor, model, LoopParts(system=system))
             assert await loop.compact() is None
             await read_run(loop)
             done = await loop.compact("keep the numbers")
@@ -186,7 +186,7 @@ def test_a_summary_that_cannot_be_asked_for_leaves_everything_as_it_was() -> Non
 
     async def body() -> Loop:
         async with Executor([]) as executor:
-            loop = Loop(executor, PlannedModel([ModelError("no key", "auth")]), history=history)
+            loop = Loop(executor, PlannedModel([ModelError("no key", "auth")]), LoopParts(history=history))
             with pytest.raises(ModelError):
                 await loop.compact()
             return loop
@@ -206,7 +206,7 @@ def test_no_run_and_no_second_compaction_while_one_is_made_by_hand() -> None:
     async def body() -> None:
         async with Executor([]) as executor:
             model = PlannedModel([5.0, *SUMMARY], OK)
-            loop = Loop(executor, model, history=[*talk(3, 400), {"role": "assistant", "content": "ok"}])
+            loop = Loop(executor, model, LoopParts(history=[*talk(3, 400), {"role": "assistant", "content": "ok"}]))
             compacting = asyncio.create_task(loop.compact())
             await asyncio.sleep(1)
             for meanwhile in (read_run(loop, "lost?"), loop.compact()):
@@ -239,7 +239,7 @@ def test_a_resumed_session_begins_with_the_shortened_conversation(tmp_path: Path
             model = PlannedModel(
                 answer(call("a", "Scripted", {"text": "first"})), OK, SUMMARY, answer(call("a", "Scripted", {})), OK
             )
-            loop = Loop(executor, model, journal=session.journal)
+            loop = Loop(executor, model, LoopParts(journal=session.journal))
             await read_run(loop)
             await loop.compact()
             await read_run(loop, "again")
@@ -259,7 +259,9 @@ def test_files_that_were_shown_may_be_shown_again_after_shortening(tmp_path: Pat
         async with Executor([]) as executor:
             executor.state.apply(FileRead("/f", FileStamp(1, 2, 3, 4, "x", True, window=(1, 10))), "Read")
             loop = Loop(
-                executor, PlannedModel(SUMMARY), history=[*talk(3, 400), {"role": "assistant", "content": "ok"}]
+                executor,
+                PlannedModel(SUMMARY),
+                LoopParts(history=[*talk(3, 400), {"role": "assistant", "content": "ok"}]),
             )
             await loop.compact()
             assert executor.state.file_reads["/f"].window is None
@@ -372,7 +374,7 @@ def test_the_export_of_a_shortened_session_holds_all_of_it(tmp_path: Path) -> No
 
     async def body() -> None:
         async with Executor([], on_event=session.journal) as executor:
-            loop = Loop(executor, PlannedModel(OK, SUMMARY, OK), journal=session.journal)
+            loop = Loop(executor, PlannedModel(OK, SUMMARY, OK), LoopParts(journal=session.journal))
             await read_run(loop, "the very first words")
             await loop.compact()
             await read_run(loop, "the last words")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast import Executor
-from holdfast.agent import Loop, LoopChoices, Message
+from holdfast.agent import Loop, LoopChoices, LoopParts, Message
 from holdfast.contract import UsageError
 from holdfast.events import (
     AssistantReplied,
@@ -353,7 +353,7 @@ def test_a_history_that_no_provider_takes_is_refused() -> None:
         {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "X", "input": {}}]}
     ]
     with pytest.raises(UsageError):
-        Loop(Executor([]), PlannedModel(), history=orphan)
+        Loop(Executor([]), PlannedModel(), LoopParts(history=orphan))
 
 
 def test_an_unfinished_conversation_goes_on_without_a_prompt() -> None:
@@ -372,7 +372,7 @@ def test_the_session_is_announced_once_and_its_end_too() -> None:
     async def body() -> list[Event]:
         async with Executor([ScriptedTool()], permission_mode="plan") as executor:
             model = PlannedModel(answer(words("a")), answer(words("b")))
-            loop = Loop(executor, model, on_event=told.append)
+            loop = Loop(executor, model, LoopParts(on_event=told.append))
             events = [*await read_run(loop), *await read_run(loop)]
             await loop.close("over")
             await loop.close("again")

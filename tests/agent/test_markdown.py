@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.agent.prompt.markdown import expand_braces, read_markdown, split_front_matter, without_code_spans
+from holdfast.agent.prompt.markdown import expand_braces, read_markdown, without_code_spans
 
 
-def test_front_matter_needs_both_of_its_lines() -> None:
-    assert split_front_matter("---\npaths: a\nno end") == ({}, "---\npaths: a\nno end")
-    assert split_front_matter("----\na\n---\n") == ({}, "----\na\n---\n")
-    assert split_front_matter("---\n# c\npaths: ['a, b', c]\n---\nx") == ({"paths": ["a, b", "c"]}, "x")
-    assert split_front_matter('---\npaths: "a", "b"\n---\n') == ({"paths": ["a", "b"]}, "")
+def test_the_globs_of_a_rule_are_read_in_every_form_people_write() -> None:
+    for written in ("paths: a, b", "paths: [a, 'b']", 'paths: "a", "b"', "paths:\n  - a\n  - b", "globs: a,b"):
+        assert read_markdown(f"---\n{written}\n---\nx").paths == ("a", "b")
+    assert read_markdown("---\npaths: **/*.ts, src/{a,b}.py\n---\nx").paths == ("**/*.ts", "src/{a,b}.py")
+    assert read_markdown("---\npaths: a\nno end").paths is None
 
 
 def test_braces_give_their_alternatives_and_stay_bounded() -> None:

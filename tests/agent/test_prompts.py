@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.agent import Loop
+from holdfast.agent import Loop, LoopParts
 from holdfast.agent.prompts import PromptQueue
 from holdfast.engine import Executor
 from holdfast.events import Event, ModelRequested, PromptSubmitted
@@ -35,7 +35,7 @@ async def one_call_long(session: Session) -> AsyncGenerator[Loop]:
     """An agent whose model makes one call, and then says that it is done."""
     async with Executor([ScriptedTool()], permission_mode="bypassPermissions", on_event=session.journal) as executor:
         model = PlannedModel(answer(call("a", "Scripted", {})), answer(words("ok")))
-        yield Loop(executor, model, journal=session.journal)
+        yield Loop(executor, model, LoopParts(journal=session.journal))
 
 
 def resumed(store: SessionStore, id_: str, *, fork: bool = False) -> tuple[PlannedModel, list[Event]]:
@@ -46,7 +46,7 @@ def resumed(store: SessionStore, id_: str, *, fork: bool = False) -> tuple[Plann
     async def body() -> list[Event]:
         async with Executor([ScriptedTool()], on_event=session.journal) as executor:
             history = repair(transcript).messages
-            loop = Loop(executor, model, journal=session.journal, history=history, queued=transcript.queued)
+            loop = Loop(executor, model, LoopParts(journal=session.journal, history=history, queued=transcript.queued))
             return await read_run(loop, "now")
 
     events = run_virtual(body())

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agent import Loop, Message
+from holdfast.agent import Loop, LoopParts, Message
 from holdfast.agent.thoughts import Thoughts
 from holdfast.engine import Executor
 from holdfast.models import BlockEnded, ModelRequest
@@ -58,7 +58,7 @@ def test_a_resumed_session_gives_each_model_only_its_own_thoughts(tmp_path: Path
             [ScriptedTool()], permission_mode="bypassPermissions", on_event=session.journal
         ) as executor:
             one = PlannedModel(answer(thought("1"), call("a", "Scripted", {})), answer(words("x")), name="planned:one")
-            loop = Loop(executor, one, journal=session.journal)
+            loop = Loop(executor, one, LoopParts(journal=session.journal))
             await read_run(loop)
             loop.model = PlannedModel(answer(thought("2"), words("y")), name="planned:two")
             await read_run(loop, "and?")
@@ -69,7 +69,9 @@ def test_a_resumed_session_gives_each_model_only_its_own_thoughts(tmp_path: Path
         transcript = store.load(session.id)
         async with Executor([ScriptedTool()]) as executor:
             thoughts = Thoughts.remembered(transcript)
-            await read_run(Loop(executor, model, history=repair(transcript).messages, thoughts=thoughts), "now")
+            await read_run(
+                Loop(executor, model, LoopParts(history=repair(transcript).messages, thoughts=thoughts)), "now"
+            )
 
     run_virtual(first())
     session.close()

@@ -98,6 +98,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (work / ".claude" / "settings.json").write_text(
         '{"permissions": {"deny": ["NotebookEdit"], "allow": ["Bash(ls)"]}}'
     )
+    for base in (home, work):
+        (base / ".claude" / "agents").mkdir()
+        (base / ".claude" / "agents" / "a.md").write_text(
+            f"---\nname: {base.name}\ndescription: Of {base.name}.\n---\nx"
+        )
+        (base / ".claude" / "skills" / base.name).mkdir(parents=True)
+        (base / ".claude" / "skills" / base.name / "SKILL.md").write_text("---\ndescription: Skilled.\n---\nx")
     subprocess.run(["git", "init", "-q"], cwd=work, check=True, timeout=20)
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "HOLDFAST_MODEL"):
         monkeypatch.delenv(name, raising=False)

@@ -54,17 +54,18 @@ def test_a_mode_or_directory_that_is_taken_away_while_the_session_runs_is_gone(p
     assert after.denies_whole(["Write"])
 
 
-def test_a_sandbox_that_this_version_does_not_have_is_told(places: Path) -> None:
+def test_a_sandbox_that_cannot_start_is_told(places: Path) -> None:
     settings = places / "CLAUDE_CONFIG_DIR" / "settings.json"
-    settings.write_text(json.dumps({"sandbox": {"enabled": True}}), encoding="utf-8")
+    wish = {"sandbox": {"enabled": True, "bwrapPath": "/nowhere/bwrap"}}
+    settings.write_text(json.dumps(wish), encoding="utf-8")
     [told] = load_rights(Options(cwd=str(places / "project"))).warnings()
     assert told.startswith(f"{settings}:1: ")
-    assert "commands run without it" in told
+    assert "every command is refused" in told
 
 
 def test_nothing_starts_where_nothing_may_run_without_the_sandbox(places: Path) -> None:
     settings = places / "CLAUDE_CONFIG_DIR" / "settings.json"
-    wish = {"sandbox": {"enabled": True, "failIfUnavailable": True}}
+    wish = {"sandbox": {"enabled": True, "failIfUnavailable": True, "bwrapPath": "/nowhere/bwrap"}}
     settings.write_text(json.dumps(wish), encoding="utf-8")
     with pytest.raises(UsageError, match="failIfUnavailable is true"):
         build_executor(Options(cwd=str(places / "project")))

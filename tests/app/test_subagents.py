@@ -12,7 +12,7 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.app.start_agent import start_agent
 from holdfast.contract import Answer, Question
 from holdfast.events import AgentTold, AssistantReplied, CallFinished, Event, RunEnded
-from holdfast.session import user_store
+from holdfast.session import read_transcript, user_store
 from holdfast.session.validity import message_problems
 from holdfast.testing import ScriptedModel
 
@@ -167,8 +167,11 @@ def test_what_an_agent_spends_counts_for_its_starter(folder: Path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"subagent_type": "Nobody"}, "choose one of general-purpose, Explore, Plan, Bash"),
-        ({"run_in_background": True}, "not available"),
+        ({"subagent_type": "Nobody"}, "choose one of general-purpose, Explore, Plan, Bash, fork"),
+        ({"team_name": "red"}, "no team 'red'"),
+        ({"resume": "a12345678"}, "no agent 'a12345678'"),
+        ({"resume": "../../etc"}, "no agent '../../etc'"),
+        ({"name": "a b"}, "cannot be an agent's name"),
         ({"prompt": " \n"}, "the prompt is empty"),
         ({"cwd": "/"}, "outside the allowed directories"),
         ({"cwd": "nowhere"}, "no directory"),
@@ -252,7 +255,7 @@ def test_several_agents_of_one_message_run_side_by_side_and_an_interrupt_ends_al
     assert last.outcome == "interrupted"
 
 
-def test_the_journal_tells_what_an_agent_changed_and_a_resumed_session_goes_on(folder: Path):
+def test_an_agents_file_has_its_conversation_and_each_call_before_it_acts(folder: Path):
     write = call("Write", file_path=str(folder / "new.txt"), content="x")
 
     async def scene() -> None:
@@ -261,9 +264,17 @@ def test_the_journal_tells_what_an_agent_changed_and_a_resumed_session_goes_on(f
             await heard(agent)
             id_ = agent.session_id or ""
         transcript = user_store().load(id_)
-        inner = [event.event["type"] for _, event in transcript.entries if isinstance(event, AgentTold)]
-        assert inner == ["call_queued", "permission_decision", "call_started", "tool_result"]
         assert transcript.unknown_lines == 0
+        began = [note.data for note in transcript.notes if note.kind == "agent"]
+        ended = [note.data for note in transcript.notes if note.kind == "agent_ended"]
+        assert [note["type"] for note in began] == ["general-purpose"]
+        assert [(note["id"], note["outcome"]) for note in ended] == [(began[0]["id"], "success")]
+        file = Path(user_store().find(id_), "agents", f"{began[0]['id']}.jsonl")
+        assert file.stat().st_mode & 0o777 == 0o600
+        inner = read_transcript(file.read_bytes())
+        assert inner.damaged_lines == inner.unknown_lines == 0
+        assert [(record.name, record.started) for record in inner.calls] == [("Write", True)]
+        assert [message.role for message in inner.messages] == ["user", "assistant", "user", "assistant"]
         async with Agent(ScriptedModel(["On."]), cwd=folder, resume=id_) as again:
             assert (await again.run("Go on.")).text == "On."
 

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from holdfast import Agent
 from holdfast.app import ahead, load_rights, web
 from holdfast.app.options import Options
 from holdfast.app.web import ProviderSearch, search_name, web_tools
 from holdfast.contract import SessionFacts, ToolFailed
+from holdfast.events import AssistantReplied, SideQuestionAnswered
 from holdfast.testing import FakeProvider, FakeTurn
 from holdfast.tools.web._search import Query
 
@@ -59,10 +61,11 @@ def test_the_providers_own_search_is_asked_beside_the_conversation(
     allowed: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [{"type": "web_search_result", "title": "T", "url": "https://docs.example.com/", "encrypted_content": "=="}]
+    cited = {"type": "web_search_result_location", "url": rows[0]["url"], "title": "T", "cited_text": "It is so."}
     blocks = [
         {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}},
         {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": rows},
-        {"type": "text", "text": "Found one."},
+        {"type": "text", "text": "Found one.", "citations": [cited]},
     ]
 
     async def go() -> tuple[Any, dict[str, Any]]:
@@ -73,7 +76,7 @@ def test_the_providers_own_search_is_asked_beside_the_conversation(
             return found, provider.requests[0].json
 
     found, asked = asyncio.run(asyncio.wait_for(go(), 30))
-    assert [(one.title, one.url) for one in found] == [("T", "https://docs.example.com/")]
+    assert [tuple(one) for one in found] == [("T", "https://docs.example.com/", "It is so.")]
     tool = asked["tools"][0]
     assert (tool["type"], tool["name"], tool["max_uses"]) == ("web_search_20250305", "web_search", 8)
     assert tool.get("allowed_domains", []) == list(allowed)
@@ -91,6 +94,35 @@ def test_a_refused_search_of_the_provider_is_told(tmp_path: Path, monkeypatch: p
                 await ProviderSearch("anthropic:haiku", settings("{}", tmp_path)).search(Query("q"))
 
     asyncio.run(asyncio.wait_for(go(), 30))
+
+
+def test_what_questions_beside_the_conversation_use_is_paid_by_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"type": "web_search_result", "title": "T", "url": "https://docs.example.com/", "encrypted_content": "=="}]
+    found = [{"type": "web_search_tool_result", "tool_use_id": "s", "content": rows}]
+    call = {"type": "tool_use", "id": "t1", "name": "WebSearch", "input": {"query": "what"}}
+    turns = [FakeTurn(blocks=[call]), FakeTurn(blocks=found), FakeTurn(blocks=[{"type": "text", "text": "Done."}])]
+
+    async def go() -> list[Any]:
+        async with FakeProvider(turns) as provider:
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", provider.url)
+            monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+            async with Agent(
+                "anthropic:haiku",
+                cwd=tmp_path,
+                settings='{"web": {"search": "anthropic"}}',
+                allowed_tools="WebSearch",
+            ) as agent:
+                return [event async for event in agent.stream("Search.")]
+
+    events = asyncio.run(asyncio.wait_for(go(), 60))
+    (beside,) = (event for event in events if isinstance(event, SideQuestionAnswered))
+    assert beside.usage["output_tokens"] == 5
+    assert beside.cost_usd is not None
+    assert events[-1].usage["output_tokens"] == 15, "three requests, five each"
+    of_turns = sum(event.cost_usd or 0.0 for event in events if isinstance(event, AssistantReplied))
+    assert events[-1].cost_usd == pytest.approx(of_turns + beside.cost_usd)
 
 
 def test_nothing_of_the_product_makes_another_internet_than_the_real_one() -> None:

@@ -108,3 +108,17 @@ def test_a_machine_that_lacks_something_is_told_in_one_line(limit: int, most: in
     assert "Traceback" not in done.stderr
     assert "bug" not in done.stderr
     assert done.stderr.count("\n") <= 1
+
+
+def test_a_call_says_what_a_run_says_at_its_start(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (place / ".claude").mkdir()
+    (place / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Bash(make *)"]}}', encoding="utf-8")
+    (place / "s.json").write_text('["done"]', encoding="utf-8")
+    gate = {"matcher": "LS", "hooks": [{"type": "telepathy"}]}
+    settings = json.dumps({"permissions": {"deny": ["Baash(x)"]}, "hooks": {"PreToolUse": [gate]}})
+    assert run(["call", "Glob", '{"pattern": "*.txt"}', "--settings", settings]) == 0
+    called = capfd.readouterr()
+    assert run(["-p", "hi", "--model", "scripted:s.json", "--settings", settings]) == 0
+    assert called.err == capfd.readouterr().err
+    assert [word in called.err for word in ("Baash", "telepathy", "is not trusted")] == [True] * 3
+    assert called.out == "a.txt\n"

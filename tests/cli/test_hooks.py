@@ -140,3 +140,35 @@ def test_a_deferred_call_ends_the_run_and_is_made_when_the_session_is_resumed(is
     assert second.returncode == 0, second.stderr
     assert json.loads(second.stdout)["result"] == "It is made."
     assert (tmp_path / "made").exists()
+
+
+def test_a_gate_that_cannot_run_is_listed_as_one_that_failed(tmp_path: Path):
+    broken = {"matcher": "Bash", "hooks": [{"type": "telepathy"}]}
+    fine = {"matcher": "Edit", "hooks": [{"type": "command", "command": "true"}]}
+
+    def states(**more: str) -> list[str]:
+        settings = json.dumps({"hooks": {"PreToolUse": [broken, fine], **more}})
+        done = holdfast("hooks", "list", "--json", "--settings", settings, cwd=tmp_path)
+        return [json.loads(line)["state"] for line in done.stdout.splitlines()]
+
+    reason = "the handler's type is 'telepathy'; command, http, prompt, agent, mcp_tool are known"
+    assert states() == [f"failed gate, its calls are asked about: {reason}", "in force"]
+    assert states(onGateFailure="deny") == [f"failed gate, its calls are refused: {reason}", "in force"]
+    assert states(onGateFailure="ignore") == [f"failed gate, its calls are let through: {reason}", "in force"]
+
+
+def test_a_gate_that_changed_since_it_was_approved_is_listed_as_one_that_failed(tmp_path: Path):
+    (tmp_path / ".claude").mkdir()
+    settings = tmp_path / ".claude" / "settings.json"
+
+    def configure(command: str) -> None:
+        gate = {"matcher": "Bash", "hooks": [{"type": "command", "command": command}]}
+        settings.write_text(json.dumps({"hooks": {"PreToolUse": [gate]}}))
+
+    configure("true")
+    assert holdfast("trust", "--yes", cwd=tmp_path).returncode == 0
+    configure("false")
+    shown = holdfast("hooks", "list", cwd=tmp_path).stdout
+    assert "in force" not in shown
+    assert "PreToolUse(Bash)" in shown
+    assert "[failed gate, its calls are asked about: it is not what was approved here" in shown

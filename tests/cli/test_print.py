@@ -245,18 +245,32 @@ def test_a_schema_may_come_by_a_pipe(answer: Print) -> None:
     assert done.out == '{"item":"milk"}\n'
 
 
-def test_options_of_later_issues_are_accepted_and_said_to_do_nothing(answer: Print) -> None:
+def test_empty_lists_of_servers_and_agents_change_nothing(answer: Print) -> None:
     done = answer("hi", "--mcp-config", "{}", "--agents", "{}", "--strict-mcp-config", turns=["hello"])
-    assert (done.code, done.out, "--mcp-config" in done.err) == (0, "hello\n", False)
-    assert "--agents is not used yet: this version has no subagents" in done.err
+    assert (done.code, done.out, done.err) == (0, "hello\n", "")
 
 
 @pytest.mark.parametrize("output_format", ["text", "json", "stream-json"])
-def test_the_notice_of_an_unused_option_does_not_touch_the_output(answer: Print, output_format: str) -> None:
-    options = ("--output-format", output_format)
-    done = answer("hi", *options, "--agents", "{}", turns=["hello"])
-    assert (done.code, "--agents" in done.out, "--agents" in done.err) == (0, False, True)
-    assert "not used yet" not in answer("hi", *options, "--strict-mcp-config", turns=["hello"]).err
+def test_what_is_odd_about_a_given_agent_is_said_beside_the_output(answer: Print, output_format: str) -> None:
+    given = json.dumps({"helper": {"description": "helps", "prompt": "Help.", "model": "Gemini Ultra", "tols": "Read"}})
+    done = answer("hi", "--output-format", output_format, "--agents", given, turns=["hello"])
+    assert (done.code, "Gemini" in done.out) == (0, False)
+    assert "helper: model 'Gemini Ultra' is none that is known" in done.err
+    assert "unknown field 'tols'" in done.err
+
+
+@pytest.mark.parametrize("given", ["[]", "{", '{"a": 1}', '{"a": {"description": "x"}}', "no/such/file.json"])
+def test_agents_that_are_none_are_refused_before_anything_runs(answer: Print, given: str) -> None:
+    done = answer("hi", "--agents", given, turns=["hello"])
+    assert (done.code, done.out) == (2, "")
+    assert "--agents" in done.err
+
+
+def test_the_first_line_of_a_stream_names_the_agents(answer: Print) -> None:
+    given = json.dumps({"helper": {"description": "helps", "prompt": "Help."}})
+    done = answer("hi", "--output-format", "stream-json", "--agents", given, turns=["hello"])
+    first = json.loads(done.out.splitlines()[0])
+    assert first["agents"] == ["general-purpose", "Explore", "Plan", "Bash", "fork", "helper"]
 
 
 def test_the_model_comes_from_environment_or_settings_when_no_option_names_it(

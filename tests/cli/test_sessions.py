@@ -232,3 +232,24 @@ def test_show_of_a_long_session_needs_little_memory(store: SessionStore) -> None
     assert shown.count("\nuser:\n") == 400
     assert shown.count("not started") == 3_000
     assert shown.count("completed") == 400
+
+
+def test_json_and_export_of_a_long_session_need_little_memory(store: SessionStore, tmp_path: Path) -> None:
+    with store.create(os.getcwd(), session_id="long-2") as session:
+        for number in range(400):
+            session.journal.record_message("assistant" if number % 2 else "user", "word " * 10_000)
+        assert session.journal.size_bytes > 18_000_000
+    target = str(tmp_path / "out")
+    for words in (["long-2"], ["long-2", "--format", "markdown"]):
+        tracemalloc.start()
+        try:
+            assert run("export", *words, "-o", target).exit_code == 0
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert Path(target).stat().st_size > 18_000_000
+        assert peak < 5_000_000
+    shown = run("show", "long-2", "--json").stdout
+    assert len(json.loads(shown)["messages"]) == 400
+    assert shown.endswith("}\n")
+    assert shown.count("\n") == 1

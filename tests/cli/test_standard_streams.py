@@ -145,5 +145,5 @@ def test_without_a_place_for_the_log_the_end_is_quiet(tmp_path: Path) -> None:
     nowhere = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "file")}
     ended = holdfast("tools", cwd=tmp_path, env=nowhere, capture_output=True)
     assert ended.returncode == 0
-    assert b"the log file cannot be used" in ended.stderr
+    assert b"holdfast: no log is kept, as " in ended.stderr
     assert b"Traceback" not in ended.stderr

@@ -266,6 +266,8 @@ def test_progress_and_error_numbers_have_lines_of_their_own() -> None:
 def test_the_messages_of_an_agent_that_a_call_has_started_name_that_call() -> None:
     result = {"type": "tool_result", "tool_use_id": "c2", "content": "x"}
     inner = (replied({"type": "text", "text": "Found."}), ResultsSent([result]), TextStreamed("F"), ended())
-    found = lines(*(AgentTold("agent-1", "Explore", "c1", event) for event in inner))
+    found = lines(*(AgentTold("a1", "Explore", "c1", event, "p1", 2) for event in inner))
     assert [line["type"] for line in found] == ["assistant", "user"]
     assert {(line["parent_tool_use_id"], line["subagent_type"]) for line in found} == {("c1", "Explore")}
+    chain = {(line["agent_id"], line["agent_type"], line["query_chain_id"], line["query_depth"]) for line in found}
+    assert chain == {("a1", "Explore", "p1", 2)}

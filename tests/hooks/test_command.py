@@ -270,3 +270,26 @@ def test_a_refused_call_is_told_and_may_be_tried_again(play: Play, tmp_path: Pat
     played = play(entry("PermissionDenied", f"cat > {tmp_path}/in; echo '{said}'"), mode="dontAsk")
     assert "try this call again" in str(played.reply.content)
     assert "dontAsk" in json.loads((tmp_path / "in").read_text())["reason"]
+
+
+@pytest.mark.parametrize(
+    ("matcher", "told"),
+    [
+        ("MultiEdit", ["MultiEdit, a tool that was retired; Edit does its work"]),
+        ("LS|NotebookRead", ["LS, a tool that was retired; Glob", "NotebookRead, a tool that was retired; Read"]),
+        ("^MultiEdit$", ["MultiEdit, a tool that was retired; Edit"]),
+        ("Edit|MultiEdit|Write", []),
+        ("Notebook.*", []),
+        ("LSP", []),
+        ("*", []),
+        (None, []),
+    ],
+)
+def test_retired_tools_in_a_matcher_are_named_unless_todays_is_there_too(
+    play: Play, matcher: str | None, told: list[str]
+):
+    for event in ("PreToolUse", "PostToolUse"):
+        warnings = play(entry(event, "true", matcher)).warnings
+        assert len(warnings) == len(told)
+        assert all(words in warning for words, warning in zip(told, warnings, strict=True))
+    assert play(entry("SessionStart", "true", "LS")).warnings == ()

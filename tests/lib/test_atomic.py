@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from holdfast.lib import exchange
 from holdfast.lib.atomic import ABSENT, FileChangedError, StrayNotes, WriteFailedError, remove_strays, write_atomic
 from holdfast.lib.handles import regular_file
 from holdfast.lib.stamp import Stamp, hash_fd
 from holdfast.testing import started
-from holdfast.testing.faults import count_calls, failing_at, killed_at
+from holdfast.testing.faults import before_each_call, count_calls, failing_at, killed_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -334,6 +335,60 @@ def test_the_temp_file_of_a_living_writer_is_not_swept(tmp_path: Path) -> None:
     write_atomic(tmp_path / "f", parts())  # pyright: ignore[reportArgumentType]  # a generator typed loosely on purpose
     assert swept == []
     assert (tmp_path / "f").read_bytes() == b"firstsecond"
+
+
+def save_anew(path: Path, content: bytes) -> None:
+    (path.parent / "saving").write_bytes(content)
+    (path.parent / "saving").replace(path)
+
+
+def lead_elsewhere(path: Path, content: bytes) -> None:
+    (path.parent / "target").write_bytes(content)
+    path.unlink()
+    path.symlink_to("target")
+
+
+@pytest.mark.parametrize("save", [save_anew, Path.write_bytes, lead_elsewhere])
+@pytest.mark.parametrize("saves", [[b"mine"], [b"mine", b"mine, later"], [b"1", b"22", b"333", b"4444"]])
+def test_what_is_saved_between_the_last_look_and_the_change_of_names_stands(
+    tmp_path: Path, save: Callable[[Path, bytes], object], saves: list[bytes]
+) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(OLD)
+    left = list(saves)
+
+    def race(_number: int, call: str) -> None:
+        if call == "exchange_names" and left:
+            save(path, left.pop(0))
+
+    with before_each_call(race), pytest.raises(FileChangedError, match="was changed meanwhile; nothing was changed"):
+        write_atomic(path, NEW, expect=stamp(path))
+    assert left == []
+    assert path.read_bytes() == saves[-1]
+    assert set(names(tmp_path)) <= {"f", "target"}
+
+
+def test_a_file_removed_after_the_last_look_is_not_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(OLD)
+    expected = stamp(path)
+
+    def race(_number: int, call: str) -> None:
+        if call == "exchange_names":
+            path.unlink()
+
+    with before_each_call(race), pytest.raises(FileChangedError, match="was removed meanwhile"):
+        write_atomic(path, NEW, expect=expected)
+    assert names(tmp_path) == []
+
+
+def test_where_names_cannot_be_exchanged_a_rename_does_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "_find_call", lambda: None)
+    path = tmp_path / "f"
+    path.write_bytes(OLD)
+    write_atomic(path, NEW, expect=stamp(path))
+    assert path.read_bytes() == NEW
+    assert names(tmp_path) == ["f"]
 
 
 APPENDER = """

@@ -180,6 +180,7 @@ def test_what_we_do_not_know_yet_is_passed_over() -> None:
 def test_tools_that_the_provider_runs_keep_their_blocks_to_the_letter() -> None:
     reader = AnthropicReader()
     asked: dict[str, Any] = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    cited = {"type": "web_search_result_location", "url": "https://a.example/", "encrypted_index": "y=="}
     told = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"encrypted_content": "x=="}]}
     lines: list[dict[str, Any]] = [
         {"type": "content_block_start", "index": 0, "content_block": asked},
@@ -191,9 +192,17 @@ def test_tools_that_the_provider_runs_keep_their_blocks_to_the_letter() -> None:
         {"type": "content_block_stop", "index": 0},
         {"type": "content_block_start", "index": 1, "content_block": told},
         {"type": "content_block_stop", "index": 1},
+        {"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": "", "citations": []}},
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "text_delta", "text": "So."}},
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "citations_delta", "citation": cited}},
+        {"type": "content_block_stop", "index": 2},
     ]
     events = [event for line in lines for event in reader.feed(json.dumps(line).encode())]
-    assert events == [BlockEnded(0, {**asked, "input": {"query": "q"}}), BlockEnded(1, told)]
+    assert [event for event in events if isinstance(event, BlockEnded)] == [
+        BlockEnded(0, {**asked, "input": {"query": "q"}}),
+        BlockEnded(1, told),
+        BlockEnded(2, {"type": "text", "text": "So.", "citations": [cited]}),
+    ]
 
 
 def test_gateways_that_are_careless_with_the_end_are_understood() -> None:

@@ -1,7 +1,10 @@
 import os
+import tracemalloc
 from pathlib import Path
 
-from holdfast.session import SessionStore
+import pytest
+
+from holdfast.session import SessionStore, health
 from holdfast.session.health import check_sessions
 
 
@@ -46,3 +49,28 @@ def test_an_unsafe_root_is_the_only_news(store: SessionStore, project: str) -> N
     os.chmod(store.root, 0o777)
     checks = check_sessions(store)
     assert [(check.name, check.ok) for check in checks] == [("directory", False)]
+
+
+def test_long_journals_are_read_in_part_and_in_little_memory(
+    store: SessionStore, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "_EACH_BYTES", 3_000_000)
+    monkeypatch.setattr(health, "_ALL_BYTES", 5_000_000)
+    for name in ("s1", "s2", "s3"):
+        with store.create(project, session_id=name) as session:
+            for _ in range(80):
+                session.journal.record_message("user", "word " * 10_000)
+        journal = Path(store.find(name), "journal.jsonl")
+        journal.write_bytes(journal.read_bytes() + b"garbage\n")
+    store.create(project, session_id="s4").close()
+    tracemalloc.start()
+    try:
+        checks = {check.name: check for check in check_sessions(store)}
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000
+    assert checks["journals"].detail == "whole, 4 of 4 looked at, 3 of them not to the end"
+    monkeypatch.undo()
+    found = {check.name: check for check in check_sessions(store)}["journals"]
+    assert (found.ok, found.detail.count("1 damaged")) == (False, 3)

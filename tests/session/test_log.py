@@ -130,7 +130,7 @@ def test_a_planted_log_is_not_followed_and_the_work_goes_on(tmp_path: Path, conf
     setup = configured(debug=False, directory=str(place), stderr=screen)
     logging.getLogger("holdfast").warning("hello")
     assert setup.path is None
-    assert "cannot be used" in screen.getvalue()
+    assert screen.getvalue().startswith(f"holdfast: no log is kept, as {str(place)!r} cannot be used: ")
     assert (tmp_path / "target").read_text() == "precious"
 
 
@@ -175,3 +175,26 @@ def test_redaction_takes_linear_time() -> None:
     redact = Redactor()
     for text in ("sk-" * 300_000, "bearer " * 200_000, "xoxb-" * 200_000):
         assert isinstance(redact(text), str)
+
+
+def test_without_a_log_errors_are_told_in_plain_lines_and_debug_shows_all(
+    tmp_path: Path, configured: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "canary-0123456789")
+    (tmp_path / "file").write_text("")
+    for debug in (False, True):
+        screen = io.StringIO()
+        configured(debug=debug, directory=str(tmp_path / "file" / "state"), stderr=screen)
+        log = logging.getLogger("holdfast.engine")
+        log.warning("not for people")
+        try:
+            _break("two\nlines \x1b[2J canary-0123456789")
+        except ValueError:
+            log.exception("it broke")
+        if debug:
+            assert "Traceback" in screen.getvalue()
+            return
+        assert screen.getvalue().splitlines() == [
+            f"holdfast: no log is kept, as {str(tmp_path / 'file' / 'state')!r} cannot be used: File exists",
+            "holdfast: it broke: two lines \\x1b[2J [redacted] (--debug shows where)",
+        ]

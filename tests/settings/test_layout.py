@@ -97,3 +97,10 @@ def test_a_worktree_reads_the_local_file_of_the_main_checkout_and_needs_trust_in
     assert rules() == ["D", "A"]
     world.store.revoke(str(main))
     assert rules() == ["D"]
+
+
+def test_an_empty_git_directory_does_not_hide_the_repository_above(tmp_path: Path) -> None:
+    (tmp_path / "a" / ".git").mkdir(parents=True)
+    (tmp_path / "a" / ".git" / "HEAD").touch()
+    (tmp_path / "a" / "b" / ".git").mkdir(parents=True)
+    assert find_layout(str(tmp_path / "a" / "b"), home="/nowhere").root == str(tmp_path / "a")

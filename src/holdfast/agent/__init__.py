@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from holdfast.agent.choices import LoopChoices
     from holdfast.agent.history import Block, Message
     from holdfast.agent.loop import Loop
+    from holdfast.agent.parts import LoopParts
     from holdfast.agent.retry import RetryPolicy
 
-__all__ = ["Block", "Loop", "LoopChoices", "Message", "RetryPolicy"]
+__all__ = ["Block", "Loop", "LoopChoices", "LoopParts", "Message", "RetryPolicy"]
 
 export_lazily(
     __name__,
@@ -18,6 +19,7 @@ export_lazily(
         "choices": ("LoopChoices",),
         "history": ("Block", "Message"),
         "loop": ("Loop",),
+        "parts": ("LoopParts",),
         "retry": ("RetryPolicy",),
     },
 )

@@ -1,16 +1,15 @@
 """What the model is told between turns besides results: prompts, ends of tasks, instructions, reminders. Each once."""
 
 import os
-from collections.abc import Callable, Sequence
 
 from holdfast.agent.gates import Gates, text_of
-from holdfast.agent.history import Block, Message, prompt_blocks
+from holdfast.agent.history import Block, prompt_blocks
 from holdfast.agent.notes import date_changed
+from holdfast.agent.parts import LoopParts
 from holdfast.agent.plan_mode import PlanMode
-from holdfast.agent.prompt.reading import InstructionFile
 from holdfast.agent.prompt.reminders import instructions_loaded, reminder
 from holdfast.agent.prompts import Prompt, PromptQueue
-from holdfast.engine import Executor
+from holdfast.agent.state import LoopState
 from holdfast.events import ContextChanged, Event, HookSpoke, InstructionsLoaded, PromptSubmitted, Reminded
 
 __all__ = ["Between"]
@@ -22,28 +21,15 @@ _NOT_PEOPLE = frozenset({"task", "mailbox", "tick"})
 class Between:
     """Collects what waits and puts it into words."""
 
-    def __init__(
-        self,
-        executor: Executor,
-        *,
-        emit: Callable[[Event], None],
-        gates: Gates,
-        notices: Callable[[], Sequence[str]] | None,
-        instructions_for: Callable[[str], Sequence[InstructionFile]] | None,
-        history: Callable[[], Sequence[Message]],
-        new_day: Callable[[], str | None] | None = None,
-        queue: PromptQueue | None = None,
-    ) -> None:
-        self.queue = PromptQueue() if queue is None else queue  # an empty one is false
+    def __init__(self, state: LoopState, parts: LoopParts, gates: Gates, queue: PromptQueue) -> None:
+        self.queue = queue
         self.gates = gates
         self.blocked = ""
         """Why the last prompt was kept from the model, if a hook did that."""
-        self._executor = executor
-        self._emit = emit
-        self._notices = notices
-        self._instructions_for = instructions_for
-        self._new_day = new_day
-        self._plan_mode = PlanMode(executor, history)
+        self._executor = state.executor
+        self._emit = state.emit
+        self._parts = parts
+        self._plan_mode = PlanMode(state.executor, lambda: state.history.messages)
         self._reminders: list[tuple[Reminded, str]] = []
         """What listeners are told, and the model."""
         self._read: dict[str, None] = {}
@@ -51,7 +37,7 @@ class Between:
 
     def hear(self, event: Event) -> None:
         """Remember which files a call has shown to the model."""
-        if type(event) is ContextChanged and event.change == "FileRead" and self._instructions_for is not None:
+        if type(event) is ContextChanged and event.change == "FileRead" and self._parts.instructions_for is not None:
             self._read[event.value["path"]] = None
 
     def look_back(self) -> None:
@@ -64,8 +50,8 @@ class Between:
 
     def poll(self) -> bool:
         """Look who has something to say; true when the model should hear it although it is done."""
-        if self._notices is not None:
-            for notice in self._notices():
+        if self._parts.notices is not None:
+            for notice in self._parts.notices():
                 if notice.strip():
                     self.queue.put(notice, "task")
         prompts = self._executor.state.prompts
@@ -87,7 +73,7 @@ class Between:
             else:
                 blocks += prompt.blocks
         self._find_instructions()
-        if self._new_day is not None and (day := self._new_day()) is not None:
+        if self._parts.new_day is not None and (day := self._parts.new_day()) is not None:
             self.remind("date", date_changed(day))
         if (plan := self._plan_mode.news()) is not None:
             self.remind("plan_mode", plan)
@@ -114,10 +100,10 @@ class Between:
 
     def _find_instructions(self) -> None:
         read, self._read = self._read, {}
-        if self._instructions_for is None:
+        if self._parts.instructions_for is None:
             return
         for path in read:
-            found = self._instructions_for(path)
+            found = self._parts.instructions_for(path)
             for file in found:
                 self._emit(InstructionsLoaded(file.path, file.kind))
                 self.gates.later(

@@ -18,8 +18,8 @@ from holdfast.agent.shorten import (
     trim_results,
     user_words,
 )
-from holdfast.agent.state import LoopState, usage_fields
-from holdfast.events import ContextCompacted, ContextCompacting, RequestRetried, SummaryAnswered
+from holdfast.agent.state import LoopState
+from holdfast.events import ContextCompacted, ContextCompacting, RequestRetried
 from holdfast.models import BlockEnded, ModelError, ModelRequest, StreamEnded, StreamStarted, Usage
 from holdfast.session.records import COMPACTION
 
@@ -207,8 +207,7 @@ class Compactor:
                 usage, is_complete = event.usage, True
         if not is_complete:
             raise ModelError("the summary ended in the middle", "broken_stream")
-        cost_usd = self._state.spend(usage, model)
-        self._state.emit(SummaryAnswered(model.name, usage_fields(usage), cost_usd))
+        self._state.pay(model, usage)
         return "".join(texts).strip()
 
 

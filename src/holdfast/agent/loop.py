@@ -1,8 +1,7 @@
 """The agent loop: a prompt in, events out, and a conversation that can always go on."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import AsyncGenerator
 
 from holdfast.agent import notes
 from holdfast.agent.between import Between
@@ -10,14 +9,14 @@ from holdfast.agent.choices import LoopChoices
 from holdfast.agent.compact import Compactor
 from holdfast.agent.feed import Feed
 from holdfast.agent.gates import Gates
-from holdfast.agent.history import Block, History, Message
-from holdfast.agent.prompt.reading import InstructionFile
+from holdfast.agent.history import Block, Message
+from holdfast.agent.parts import LoopParts
 from holdfast.agent.prompts import PromptQueue
 from holdfast.agent.repeats import RepeatGuard
 from holdfast.agent.run import Run
-from holdfast.agent.state import LoopState, SystemSource
+from holdfast.agent.state import LoopState
 from holdfast.agent.thoughts import Thoughts
-from holdfast.contract import NO_FACTS, PromptFacts, UsageError
+from holdfast.contract import UsageError
 from holdfast.engine import Executor
 from holdfast.events import (
     ContextCompacted,
@@ -28,12 +27,10 @@ from holdfast.events import (
     SessionStarted,
 )
 from holdfast.models import Model, Usage
-from holdfast.session import Journal
 
 __all__ = ["Loop"]
 
-_ORDINARY = LoopChoices()
-StartSource = Literal["startup", "resume", "fork", "clear", "compact"]
+_NOTHING_ELSE = LoopParts()
 
 
 class Loop:
@@ -43,80 +40,23 @@ class Loop:
     writes only messages to it.
     """
 
-    def __init__(  # noqa: PLR0913 - every argument is a choice of the caller, all but two by name
-        self,
-        executor: Executor,
-        model: Model,
-        *,
-        system: SystemSource = (),
-        journal: Journal | None = None,
-        history: Sequence[Message] = (),
-        thoughts: Thoughts | None = None,
-        queued: Sequence[Mapping[str, Any]] = (),
-        choices: LoopChoices = _ORDINARY,
-        facts: PromptFacts = NO_FACTS,
-        notices: Callable[[], Sequence[str]] | None = None,
-        instructions_for: Callable[[str], Sequence[InstructionFile]] | None = None,
-        instructions: Sequence[InstructionFile] = (),
-        new_day: Callable[[], str | None] | None = None,
-        deferred: Sequence[Block] = (),
-        source: StartSource | None = None,
-        on_event: Callable[[Event], None] | None = None,
-        parent: "Loop | None" = None,
-    ) -> None:
+    def __init__(self, executor: Executor, model: Model, parts: LoopParts = _NOTHING_ELSE) -> None:
         """Begin or go on with a conversation.
 
         Args:
             executor: Runs the calls; the loop listens to it.
             model: Who is asked.
-            system: The system prompt, or how to make it; it is made anew after the history was shortened.
-            journal: Where messages are written.
-            history: What was said before, valid for providers (see `holdfast.session.repair`).
-            thoughts: Whose thoughts are in that history; none: the model's own.
-            queued: What was said and waits in the journal of an earlier process; told with the next prompt, in order.
-            choices: Limits and settings.
-            facts: What the tools' texts depend on.
-            notices: Asked between turns and at the end of a run for what the model should know now, each told once.
-            instructions_for: Asked for the instructions that a file brings along, when the model has read that file.
-            instructions: What the system prompt holds already; only announced.
-            new_day: Asked before each request for the date, where it is another than the one the model knows.
-            deferred: The last answer of an earlier process whose call a hook left for later; it is made first.
-            source: How the session came about; by the history when omitted.
-            on_event: Told of the loop's own events at once, also when no run is read.
-            parent: The loop that started this one, and pays for it.
+            parts: What it stands on besides.
         """
-        self._listener = on_event
-        self._state = LoopState(
-            executor,
-            model,
-            system=system,
-            journal=journal,
-            history=History(history),
-            choices=choices,
-            facts=facts,
-            emit=self._emit,
-        )
-        self._state.deferred = list(deferred)
-        self._state.parent = None if parent is None else parent._state  # noqa: SLF001 - of the same kind
-        if thoughts is not None:
-            self._state.thoughts = thoughts
-        queue = PromptQueue(journal)
-        queue.restore(queued)
+        self._state = LoopState(executor, model, parts, self._emit)
+        queue = PromptQueue(parts.journal)
+        queue.restore(parts.queued)
+        # What was said before is the state's now, and must not stay when that shortens it.
+        self._parts = parts._replace(source=parts.begins_as, history=(), queued=(), deferred=())
         self._gates = Gates(executor.call_hooks)
-        self._between = Between(
-            executor,
-            emit=self._emit,
-            gates=self._gates,
-            notices=notices,
-            instructions_for=instructions_for,
-            history=lambda: self._state.history.messages,
-            new_day=new_day,
-            queue=queue,
-        )
+        self._between = Between(self._state, self._parts, self._gates, queue)
         self._compactor = Compactor(self._state, self._between)
         self._guard = RepeatGuard()
-        self._instructions = instructions
-        self._source: StartSource = source or ("resume" if history else "startup")
         self._is_started = False
         self._feed: Feed | None = None
         self._driver: asyncio.Task[None] | None = None
@@ -147,6 +87,11 @@ class Loop:
         return self._state.context_tokens()
 
     @property
+    def thoughts(self) -> Thoughts:
+        """Whose thoughts are in the history; an agent that inherits the conversation needs them, too."""
+        return self._state.thoughts
+
+    @property
     def model(self) -> Model:
         """Who is asked; another one takes over with the next request."""
         return self._state.model
@@ -163,6 +108,11 @@ class Loop:
     @choices.setter
     def choices(self, choices: LoopChoices) -> None:
         self._state.choices = choices
+
+    @property
+    def state(self) -> LoopState:
+        """What its parts share, for whoever builds a part of a loop; faces need none of it."""
+        return self._state
 
     @property
     def is_running(self) -> bool:
@@ -214,6 +164,10 @@ class Loop:
     def remind(self, kind: str, text: str) -> None:
         """Tell the model something small with the next request, once."""
         self._between.remind(kind, text)
+
+    def pay(self, model: Model, usage: Usage) -> None:
+        """A model was asked beside the conversation: this is what it used, and it counts."""
+        self._state.pay(model, usage)
 
     async def interrupt(self) -> None:
         """Hard stop: returns when nothing runs any more; the run ends as `interrupted`."""
@@ -275,7 +229,7 @@ class Loop:
             if not self._is_started:
                 self._is_started = True
                 self._announce()
-                for told in await self._gates.start(self._source, self._state.model.name):
+                for told in await self._gates.start(self._parts.begins_as, self._state.model.name):
                     self._between.remind("hook", told)
             ended = await run.go()
         except asyncio.CancelledError:
@@ -313,14 +267,14 @@ class Loop:
         self._emit(
             SessionStarted(
                 state.session.session_id,
-                self._source,
+                self._parts.begins_as,
                 state.cwd,
                 self._state.model.name,
                 state.permissions.mode,
                 tuple(tool.name for tool in self._state.executor.pool),
             )
         )
-        for found in self._instructions:
+        for found in self._parts.instructions:
             self._emit(InstructionsLoaded(found.path, found.kind))
             self._gates.later(
                 "InstructionsLoaded", file_path=found.path, memory_type=found.kind, load_reason="session_start"
@@ -331,5 +285,5 @@ class Loop:
             self._between.look_back()
         if self._feed is not None:
             self._feed.put(event)
-        if self._listener is not None:
-            self._listener(event)
+        if self._parts.on_event is not None:
+            self._parts.on_event(event)

@@ -1,17 +1,17 @@
 """What the parts of one loop share: the conversation, the model, what was spent, and who is told."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from holdfast.agent.choices import LoopChoices
 from holdfast.agent.history import Block, History
 from holdfast.agent.thoughts import Thoughts
-from holdfast.contract import PromptFacts
 from holdfast.engine import Executor
-from holdfast.events import Event
+from holdfast.events import Event, SideQuestionAnswered
 from holdfast.models import Model, ModelRequest, SystemBlock, Usage
 from holdfast.models.tokens import estimate_prefix_tokens
-from holdfast.session import Journal
+
+if TYPE_CHECKING:
+    from holdfast.agent.parts import LoopParts
 
 __all__ = ["LoopState", "SystemSource", "usage_fields"]
 
@@ -21,28 +21,17 @@ SystemSource: TypeAlias = Sequence[SystemBlock] | Callable[[], Awaitable[Sequenc
 class LoopState:
     """One conversation with one model."""
 
-    def __init__(
-        self,
-        executor: Executor,
-        model: Model,
-        *,
-        system: SystemSource,
-        journal: Journal | None,
-        history: History,
-        choices: LoopChoices,
-        facts: PromptFacts,
-        emit: Callable[[Event], None],
-    ) -> None:
+    def __init__(self, executor: Executor, model: Model, parts: "LoopParts", emit: Callable[[Event], None]) -> None:
         self.executor = executor
         self.model = model
-        self.journal = journal
-        self.history = history
-        self.choices = choices
-        self.facts = facts
+        self.journal = parts.journal
+        self.history = History(parts.history)
+        self.choices = parts.choices
+        self.facts = parts.facts
         self.emit = emit
         self.fallback: Model | None = None
         """Asked instead for the rest of a run, because the model is overloaded."""
-        self.parent: LoopState | None = None
+        self.parent: LoopState | None = None if parts.parent is None else parts.parent.state
         """The conversation that pays for this one."""
         self.usage = Usage()
         self.cost_usd: float | None = None
@@ -52,10 +41,10 @@ class LoopState:
         """The provider has begun an answer."""
         self.broken_streams = 0
         """How many streams in a row broke."""
-        self.deferred: list[Block] = []
+        self.deferred: list[Block] = list(parts.deferred)
         """The answer whose call a hook left for later; it is made before anything else."""
-        self.thoughts = Thoughts()
-        self._system_source = system
+        self.thoughts = parts.thoughts or Thoughts()
+        self._system_source = parts.system
         self._system: tuple[SystemBlock, ...] = ()
         self._is_system_made = False
         self._counted: tuple[int, int] | None = None
@@ -104,6 +93,11 @@ class LoopState:
         if cost_usd is not None:
             self._pay(cost_usd)
         return cost_usd
+
+    def pay(self, model: Model, usage: Usage) -> None:
+        """Count an answer that is not of the conversation, and tell."""
+        cost_usd = self.spend(usage, model)
+        self.emit(SideQuestionAnswered(model.name, usage_fields(usage), cost_usd))
 
     def _pay(self, cost_usd: float) -> None:
         self.cost_usd = (self.cost_usd or 0.0) + cost_usd

@@ -1,22 +1,22 @@
 """The public agent: a model, tools and a session that goes on from run to run."""
 
 import asyncio
-import logging
 import threading
 import weakref
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from pydantic import BaseModel
 
+from holdfast.app.askers import Approver, FormFiller, asker_of
 from holdfast.app.begin import SessionChoice
-from holdfast.app.names import check_names, split_names
+from holdfast.app.names import check_names, given_agents, split_names
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.results import Run, RunResult
 from holdfast.app.start_agent import RunningAgent, start_agent
-from holdfast.contract import Answer, Asker, Question, Tool, UsageError, tool
+from holdfast.contract import Asker, Tool, UsageError, tool
 from holdfast.events import ContextCompacted, Event, RunEnded
 from holdfast.session.names import check_session_id, new_session_id
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from holdfast.models import Effort, Model
 
 __all__ = ["Agent", "Approver"]
-
-_log = logging.getLogger(__name__)
-Approver = Callable[[Question], Awaitable[Answer | bool] | Answer | bool]
 
 
 class Agent:
@@ -54,6 +51,7 @@ class Agent:
         mcp_config: str | Sequence[str] = (),
         strict_mcp_config: bool = False,
         approver: Approver | Asker | None = None,
+        on_form: FormFiller | None = None,
         system_prompt: str | None = None,
         append_system_prompt: str | None = None,
         max_turns: int | None = None,
@@ -70,6 +68,7 @@ class Agent:
         hooks: "Iterable[Hook]" = (),
         on_event: Callable[[Event], None] | None = None,
         trust: bool | None = None,
+        agents: str | Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """Describe the agent; nothing is read, opened or asked before the first run.
 
@@ -90,6 +89,9 @@ class Agent:
             strict_mcp_config: Only those.
             approver: Asked about calls that need a person: a function that returns (or resolves to) an `Answer`, True
                 or False. Without one nobody can be asked, and such calls are refused.
+            on_form: Asked for what a person should fill in, open or edit, such as the model's questions, a plan, or
+                what a server wants to know: a function that returns (or resolves to) a `FormAnswer`, the values by
+                the fields' names, or None for no.
             system_prompt: Instead of our own words to the model.
             append_system_prompt: Behind them.
             max_turns: So many answers may ask for tools in one run.
@@ -109,6 +111,7 @@ class Agent:
             trust: True: what the folder brings (instructions, allow rules, directories) counts for this agent; hooks
                 and variables still need the user's approval. False: only its deny and ask rules count. None: as the
                 user said with `holdfast trust`. `RunResult.warnings` names what was left out.
+            agents: More types of agents, as `--agents` has them: name to `description`, `prompt`, `tools`, `model`, …
         """
         self._options = Options(
             cwd=None if cwd is None else str(cwd),
@@ -139,13 +142,14 @@ class Agent:
             effort=effort,
             output_schema=_schema_of(output_type),
             accept_output=None if self._output_model is None else self._output_model.model_validate,
+            agents=() if not agents else tuple(given_agents(agents)),
         )
         if session_id is not None:
             check_session_id(session_id)
         if resume is None:
             session_id = session_id or new_session_id()
         self._choice = SessionChoice(resume, fork, session_id, persist)
-        self._asker = _asker_of(approver)
+        self._asker = asker_of(approver, on_form)
         self._on_event = on_event
         self._core = _Core()
 
@@ -178,16 +182,16 @@ class Agent:
 
     def submit(self, prompt: str | list[dict[str, Any]]) -> None:
         """Tell the model something while a run is under way; it reads it between two turns."""
-        self._running("submit").loop.submit(prompt)
+        self._running("submit").submit(prompt)
 
     async def interrupt(self) -> None:
         """Stop the run that is under way: every call is cancelled and answered, and the run ends."""
         if self._core.running is not None:
-            await self._core.running.loop.interrupt()
+            await self._core.running.interrupt()
 
     async def compact(self, instructions: str = "") -> ContextCompacted | None:
         """Shorten the conversation to a summary now; None when there is nothing to shorten."""
-        return await (await self._start()).loop.compact(instructions)
+        return await (await self._start()).compact(instructions)
 
     # Looking.
 
@@ -201,13 +205,13 @@ class Agent:
     def history(self) -> list[dict[str, Any]]:
         """The conversation so far, as the model sees it."""
         running = self._core.running
-        return [] if running is None else list(running.loop.history)
+        return [] if running is None else list(running.history)
 
     @property
     def cost_usd(self) -> float | None:
         """What all runs have cost so far; None where no price is known."""
         running = self._core.running
-        return None if running is None else running.loop.cost_usd
+        return None if running is None else running.cost_usd
 
     # Ending.
 
@@ -252,7 +256,7 @@ class Agent:
     async def _events(self, prompt: str | list[dict[str, Any]]) -> AsyncGenerator[Event]:
         running = await self._start()
         await self._core.begin_run()
-        events = running.loop.run(prompt)
+        events = running.run(prompt)
         self._core.events = events
         try:
             async for event in events:
@@ -336,26 +340,6 @@ class _Core:
             closing.join()
 
 
-class _FunctionAsker:
-    """A function that answers questions."""
-
-    def __init__(self, ask: Approver) -> None:
-        self._ask = ask
-
-    async def ask(self, question: Question) -> Answer:
-        """Ask the function; True is a yes to this call, and nothing else is a yes but an `Answer` that says so."""
-        said = self._ask(question)
-        if isinstance(said, Awaitable):
-            said = await said
-        if isinstance(said, Answer):
-            return said
-        if said is True or said is False:
-            return Answer("allow") if said else Answer(message="the program that runs this agent said no")
-        wrong = f"the approver returned {said!r}, which is neither an Answer, True nor False; it counts as no"
-        _log.error("%s", wrong)
-        return Answer(message=wrong)
-
-
 def _listed(given: str | Sequence[str]) -> tuple[str, ...]:
     """One text is one entry and not its letters: a rule that denies must never be lost that way."""
     return (given,) if isinstance(given, str) else tuple(given)
@@ -363,13 +347,6 @@ def _listed(given: str | Sequence[str]) -> tuple[str, ...]:
 
 def _as_tool(given: Tool | Callable[..., Any]) -> Tool:
     return cast("Tool", given) if isinstance(given, Tool) else tool(given)
-
-
-def _asker_of(approver: Approver | Asker | None) -> Asker | None:
-    if approver is None:
-        return None
-    ask = getattr(approver, "ask", None)
-    return cast("Asker", approver) if callable(ask) else _FunctionAsker(cast("Approver", approver))
 
 
 def _schema_of(output_type: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any] | None:

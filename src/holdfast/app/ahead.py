@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from holdfast.agent.history import prompt_blocks
 from holdfast.agent.prompt.build import PromptParts, build_system_prompt
 from holdfast.app.begin import SessionChoice
+from holdfast.app.definitions import Definitions, load_definitions
 from holdfast.app.models import model_name, open_models
 from holdfast.app.offered import offered
 from holdfast.app.options import AgentOptions, Options
@@ -48,7 +49,7 @@ _PLAIN_OPTIONS = frozenset(
 )
 _PLAIN_AGENT = frozenset(
     {"model", "fallback_model", "system_prompt", "append_system_prompt", "max_turns", "max_output_tokens", "thinking"}
-    | {"effort", "auto_compact"}
+    | {"effort", "auto_compact", "agents"}
 )
 """Options that the light way knows; any other that is used leaves the first request to the full way."""
 _TEXTS_DEPEND = ("BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS", "REPL_MODE", "ENABLE_LSP_TOOL")
@@ -63,6 +64,7 @@ class Ahead(NamedTuple):
     place: Place
     models: list[Model]
     """The first of them is being asked."""
+    definitions: Definitions
 
     async def close(self) -> None:
         """Nobody goes on with it."""
@@ -90,19 +92,37 @@ async def ask_ahead(options: Options, agent: AgentOptions, choice: SessionChoice
             await _close(models)
             return None
         cast("AnthropicModel | OpenAIModel", models[0]).expect()
-        place = await look_around(rights, name)
-        request = _request(options, agent, rights, place=place, model=models[0], prompt=prompt)
+        place, definitions = await _look(rights, name, agent)
+        request = _request(options, agent, rights, place=place, model=models[0], prompt=prompt, definitions=definitions)
         if 2 * estimate_request_tokens(request) > models[0].context_window:  # it may have to be made shorter
             await _close(models)
             return None
     except BaseException:
         await _close(models)
         raise
-    return Ahead(rights, place, [AskedAhead(models[0], request), *models[1:]])
+    return Ahead(rights, place, [AskedAhead(models[0], request), *models[1:]], definitions)
+
+
+async def _look(rights: Rights, name: str, agent: AgentOptions) -> tuple[Place, Definitions]:
+    looking = asyncio.create_task(look_around(rights, name))
+    try:
+        await asyncio.sleep(0)  # git works while we read
+        definitions = load_definitions(rights, agent.agents)
+        return await looking, definitions
+    finally:
+        looking.cancel()
+        await asyncio.wait([looking])
 
 
 def _request(
-    options: Options, agent: AgentOptions, rights: Rights, *, place: Place, model: Model, prompt: str
+    options: Options,
+    agent: AgentOptions,
+    rights: Rights,
+    *,
+    place: Place,
+    model: Model,
+    prompt: str,
+    definitions: Definitions,
 ) -> ModelRequest:
     variables = Environment(os.environ)
     facts = PromptFacts(interactive=False, background=not variables.flag("DISABLE_BACKGROUND_TASKS"))
@@ -119,6 +139,7 @@ def _request(
         environment=place.environment,
         instructions=place.instructions.files,
         withheld=place.instructions.withheld,
+        definitions=definitions.section(tools.names),
         replacement=agent.system_prompt,
         appended=agent.append_system_prompt or "",
     )

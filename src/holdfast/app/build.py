@@ -19,6 +19,7 @@ from holdfast.app.not_honoured import refuse_what_must_hold
 from holdfast.app.options import Options
 from holdfast.app.rights import Rights, load_rights
 from holdfast.app.shell import ShellChoices, ShellKit
+from holdfast.app.side_question import Account
 from holdfast.app.tools import assemble
 from holdfast.contract import Asker, PromptFacts, SessionFacts
 from holdfast.engine import DEFAULT_MAX_CONCURRENCY, Executor
@@ -30,8 +31,10 @@ from holdfast.session.directory import JOURNAL_NAME
 from holdfast.session.leftovers import end_leftovers
 from holdfast.session.shared_transcript import TRANSCRIPT_NAME, SharedTranscript
 from holdfast.settings.environment import Environment
+from holdfast.tasks.board import MAX_RUNNING
 
 if TYPE_CHECKING:
+    from holdfast.engine.askers import SeenQuestions
     from holdfast.mcp.hub import Hub
 
 __all__ = ["OpenSession", "build_executor", "executor_for_call", "open_session"]
@@ -51,11 +54,14 @@ class OpenSession:
         shell: ShellKit,
         files: FileKit,
         hooks: HookKit,
-        asker: Asker | None = None,
+        account: Account,
+        asker: "SeenQuestions | None" = None,
     ) -> None:
         self.executor = executor
         self.asker = asker
         """Who can be asked."""
+        self.account = account
+        """Who pays for questions to other models."""
         self.rights = rights
         self.session = beginning.session
         self.beginning = beginning
@@ -63,6 +69,8 @@ class OpenSession:
         self.hooks = hooks
         self.servers: Hub | None = None
         """Remote servers, once `join_servers` has started them."""
+        self.on_tools: Callable[[], None] = _nobody_listens
+        """Told when tools of remote servers have come or gone."""
         self.registry_directory = shell.registry_directory
         self._files = files
 
@@ -104,12 +112,18 @@ def open_session(
     `agents`: the types of agents that whoever opens it can start.
     """
     rights = rights or load_rights(options)
+    seen = None
+    if asker is not None:
+        from holdfast.engine.askers import SeenQuestions  # noqa: PLC0415 - only where somebody can be asked
+
+        seen = SeenQuestions(asker)
     beginning = begin_session(rights.settings.cwd, choice)
     session = beginning.session
     followers: list[Callable[[Event], None]] = []
     listener = _fan_out(session, on_event, followers)
+    account = Account()
     executor, shell, files, hooks = _executor(
-        options, rights, asker=asker, on_event=listener, session=session, agents=agents
+        options, rights, asker=seen, on_event=listener, session=session, agents=agents, account=account
     )
     if beginning.transcript is not None:
         restore_state(executor, beginning.transcript)
@@ -119,21 +133,29 @@ def open_session(
             hooks.follow_files(rights)
 
     followers.append(follow_settings)
-    return OpenSession(executor, rights, beginning, shell=shell, files=files, hooks=hooks, asker=asker)
+    return OpenSession(executor, rights, beginning, shell=shell, files=files, hooks=hooks, account=account, asker=seen)
 
 
 def build_executor(
-    options: Options, *, asker: Asker | None = None, on_event: Callable[[Event], None] | None = None
+    options: Options,
+    *,
+    asker: Asker | None = None,
+    on_event: Callable[[Event], None] | None = None,
+    agents: tuple[str, ...] = (),
 ) -> Executor:
-    """An executor with the built-in tools and the rights that settings and options give, and nothing on disk."""
-    return _executor(options, load_rights(options), asker=asker, on_event=on_event, session=None)[0]
+    """An executor with the built-in tools and the rights that settings and options give, and nothing on disk.
+
+    `agents`: the types of agents that are told of; without a loop none can be started.
+    """
+    return _executor(options, load_rights(options), asker=asker, on_event=on_event, session=None, agents=agents)[0]
 
 
-def executor_for_call(options: Options) -> Executor:
+def executor_for_call(options: Options) -> tuple[Executor, Rights]:
     """An executor for a single call of a person: its changes can be taken back, and its long results stay."""
     rights = load_rights(options)
     home = calls_home(rights.settings.cwd)
-    return _executor(options, rights, asker=None, on_event=None, session=None, call_home=home, is_single=True)[0]
+    made = _executor(options, rights, asker=None, on_event=None, session=None, call_home=home)
+    return made[0], rights
 
 
 def _executor(
@@ -144,18 +166,18 @@ def _executor(
     on_event: Callable[[Event], None] | None,
     session: Session | None,
     call_home: str | None = None,
-    is_single: bool = False,
     agents: tuple[str, ...] = (),
+    account: Account | None = None,
 ) -> tuple[Executor, ShellKit, FileKit, HookKit]:
     refuse_what_must_hold(rights.settings)
     environment = Environment(os.environ)
     home = call_home if session is None else session.path
     shell, files = _kits(rights, session, home, interactive=asker is not None, on_event=on_event)
-    shell.background = shell.background and not is_single
+    shell.background = shell.background and call_home is None
     facts = SessionFacts(
         session_id=session.id if session is not None else "local",
         project_root=rights.settings.root,
-        prompt=PromptFacts(agents, interactive=asker is not None, background=shell.background),
+        prompt=PromptFacts(agents, shell.background, sandbox=rights.is_confined, interactive=asker is not None),
     )
     view = ViewOptions(
         only=None if options.tools is None else frozenset(options.tools),
@@ -170,6 +192,7 @@ def _executor(
             shell=shell,
             files=files,
             settings=rights.settings,
+            account=account,
         ),
         permissions=rights.permissions,
         cwd=rights.settings.cwd,
@@ -180,7 +203,7 @@ def _executor(
         sibling_errors=rights.settings.sibling_errors,
         spill_directory=Path(shell.places.results),
         keep_rules=RuleKeeper(rights.settings.cwd),
-        classify=classifier_of(rights.settings),
+        classify=classifier_of(rights.settings, account),
     )
     shell.permissions = files.permissions = lambda: executor.state.permissions
     hooks = _hook_kit(options, rights, executor, shell=shell, session=session, home=home)
@@ -234,15 +257,25 @@ def _kits(
             scrub=Scrub(settings.env_scrub),
             variables={entry.name: entry.value for entry in settings.env},
             is_trusted=lambda: rights.settings.trusted,
+            max_running=_limit(settings.get("tasks.maxRunning")),
         ),
         on_event=on_event,
     )
+    shell.confine(rights)
     files = FileKit(home)
     for removed in files.recover():
         _log.info("removed %s, which a crashed process left", removed)
     readable = [shell.places.results, shell.places.tasks, *([] if session is None else [str(session.blobs)])]
     rights.permissions = rights.permissions.with_options(readable=readable)
     return shell, files
+
+
+def _limit(value: object) -> int:
+    return value if isinstance(value, int) else MAX_RUNNING
+
+
+def _nobody_listens() -> None:
+    """Where news goes that nobody wants."""
 
 
 def _fan_out(

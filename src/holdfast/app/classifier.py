@@ -1,6 +1,6 @@
 """The model that judges risky calls in `auto`, where the user's settings name one."""
 
-from holdfast.app.side_question import asked_once
+from holdfast.app.side_question import Account, asked_once
 from holdfast.permissions import Classify, model_classifier
 from holdfast.settings import Settings
 
@@ -9,10 +9,10 @@ __all__ = ["classifier_of"]
 _ANSWER_TOKENS = 300
 
 
-def classifier_of(settings: Settings) -> Classify | None:
+def classifier_of(settings: Settings, account: Account | None = None) -> Classify | None:
     """What the executor asks about calls whose risk it cannot know; None where the settings name no model."""
     name = settings.classifier_model
     if name is None:
         return None
 
-    return model_classifier(asked_once(name, settings, max_output_tokens=_ANSWER_TOKENS), model=name)
+    return model_classifier(asked_once(name, settings, max_output_tokens=_ANSWER_TOKENS, account=account), model=name)

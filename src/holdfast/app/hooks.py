@@ -176,11 +176,9 @@ def _explicit(settings: Settings) -> "OnFailure | None":
     return None if settings.get("hooks.onGateFailure") is None else settings.gate_failure
 
 
-def listed(settings: Settings) -> tuple[list[Hook], list[str]]:
-    """Every hook that is in force, in its order, and what of the configuration does not count."""
-    kit = HookKit(lambda: settings, _no_processes)
-    hooks = kit.current()
-    return list(hooks), list(hooks.warnings)
+def listed(settings: Settings) -> Hooks:
+    """Every hook of the settings, in its order, and what of the configuration does not count; none can be run."""
+    return HookKit(lambda: settings, _no_processes).current()
 
 
 class Rehearsal(NamedTuple):

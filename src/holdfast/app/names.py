@@ -1,6 +1,7 @@
 """Names in the options of a program: what no tool is called is told at once, not found out in the middle of a run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from holdfast.app.options import Options
 from holdfast.contract import UsageError
@@ -10,12 +11,22 @@ from holdfast.permissions.rules import Rule
 from holdfast.registry.names import ALIASES, BUILTIN_NAMES, PRESETS
 from holdfast.settings.sources import split_tool_list
 
-__all__ = ["check_names", "split_names"]
+if TYPE_CHECKING:
+    from holdfast.definitions.agents import AgentDefinition
+
+__all__ = ["check_names", "given_agents", "split_names"]
 
 
 def split_names(texts: Iterable[str]) -> tuple[str, ...]:
     """The names in texts such as `Read,Grep`."""
     return tuple(name for text in texts for name in split_tool_list(text))
+
+
+def given_agents(agents: str | Mapping[str, Mapping[str, Any]]) -> "list[AgentDefinition]":
+    """The agents that a program defines: as data, or as JSON text or a file of it."""
+    from holdfast.definitions.agents import agents_of, read_agents_option  # noqa: PLC0415 - few programs define any
+
+    return read_agents_option(agents) if isinstance(agents, str) else agents_of(agents)
 
 
 def check_names(options: Options) -> None:

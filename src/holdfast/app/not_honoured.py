@@ -17,12 +17,20 @@ def refuse_what_must_hold(settings: Settings) -> None:
     """Stop before any tool can run where the settings say that nothing may run without the sandbox.
 
     Raises:
-        UsageError: `sandbox.failIfUnavailable` is on.
+        UsageError: `sandbox.failIfUnavailable` is on, or policy switched the sandbox on, and there is none.
     """
-    if settings.sandbox.get("enabled") is True and settings.sandbox.get("failIfUnavailable") is True:
+    if settings.sandbox.get("enabled") is not True:
+        return
+    from holdfast.settings.sandbox import sandbox_of  # noqa: PLC0415 - only where a sandbox is wanted
+
+    wanted = sandbox_of(settings)
+    if not (wanted.fail_if_unavailable or wanted.is_required):
+        return
+    problem = _problem(settings)
+    if problem:
+        key = "sandbox.failIfUnavailable" if wanted.fail_if_unavailable else "sandbox.enabled"
         raise UsageError(
-            f"{settings.where('sandbox.failIfUnavailable')}: sandbox.failIfUnavailable is true, and this version has "
-            "no sandbox, so nothing is started. Set it to false to work without one"
+            f"{settings.where(key)}: {key} is true, and the sandbox cannot start, so nothing is started: {problem}"
         )
 
 
@@ -38,7 +46,16 @@ def _env(settings: Settings) -> list[str]:
 
 
 def _sandbox(settings: Settings) -> list[str]:
-    if settings.sandbox.get("enabled") is not True:
+    problem = _problem(settings)
+    if not problem:
         return []
     where = settings.where("sandbox.enabled")
-    return [f"{where}: the sandbox is switched on, and this version has none: commands run without it"]
+    return [f"{where}: the sandbox is switched on and cannot start, so every command is refused: {problem}"]
+
+
+def _problem(settings: Settings) -> str:
+    if settings.sandbox.get("enabled") is not True:
+        return ""
+    from holdfast.app.sandbox import sandbox_problem  # noqa: PLC0415 - only where a sandbox is wanted
+
+    return sandbox_problem(settings)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from holdfast.contract import Tool
+    from holdfast.definitions.agents import AgentDefinition
     from holdfast.hooks import Hook
     from holdfast.models import Effort, Model
 
@@ -56,3 +57,5 @@ class AgentOptions(NamedTuple):
     accept_output: Callable[[Any], object] | None = None
     """Looks at such an answer once more; a ValueError sends it back to the model."""
     auto_compact: bool = True
+    agents: "tuple[AgentDefinition, ...]" = ()
+    """Kinds of agents besides those of the files (`--agents`)."""

@@ -10,7 +10,7 @@ from holdfast.agent.instructions import InstructionOptions, Instructions, load_i
 from holdfast.app.rights import Rights
 from holdfast.settings import SettingsRoots
 
-__all__ = ["Place", "look_around"]
+__all__ = ["Place", "look_around", "may_read_of"]
 
 
 class Place(NamedTuple):
@@ -47,7 +47,7 @@ async def look_around(rights: Rights, model: str) -> Place:
             root=settings.root,
             roots=SettingsRoots.from_environment(),
             trusted=settings.trusted,
-            options=InstructionOptions.from_settings(settings, sources=rights.sources, may_read=_may_read(rights)),
+            options=InstructionOptions.from_settings(settings, sources=rights.sources, may_read=may_read_of(rights)),
         )
         return Place((await looking).text, instructions, Today(now, _now))
     finally:
@@ -59,7 +59,7 @@ def _now() -> datetime:
     return datetime.now().astimezone()
 
 
-def _may_read(rights: Rights) -> Callable[[str], bool]:
+def may_read_of(rights: Rights) -> Callable[[str], bool]:
     """What a deny rule for Read names is not told as an instruction either."""
     from holdfast.permissions.matching import denies_read  # noqa: PLC0415 - with the first file that is there
 

@@ -40,6 +40,11 @@ class Rights:
         """Which of the user's, the project's and the local files count (`--setting-sources`)."""
         return self._reloader.request.sources
 
+    @property
+    def is_confined(self) -> bool:
+        """Whether the settings want commands in the sandbox."""
+        return self.settings.sandbox.get("enabled") is True
+
     def warnings(self) -> list[str]:
         """Everything that does not count, one line each, with its place."""
         rules = [
@@ -89,6 +94,7 @@ class Rights:
             trusted=self.settings.trusted,
             disabled_modes=_disabled_modes(self.settings),
             working_directories=_working(self.settings),
+            sandbox_auto_allow=_sandbox_allows(self.settings),
         )
         self.permissions = flags.replacing_rules([*rules, *of_session])
         return self.permissions
@@ -155,7 +161,14 @@ def _context(settings: Settings, rules: list[Rule], roots: SettingsRoots) -> Per
         home=roots.home,
         trusted=settings.trusted,
         disabled_modes=_disabled_modes(settings),
+        sandbox_auto_allow=_sandbox_allows(settings),
     )
+
+
+def _sandbox_allows(settings: Settings) -> bool:
+    """Whether a command in the sandbox needs no question."""
+    given = settings.sandbox
+    return given.get("enabled") is True and given.get("autoAllowBashIfSandboxed") is not False
 
 
 def _parse(settings: Settings) -> tuple[list[Rule], list[RuleProblem]]:

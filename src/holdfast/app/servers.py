@@ -244,6 +244,7 @@ def _open_hub(chosen: Chosen, opened: OpenSession, tell: Callable[[str], None]) 
         pool = opened.executor.pool
         pool.replace(label, _allowed(opened, tools))
         pool.append(_allowed(opened, resource_tools(hub)))
+        opened.on_tools()
 
     return (hub := Hub(servers, choices, _records(), on_tools=changed, on_notice=tell))
 

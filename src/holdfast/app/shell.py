@@ -1,7 +1,9 @@
 """What the shell tools need: time limits, environment, background tasks, and where the allowed directories are."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from holdfast.contract import Tool
 from holdfast.events import Event
@@ -11,12 +13,17 @@ from holdfast.host.ripgrep import Ripgrep
 from holdfast.permissions import PermissionContext
 from holdfast.settings.environment import Environment
 from holdfast.tasks import Places, TaskBoard
+from holdfast.tasks.board import MAX_RUNNING
 from holdfast.tools.shell._environment import ShellEnvironment
 from holdfast.tools.shell._functions import BashWithFunctions
 from holdfast.tools.shell.bash import Bash, BashLimits
 from holdfast.tools.shell.sleep import Sleep
 from holdfast.tools.tasks.task_output import TaskOutput
 from holdfast.tools.tasks.task_stop import TaskStop
+
+if TYPE_CHECKING:
+    from holdfast.app.rights import Rights
+    from holdfast.tools.shell._wall import ShellWall
 
 __all__ = ["ShellChoices", "ShellKit"]
 
@@ -40,6 +47,8 @@ class ShellChoices:
     """The setting `env.scrub`."""
     variables: Mapping[str, str] | None = None
     """The setting `env`: what commands see besides our own environment."""
+    max_running: int = MAX_RUNNING
+    """The setting `tasks.maxRunning`: so many commands run in the background at a time."""
     is_trusted: Callable[[], bool] | None = None
     """The user's login shell is asked only once this says yes."""
 
@@ -58,6 +67,8 @@ class ShellKit:
         variables = variables or Environment()
         self.permissions: Callable[[], PermissionContext] | None = None
         """The session's rights as they are now, for what is done once for all; calls bring their own."""
+        self.wall: ShellWall | None = None
+        """The sandbox; set before `tools`."""
         self.background = not variables.flag("DISABLE_BACKGROUND_TASKS")
         self.places = Places(choices.session_directory)
         self.registry_directory = choices.registry_directory
@@ -75,6 +86,7 @@ class ShellKit:
             session_id=choices.session_id,
             registry_directory=choices.registry_directory,
             on_event=on_event,
+            max_running=choices.max_running,
         )
         automatic = variables.flag("AUTO_BACKGROUND_TASKS") or (
             choices.interactive and not variables.is_set("AUTO_BACKGROUND_TASKS")
@@ -86,11 +98,23 @@ class ShellKit:
             automatic_in_subagents=variables.flag("AUTO_BACKGROUND_TASKS"),
         )
 
+    def confine(self, rights: "Rights") -> None:
+        """Have a sandbox for the session, used where its settings want one; before `tools`."""
+        from holdfast.app.sandbox import SandboxKit  # noqa: PLC0415 - a list of tools needs none
+        from holdfast.settings.directories import user_directories  # noqa: PLC0415 - the same
+
+        self.wall = SandboxKit(
+            lambda: rights.settings,
+            lambda: rights.permissions if self.permissions is None else self.permissions(),
+            temporary=lambda: self.places.make(os.path.join(self.places.root, "tmp")),
+            journal=os.path.join(user_directories().state, "sandbox"),
+        )
+
     def tools(self, ripgrep: Ripgrep) -> list[Tool]:
         """The tools, all on the same board."""
         kind = BashWithFunctions if self.environment.has_functions else Bash
         return [
-            kind(self.board, limits=self.limits, environment=self.environment),
+            kind(self.board, limits=self.limits, environment=self.environment, wall=self.wall),
             Sleep(self.board),
             TaskOutput(self.board, ripgrep),
             TaskStop(self.board),

@@ -2,29 +2,48 @@
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.app.choose_model import model_settings
 from holdfast.settings import Settings
 
-__all__ = ["asked_once", "side_answer"]
+if TYPE_CHECKING:
+    from holdfast.models import Model, ModelRequest, Usage
+
+__all__ = ["Account", "answer_of", "asked_once", "side_answer"]
 
 
-def asked_once(name: str, settings: Settings, *, max_output_tokens: int) -> Callable[[str], Awaitable[str]]:
+class Account:
+    """Who pays for such questions: the session's conversation, as soon as there is one."""
+
+    def __init__(self) -> None:
+        self.pay: Callable[[Model, Usage], object] | None = None
+        """Told what each answer used."""
+
+
+def asked_once(
+    name: str, settings: Settings, *, max_output_tokens: int, account: Account | None = None
+) -> Callable[[str], Awaitable[str]]:
     """A function that asks the named model and gives its words."""
 
     async def complete(prompt: str) -> str:
-        blocks = await side_answer(name, settings, prompt, max_output_tokens=max_output_tokens)
+        blocks = await side_answer(name, settings, prompt, max_output_tokens=max_output_tokens, account=account)
         return "".join(block["text"] for block in blocks if block["type"] == "text")
 
     return complete
 
 
 async def side_answer(
-    name: str, settings: Settings, prompt: str, *, max_output_tokens: int, tools: bytes = b"[]"
+    name: str,
+    settings: Settings,
+    prompt: str,
+    *,
+    max_output_tokens: int,
+    tools: bytes = b"[]",
+    account: Account | None = None,
 ) -> list[dict[str, Any]]:
     """The blocks of one answer. Such questions are rare and a model belongs to one event loop, so each has a client."""
-    from holdfast.models import BlockEnded, ModelRequest  # noqa: PLC0415 - loaded with the first question
+    from holdfast.models import ModelRequest  # noqa: PLC0415 - loaded with the first question
     from holdfast.models.open import open_model  # noqa: PLC0415 - see above
 
     model = open_model(name, environ=os.environ, settings=model_settings(settings))
@@ -35,6 +54,24 @@ async def side_answer(
         is_streaming=False,
     )
     try:
-        return [event.block async for event in model.stream(request) if isinstance(event, BlockEnded)]
+        return await answer_of(model, request, account)
     finally:
         await model.close()
+
+
+async def answer_of(model: "Model", request: "ModelRequest", account: Account | None) -> list[dict[str, Any]]:
+    """The blocks of an answer; what it used is paid for, also when it breaks off."""
+    from holdfast.models import BlockEnded, StreamEnded, StreamStarted, Usage  # noqa: PLC0415 - see above
+
+    blocks: list[dict[str, Any]] = []
+    usage = Usage()
+    try:
+        async for event in model.stream(request):
+            if isinstance(event, BlockEnded):
+                blocks.append(event.block)
+            elif isinstance(event, StreamStarted | StreamEnded) and event.usage != Usage():
+                usage = event.usage
+    finally:
+        if account is not None and account.pay is not None and usage != Usage():
+            account.pay(model, usage)
+    return blocks

@@ -1,219 +1,261 @@
 """Subagents: a loop and an executor on the parts of the session that starts them, with at most its rights."""
 
+import asyncio
 import logging
 import os
+import re
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, aclosing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.app.classifier import classifier_of
+from holdfast.app.agent_parts import AgentParts
+from holdfast.app.child import Child, Starter
 from holdfast.app.models import open_given
-from holdfast.app.place import Place
-from holdfast.contract import HoldfastError, SessionFacts, ToolFailed
+from holdfast.contract import HoldfastError, ToolFailed
 from holdfast.contract.roles import AgentReport, AgentTask
-from holdfast.engine import Executor
-from holdfast.engine.askers import WorkerAsker
-from holdfast.events import AgentTold, CallQueued, CallStarted, Event, RunEnded
-from holdfast.permissions import PermissionContext
-from holdfast.registry import AgentKind, Pool, ViewOptions, for_subagent, tools_for
-from holdfast.registry import assemble as assemble_pool
+from holdfast.session.agent_files import AgentAbout, KeptAgent
+from holdfast.tasks import TooManyTasks, is_terminal, new_task_id
+from holdfast.tasks.states import is_task_id
 from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType
 
 if TYPE_CHECKING:
-    from holdfast.agent import Loop
-    from holdfast.app.build import OpenSession
     from holdfast.models import Model
-    from holdfast.models.interface import SystemBlock
 
 __all__ = ["AGENT_TYPES", "Subagents"]
 
 _log = logging.getLogger(__name__)
 AGENT_TYPES: Final = tuple(kind.name for kind in BUILTIN_TYPES)
-_NOT_HANDED_ON: Final = frozenset({"StructuredOutput", "ToolSearch"})
-"""Tools that speak for the session's own answer and list of tools; an agent is offered its tools at once."""
-_DONE: Final = frozenset({"success"})
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_QUESTION_LOOK_S: Final = 1.0
+_MODES_NARROW: Final = frozenset({"", "inherit"})
 
 
 class Subagents:
-    """Starts agents for a loop. Each has its own conversation, files seen and directory; the rest is shared."""
+    """Starts agents for one loop. Each has its own conversation, files seen and directory; the rest is shared."""
 
-    def __init__(self, opened: "OpenSession", place: Place, loop: "Loop", tell: Callable[[Event], None]) -> None:
-        """Start agents for this loop: they share its model, its limits and its budget."""
-        self._parent = loop
-        self._opened = opened
-        self._place = place
-        self._tell = tell
-        self._types = {kind.name: kind for kind in BUILTIN_TYPES}
+    def __init__(self, parts: AgentParts, starter: Starter) -> None:
+        """Start agents for this one: they share its model, its limits and its budget."""
+        self._parts = parts
+        self._starter = starter
+        self._followed: dict[str, Child] = {}
+        """Those that a call waits for, by that call."""
 
     def types(self) -> Mapping[str, str]:
         """What can be started, and what each is for."""
-        return {kind.name: kind.about for kind in self._types.values()}
+        return {kind.name: kind.about for kind in self._parts.types.values()}
+
+    def background(self, tool_use_id: str) -> bool:
+        """Let the agent of this call go on in the background; false if it cannot, or there is none."""
+        child = self._followed.get(tool_use_id)
+        if child is None or child.let_go is None or not self._has_background:
+            return False
+        child.let_go.set()
+        return True
+
+    @property
+    def _has_background(self) -> bool:
+        return self._starter.executor.state.session.prompt.background
+
+    # May this be?
 
     def problem(self, task: AgentTask) -> str | None:
         """Why this cannot be started; none when it can."""
-        kind = self._types.get(task.type)
-        if kind is None:
-            return f"there is no agent type {task.type!r}; choose one of {', '.join(self._types)}"
-        if task.cwd is not None:
-            real = os.path.realpath(task.cwd)
-            if not os.path.isdir(real):
-                return f"{task.cwd!r} is no directory; leave cwd out to start where you are"
-            if not self._opened.executor.state.is_inside(real):
-                return f"{task.cwd!r} is outside the allowed directories; leave cwd out to start where you are"
-        if not len(self._pool(kind, task, self._rights(kind, task), self._session(kind, "new"))):
-            return f"an agent of the type {task.type!r} would have no tool left; name other allowed_tools"
+        try:
+            self._child(task, lambda _: None)
+        except ToolFailed as error:
+            return str(error)
+        room = self._parts.board.agents
+        if room.working >= room.limit:
+            return f"{room.working} agents are at work, which is the limit; wait until one of them is done"
         return None
 
-    async def run(self, task: AgentTask, progress: Callable[[Any], None]) -> AgentReport:
-        """Let one work to its end. Cancelling this stops it, and all of its calls.
+    def _child(self, task: AgentTask, progress: Callable[[Any], None]) -> Child:
+        """The agent that this task means.
 
         Raises:
-            ToolFailed: It cannot be started.
+            ToolFailed: There is none, or it may not be.
         """
-        problem = self.problem(task)
-        if problem is not None:
-            raise ToolFailed(problem)
-        child = _Child(f"agent-{os.urandom(6).hex()}", task, progress, self._tell)
-        async with AsyncExitStack() as parts:
-            model = self._model(task)
-            if model is not self._parent.model:
-                parts.push_async_callback(model.close)
-            executor = self._executor(self._types[task.type], child)
-            parts.push_async_callback(executor.close)
-            try:
-                return await child.follow(self._loop(self._types[task.type], executor, model, task))
-            except Exception as error:  # the edge: its crash is one failed call of its starter
-                _log.exception("the agent %s (%s) crashed", child.id, task.description)
-                raise ToolFailed(
-                    f"the agent crashed ({type(error).__name__}); what it did before stands. Look what it changed, "
-                    "then do the rest yourself or start another one"
-                ) from error
+        if task.team is not None:
+            raise ToolFailed(f"there is no team {task.team!r} in this session; leave team_name out")
+        if task.isolation is not None:
+            raise ToolFailed(f"isolation {task.isolation!r} is not available; leave it out")
+        if task.background and not self._has_background:
+            raise ToolFailed("background work is switched off here; leave run_in_background out and wait for the agent")
+        kept = None if task.resume is None else self._kept(task.resume)
+        kind = self._kind(task.type if kept is None else kept.about.type)
+        about = self._about(task, kind) if kept is None else _narrowed(kept.about, task)
+        self._check_name(task)
+        self._check_directory(about.cwd, task.cwd)
+        child = Child(self._parts, self._starter, kind, task, about, progress=progress, kept=kept)
+        wants_none = kind.tools is not None and not kind.tools
+        if not wants_none and not child.offered():
+            raise ToolFailed(f"an agent of the type {kind.name!r} would have no tool left; name other allowed_tools")
+        return child
 
-    # Its parts.
+    def _kind(self, name: str) -> AgentType:
+        kind = self._parts.types.get(name)
+        if kind is None:
+            raise ToolFailed(f"there is no agent type {name!r}; choose one of {', '.join(self._parts.types)}")
+        if kind.definition is not None and kind.definition.refusal:
+            raise ToolFailed(f"an agent of the type {name!r} cannot be started: {kind.definition.refusal}")
+        return kind
 
-    def _model(self, task: AgentTask) -> "Model":
-        if task.model is None or task.model in ("", "inherit"):
-            return self._parent.model
+    def _about(self, task: AgentTask, kind: AgentType) -> AgentAbout:
+        state = self._starter.executor.state
+        return AgentAbout(
+            id=new_task_id("local_agent"),
+            type=kind.name,
+            tool_use_id=task.tool_use_id,
+            description=task.description,
+            name=task.name,
+            parent=self._starter.agent_id,
+            depth=self._starter.depth + 1,
+            chain_id=self._starter.chain_id or state.prompt_id or "",
+            model=task.model,
+            modes=tuple(mode for mode in (task.mode, kind.mode) if mode is not None),
+            allowed_tools=task.allowed_tools,
+            cwd=task.cwd or state.cwd,
+            background=task.background,
+        )
+
+    def _check_name(self, task: AgentTask) -> None:
+        if task.name is None:
+            return
+        if not _NAME.fullmatch(task.name) or is_task_id(task.name):
+            raise ToolFailed(
+                f"{task.name!r} cannot be an agent's name; use up to 64 letters, digits, '.', '_' and '-', "
+                "beginning with a letter or digit"
+            )
+        running = self._running(self._parts.names.get(task.name, ""))
+        if running:
+            raise ToolFailed(f"an agent named {task.name!r} is at work already; choose another name")
+
+    def _check_directory(self, cwd: str, given: str | None) -> None:
+        real = os.path.realpath(cwd)
+        if not os.path.isdir(real):
+            raise ToolFailed(f"{cwd!r} is no directory; leave cwd out to start where you are")
+        if given is not None and not self._starter.executor.state.is_inside(real):
+            raise ToolFailed(f"{cwd!r} is outside the allowed directories; leave cwd out to start where you are")
+
+    def _running(self, agent_id: str) -> bool:
+        record = self._parts.board.get(agent_id)
+        follows = any(child.id == agent_id for child in self._followed.values())
+        return follows or (record is not None and not is_terminal(record.status))
+
+    def _kept(self, name: str) -> KeptAgent:
+        """An agent of ours that has ended. Those of others know what we may not."""
+        agent_id = self._parts.names.get(name, name)
+        if self._running(agent_id):
+            raise ToolFailed(f"the agent {name!r} is still at work; wait for its end before you resume it")
+        if self._parts.files is None:
+            raise ToolFailed("this session keeps nothing on disk, so no agent can be resumed; start a new one")
+        found = self._parts.files.read(agent_id) if is_task_id(agent_id) else None
+        if found is None or found.about.parent != self._starter.agent_id:
+            raise ToolFailed(f"there is no agent {name!r} to go on with; give the agentId of one that you have started")
+        return found
+
+    # Work.
+
+    async def run(self, task: AgentTask, progress: Callable[[Any], None]) -> AgentReport:
+        """Let one work, to its end or until it goes on in the background. Cancelling this stops it, and all its calls.
+
+        Raises:
+            ToolFailed: It cannot be started, or did not come to an end.
+        """
+        child = self._child(task, progress)
+        model = self._model(child.kind, task)
         try:
-            return open_given(task.model, self._opened.rights)
+            self._parts.board.agents.enter()
+        except TooManyTasks as error:
+            raise ToolFailed(str(error)) from error
+        child.start(model)
+        if task.name is not None:
+            self._parts.names[task.name] = child.id
+        if not task.background:
+            self._followed[task.tool_use_id] = child
+            try:
+                await self._wait(child)
+            except asyncio.CancelledError:
+                await child.stop()
+                raise
+            finally:
+                del self._followed[task.tool_use_id]
+            if child.work.done():
+                return _outcome(child)
+        return self._let_go(child)
+
+    async def _wait(self, child: Child) -> None:
+        """Until its end, or until it should go on alone."""
+        if not self._has_background:
+            await asyncio.wait({child.work})
+            return
+        child.let_go = asyncio.Event()
+        leaving = asyncio.get_running_loop().create_task(child.let_go.wait())
+        try:
+            automatic_s = self._parts.opened.shell.limits.automatic_background_s
+            await asyncio.wait({child.work, leaving}, timeout=automatic_s, return_when=asyncio.FIRST_COMPLETED)
+            while child.asker is not None and child.asker.open and not child.work.done():
+                # Somebody is being asked for it: in the background it would have to take no for an answer.
+                await asyncio.wait({child.work}, timeout=_QUESTION_LOOK_S)
+        finally:
+            leaving.cancel()
+
+    def _let_go(self, child: Child) -> AgentReport:
+        task = child.task
+        record = self._parts.board.adopt_job(
+            child,
+            task_id=child.id,
+            kind="local_agent",
+            description=task.description,
+            tool_use_id=task.tool_use_id,
+            prompt=task.prompt,
+        )
+        return AgentReport(child.id, "", "", 0, {}, goes_on=True, output_file=record.output_file)
+
+    def _model(self, kind: AgentType, task: AgentTask) -> "Model":
+        if task.model is None or task.model in _MODES_NARROW:
+            return self._own_model(kind)
+        try:
+            return open_given(task.model, self._parts.opened.rights)
         except HoldfastError as error:
             raise ToolFailed(f"the model {task.model!r} cannot be used: {error}; leave it out to use yours") from error
 
-    def _rights(self, kind: AgentType, task: AgentTask) -> PermissionContext:
-        """What it may: its mode, what the type always has, and above both the rights of whoever starts it."""
-        own = self._opened.executor.state.permissions
-        rights = own.child(task.mode)
-        return rights if kind.mode is None else rights.child(kind.mode)
-
-    def _session(self, kind: AgentType, agent_id: str) -> SessionFacts:
-        own = self._opened.executor.state.session
-        # It is not told of the end of work in the background, so it is offered none.
-        facts = own.prompt._replace(agents=(), background=False)
-        return own._replace(agent_id=agent_id, agent_type=kind.name, prompt=facts)
-
-    def _pool(self, kind: AgentType, task: AgentTask, rights: PermissionContext, session: SessionFacts) -> Pool:
-        mine = [tool for tool in self._opened.executor.pool if tool.name not in _NOT_HANDED_ON]
-        kept = tools_for(for_subagent(mine, AgentKind()), rights, ViewOptions(session=session))
-        if kind.tools is not None:
-            kept = [tool for tool in kept if tool.name in kind.tools]
-        if task.allowed_tools is not None:
-            kept = tools_for(kept, rights, ViewOptions(only=frozenset(task.allowed_tools), session=session))
-        remote = [tool for tool in kept if tool.mcp_info is not None]
-        return assemble_pool([tool for tool in kept if tool.mcp_info is None], remote)
-
-    def _executor(self, kind: AgentType, child: "_Child") -> Executor:
-        opened, task = self._opened, child.task
-        parent = opened.executor
-        rights, session = self._rights(kind, task), self._session(kind, child.id)
-        above = parent.state.permissions
-
-        def renew(event: Event) -> None:
-            """Before each call: what the user has changed for the session since then binds here, too."""
-            nonlocal above
-            if type(event) is CallQueued and parent.state.permissions is not above:
-                above = parent.state.permissions
-                executor.state.permissions = self._renewed(executor.state.permissions, kind, task)
-
-        executor = Executor(
-            self._pool(kind, task, rights, session),
-            permissions=rights,
-            cwd=task.cwd or parent.state.cwd,
-            session=session,
-            hooks=parent.hooks,
-            asker=None if opened.asker is None else WorkerAsker(child.id, opened.asker),
-            classify=classifier_of(opened.rights.settings),
-            spill_directory=Path(opened.shell.places.results),
-            resources=(),
-            on_event=renew,
-        )
-        return executor
-
-    def _renewed(self, before: PermissionContext, kind: AgentType, task: AgentTask) -> PermissionContext:
-        """The rights as they are made now, with what answers have added for this agent alone."""
-        made = self._rights(kind, task)
-        own = [rule for rule in before.rules if rule.source.kind == "session" and rule not in made.rules]
-        return made.with_rules(*own) if own else made
-
-    def _loop(self, kind: AgentType, executor: Executor, model: "Model", task: AgentTask) -> "Loop":
-        from holdfast.agent import Loop  # noqa: PLC0415 - loaded by the loop that starts it
-
-        parent = self._parent
-        choices = parent.choices._replace(max_turns=task.max_turns, max_budget_usd=None, output_tool=None)
-        return Loop(
-            executor,
-            model,
-            system=self._system(kind, executor),
-            choices=choices if model is parent.model else choices._replace(fallback_model=None),
-            facts=executor.state.session.prompt,
-            parent=parent,
-        )
-
-    def _system(self, kind: AgentType, executor: Executor) -> "tuple[SystemBlock, ...]":
-        from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - the same
-
-        parts = PromptParts(
-            tools=frozenset(tool.name for tool in executor.pool),
-            facts=executor.state.session.prompt,
-            is_subagent=True,
-            environment=self._place.environment,
-            instructions=self._place.instructions.files,
-            withheld=self._place.instructions.withheld,
-            appended=kind.words,
-        )
-        return tuple(build_system_prompt(parts))
-
-
-class _Child:
-    """One agent at work: tells what it does, and what came of it."""
-
-    def __init__(
-        self, id_: str, task: AgentTask, progress: Callable[[Any], None], tell: Callable[[Event], None]
-    ) -> None:
-        self.id = id_
-        self.task = task
-        self._progress = progress
-        self._tell = tell
-        self._tool_uses = 0
-
-    async def follow(self, loop: "Loop") -> AgentReport:
-        """Read the run to its end."""
-        ended: RunEnded | None = None
+    def _own_model(self, kind: AgentType) -> "Model":
+        """The model that its definition names, where it can be asked; else that of whoever starts it."""
+        wanted = None if kind.definition is None else kind.definition.model
+        if wanted is None:
+            return self._starter.loop.model
         try:
-            async with aclosing(loop.run(self.task.prompt)) as events:
-                async for event in events:
-                    self._hear(event)
-                    if isinstance(event, RunEnded):
-                        ended = event
-        finally:
-            await loop.close()
-        if ended is None:
-            raise ToolFailed("the agent ended without an answer")
-        error = "" if ended.outcome in _DONE else ended.error or f"it ended as {ended.outcome!r}"
-        return AgentReport(self.id, ended.text, error, self._tool_uses, ended.usage)
+            return open_given(wanted, self._parts.opened.rights)
+        except HoldfastError as error:
+            _log.warning("the agent %s wants the model %r, and has that of its starter: %s", kind.name, wanted, error)
+            return self._starter.loop.model
 
-    def _hear(self, event: Event) -> None:
-        self._tell(AgentTold(self.id, self.task.type, self.task.tool_use_id, event))
-        if isinstance(event, CallStarted):
-            self._tool_uses += 1
-            self._progress({"agentId": self.id, "tool": event.name, "toolUses": self._tool_uses})
+
+def _narrowed(about: AgentAbout, task: AgentTask) -> AgentAbout:
+    """An agent that goes on has what it had, or less."""
+    import msgspec  # noqa: PLC0415 - few agents go on
+
+    modes = about.modes if task.mode is None or task.mode in about.modes else (*about.modes, task.mode)
+    allowed = about.allowed_tools
+    if task.allowed_tools is not None:
+        allowed = (
+            task.allowed_tools if allowed is None else tuple(name for name in allowed if name in task.allowed_tools)
+        )
+    return msgspec.structs.replace(
+        about,
+        tool_use_id=task.tool_use_id,
+        description=task.description,
+        name=task.name or about.name,
+        modes=modes,
+        allowed_tools=allowed,
+        cwd=task.cwd or about.cwd,
+        background=task.background,
+    )
+
+
+def _outcome(child: Child) -> AgentReport:
+    if child.report is not None:
+        return child.report
+    if child.work.cancelled():
+        raise ToolFailed("the agent was stopped before it was done; what it did until then stands")
+    raise ToolFailed(child.work.result().error or "the agent ended without an answer")

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from holdfast.app.files import FileKit
 from holdfast.app.shell import ShellKit
+from holdfast.app.side_question import Account
 from holdfast.app.web import web_tools
 from holdfast.contract import SessionFacts, Tool
 from holdfast.host.ripgrep import Ripgrep
@@ -19,19 +20,23 @@ from holdfast.tools.lists.task_get import TaskGet
 from holdfast.tools.lists.task_list import TaskList
 from holdfast.tools.lists.task_update import TaskUpdate
 from holdfast.tools.lists.todo_write import TodoWrite
+from holdfast.tools.people.ask_user_question import AskUserQuestion
 
 __all__ = ["all_tools", "assemble"]
 
 
 def all_tools(
-    shell: ShellKit | None = None, files: FileKit | None = None, settings: Settings | None = None
+    shell: ShellKit | None = None,
+    files: FileKit | None = None,
+    settings: Settings | None = None,
+    account: Account | None = None,
 ) -> list[Tool]:
     """A fresh set of every built-in tool."""
     files, shell = files or FileKit(), shell or ShellKit()
     ripgrep = Ripgrep(outside=files.roots)
     work = WorkList(None if shell.places.is_temporary else os.path.join(shell.places.root, "work"))
-    made = [*files.tools(ripgrep, settings), *shell.tools(ripgrep), *web_tools(settings), *_list_tools(work, settings)]
-    return [*made, Agent()]
+    made = [*files.tools(ripgrep, settings), *shell.tools(ripgrep), *web_tools(settings, account=account)]
+    return [*made, *_list_tools(work, settings), Agent(), AskUserQuestion()]
 
 
 def _list_tools(work: WorkList, settings: Settings | None) -> list[Tool]:
@@ -50,6 +55,7 @@ def assemble(
     shell: ShellKit | None = None,
     files: FileKit | None = None,
     settings: Settings | None = None,
+    account: Account | None = None,
 ) -> Pool:
     """The pool a model is offered: built-ins sorted by name, then remote tools sorted by name.
 
@@ -58,7 +64,7 @@ def assemble(
     context = context or PermissionContext()
     options = options or ViewOptions(session=SessionFacts())
     return assemble_pool(
-        tools_for(all_tools(shell, files, settings), context, options),
+        tools_for(all_tools(shell, files, settings, account), context, options),
         tools_for(mcp_tools, context, ViewOptions(session=options.session)),
         tools_for(own_tools, context, ViewOptions(session=options.session)),
     )

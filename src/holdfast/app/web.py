@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from holdfast.app.side_question import asked_once, side_answer
+from holdfast.app.side_question import Account, asked_once, side_answer
 from holdfast.contract import Content, Tool, ToolFailed
 from holdfast.settings import Settings
 from holdfast.tools.web.web_fetch import FetchChoices, WebFetch
@@ -31,20 +31,22 @@ _KEY_VARIABLES: Final[Mapping[str, str]] = {
 _SERVICES: Final = (*_KEY_VARIABLES, "ddgs", "anthropic")
 
 
-def web_tools(settings: Settings | None = None, environ: Mapping[str, str] = os.environ) -> list[Tool]:
+def web_tools(
+    settings: Settings | None = None, environ: Mapping[str, str] = os.environ, *, account: Account | None = None
+) -> list[Tool]:
     """WebFetch, and WebSearch with the chosen service."""
     chosen = _chosen(settings)
     model = chosen.get("model")
     proxy = chosen.get("proxy")
     choices = FetchChoices(
-        summarise=asked_once(model, settings, max_output_tokens=_SUMMARY_TOKENS)
+        summarise=asked_once(model, settings, max_output_tokens=_SUMMARY_TOKENS, account=account)
         if isinstance(model, str) and settings is not None
         else None,
         obeys_robots=chosen.get("robots") is True,
         proxy=proxy if isinstance(proxy, str) else None,
         show_media=_show_media,
     )
-    return [WebFetch(choices), WebSearch(_service(chosen, settings, environ))]
+    return [WebFetch(choices), WebSearch(_service(chosen, settings, environ, account))]
 
 
 def search_name(settings: Settings | None, environ: Mapping[str, str] = os.environ) -> str | None:
@@ -69,7 +71,7 @@ def _named_service(chosen: Mapping[str, Any], environ: Mapping[str, str]) -> tup
 
 
 def _service(
-    chosen: Mapping[str, Any], settings: Settings | None, environ: Mapping[str, str]
+    chosen: Mapping[str, Any], settings: Settings | None, environ: Mapping[str, str], account: Account | None
 ) -> "Callable[[], SearchService] | None":
     name, details = _named_service(chosen, environ)
     if name is None:
@@ -82,12 +84,12 @@ def _service(
         from holdfast.tools.web._search import SearchChoice  # noqa: PLC0415 - with the first search
 
         choice = SearchChoice(name, given.strip(), given.strip() if name == "searxng" else "")
-        return _made(choice, settings, str(details.get("model") or _DEFAULT_SEARCH_MODEL))
+        return _made(choice, settings, str(details.get("model") or _DEFAULT_SEARCH_MODEL), account)
 
     return make
 
 
-def _made(choice: "SearchChoice", settings: Settings | None, model: str) -> "SearchService":
+def _made(choice: "SearchChoice", settings: Settings | None, model: str, account: Account | None) -> "SearchService":
     from holdfast.tools.web._client import WebClient  # noqa: PLC0415 - with the first search
     from holdfast.tools.web._search import HttpSearch  # noqa: PLC0415 - the same
 
@@ -98,7 +100,7 @@ def _made(choice: "SearchChoice", settings: Settings | None, model: str) -> "Sea
     if choice.service == "anthropic":
         if settings is None:
             raise ToolFailed("searching with the model's provider needs settings")
-        return ProviderSearch(model, settings)
+        return ProviderSearch(model, settings, account)
     exempt: frozenset[tuple[str, int]] = frozenset()
     if choice.service == "searxng":
         parts = urlsplit(choice.url)
@@ -111,7 +113,8 @@ class ProviderSearch:
 
     name = "anthropic"
 
-    def __init__(self, model: str, settings: Settings) -> None:
+    def __init__(self, model: str, settings: Settings, account: Account | None = None) -> None:
+        self._account = account
         self._model = model
         self._settings = settings
 
@@ -130,6 +133,7 @@ class ProviderSearch:
             f"Search the web for this, and list what you find: {query.text}",
             max_output_tokens=_SEARCH_TOKENS,
             tools=msgspec.json.encode([tool]),
+            account=self._account,
         )
         return _pages(blocks) or "".join(block["text"] for block in blocks if block["type"] == "text").strip()
 
@@ -137,6 +141,7 @@ class ProviderSearch:
 def _pages(blocks: Sequence[Mapping[str, Any]]) -> "list[Found]":
     from holdfast.tools.web._search import Found  # noqa: PLC0415 - loaded already
 
+    quoted = _quotes(blocks)
     found: list[Found] = []
     for block in blocks:
         if block.get("type") != "web_search_tool_result":
@@ -147,11 +152,25 @@ def _pages(blocks: Sequence[Mapping[str, Any]]) -> "list[Found]":
             raise ToolFailed(f"the search was refused by the provider: {code}")
         rows = [cast("Mapping[str, Any]", row) for row in content or () if isinstance(row, Mapping)]
         found += [
-            Found(str(row.get("title", "")), str(row["url"]), str(row.get("page_age") or ""))
+            Found(
+                str(row.get("title", "")),
+                str(row["url"]),
+                quoted.get(str(row["url"])) or str(row.get("page_age") or ""),
+            )
             for row in rows
             if row.get("url")
         ]
     return found
+
+
+def _quotes(blocks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What the answer quotes from each page: the pages themselves come encrypted."""
+    quoted: dict[str, list[str]] = {}
+    for block in blocks:
+        for citation in block.get("citations") or ():
+            if citation.get("type") == "web_search_result_location":
+                quoted.setdefault(str(citation.get("url")), []).append(str(citation.get("cited_text", "")))
+    return {url: " … ".join(dict.fromkeys(texts)) for url, texts in quoted.items()}
 
 
 async def _show_media(body: bytes, kind: str, url: str) -> Content:

@@ -7,13 +7,13 @@ from typing import Any, cast
 import click
 import msgspec
 
-from holdfast.app import Options, open_session
+from holdfast.app import Options, Rights, open_session
 from holdfast.app.begin import SessionChoice
 from holdfast.app.build import executor_for_call
 from holdfast.app.calls import count_as_seen
 from holdfast.app.servers import join_servers
 from holdfast.cli.completers import complete_tools
-from holdfast.cli.options import session_options, tell, to_options
+from holdfast.cli.options import session_options, tell, to_options, warn
 from holdfast.cli.refusals import for_people, refusal_line
 from holdfast.cli.standard_streams import read_argument
 from holdfast.cli.wire import result_line
@@ -59,7 +59,8 @@ def command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
 
 
 def _call(options: Options, tool: str, raw: str, fields: dict[str, Any]) -> tuple[Executor, CallFinished]:
-    executor = executor_for_call(options)
+    executor, rights = executor_for_call(options)
+    _warn(executor, rights)
     if fields.get("run_in_background"):
         raise UsageError(
             "`holdfast call` ends with its call, so nothing can go on in the background; leave run_in_background out, "
@@ -73,10 +74,18 @@ def _call(options: Options, tool: str, raw: str, fields: dict[str, Any]) -> tupl
 async def _call_remote(options: Options, tool: str, raw: str) -> tuple[Executor, CallFinished]:
     """The same with the servers of this place, and no trace on disk."""
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
+        _warn(opened.executor, opened.rights)
         await join_servers(opened, options, on_notice=tell)
         opened.executor.add(ToolUse(f"call-{os.urandom(4).hex()}", tool, raw))
         replies = [event async for event in opened.executor.results() if isinstance(event, CallFinished)]
         return opened.executor, replies[-1]
+
+
+def _warn(executor: Executor, rights: Rights) -> None:
+    """What a run says at its start: what does not count, and what an untrusted folder brings."""
+    warn(rights)
+    for warning in executor.hooks.warnings:
+        tell(warning)
 
 
 def _fields(raw: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from holdfast import __version__
 from holdfast.app import load_rights
 from holdfast.app.choose_model import choose_model, key_source
 from holdfast.app.not_honoured import refuse_what_must_hold
+from holdfast.app.sandbox import SandboxKit
 from holdfast.app.web import search_name
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.wire import json_line
@@ -61,7 +62,7 @@ def command(*, as_json: bool, **given: Any) -> int:
     `ok` holds, `warn` can be done without, `fail` is broken.
     """
     rows = [*_model(given), *_extras(), _log_file(), *_programs(_roots(given)), *_versions()]
-    rows += [*_processes(), *_settings(given), *_sessions()]
+    rows += [*_processes(), *_sandbox(given), *_settings(given), *_sessions()]
     for row in rows:
         if as_json:
             wire = {"area": row.area, "name": row.name, "ok": row.ok, "level": row.level, "detail": row.detail}
@@ -154,6 +155,22 @@ def _programs(roots: tuple[str, ...]) -> list[_Row]:
 
 def _processes() -> list[_Row]:
     return [_Row("processes", one.name, one.holds, one.missing, can_do_without=True) for one in guarantees()]
+
+
+def _sandbox(given: dict[str, Any]) -> list[_Row]:
+    """What the sandbox can promise; a session that does not want one can do without."""
+    from holdfast.host.sandbox.promises import promises  # noqa: PLC0415 - starts programs
+
+    try:
+        rights = load_rights(to_options(given))
+    except UsageError:
+        return []
+    kit = SandboxKit(lambda: rights.settings, lambda: rights.permissions, temporary=os.getcwd)
+    wanted = kit.wanted
+    rows = [_Row("sandbox", one.name, one.holds, one.detail, can_do_without=True) for one in promises(kit.find)]
+    rows[0] = rows[0]._replace(can_do_without=not wanted.enabled)
+    switched = "on: commands are confined" if wanted.enabled else "off: set sandbox.enabled to confine commands"
+    return [*rows, _Row("sandbox", "setting", ok=True, detail=switched)]
 
 
 def _settings(given: dict[str, Any]) -> list[_Row]:

@@ -9,12 +9,21 @@ import msgspec
 
 from holdfast.app import Options, open_session
 from holdfast.app.servers import join_servers
+from holdfast.cli.form_lines import form_request, form_withdrawn, read_form_response
 from holdfast.cli.lines import LineReader, LineWriter
 from holdfast.cli.options import session_options, tell, to_options, warn
 from holdfast.cli.wire import error_line, event_line, result_line
-from holdfast.contract import Answer, Fatal, PermissionUpdate, Question, UsageError
+from holdfast.contract import Answer, Fatal, FormAnswer, PermissionUpdate, Question, UsageError
 from holdfast.engine import OpenQuestions
-from holdfast.events import CallFinished, Event, PermissionAsked, PermissionWithdrawn, encode_json
+from holdfast.events import (
+    CallFinished,
+    Event,
+    FormAsked,
+    FormWithdrawn,
+    PermissionAsked,
+    PermissionWithdrawn,
+    encode_json,
+)
 from holdfast.lib.visible import without_controls
 from holdfast.permissions import Rule
 from holdfast.permissions.update_wire import DESTINATIONS, read_updates
@@ -38,7 +47,7 @@ _ANSWER_KEYS = frozenset(
 
 @click.command("exec")
 @click.option("--events", is_flag=True, help="Also write progress, decisions with their trace, and state changes.")
-@click.option("--ask", type=click.Choice(["stdio"]), help="Write permission questions out and wait for the answers.")
+@click.option("--ask", type=click.Choice(["stdio"]), help="Write questions and forms out and wait for the answers.")
 @session_options
 def command(*, events: bool, ask: str | None, **given: Any) -> int:
     """Run tool calls from JSON lines on standard input; write one JSON line for each reply, in call order.
@@ -47,6 +56,7 @@ def command(*, events: bool, ask: str | None, **given: Any) -> int:
     In:  {"type":"tool_use","id":"1","name":"Read","input":{"file_path":"README.md"}}
          {"type":"end_turn"}   {"type":"interrupt"}   {"type":"background","tool_use_id":"1"}
          {"type":"permission_response","request_id":"…","behavior":"allow"}
+         {"type":"form_response","request_id":"…","action":"accept","values":{}}
     Out: {"type":"tool_result","tool_use_id":"1","content":"…","is_error":false,"duration_ms":0.4}
     """  # noqa: D301 - click wants the character itself
     return asyncio.run(_Session(to_options(given), events=events, ask=ask == "stdio").run())
@@ -57,7 +67,12 @@ class _Session:
 
     def __init__(self, options: Options, *, events: bool, ask: bool) -> None:
         self._writer = LineWriter()
-        self._questions = OpenQuestions(self._show, self._take_back)
+        self._questions = OpenQuestions(
+            self._show,
+            self._take_back,
+            show_form=lambda form: self._writer.write(encode_json(form_request(form))),
+            withdraw_form=lambda form: self._writer.write(encode_json(form_withdrawn(form))),
+        )
         self._has_calls = asyncio.Event()
         self._exit_code = 0
         self._options = options
@@ -157,10 +172,25 @@ class _Session:
                 raise UsageError(f"no running call {message.get('tool_use_id')!r} can go on in the background")
         elif kind == "permission_response":
             self._take_answer(message)
+        elif kind == "form_response":
+            self._take_form(message)
         else:
             raise UsageError(
-                f"unknown message type {kind!r}; send tool_use, end_turn, permission_response, background or interrupt"
+                f"unknown message type {kind!r}; send tool_use, end_turn, permission_response, form_response, "
+                "background or interrupt"
             )
+
+    def _take_form(self, message: dict[str, Any]) -> None:
+        request_id = str(_either(message, "request_id", "requestId"))
+        form = self._questions.form(request_id)
+        if form is None:
+            raise UsageError(f"no open form has the request_id {request_id!r}")
+        try:
+            answer = read_form_response(message, form)
+        except UsageError as error:
+            self._questions.answer_form(request_id, FormAnswer(message=str(error)))
+            raise UsageError(f"{error}; it counts as a no") from error
+        self._questions.answer_form(request_id, answer)
 
     def _take_answer(self, message: dict[str, Any]) -> None:
         if message.get("behavior") not in ("allow", "deny"):
@@ -200,7 +230,7 @@ class _Session:
             self._writer.write(result_line(event))
 
     def _write_event(self, event: Event) -> None:
-        if not isinstance(event, (CallFinished, PermissionAsked, PermissionWithdrawn)):
+        if not isinstance(event, (CallFinished, PermissionAsked, PermissionWithdrawn, FormAsked, FormWithdrawn)):
             self._writer.write(event_line(event))
 
     def _quit(self, code: int) -> None:

@@ -133,27 +133,29 @@ class Headless:
         from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - behind the first request
         from holdfast.cli.stream_json import SessionFacts, StreamJson  # noqa: PLC0415 - the same
 
-        agent.opened.executor.call_hooks.may_defer = self._host is None
+        agent.let_hooks_defer(self._host is None)
         warn(agent.rights)
         for warning in agent.warnings:
             click.echo(f"holdfast: {without_controls(warning)}", err=True)
         for notice in agent.server_notices:
             click.echo(f"holdfast: {without_controls(notice)}", err=True)
-        if plan.agent.max_budget_usd is not None and agent.loop.model.cost_usd(Usage(1, 1)) is None:
-            name = visible(agent.loop.model.name)
+        if plan.agent.max_budget_usd is not None and agent.model.cost_usd(Usage(1, 1)) is None:
+            name = visible(agent.model.name)
             click.echo(f"holdfast: the prices of {name} are not known, so --max-budget-usd cannot hold", err=True)
-        executor = agent.opened.executor
         facts = SessionFacts(
             session_id=agent.session_id,
-            cwd=executor.state.cwd,
-            model=agent.loop.model.name,
-            permission_mode=executor.state.permissions.mode,
-            tools=[tool.name for tool in executor.pool],
-            key_source=key_source(agent.loop.model.name, os.environ),
+            cwd=agent.cwd,
+            model=agent.model.name,
+            permission_mode=agent.mode,
+            tools=[tool.name for tool in agent.tools],
+            key_source=key_source(agent.model.name, os.environ),
             mcp_servers=agent.server_states,
+            agents=agent.agent_types,
+            skills=agent.definitions.skill_names(),
+            slash_commands=agent.definitions.command_names(),
         )
         self._lines = StreamJson(facts, has_partials=plan.has_partials)
-        self._progress = ProgressLines(executor.pool) if wants_progress(verbose=plan.verbose) else None
+        self._progress = ProgressLines(agent.tools) if wants_progress(verbose=plan.verbose) else None
         if self._is_stream:
             self._write(self._lines.init())
         if self._host is not None:
@@ -173,12 +175,12 @@ class Headless:
         plan = self._plan
         asker = self._host if plan.asks_host else None
         agent = await start_agent(plan.options, plan.agent, choice=plan.choice, asker=asker, ahead=ahead)
-        self._warming = Warming(agent.opened.executor.pool)
+        self._warming = Warming(agent.tools)
         return agent
 
     async def _answer(self, prompt: Content) -> None:
         assert self._agent is not None
-        async for event in self._agent.loop.run(prompt):
+        async for event in self._agent.run(prompt):
             self._take(event)
             await self._writer.drained()
 
@@ -220,8 +222,8 @@ class Headless:
         from holdfast.cli.refusals import refusal_line  # noqa: PLC0415 - only where something was refused
 
         assert self._agent is not None
-        state = self._agent.opened.executor.state
-        click.echo(f"holdfast: {refusal_line(ended.denials, state.permissions, state.cwd)}", err=True)
+        line = refusal_line(ended.denials, self._agent.permissions, self._agent.cwd)
+        click.echo(f"holdfast: {line}", err=True)
 
     def _write(self, line: dict[str, Any]) -> None:
         self._writer.write(encode_json(line))
@@ -237,7 +239,7 @@ class Headless:
         if is_first:
             self._writer.give_up_on_a_still_reader(_STILL_S)
         if is_first and self._agent is not None:
-            self._stopping = asyncio.create_task(self._agent.loop.interrupt())
+            self._stopping = asyncio.create_task(self._agent.interrupt())
         else:
             self._writer.abandon()  # the reader may never read again
             self._main.cancel()

@@ -13,6 +13,8 @@ from holdfast.app.hooks import Rehearsal, listed, rehearse
 from holdfast.cli.options import session_options, to_options
 from holdfast.contract import UsageError
 from holdfast.events import encode_json
+from holdfast.hooks import Hook
+from holdfast.hooks.gate import OnFailure
 from holdfast.lib.guarded_read import read_named
 from holdfast.lib.visible import without_controls
 
@@ -79,14 +81,22 @@ def test_hooks(*, event: str, fixture: str, as_json: bool, **given: Any) -> int:
 
 def _rows(options: Options) -> tuple[list[_Row], list[str]]:
     rights = load_rights(options)
-    hooks, warnings = listed(rights.settings)
-    rows = [_Row(h.event, h.matcher or "*", h.label, h.origin, "in force") for h in hooks]
+    hooks = listed(rights.settings)
+    rows = [_Row(h.event, h.matcher or "*", h.label, h.origin, _state(h, hooks.on_gate_failure)) for h in hooks]
     rows += [
         _Row(item.text.partition("(")[0], "", item.text, f"{item.path}:{item.line}", "waits for `holdfast trust`")
         for item in rights.settings.withheld
         if item.kind == "hook"
     ]
-    return rows, warnings
+    return rows, list(hooks.warnings)
+
+
+def _state(hook: Hook, setting: OnFailure | None) -> str:
+    """How a hook stands; of a gate that cannot run, what that means for the calls that it would watch."""
+    if not hook.failed:
+        return "in force"
+    meaning = {"deny": "refused", "ignore": "let through"}.get(hook.on_failure or setting or "", "asked about")
+    return f"failed gate, its calls are {meaning}: {hook.failed}"
 
 
 def _fixture(given: str) -> dict[str, Any]:

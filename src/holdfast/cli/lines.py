@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from holdfast.contract import UsageError
 from holdfast.lib.visible import json_for_terminal
 
-__all__ = ["LineReader", "LineWriter"]
+__all__ = ["InputLine", "LineReader", "LineWriter"]
 
 _CHUNK_BYTES = 1 << 16
 _MAX_LINE_BYTES = 16 << 20

@@ -26,6 +26,7 @@ _COMMANDS = {
     "hooks": ("holdfast.cli.hooks", "List the hooks that hold here, and try what they say to an event."),
     "mcp": ("holdfast.cli.mcp", "List, add, look at and call MCP servers."),
     "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
+    "sandbox": ("holdfast.cli.sandbox", "Show what the sandbox promises here, or run one command in it."),
     "sessions": ("holdfast.cli.sessions", "List, show, replay, export and prune sessions."),
     "trust": ("holdfast.cli.trust", "Show what this folder brings, and trust it or take trust back."),
     "tasks": ("holdfast.cli.tasks", "List background tasks, show what they wrote, end them."),

@@ -220,3 +220,40 @@ def call(name: str, tool: str, arguments: str, *, as_json: bool, **given: Any) -
 def approve(name: str, *, yes: bool, **given: Any) -> int:
     """Look at a folder's server, or at tools that have changed, and let them count."""
     return approve_server(_entry(name, given), to_options(given), yes=yes)
+
+
+@command.command("serve", short_help="Offer our tools to other programs, as an MCP server.")
+@click.option("--transport", "-t", type=click.Choice(["stdio", "http"]), default="stdio", help="Pipes, or an address.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="With http: the address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="With http; 0: any.")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="With http: it is also reached by this name.")
+@click.option("--new-token", is_flag=True, help="With http: make a new token; the old one is worth nothing any more.")
+@click.option("--approver", metavar="COMMAND", help="Answers permission questions that a client cannot show.")
+@session_options
+def serve(
+    *,
+    transport: str,
+    host: str,
+    port: int,
+    allow_host: tuple[str, ...],
+    new_token: bool,
+    approver: str | None,
+    **given: Any,
+) -> int:
+    """Offer our tools to any MCP client, with permissions, hooks, limits and the journal on.
+
+    \b
+    A call that needs permission is put to the client's user, if the client can do that (elicitation), else to the
+    --approver program, which speaks the hook protocol (PermissionRequest), else it is refused with the reason.
+    holdfast mcp serve --tools Read,Grep,Glob
+    holdfast mcp serve --transport http --allowed-tools "Bash(git status)"
+    """  # noqa: D301 - click wants the character itself
+    options = to_options(given)
+    if transport == "stdio":
+        from holdfast.cli.mcp_serve import serve_stdio  # noqa: PLC0415 - only here
+
+        return asyncio.run(serve_stdio(options, approver))
+    from holdfast.cli.mcp_serve_http import HttpChoices, serve_http  # noqa: PLC0415 - most clients use pipes
+
+    choices = HttpChoices(host, port, allow_host, new_token)
+    return asyncio.run(serve_http(options, approver, choices))

@@ -8,8 +8,8 @@ import click
 
 from holdfast.app import Options, Rights
 from holdfast.cli.completers import complete_tools
+from holdfast.contract.names import MODE_ALIASES, MODES
 from holdfast.lib.visible import without_controls
-from holdfast.permissions import MODES
 from holdfast.registry.names import ALIASES, BUILTIN_NAMES, PRESETS
 from holdfast.settings.sources import split_tool_list
 
@@ -25,7 +25,7 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--cwd", type=click.Path(file_okay=False), help="Work in this directory."),
         click.option(
             "--permission-mode",
-            type=click.Choice([*MODES, "manual"]),
+            type=click.Choice([*MODES, *MODE_ALIASES]),
             help="What happens to calls that no rule speaks of; the settings decide if omitted.",
         ),
         _rules_option("allowed", 'Allow what these rules name, such as "Edit Bash(git *)".'),

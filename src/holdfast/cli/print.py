@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 import msgspec
@@ -11,9 +11,12 @@ import msgspec
 from holdfast.app.begin import SessionChoice
 from holdfast.app.options import AgentOptions
 from holdfast.cli.completers import complete_models, complete_sessions
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import session_options, tell, to_options
 from holdfast.contract.errors import UsageError
 from holdfast.lib.guarded_read import read_named
+
+if TYPE_CHECKING:
+    from holdfast.definitions.agents import AgentDefinition
 
 __all__ = ["command"]
 
@@ -22,9 +25,6 @@ _NOT_INTERACTIVE = (
     "the interactive face is not built yet. Give a prompt to answer and end: `holdfast -p {prompt}`. "
     "`holdfast --help` lists the commands; `holdfast demo` shows the work without a key"
 )
-_UNUSED = {
-    "agents": ("--agents", "subagents, so those agents cannot be started"),
-}
 _SCHEMA_CHARS = 1 << 20
 _SCHEMA_BYTES = 4 * _SCHEMA_CHARS
 
@@ -158,7 +158,7 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--permission-prompt-tool", metavar="NAME", help="`stdio`: the same as --permission-prompts."),
         click.option("--dangerously-skip-permissions", is_flag=True, help="The mode bypassPermissions."),
-        click.option("--agents", metavar="JSON", help="Not used yet: accepted with a notice."),
+        click.option("--agents", metavar="JSON|FILE", help="More types of agents, each with description and prompt."),
         click.option("--verbose", is_flag=True, help="Say on standard error what happens, also without a terminal."),
         click.option("--debug", "-d", "is_debug", is_flag=True, help="Say on standard error what happens inside."),
     )
@@ -199,9 +199,6 @@ def command(prompt: str | None, **given: Any) -> int:
         if given["permission_mode"] not in (None, "bypassPermissions"):
             raise UsageError("--dangerously-skip-permissions and another --permission-mode contradict each other")
         given["permission_mode"] = "bypassPermissions"
-    for flag, (name, lack) in _UNUSED.items():
-        if given[flag]:
-            click.echo(f"holdfast: {name} is not used yet: this version has no {lack}", err=True)
     from holdfast.cli.headless import Headless, Plan  # noqa: PLC0415 - wrong use is told before anything is loaded
 
     plan = Plan(
@@ -236,7 +233,20 @@ def _agent_options(given: dict[str, Any]) -> AgentOptions:
         thinking=given["thinking"] in ("adaptive", "enabled") or (given["max_thinking_tokens"] or 0) > 0,
         effort=given["effort"],
         output_schema=None if schema is None else _schema(schema),
+        agents=_agents(given["agents"]),
     )
+
+
+def _agents(text: str | None) -> "tuple[AgentDefinition, ...]":
+    if not text:
+        return ()
+    from holdfast.definitions.agents import read_agents_option  # noqa: PLC0415 - only with the option
+
+    found = tuple(read_agents_option(text))
+    for agent in found:
+        for warning in (*agent.warnings, *((agent.refusal,) if agent.refusal else ())):
+            tell(f"--agents: {agent.name}: {warning}")
+    return found
 
 
 def _session_choice(given: dict[str, Any]) -> SessionChoice:

@@ -88,10 +88,10 @@ async def _replay(model: ReplayModel, prompts: list[Content], options: Options) 
     async with await start_agent(
         options, AgentOptions(model=model, auto_compact=False), choice=SessionChoice(is_kept=False)
     ) as agent:
-        progress = ProgressLines(agent.opened.executor.pool)
+        progress = ProgressLines(agent.tools)
         for prompt in prompts:
             said += 1
-            async for event in agent.loop.run(prompt):
+            async for event in agent.run(prompt):
                 progress.take(event)
                 if isinstance(event, CallFinished):
                     calls += 1

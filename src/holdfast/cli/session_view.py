@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import click
 import msgspec
@@ -22,9 +22,10 @@ from holdfast.lib.visible import visible
 from holdfast.models.interface import Usage
 from holdfast.models.prices import AS_OF, price_of, usage_cost_usd
 from holdfast.session import CallRecord, Transcript
+from holdfast.session.held import HeldTranscript
 from holdfast.session.records import COMPACTION, MessageRecorded, NoteRecorded, SessionResumed
 
-__all__ = ["SessionView", "Spending"]
+__all__ = ["SessionView", "Spending", "SpendingTranscript"]
 
 _TEXT_CHARS = 2_000
 _REASON_CHARS = 300
@@ -94,6 +95,20 @@ class Spending:
         if summaries:
             cost += f"; {counted(summaries, 'request')} for a summary not counted"
         return [("model", ", ".join(named)), ("tokens", tokens), ("cost", cost)]
+
+
+class SpendingTranscript(HeldTranscript):
+    """Counts what was spent on the way."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file)
+        self.spending = Spending()
+
+    def take(self, record: Event) -> None:
+        """Add the next record."""
+        if isinstance(record, MessageRecorded):
+            self.spending.add(record.meta)
+        super().take(record)
 
 
 class SessionView(Transcript):

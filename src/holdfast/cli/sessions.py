@@ -2,7 +2,10 @@
 
 import os
 import re
+import sys
 import time
+from collections.abc import Iterable
+from itertools import chain
 
 import click
 
@@ -12,16 +15,15 @@ from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.tables import relative_time, size, table
 from holdfast.cli.wire import json_line
 from holdfast.events import to_builtins
-from holdfast.lib.visible import visible
-from holdfast.session import SessionStore, Transcript, user_store
+from holdfast.lib.visible import json_for_terminal, visible
+from holdfast.session import SessionStore, user_store
 from holdfast.session.leftovers import end_leftovers
 
 __all__ = ["command", "sessions"]
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\Z", re.IGNORECASE)
 _FACTOR = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_TEXT_CHARS = 2_000
-_LINES_AT_ONCE = 500
+_BYTES_AT_ONCE = 1 << 18
 _REPLAY = "replay"
 
 
@@ -115,16 +117,15 @@ def show_command(session: str, *, as_json: bool) -> int:
 
 
 def _show_json(session: str) -> int:
-    from holdfast.cli.session_view import Spending  # noqa: PLC0415 - loaded only where it is used
-    from holdfast.session.export import to_document  # noqa: PLC0415 - the same
-    from holdfast.session.records import MessageRecorded  # noqa: PLC0415 - the same
+    from holdfast.cli.session_view import SpendingTranscript  # noqa: PLC0415 - loaded only where it is used
+    from holdfast.session.export import json_parts  # noqa: PLC0415 - the same
 
-    _, transcript = _load(session)
-    spending = Spending()
-    for _, record in transcript.entries:
-        if isinstance(record, MessageRecorded):
-            spending.add(record.meta)
-    click.echo(json_line({**to_document(transcript), **spending.to_wire()}))
+    store = user_store()
+    with store.reading(_id_of(session, store), SpendingTranscript) as transcript:
+        to_terminal = sys.stdout.isatty()
+        parts = json_parts(transcript, transcript.spending.to_wire())
+        _print_parts(json_for_terminal(part) if to_terminal else part for part in parts)
+    click.echo()
     return 0
 
 
@@ -134,21 +135,24 @@ def _show_json(session: str) -> int:
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead of stdout.")
 def export_command(session: str, *, form: str, output: str | None) -> int:
     """Print a session as JSON or Markdown. SESSION as for `show`."""
-    from holdfast.session.export import to_json, to_markdown  # noqa: PLC0415 - loaded only where it is used
+    from holdfast.session.export import json_parts, markdown_parts  # noqa: PLC0415 - loaded only where it is used
+    from holdfast.session.held import HeldTranscript  # noqa: PLC0415 - the same
 
-    _, transcript = _load(session)
-    text = to_json(transcript) + "\n" if form == "json" else to_markdown(transcript)
-    if output is None:
-        click.echo(_as_bytes(text), nl=False)
-        return 0
-    try:
-        # A session may hold anything the tools have read, so the file is the user's alone.
-        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-    except OSError as error:
-        click.echo(f"holdfast: {visible(output)} cannot be written: {error.strerror}", err=True)
-        return 1
+    store = user_store()
+    with store.reading(_id_of(session, store), HeldTranscript) as transcript:
+        page = (part.encode("utf-8", "backslashreplace") for part in markdown_parts(transcript))
+        parts = chain(json_parts(transcript), [b"\n"]) if form == "json" else page
+        if output is None:
+            _print_parts(parts)
+            return 0
+        try:
+            # A session may hold anything the tools have read, so the file is the user's alone.
+            handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(parts)
+        except OSError as error:
+            click.echo(f"holdfast: {visible(output)} cannot be written: {error.strerror}", err=True)
+            return 1
     click.echo(f"Written to {visible(output)}.", err=True)
     return 0
 
@@ -196,13 +200,15 @@ def prune_command(
     return 1 if done.failed else 0
 
 
-def _load(name: str) -> tuple[SessionStore, Transcript]:
-    store = user_store()
-    return store, store.load(_id_of(name, store))
-
-
-def _as_bytes(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
+def _print_parts(parts: Iterable[bytes]) -> None:
+    """Print many parts with few writes."""
+    waiting = bytearray()
+    for part in parts:
+        waiting += part
+        if len(waiting) >= _BYTES_AT_ONCE:
+            click.echo(bytes(waiting), nl=False)
+            waiting.clear()
+    click.echo(bytes(waiting), nl=False)
 
 
 def _id_of(name: str, store: SessionStore) -> str:

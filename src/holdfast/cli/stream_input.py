@@ -1,11 +1,12 @@
 """The lines of `--input-format stream-json`: prompts, control requests and answers of the program that started us."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from holdfast.cli.form_lines import FormReply
 from holdfast.contract import Answer, Question, UsageError
 from holdfast.permissions.update_wire import DESTINATIONS, read_updates
 
@@ -56,11 +57,11 @@ class Ignored(NamedTuple):
     kind: str
 
 
-Message = UserPrompt | ControlRequest | PermissionAnswer | Ignored
+Message = UserPrompt | ControlRequest | PermissionAnswer | FormReply | Ignored
 
 
-def read_message(line: bytes) -> Message:
-    """One line as what it means.
+def read_message(line: bytes, forms: Container[str] = ()) -> Message:
+    """One line as what it means; `forms` are the ids of the forms that were shown.
 
     Raises:
         UsageError: It is no JSON, or no message that we know; the text says what is wrong.
@@ -77,7 +78,12 @@ def read_message(line: bytes) -> Message:
         request = _object(message.get("request"))
         return ControlRequest(str(message.get("request_id", "")), str(request.get("subtype", "")), request)
     if kind == "control_response":
-        return _answer(_object(message.get("response")))
+        response = _object(message.get("response"))
+        request_id = str(response.get("request_id", ""))
+        if request_id in forms:
+            error = str(response.get("error")) if response.get("subtype") == "error" else ""
+            return FormReply(request_id, _object(response.get("response")), error)
+        return _answer(response)
     if kind in ("keep_alive", "control_cancel_request", "update_environment_variables"):
         return Ignored(str(kind))
     raise UsageError(f"unknown message type {kind!r}; send user, control_request or control_response")

@@ -16,7 +16,7 @@ from holdfast.events import (
     RequestRetried,
     ResultsSent,
     RunEnded,
-    SummaryAnswered,
+    SideQuestionAnswered,
     TaskChanged,
     to_builtins,
 )
@@ -60,6 +60,9 @@ class SessionFacts(NamedTuple):
     key_source: str = "none"
     """Which environment variable the key came from."""
     mcp_servers: Sequence[Mapping[str, str]] = ()
+    agents: Sequence[str] = ()
+    skills: Sequence[str] = ()
+    slash_commands: Sequence[str] = ()
 
 
 def new_uuid() -> str:
@@ -96,9 +99,9 @@ class StreamJson:
             "mcp_servers": list(facts.mcp_servers),
             "model": facts.model,
             "permissionMode": facts.permission_mode,
-            "slash_commands": [],
-            "agents": [],
-            "skills": [],
+            "slash_commands": list(facts.slash_commands),
+            "agents": list(facts.agents),
+            "skills": list(facts.skills),
             "plugins": [],
             "apiKeySource": facts.key_source,
             "output_style": "default",
@@ -117,7 +120,7 @@ class StreamJson:
             yield from self._assistant_lines(event)
         elif isinstance(event, ResultsSent):
             yield from self._user_lines(event)
-        elif isinstance(event, SummaryAnswered):
+        elif isinstance(event, SideQuestionAnswered):
             self._count(event)
         elif isinstance(event, RunEnded):
             yield self.result(event)
@@ -133,14 +136,21 @@ class StreamJson:
     def count_only(self, event: Event) -> None:
         """Take note of what a model has used, without any line."""
         told = event.event if isinstance(event, AgentTold) else event
-        if isinstance(told, AssistantReplied | SummaryAnswered):
+        if isinstance(told, AssistantReplied | SideQuestionAnswered):
             self._count(told)
 
     def _child_lines(self, told: AgentTold) -> Iterator[Line]:
         """The messages of an agent that a call has started; each line names that call."""
         event = told.event
-        about = {"parent_tool_use_id": told.parent_tool_use_id, "subagent_type": told.agent_type}
-        if isinstance(event, SummaryAnswered):
+        about: Line = {
+            "parent_tool_use_id": told.parent_tool_use_id,
+            "agent_id": told.agent_id,
+            "agent_type": told.agent_type,
+            "subagent_type": told.agent_type,
+            "query_chain_id": told.chain_id,
+            "query_depth": told.depth,
+        }
+        if isinstance(event, SideQuestionAnswered):
             self._count(event)
         elif isinstance(event, AssistantReplied):
             self._count(event)
@@ -153,6 +163,8 @@ class StreamJson:
         elif isinstance(event, ResultsSent):
             for block in event.content:
                 yield self._line("user", message={"role": "user", "content": [block]}, **about)
+        elif isinstance(event, CallProgressed):
+            yield self._line("tool_progress", **_progress_fields(event), **about)
 
     def _line(self, kind: str, **fields: Any) -> Line:
         return {"type": kind, **fields, "session_id": self._facts.session_id, "uuid": new_uuid()}
@@ -199,20 +211,14 @@ class StreamJson:
                 error_kind=event.kind,
             )
         elif isinstance(event, CallProgressed):
-            yield self._line(
-                "tool_progress",
-                tool_use_id=event.tool_use_id,
-                tool_name=event.name,
-                parent_tool_use_id=None,
-                elapsed_time_seconds=round(event.elapsed_s, 3),
-            )
+            yield self._line("tool_progress", **_progress_fields(event), parent_tool_use_id=None)
         elif isinstance(event, TaskChanged):
             task = {key: value for key, value in to_builtins(event).items() if key != "type"}
             yield self._line("system", subtype="task_changed", **task)
         elif isinstance(event, HookSpoke):
             yield self._line("system", subtype="hook_message", hook_event=event.event, content=event.text)
 
-    def _count(self, event: AssistantReplied | SummaryAnswered) -> None:
+    def _count(self, event: AssistantReplied | SideQuestionAnswered) -> None:
         known = self._model_usage.setdefault(
             event.model, dict.fromkeys(_MODEL_USAGE.values(), 0) | {"webSearchRequests": 0, "costUSD": 0.0}
         )
@@ -268,6 +274,14 @@ def _assistant_message(event: AssistantReplied, id_: str, block: Line, *, stop_r
         "stop_reason": stop_reason or None,
         "stop_sequence": None,
         "usage": usage_object(event.usage),
+    }
+
+
+def _progress_fields(event: CallProgressed) -> Line:
+    return {
+        "tool_use_id": event.tool_use_id,
+        "tool_name": event.name,
+        "elapsed_time_seconds": round(event.elapsed_s, 3),
     }
 
 

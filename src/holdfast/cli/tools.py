@@ -28,7 +28,7 @@ def command() -> None:
 @session_options
 def list_tools(*, as_json: bool, **given: Any) -> int:
     """List every tool with what it does."""
-    executor = build_executor(to_options(given))
+    executor = build_executor(to_options(given), agents=("general-purpose",))
     pool, facts = executor.pool, executor.state.session.prompt
     if as_json:
         click.echo(pool.to_bytes(facts=facts))
@@ -54,7 +54,7 @@ def _fitted(text: str, *, indent: int) -> str:
 @session_options
 def show_tool(name: str, *, as_json: bool, **given: Any) -> int:
     """Show one tool: text, arguments, behaviour."""
-    executor = build_executor(to_options(given))
+    executor = build_executor(to_options(given), agents=("general-purpose",))
     pool, facts = executor.pool, executor.state.session.prompt
     found = pool.find(name)
     if found is None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.contract.effects import UNKNOWN_EFFECTS, Effects
     from holdfast.contract.errors import ArgumentsInvalid, Denied, Fatal, HoldfastError, ToolFailed, UsageError
     from holdfast.contract.facts import NO_FACTS, PromptFacts, SessionFacts
+    from holdfast.contract.forms import Choice, Form, FormAnswer, FormAsker, FormField, check_answer, form_to_wire
     from holdfast.contract.function_tool import FunctionTool, tool
     from holdfast.contract.modifiers import (
         ContextModifier,
@@ -58,6 +59,7 @@ __all__ = [
     "ArgumentsInvalid",
     "Asker",
     "Block",
+    "Choice",
     "Content",
     "ContextModifier",
     "CwdChanged",
@@ -68,6 +70,10 @@ __all__ = [
     "Fatal",
     "FileRead",
     "FileStamp",
+    "Form",
+    "FormAnswer",
+    "FormAsker",
+    "FormField",
     "FunctionTool",
     "Granted",
     "HoldfastError",
@@ -96,8 +102,10 @@ __all__ = [
     "ToolResult",
     "ToolUse",
     "UsageError",
+    "check_answer",
     "conditional",
     "content_to_wire",
+    "form_to_wire",
     "internal",
     "text_of",
     "tool",
@@ -144,6 +152,15 @@ export_lazily(
             "NO_FACTS",
             "PromptFacts",
             "SessionFacts",
+        ),
+        "forms": (
+            "Choice",
+            "Form",
+            "FormAnswer",
+            "FormAsker",
+            "FormField",
+            "check_answer",
+            "form_to_wire",
         ),
         "function_tool": (
             "FunctionTool",

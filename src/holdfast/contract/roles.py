@@ -1,7 +1,10 @@
 """The few real inversions: what the engine needs from the rooms above it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from holdfast.contract.forms import Form
 
 __all__ = ["AgentReport", "AgentTask", "Answer", "Asker", "CallRights", "Question", "Resource", "Spawner"]
 
@@ -19,6 +22,8 @@ class Question(NamedTuple):
     trace: tuple[Any, ...] = ()
     preview: str = ""
     """What the call would change, as a diff, where the tool can tell."""
+    form: "Form | None" = None
+    """What the person should fill in, for a face that knows no forms (see `FormAsker`)."""
 
 
 class RuleUpdate(NamedTuple):
@@ -67,6 +72,15 @@ class Answer(NamedTuple):
     """Where those rules are kept."""
     updates: tuple[PermissionUpdate, ...] = ()
     """More rules, each with its own behavior and place, and other changes of the rights."""
+    by_nobody: bool = False
+    """Nobody was there to be asked; the message says what would help."""
+
+    @property
+    def refusal(self) -> str:
+        """A no, in words for the model."""
+        if self.by_nobody:
+            return self.message
+        return f"the user refused and said: {self.message}" if self.message else "the user refused"
 
     @property
     def added(self) -> tuple[PermissionUpdate, ...]:
@@ -83,7 +97,7 @@ class Answer(NamedTuple):
 
 
 class Asker(Protocol):
-    """A face that can put a question to a person."""
+    """A face that can put a question to a person. One that can put forms, too, is a `FormAsker`."""
 
     async def ask(self, question: Question) -> Answer:
         """Show the question and wait for the answer."""
@@ -125,6 +139,15 @@ class AgentTask(NamedTuple):
     """A permission mode, within the rights of whoever starts it."""
     allowed_tools: tuple[str, ...] | None = None
     cwd: str | None = None
+    background: bool = False
+    """Nobody waits for it."""
+    name: str | None = None
+    """What it can be called besides its id."""
+    team: str | None = None
+    isolation: str | None = None
+    """Where it works apart: `worktree` or `remote`."""
+    resume: str | None = None
+    """Go on with this agent, by its id or name."""
 
 
 class AgentReport(NamedTuple):
@@ -137,6 +160,12 @@ class AgentReport(NamedTuple):
     """Why it did not finish; empty when it did."""
     tool_uses: int
     usage: Mapping[str, int]
+    goes_on: bool = False
+    """It works in the background now, and this is not its end."""
+    notes: tuple[str, ...] = ()
+    """What whoever started it should know besides, such as where its changes are."""
+    output_file: str = ""
+    """Where it tells what it does, in the background."""
 
 
 class Spawner(Protocol):
@@ -151,7 +180,14 @@ class Spawner(Protocol):
         ...
 
     async def run(self, task: AgentTask, progress: Callable[[Any], None]) -> AgentReport:
-        """Let one work to its end; cancelling this stops it. Raises `ToolFailed` when it cannot be started."""
+        """Let one work, to its end or until it goes on in the background; cancelling this stops it.
+
+        Raises `ToolFailed` when it cannot be started.
+        """
+        ...
+
+    def background(self, tool_use_id: str) -> bool:
+        """Let the agent of this call go on in the background; false if it cannot, or there is none."""
         ...
 
 

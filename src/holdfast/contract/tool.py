@@ -17,6 +17,7 @@ from holdfast.contract.context import ToolContext
 from holdfast.contract.effects import UNKNOWN_EFFECTS, Effects
 from holdfast.contract.errors import UsageError
 from holdfast.contract.facts import NO_FACTS, PromptFacts, SessionFacts
+from holdfast.contract.forms import Form, FormAnswer
 from holdfast.contract.permission import NO_OBJECTION, Opinion, Preview, RuleSubject
 from holdfast.contract.render import Rendering
 from holdfast.contract.result import ToolResult
@@ -97,6 +98,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     has_validate: ClassVar[bool] = False
     has_opinion: ClassVar[bool] = False
     has_preview: ClassVar[bool] = False
+    has_form: ClassVar[bool] = False
     judged_by_name: ClassVar[bool] = True
     """Permission depends on name, flags and rules alone, so that one decision serves many calls."""
 
@@ -105,6 +107,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         cls.has_validate = cls.validate is not Tool.validate
         cls.has_opinion = cls.check_permission is not Tool.check_permission
         cls.has_preview = cls.preview is not Tool.preview
+        cls.has_form = cls.form is not Tool.form
         cls.judged_by_name = (
             cls.effects is Tool.effects
             and cls.permission_matcher is Tool.permission_matcher
@@ -190,6 +193,11 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         del args, ctx
         return UNKNOWN_EFFECTS
 
+    def is_confined(self, args: ArgsT, ctx: ToolContext) -> bool:
+        """What this call starts runs in the sandbox."""
+        del args, ctx
+        return False
+
     def permission_matcher(self, args: ArgsT, ctx: ToolContext) -> RuleSubject:
         """What rule content is matched against; the name alone unless the tool says more."""
         del args, ctx
@@ -224,6 +232,16 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         """What this call would change, for the person who is asked about it; none when that cannot be told."""
         del args, ctx
         return None
+
+    async def form(self, args: ArgsT, ctx: ToolContext) -> Form | None:
+        """What a person should fill in instead of saying yes or no to this call."""
+        del args, ctx
+        return None
+
+    def filled(self, args: ArgsT, answer: FormAnswer) -> Mapping[str, Any]:
+        """The internal fields that hold what the person filled in, see `internal`."""
+        del args, answer
+        return {}
 
     async def call(self, args: ArgsT, ctx: ToolContext) -> ToolResult[OutT]:
         """Do the work."""

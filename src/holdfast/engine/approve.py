@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,22 +11,24 @@ from holdfast.contract import (
     Answer,
     ArgumentsInvalid,
     Asker,
-    ModeChanged,
+    Form,
+    FormAnswer,
     ModeUpdate,
     Opinion,
-    PermissionUpdate,
     Question,
-    RuleUpdate,
     Tool,
     ToolContext,
 )
 from holdfast.engine.asked import Approval, Asked, again_seen, fully_told
+from holdfast.engine.askers import nobody_to_ask
 from holdfast.engine.call import Call
 from holdfast.engine.call_hooks import CallHooks, opinion_of
 from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
+from holdfast.engine.forms import FormDesk
 from holdfast.engine.state import AgentState
-from holdfast.events import ContextChanged, Event, PermissionAsked, PermissionDecided, PermissionWithdrawn
-from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Rule, Step, decide
+from holdfast.engine.updating import KeepRules, RightsUpdater
+from holdfast.events import Event, PermissionAsked, PermissionDecided, PermissionWithdrawn
+from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Step, decide
 from holdfast.permissions.facts import places_of, with_places
 
 if TYPE_CHECKING:
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["Approval", "Approver", "KeepRules"]
 
 _log = logging.getLogger(__name__)
-KeepRules = Callable[[PermissionUpdate], Collection[str]]
-"""Writes what an answer changes to the chosen settings file; tells the files in which rules replaced others."""
 _REMEMBERED = 256
 _HELD_FOR_PEOPLE = frozenset({"ask", "guard", "ceiling", "hook"})
 """Layers whose question no hook may answer with yes."""
@@ -53,13 +53,14 @@ class Approver:
         "_asker",
         "_classify",
         "_classify_timeout_s",
+        "_forms",
         "_hooks",
         "_judges_commands",
-        "_keep_rules",
         "_known",
         "_known_for",
         "_remembered",
         "_state",
+        "_updater",
         "emit",
     )
 
@@ -73,7 +74,8 @@ class Approver:
         keep_rules: KeepRules | None = None,
     ) -> None:
         self.classify_with(None, DEFAULT_CLASSIFY_TIMEOUT_S)
-        self._keep_rules = keep_rules
+        self._updater = RightsUpdater(state, keep_rules)
+        self._forms = FormDesk(asker, self._emit_late, hooks.notify)
         self._state = state
         self._hooks = hooks
         self._asker = asker
@@ -84,6 +86,9 @@ class Approver:
         self._judges_commands = state.permissions.judges_commands()
         self._remembered: set[Tool] = set()
         """Tools of which some decision depends on nothing but the input."""
+
+    def _emit_late(self, event: Event) -> None:
+        self.emit(event)  # whoever listens by then
 
     def classify_with(self, classify: Classify | None, timeout_s: float) -> None:
         """Hear a second classifier about calls whose risk our own analysis does not know."""
@@ -155,7 +160,7 @@ class Approver:
         return self.conclude(call, tool, decision)
 
     def _may_be_answered(self) -> bool:
-        return self._asker is not None or self._hooks.hooks.has("PermissionRequest")
+        return nobody_to_ask(self._asker) is None or self._hooks.hooks.has("PermissionRequest")
 
     async def hear_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> "tuple[Verdict | None, Approval | None]":
         """Ask the gates about the input as it came, and say whether a no of theirs or of the rules stands already.
@@ -190,7 +195,7 @@ class Approver:
     def conclude(self, call: Call, tool: Tool, decision: Decision) -> Approval:
         """Announce a decision that stands, and turn it into a yes or no."""
         if decision.behavior == "ask":
-            reason = f"{decision.reason}, and nobody can be asked here"
+            reason = f"{decision.reason}, and {nobody_to_ask(self._asker) or 'nobody was asked'}"
             step = Step("ask", "deny", reason)
             decision = Decision("deny", decision.layer, reason, decision.rule, (*decision.trace, step))
         self._tell(call, tool, decision)
@@ -229,7 +234,7 @@ class Approver:
             answered = await self._ask_hooks(call, tool, ctx, decision)
             if answered is not None:
                 return answered
-        if self._asker is None:
+        if nobody_to_ask(self._asker) is not None:
             return self.conclude(call, tool, decision)
         return await self._ask(call, tool, ctx, decision)
 
@@ -249,6 +254,7 @@ class Approver:
             tool.permission_matcher(call.args, ctx),
             tool.session_state,
             tool.requires_user_interaction,
+            sandboxed=tool.is_confined(call.args, ctx),
             server=None if remote is None else remote.server,
             classifier_input=None if tool.judged_by_name else tool.classifier_input(call.args),
         )
@@ -284,6 +290,9 @@ class Approver:
         assert self._asker is not None
         facts = self._facts(call, tool, ctx)
         places = places_of(facts, self._state.permissions)
+        form = await tool.form(call.args, ctx) if tool.has_form else None
+        if form is not None:
+            return await self._ask_form(call, tool, ctx, Asked(decision, places), form)
         rules = suggest_rules_for(facts, self._state.permissions)
         preview = await tool.preview(call.args, ctx) if tool.has_preview else None
         shown = "" if preview is None else preview.diff
@@ -307,6 +316,18 @@ class Approver:
         self._announce(call, tool, decision, approval, layer="ask", reason=approval.reason or "the user said yes")
         return approval
 
+    async def _ask_form(self, call: Call, tool: Tool, ctx: ToolContext, asked: Asked, form: Form) -> Approval:
+        """Let a person fill in what the call needs: who accepts the form lets the call run with what stands in it."""
+        form = form._replace(tool_use_id=call.id, input=form.input or call.raw)
+        said: FormAnswer = await self._forms.put(form)
+        is_yes = said.action == "accept"
+        answer = Answer("allow" if is_yes else "deny", message=said.message, updates=said.updates)
+        approval = await self._take_answer(call, tool, ctx, answer, asked=asked)
+        if approval.allowed:
+            call.args = tool.arguments.with_internal(call.args, tool.filled(call.args, said))
+        self._announce(call, tool, asked.decision, approval, layer="ask", reason=approval.reason or "the user said yes")
+        return approval
+
     def _announce(
         self, call: Call, tool: Tool, asked: Decision, approval: Approval, *, layer: str, reason: str
     ) -> None:
@@ -322,11 +343,10 @@ class Approver:
     async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer, *, asked: Asked) -> Approval:
         for update in answer.added:
             if not isinstance(update, ModeUpdate):
-                self._update(call, update)
+                self._updater.take(call, update, self.emit)
         if answer.behavior != "allow":
             ends_turn = not answer.message and self._state.session.agent_id is None
-            said = f"the user refused and said: {answer.message}" if answer.message else "the user refused"
-            return Approval(allowed=False, reason=said, ends_turn=ends_turn)
+            return Approval(allowed=False, reason=answer.refusal, ends_turn=ends_turn)
         if answer.updated_input is not None:
             await self._replace_input(call, tool, ctx, answer.updated_input)
         else:
@@ -337,35 +357,11 @@ class Approver:
         again = self.first_look(call, tool, ctx)
         for update in answer.added:
             if isinstance(update, ModeUpdate):  # for what comes after this call: about this one the user has spoken
-                self._update(call, update)
+                self._updater.take(call, update, self.emit)
         if again.behavior == "deny" or asked.is_new_guard(again):
             return Approval(allowed=False, reason=again.reason)
         ctx.asked, ctx.granted = True, "ask"
         return _YES
-
-    def _update(self, call: Call, update: PermissionUpdate) -> None:
-        """Change the rights as the answer wants it, as far as it may."""
-        state = self._state
-        if isinstance(update, RuleUpdate):
-            for text in update.rules:
-                Rule.parse(update.behavior, text)  # what is no rule is kept nowhere
-            files = self._keep(update)
-            state.permissions = state.permissions.with_update(update, files=files)
-            return
-        from holdfast.permissions.updates import update_rights  # noqa: PLC0415 - few answers bring one
-
-        before = state.permissions.mode
-        state.permissions, refused, counted = update_rights(state.permissions, update, may_bypass=state.may_bypass)
-        if counted is not None:
-            self._keep(counted)
-        for reason in refused:
-            _log.warning("a permission update of the answer about call %s does not count: %s", call.id, reason)
-        if state.permissions.mode != before:
-            self.emit(ContextChanged(call.id, ModeChanged.__name__, {"mode": state.permissions.mode}))
-
-    def _keep(self, update: PermissionUpdate) -> Collection[str]:
-        keep = None if update.destination in ("session", "cliArg") else self._keep_rules
-        return () if keep is None else keep(update)
 
     async def _replace_input(self, call: Call, tool: Tool, ctx: ToolContext, raw: Mapping[str, Any]) -> None:
         """A changed input is parsed, validated and judged like the first one."""

@@ -1,15 +1,16 @@
 """One call on its way through the engine, and why it may be stopped."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from holdfast.contract import ContextModifier, Tool, ToolContext
+from holdfast.contract import ContextModifier, Tool, ToolContext, ToolUse, UsageError
 from holdfast.events import CallFinished, Outcome
 
 if TYPE_CHECKING:
     from holdfast.permissions import CallFacts, Decision, PermissionContext
 
-__all__ = ["Call", "CallState", "Stop", "TurnStop", "error_text", "loop_of_this_thread"]
+__all__ = ["Call", "CallState", "Stop", "TurnStop", "error_text", "loop_of_this_thread", "read_block"]
 
 CallState = Literal["queued", "executing", "completed", "yielded"]
 
@@ -108,6 +109,21 @@ class TurnStop(NamedTuple):
     def holds(self, call: Call) -> bool:
         """This call must not start any more."""
         return not (self.keeps_read_only and call.changes_nothing())
+
+
+def read_block(block: Mapping[str, Any] | ToolUse) -> tuple[str, str, Any]:
+    """The id, name and input of a `tool_use` block.
+
+    Raises:
+        UsageError: It names no call.
+    """
+    if isinstance(block, ToolUse):
+        id_, name, raw = block
+    else:
+        id_, name, raw = block.get("id"), block.get("name"), block.get("input")
+    if not isinstance(id_, str) or not id_ or not isinstance(name, str):
+        raise UsageError("a tool_use block needs an `id` and a `name`, both strings")
+    return id_, name, raw
 
 
 def error_text(message: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.hooks.hear import Verdict
     from holdfast.hooks.inputs import HookInput
 
-__all__ = ["MAX_CONTEXT_CHARS", "CallHooks", "opinion_of", "with_note"]
+__all__ = ["MAX_CONTEXT_CHARS", "CallHooks", "opinion_of", "suggested_updates", "with_note"]
 
 _log = logging.getLogger(__name__)
 MAX_CONTEXT_CHARS = 10_000
@@ -137,14 +137,12 @@ class CallHooks:
         found = self._meant(self.hooks.fitting("PermissionRequest", tool.names), facts)
         if not found:
             return None
-        rules = [_rule_on_wire(text) for text in suggestions]
-        offered = [{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"}]
         event = self.fill(
             PermissionRequest,
             cwd=ctx.cwd,
             tool_name=tool.name,
             tool_input=call.raw,
-            permission_suggestions=offered if rules else [],
+            permission_suggestions=suggested_updates(suggestions),
         )
         return await self._hear(found, event)
 
@@ -326,6 +324,14 @@ def with_note(reply: CallFinished, note: str) -> CallFinished:
 
 def _as_text(output: Any) -> str:
     return output if isinstance(output, str) else msgspec.json.encode(output).decode()
+
+
+def suggested_updates(rules: tuple[str, ...]) -> list[dict[str, Any]]:
+    """What "always" would save, as programs that answer questions read it."""
+    if not rules:
+        return []
+    found = [_rule_on_wire(text) for text in rules]
+    return [{"type": "addRules", "rules": found, "behavior": "allow", "destination": "localSettings"}]
 
 
 def _rule_on_wire(text: str) -> dict[str, str]:

@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from holdfast.contract import Asker, Fatal, Resource, SessionFacts, Tool, ToolContext, ToolUse, UsageError
-from holdfast.engine.call import Call, Stop, TurnStop, loop_of_this_thread
+from holdfast.engine.call import Call, Stop, TurnStop, loop_of_this_thread, read_block
+from holdfast.engine.changes import apply_changes
 from holdfast.engine.deadlines import Deadlines
 from holdfast.engine.gate import Gate
 from holdfast.engine.outbox import Outbox, ignore, told_in_turn
@@ -19,7 +20,6 @@ from holdfast.events import (
     CallFinished,
     CallProgressed,
     CallQueued,
-    ContextChanged,
     Event,
     TurnEnded,
 )
@@ -37,6 +37,7 @@ SiblingErrors = Literal["cancel-dependents", "cancel-all", "independent"]
 DEFAULT_MAX_CONCURRENCY = 10
 _INTERRUPTED = Stop("Interrupted by the user before it finished.")
 _MESSAGE = Stop("Stopped because the user sent a message. Read it before you go on.")
+_WITHDRAWN = Stop("Stopped: whoever made this call does not want it any more.")
 _REFUSED = Stop("Not run: the user refused another call of this turn. Stop here and wait for the user.")
 _ENDED = Stop("Not run: the run ended.")
 _DISCARDED = Stop("The stream is repeated.", discarded=True)
@@ -129,7 +130,8 @@ class Executor:
         """Take one complete `tool_use` block. It starts now if it may; it is answered in any case."""
         if self._closed:
             raise UsageError("this executor is closed; make a new one")
-        call = self._new_call(block)
+        self._count += 1
+        call = Call(*read_block(block), self._count, self.turn)
         self._emit(CallQueued(call.id, call.name, call.raw))
         self._outbox.expect(call)
         try:
@@ -170,6 +172,11 @@ class Executor:
         """Progress at once and replies in call order, until every call added so far is answered."""
         return self._outbox
 
+    def separate_calls(self) -> None:
+        """Take each call for itself: answered as soon as it is done, and no failure or refusal stops another one."""
+        self._outbox.in_order = False
+        self._sibling_errors = "independent"
+
     def listen(self, listener: Callable[[Event], None]) -> None:
         """From now on tell this one of every event too, after those who listen already."""
         self._emit = told_in_turn(self._emit, listener)
@@ -189,6 +196,15 @@ class Executor:
             if call.yields_to_message():
                 self._stop(call, _MESSAGE)
         self._pump()  # what waited behind a stopped call may be free to start
+
+    def stop(self, tool_use_id: str) -> bool:
+        """Cancel one call, as the one who made it wishes; it is answered too. False when it has ended already."""
+        for call in (*self._gate.running, *self._gate.queued()):
+            if call.id == tool_use_id:
+                self._stop(call, _WITHDRAWN)
+                self._pump()  # what waited behind it may be free to start
+                return True
+        return False
 
     async def discard(self) -> bool:
         """Forget this turn because its stream is repeated. Only while nothing but read-only calls has started.
@@ -237,16 +253,6 @@ class Executor:
 
     # Inside: the way of a call.
 
-    def _new_call(self, block: Mapping[str, Any] | ToolUse) -> Call:
-        if isinstance(block, ToolUse):
-            id_, name, raw = block
-        else:
-            id_, name, raw = block.get("id"), block.get("name"), block.get("input")
-        if not isinstance(id_, str) or not id_ or not isinstance(name, str):
-            raise UsageError("a tool_use block needs an `id` and a `name`, both strings")
-        self._count += 1
-        return Call(id_, name, raw, self._count, self.turn)
-
     def _pump(self) -> None:
         gate = self._gate
         while gate.queue and (call := gate.next()) is not None:
@@ -283,16 +289,8 @@ class Executor:
         if self._gate.running:
             return
         batch, self._batch = self._batch, []
-        if len(batch) > 1:
-            batch.sort(key=lambda call: call.number)
-        for done in batch:
-            assert done.tool is not None
-            try:
-                for modifier in done.modifiers:
-                    self.state.apply(modifier, done.tool.name)
-                    self._emit(ContextChanged(done.id, type(modifier).__name__, modifier._asdict()))
-            except Exception:  # noqa: BLE001 - the tool's data: the work is done, so the reply is sent in any case
-                _log.exception("a change that %s (call %s) asked for could not be made", done.tool.name, done.id)
+        if batch:
+            apply_changes(batch, self.state, self._emit)
 
     def _progress(self, ctx: ToolContext, data: Any) -> None:
         call = next((call for call in tuple(self._gate.running) if call.context is ctx), None)
@@ -373,6 +371,8 @@ class Executor:
         self._stop_turn(_ENDED, self.turn)
 
     def _refuse_turn(self, call: Call) -> None:
+        if not self._outbox.in_order:
+            return
         self.turn_refused = True
         self._stop_turn(_REFUSED, call.turn)
 

@@ -23,11 +23,13 @@ class Outbox:
     It is its own asynchronous iterator: a generator would cost each turn more than its events do.
     """
 
-    __slots__ = ("_at_end", "_events", "_order", "_progress", "_waiter", "emit")
+    __slots__ = ("_at_end", "_events", "_order", "_progress", "_waiter", "emit", "in_order")
 
     def __init__(self, emit: Callable[[Event], None], at_end: Callable[[], None]) -> None:
         """Take who is told of replies, and who may raise what stopped the run once all is read."""
         self.emit = emit
+        self.in_order = True
+        """False: a reply is handed out as soon as it is there."""
         self._at_end = at_end
         self._order: deque[Call] = deque()
         self._events: deque[CallFinished | CallProgressed] = deque()
@@ -47,6 +49,9 @@ class Outbox:
         """This call has its reply; hand out all that are now in order."""
         call.state = "completed"
         order = self._order
+        if not self.in_order and order[0] is not call:
+            order.remove(call)
+            order.appendleft(call)
         while order and order[0].state == "completed":
             done = order.popleft()
             done.state = "yielded"

@@ -159,8 +159,8 @@ class ContextCompacted(Event, frozen=True, tag="compacted"):
     summary: str = ""
 
 
-class SummaryAnswered(Event, frozen=True, tag="summary_answered"):
-    """The model was asked for a summary: what that used."""
+class SideQuestionAnswered(Event, frozen=True, tag="side_question_answered"):
+    """A model was asked beside the conversation (a summary, a page, a risk, a hook): what that used."""
 
     model: str
     usage: dict[str, int]

@@ -13,6 +13,9 @@ __all__ = [
     "CallStarted",
     "ContextChanged",
     "Event",
+    "FormAnswered",
+    "FormAsked",
+    "FormWithdrawn",
     "HookRan",
     "HookSpoke",
     "Outcome",
@@ -45,6 +48,10 @@ class AgentTold(Event, frozen=True, tag="agent_event"):
     parent_tool_use_id: str
     event: Any
     """What happened there, as an event of its own."""
+    chain_id: str = ""
+    """The prompt that all of this is the answer to, the same for all agents below it."""
+    depth: int = 1
+    """How many calls of Agent lead to it."""
 
 
 class CallQueued(Event, frozen=True, tag="call_queued"):
@@ -72,6 +79,31 @@ class PermissionWithdrawn(Event, frozen=True, tag="permission_withdrawn"):
     request_id: str
     tool_use_id: str
     name: str
+
+
+class FormAsked(Event, frozen=True, tag="form_request"):
+    """A person has something to fill in, to open or to edit."""
+
+    request_id: str
+    tool_use_id: str
+    """The call that it belongs to; empty where a server asks."""
+    form: Any
+
+
+class FormWithdrawn(Event, frozen=True, tag="form_withdrawn"):
+    """The form is no longer open: whoever asked does not wait any more."""
+
+    request_id: str
+    tool_use_id: str
+
+
+class FormAnswered(Event, frozen=True, tag="form_answered"):
+    """What became of a form; what was filled in is told to whoever asked."""
+
+    request_id: str
+    tool_use_id: str
+    action: str
+    message: str = ""
 
 
 class PermissionDecided(Event, frozen=True, tag="permission_decision"):

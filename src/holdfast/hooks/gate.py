@@ -38,6 +38,8 @@ class Hook(NamedTuple):
     """Hooks of the same identity run once for one event."""
     once: bool = False
     """It runs for the first fitting event only."""
+    failed: str = ""
+    """Why this gate cannot run, so that it fails at every call that it would watch; empty for one that can."""
 
 
 class Hooks:

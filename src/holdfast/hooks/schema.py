@@ -1,5 +1,6 @@
 """From configured entries to hooks: each field checked, what does not count said, and a broken gate kept as one."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -12,7 +13,8 @@ from holdfast.hooks.command import CommandHandler, CommandRunner
 from holdfast.hooks.events import EVENTS
 from holdfast.hooks.gate import Hook, Hooks, OnFailure
 from holdfast.hooks.inputs import HookInput
-from holdfast.hooks.matcher import compile_matcher
+from holdfast.hooks.matcher import NameTest, compile_matcher
+from holdfast.permissions.retired import RETIRED
 from holdfast.settings.model import HookEntry
 
 __all__ = ["Handlers", "Runner", "hook_of", "hooks_of"]
@@ -85,7 +87,7 @@ class _Reader:
         entry, raw = self._entry, self._raw
         if entry.broken:
             raise UsageError(entry.broken)
-        compile_matcher(entry.matcher)
+        self._note_retired(compile_matcher(entry.matcher))
         kind = raw.get("type")
         if kind not in _TYPES:
             raise UsageError(f"the handler's type is {kind!r}; {', '.join(_TYPES)} are known")
@@ -123,7 +125,26 @@ class _Reader:
         except UsageError:
             matcher = None  # nobody knows which calls it should have watched
         policy = _ON_FAILURE.get(str(self._raw.get("onFailure")))
-        return Hook(entry.event, fails, matcher, on_failure=policy, label=_label(self._raw), origin=str(entry.origin))
+        return Hook(
+            entry.event,
+            fails,
+            matcher,
+            on_failure=policy,
+            label=_label(self._raw),
+            origin=str(entry.origin),
+            failed=reason,
+        )
+
+    def _note_retired(self, fits: NameTest) -> None:
+        """Say which tools of the matcher are gone, unless it names what does their work as well."""
+        matcher, entry = self._entry.matcher or "", self._entry
+        if EVENTS[entry.event].matched_by != "tool_name":
+            return
+        for name, today in RETIRED.items():
+            if re.search(rf"\b{name}\b", matcher) and fits((name,)) and not fits((today,)):
+                self.warn(
+                    f"the matcher {matcher!r} names {name}, a tool that was retired; {today} does its work, name it"
+                )
 
     def _note_fields(self, kind: str) -> None:
         unknown = [name for name in self._raw if name not in _FIELDS[kind] and name not in _COMMON]
@@ -195,7 +216,7 @@ def _label(raw: Mapping[str, Any]) -> str:
             args: Any = raw.get("args")
             more = " ".join(map(str, args)) if isinstance(args, tuple) else ""  # pyright: ignore[reportUnknownArgumentType]
             return f"{value} {more}".strip()
-    return str(raw.get("type", "?"))
+    return str(raw.get("type", "a hook without a readable form"))
 
 
 def _identity(entry: HookEntry) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -36,6 +36,32 @@ class Stdin(StrEnum):
     """We write, through `Process.write`: for servers."""
 
 
+class Entering(Protocol):
+    """A command on its way behind a wall."""
+
+    command: "Command"
+
+    def started(self) -> None:
+        """It runs."""
+        ...
+
+    def left(self) -> None:
+        """Nothing of it runs any more."""
+        ...
+
+
+class WayIn(Protocol):
+    """What puts a command behind a wall when it starts."""
+
+    def enter(self, command: "Command") -> Entering:
+        """Build the wall.
+
+        Raises:
+            StartError: It cannot be built.
+        """
+        ...
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """One process to start. Always an argument list, never text for a shell."""
 
@@ -65,6 +91,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """How long output may still come after the process has ended while somebody else holds its pipe."""
     label: str = ""
     """For people: task lists, `doctor`."""
+    wall: WayIn | None = None
+    """The sandbox that it runs in, from `Wall.wrap`."""
 
 
 class Exit(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from holdfast.host.capture import Output, SpillFile
 from holdfast.host.census import Census
 from holdfast.host.cgroup import TASKS_PER_DESCENDANT, TaskLimit, limit_tasks
 from holdfast.host.child_env import ChildEnvironments, child_environment
-from holdfast.host.command import KILL_GRACE_S, Command, Finished, StartError, Stopped
+from holdfast.host.command import KILL_GRACE_S, Command, Entering, Finished, StartError, Stopped
 from holdfast.host.pipes import SparePipes
 from holdfast.host.plumbing import Plumbing
 from holdfast.host.poller import Poller
@@ -57,6 +57,7 @@ class Processes:
         self._jobs = itertools.count(1)
         self._running: dict[int, Process] = {}
         self._lingering: dict[int, Process] = {}
+        self._entered: dict[int, Entering] = {}
         self._zombies: dict[int, float] = {}
         self._has_orphans = self._has_strangers = False
         self._census = Census(self.mark)
@@ -94,23 +95,21 @@ class Processes:
         Raises:
             StartError: It could not be started.
         """
-        if not command.argv:
-            raise StartError("The command is empty. Name a program to start.")
-        if not posix.has_process_groups():
-            raise StartError(f"{_name(command)} was not started: {posix.NO_PROCESSES}.")
-        if self._is_closed or guard.is_closing():
-            raise StartError(f"{_name(command)} was not started: this session is ending.")
+        self._check(command)
         poller = self._get_poller()
         job = next(self._jobs)
-        plumbing = Plumbing(command, self._nothing, self._spare)
+        entered = None if command.wall is None else command.wall.enter(command)
+        plumbing = Plumbing(command if entered is None else entered.command, self._nothing, self._spare)
         try:
-            if self._sidecar is not None and not self._sidecar.has_begun:
-                self._sidecar.ensure()
-            environment = self._environments.of(command.env, inherits=command.inherits_env)
-            pid = plumbing.spawn(environment, self._environments.job_entry(job))
+            pid = self._spawn(command if entered is None else entered.command, plumbing, job)
         except (OSError, ValueError, subprocess.SubprocessError) as problem:
             plumbing.close()
+            if entered is not None:
+                entered.left()
             raise StartError(_explain(command, problem)) from problem
+        if entered is not None:
+            entered.started()
+            self._entered[job] = entered
         spill = None if command.spill_path is None else SpillFile(command.spill_path, command.cap_bytes)
         output = Output(kept_bytes=command.kept_bytes, spill=spill, is_merged=command.merge_stderr)
         process = Process(
@@ -130,6 +129,20 @@ class Processes:
         self._watch()
         self._spare.refill()
         return process
+
+    def _check(self, command: Command) -> None:
+        if not command.argv:
+            raise StartError("The command is empty. Name a program to start.")
+        if not posix.has_process_groups():
+            raise StartError(f"{_name(command)} was not started: {posix.NO_PROCESSES}.")
+        if self._is_closed or guard.is_closing():
+            raise StartError(f"{_name(command)} was not started: this session is ending.")
+
+    def _spawn(self, command: Command, plumbing: Plumbing, job: int) -> int:
+        if self._sidecar is not None and not self._sidecar.has_begun:
+            self._sidecar.ensure()
+        environment = self._environments.of(command.env, inherits=command.inherits_env)
+        return plumbing.spawn(environment, self._environments.job_entry(job))
 
     def _get_poller(self) -> Poller:
         loop = asyncio.get_running_loop()
@@ -168,6 +181,9 @@ class Processes:
     def _forget(self, process: Process) -> None:
         self._lingering.pop(process.job, None)
         self._registry.ended(process.pid)
+        entered = self._entered.pop(process.job, None)
+        if entered is not None:
+            entered.left()  # not before: a wall stands until nobody is behind it
 
     # -- watching
 

@@ -1,8 +1,9 @@
 """The atomic writer: a file is always wholly old or wholly new, whatever fails and whenever.
 
 Order of a write: temporary file in the same directory, all bytes, owner, attributes and mode of the file it replaces,
-fsync; then under the directory's lock the comparison with what the caller saw, and the rename; then fsync of the
-directory. The caller judges the path before; here it is walked by handles, so a link put in later is refused.
+fsync; then under the directory's lock the comparison with what the caller saw, and the change of names (by exchange
+where the system can: what comes out is looked at once more); then fsync of the directory. The caller judges the path
+before; here it is walked by handles, so a link put in later is refused.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from enum import Enum
 from threading import Thread
 from typing import TYPE_CHECKING, Final, Literal
 
+from holdfast.lib import exchange
 from holdfast.lib.handles import NotRegularFileError, directory_handle, kind_of, open_regular_at
 from holdfast.lib.lock import directory_lock
 from holdfast.lib.stamp import Stamp, hash_fd
@@ -158,7 +160,6 @@ def _write(job: _Job, parts: Iterable[bytes | bytearray | memoryview], progress:
     # A new file gets its mode from the umask and the directory's default ACL; a replacement is private until dressed.
     private = old is not None or job.mode is not None
     temp, handle = make_temp(job.directory, 0o600 if private else 0o666)
-    named = True
     try:
         try:
             digest = _fill(handle, parts)
@@ -166,16 +167,14 @@ def _write(job: _Job, parts: Iterable[bytes | bytearray | memoryview], progress:
             os.fsync(handle)
             parent = os.path.dirname(job.real)
             with directory_lock(job.directory, path=parent, timeout_s=job.lock_timeout_s):
-                _check_expected(job, _current(job), at_last=True)
-                _land(job, temp)
-                named = False
-                progress.landed = True
+                seen = _check_expected(job, _current(job), at_last=True)
+                _land(job, temp, handle, seen, progress)
             _sync_directory(job.directory)
             stamp = Stamp.of(os.fstat(handle), sha256=digest)
         finally:
             os.close(handle)
     finally:
-        if named:
+        if not progress.landed:
             discard(job.directory, temp)
     return Written(job.real, stamp, created=old is None, notes=notes)
 
@@ -211,18 +210,21 @@ def _check_writable(job: _Job, old: os.stat_result | None) -> None:
     raise PermissionError(errno.EACCES, "the file is read-only", job.real)
 
 
-def _check_expected(job: _Job, now: os.stat_result | None, *, at_last: bool = False) -> None:
-    """Refuse a file that is not what the caller saw; at last a hash decides, because times have their grain."""
+def _check_expected(job: _Job, now: os.stat_result | None, *, at_last: bool = False) -> os.stat_result | None:
+    """Refuse a file that is not what the caller saw; at last a hash decides, because times have their grain.
+
+    Returns the file that was compared; none where none is expected.
+    """
     if job.expect is None:
-        return
+        return None
     if job.expect is ABSENT:
         if now is not None:
             raise FileChangedError(job.real, "was created meanwhile")
-        return
+        return None
     if now is None:
         raise FileChangedError(job.real, "was removed meanwhile")
     if job.expect.same_state(now) and not (at_last and job.expect.sha256):
-        return
+        return now
     if job.expect.sha256 is None or job.expect.size != now.st_size:
         raise FileChangedError(job.real, "was changed meanwhile")
     handle = open_regular_at(job.directory, job.name, path=job.real)
@@ -231,6 +233,7 @@ def _check_expected(job: _Job, now: os.stat_result | None, *, at_last: bool = Fa
         later = _current(job)  # the name may have got another file while this one was read
         if not same or later is None or not os.path.samestat(later, seen):
             raise FileChangedError(job.real, "was changed meanwhile")
+        return later
     finally:
         os.close(handle)
 
@@ -324,7 +327,15 @@ def _keep_xattrs(job: _Job, handle: int) -> list[str]:
     return lost
 
 
-def _land(job: _Job, temp: str) -> None:
+def _land(job: _Job, temp: str, handle: int, seen: os.stat_result | None, progress: _Progress) -> None:
+    """Give the new file its name; `seen` is the file that has it, if one is expected there."""
+    if seen is not None:
+        ours = os.fstat(handle)
+        if exchange.exchange_names(job.directory, temp, job.name):
+            _look_at_what_came_out(job, temp, ours, seen, progress)
+            return
+        if _current(job) is None:
+            raise FileChangedError(job.real, "was removed meanwhile")
     if job.expect is ABSENT:
         try:
             os.link(temp, job.name, src_dir_fd=job.directory, dst_dir_fd=job.directory, follow_symlinks=False)
@@ -334,9 +345,23 @@ def _land(job: _Job, temp: str) -> None:
             if error.errno not in _NO_LINKS:
                 raise
         else:
+            progress.landed = True
             discard(job.directory, temp)
             return
     os.rename(temp, job.name, src_dir_fd=job.directory, dst_dir_fd=job.directory)
+    progress.landed = True
+
+
+def _look_at_what_came_out(
+    job: _Job, temp: str, ours: os.stat_result, seen: os.stat_result, progress: _Progress
+) -> None:
+    """The last look may have been too early: whatever was saved after it goes back to its name."""
+    progress.landed = True
+    if not exchange.is_unchanged(job.directory, temp, seen):
+        exchange.put_back(job.directory, temp, job.name, ours=ours)
+        progress.landed = False
+        raise FileChangedError(job.real, "was changed meanwhile")
+    discard(job.directory, temp)
 
 
 def _sync_directory(directory: int) -> None:

@@ -9,9 +9,12 @@ import msgspec
 from holdfast.contract import HoldfastError
 
 __all__ = [
+    "HEADER_MISMATCH",
+    "INVALID_PARAMS",
     "INVALID_REQUEST",
     "METHOD_NOT_FOUND",
     "NOTHING",
+    "PARSE_ERROR",
     "UNSUPPORTED_VERSION",
     "Incoming",
     "McpError",
@@ -26,6 +29,9 @@ __all__ = [
 ]
 
 INVALID_REQUEST = -32600
+INVALID_PARAMS = -32602
+HEADER_MISMATCH = -32020
+PARSE_ERROR = -32700
 METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 _ID = re.compile(rb'"id"\s*:\s*(?:([0-9]{1,15})|"([0-9]{1,15})")')

@@ -50,6 +50,7 @@ class _Delta(msgspec.Struct):
     thinking: str = ""
     signature: str = ""
     partial_json: str = ""
+    citation: Any = None
     stop_reason: str | None = None
 
 
@@ -79,13 +80,14 @@ class _Whole(msgspec.Struct):
 class _OpenBlock:
     """A block that is still arriving."""
 
-    __slots__ = ("block", "kind", "parts", "signature")
+    __slots__ = ("block", "cited", "kind", "parts", "signature")
 
     def __init__(self, block: dict[str, Any]) -> None:
         self.block = block
         self.kind: str = block.get("type", "")
         self.parts: list[str] = []
         self.signature: list[str] = []
+        self.cited: list[Any] = [*(block.get("citations") or ())] if self.kind == "text" else []
 
 
 _decode = msgspec.json.Decoder(_Event).decode
@@ -203,6 +205,8 @@ class AnthropicReader:
             return [ThinkingDelta(index, delta.thinking)]
         if delta.type == "signature_delta":
             opened.signature.append(delta.signature)
+        elif delta.type == "citations_delta":
+            opened.cited.append(delta.citation)
         return []
 
     def _end_block(self, index: int) -> list[StreamEvent]:
@@ -216,7 +220,7 @@ class AnthropicReader:
             whole = parsed_input(joined) if joined.strip() else given
             return [BlockEnded(index, {"type": "tool_use", "id": block["id"], "name": block["name"], "input": whole})]
         if opened.kind == "text":
-            return [BlockEnded(index, {"type": "text", "text": joined})]
+            return [BlockEnded(index, {"type": "text", "text": joined, **_quoting(opened.cited)})]
         if opened.kind == "thinking":
             signature = "".join(opened.signature)
             return [BlockEnded(index, {"type": "thinking", "thinking": joined, "signature": signature})]
@@ -234,6 +238,12 @@ class AnthropicReader:
             token_count(usage.cache_read_input_tokens, old.cache_read_tokens),
             token_count(usage.cache_creation_input_tokens, old.cache_write_tokens),
         )
+
+
+def _quoting(cited: list[Any]) -> dict[str, Any]:
+    """What a text quotes goes back with it, to the letter."""
+    known: list[Any] = [one for one in cited if isinstance(one, dict) and "type" in one]
+    return {"citations": known} if known else {}
 
 
 def _of_server(index: int, block: dict[str, Any], joined: str) -> list[StreamEvent]:

@@ -5,9 +5,10 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from holdfast.contract import RuleUpdate, UsageError
+from holdfast.contract.names import MODES, PermissionMode, as_mode
 from holdfast.permissions.matching import denies_read
 from holdfast.permissions.paths import Disk, LiveDisk, is_inside
 from holdfast.permissions.rulebook import RuleBook
@@ -15,8 +16,6 @@ from holdfast.permissions.rules import Behavior, Rule, RuleSource
 
 __all__ = ["MODES", "Behavior", "PermissionContext", "PermissionMode", "Roots", "Rule", "RuleSource"]
 
-PermissionMode = Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"]
-MODES: tuple[PermissionMode, ...] = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
 _FOLDER_BROUGHT = frozenset({"project", "local"})
 """Sources that come with the folder: their allow rules wait for trust, their deny and ask rules do not."""
 
@@ -310,8 +309,7 @@ def _user_home() -> str:
 
 
 def _known_mode(mode: str) -> PermissionMode:
-    wanted = "default" if mode == "manual" else mode
-    for known in MODES:
-        if known == wanted:
-            return known
+    known = as_mode(mode)
+    if known is not None:
+        return known
     raise UsageError(f"unknown permission mode {mode!r}; choose one of {', '.join(MODES)}")

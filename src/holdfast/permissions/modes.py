@@ -3,6 +3,7 @@
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
+from holdfast.contract.names import MODES
 from holdfast.permissions.paths import NULL_DEVICE, PathFacts, is_inside
 from holdfast.permissions.protected import is_secret, protected_by
 
@@ -24,12 +25,11 @@ Row = Literal[
     "other",
 ]
 Cell = Literal["allow", "ask", "deny", "classifier", "secrets ask"]
-_MODES: Final = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
 
 
 def table_row(*cells: Cell) -> MappingProxyType[str, Cell]:
     """One row of the table, with an answer for every mode."""
-    return MappingProxyType(dict(zip(_MODES, cells, strict=True)))
+    return MappingProxyType(dict(zip(MODES, cells, strict=True)))
 
 
 TABLE: Final[MappingProxyType[Row, MappingProxyType[str, Cell]]] = MappingProxyType(

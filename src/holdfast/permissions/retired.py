@@ -5,10 +5,10 @@ A deny or ask rule goes on to hold, for the tool of today. An allow rule does no
 
 from typing import Final
 
+from holdfast.contract.names import RETIRED
+
 __all__ = ["RETIRED", "todays_rule"]
 
-RETIRED: Final = {"LS": "Glob", "MultiEdit": "Edit", "NotebookRead": "Read"}
-"""The tool that was, and the one that does its work."""
 _NOTEBOOKS: Final = "//**/*.ipynb"
 
 

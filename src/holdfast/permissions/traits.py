@@ -8,23 +8,12 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from holdfast.contract import UNKNOWN_EFFECTS, Effects, RuleSubject
+from holdfast.contract.names import ALIASES
 from holdfast.contract.permission import SubjectKind
 from holdfast.lib.names import read_path
 from holdfast.permissions.facts import CallFacts
 
 __all__ = ["ALIASES", "KNOWN_TOOLS", "Traits", "facts_from_input", "traits_of"]
-
-ALIASES: Final[Mapping[str, str]] = {
-    "Task": "Agent",
-    "BashOutput": "TaskOutput",
-    "BashOutputTool": "TaskOutput",
-    "AgentOutput": "TaskOutput",
-    "AgentOutputTool": "TaskOutput",
-    "KillShell": "TaskStop",
-    "mcp__listResources": "ListMcpResourcesTool",
-    "SlashCommand": "Skill",
-}
-"""Older name to the name it has now; the registry's table is the same, which a test holds."""
 
 
 class Traits(NamedTuple):

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from holdfast.contract import DirectoryUpdate, ModeUpdate, UsageError
-from holdfast.permissions.context import MODES, PermissionContext
+from holdfast.contract.names import MODES, as_mode
+from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.paths import is_inside
 from holdfast.permissions.protected import is_secret, protected_by
 from holdfast.settings.layout import is_above_home
@@ -60,7 +61,7 @@ def change_mode(context: PermissionContext, mode: str, *, may_bypass: bool) -> P
         UsageError: There is no such mode, the settings forbid it, or it lifts every question and the user did not
             begin the session with it.
     """
-    if mode not in (*MODES, "manual"):
+    if as_mode(mode) is None:
         raise UsageError(f"there is no permission mode {mode!r}; use one of {', '.join(MODES)}")
     changed = context.with_mode(mode)
     if changed.effective_mode != changed.mode:

@@ -1,7 +1,9 @@
-"""The names users' rules, hooks and prompts know: every built-in tool, its older names, and who may use it."""
+"""Who may use which built-in tool, by the names that `contract.names` knows."""
 
 from collections.abc import Iterable
 from types import MappingProxyType
+
+from holdfast.contract.names import ALIASES, BUILTIN_NAMES, CRON_NAMES, TASK_LIST_NAMES, canonical_name
 
 __all__ = [
     "ALIASES",
@@ -16,67 +18,6 @@ __all__ = [
     "chosen_names",
     "is_reserved",
 ]
-
-ALIASES = MappingProxyType(
-    {
-        "Task": "Agent",
-        "BashOutput": "TaskOutput",
-        "BashOutputTool": "TaskOutput",
-        "AgentOutput": "TaskOutput",
-        "AgentOutputTool": "TaskOutput",
-        "KillShell": "TaskStop",
-        "mcp__listResources": "ListMcpResourcesTool",
-        "SlashCommand": "Skill",
-    }
-)
-"""Older name to the name it has now."""
-
-_TASK_LIST = frozenset({"TaskCreate", "TaskGet", "TaskUpdate", "TaskList"})
-_CRON = frozenset({"CronCreate", "CronDelete", "CronList"})
-
-BUILTIN_NAMES = (
-    frozenset(
-        {
-            "Read",
-            "Write",
-            "Edit",
-            "NotebookEdit",
-            "Glob",
-            "Grep",
-            "Bash",
-            "PowerShell",
-            "Agent",
-            "TeamCreate",
-            "TeamDelete",
-            "SendMessage",
-            "TaskOutput",
-            "TaskStop",
-            "TodoWrite",
-            "WebFetch",
-            "WebSearch",
-            "ListMcpResourcesTool",
-            "ReadMcpResourceTool",
-            "EnterPlanMode",
-            "ExitPlanMode",
-            "EnterWorktree",
-            "ExitWorktree",
-            "ToolSearch",
-            "AskUserQuestion",
-            "SendUserMessage",
-            "Sleep",
-            "RemoteTrigger",
-            "StructuredOutput",
-            "Skill",
-            "LSP",
-            "REPL",
-            "Config",
-            "Monitor",
-        }
-    )
-    | _TASK_LIST
-    | _CRON
-)
-"""Every built-in tool of the product, built or still to come."""
 
 PRESETS = MappingProxyType({"full": None, "minimal": frozenset({"Bash", "Read", "Edit"})})
 """Named tool sets; none means every tool. Simple mode is `minimal`."""
@@ -105,17 +46,12 @@ ASYNC_AGENT_TOOLS = frozenset(
 )
 """What an agent in the background may use, besides remote tools."""
 
-TEAMMATE_TOOLS = frozenset({"SendMessage"}) | _TASK_LIST | _CRON
+TEAMMATE_TOOLS = frozenset({"SendMessage"}) | TASK_LIST_NAMES | CRON_NAMES
 """What a teammate may use on top of that."""
 
 
 RESERVED = BUILTIN_NAMES | ALIASES.keys()
 """Names that a built-in tool has, had or will have."""
-
-
-def canonical_name(name: str) -> str:
-    """The name a tool has today."""
-    return ALIASES.get(name, name)
 
 
 def chosen_names(names: Iterable[str] | None) -> frozenset[str] | None:

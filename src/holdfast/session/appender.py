@@ -2,9 +2,11 @@
 
 import errno
 import os
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-__all__ = ["Appended", "LineAppender"]
+from holdfast.session.flusher import sync_file
+
+__all__ = ["Appended", "LineAppender", "LineFile", "PathAppender"]
 
 _TAIL_BYTES = 64 * 1024
 _INTERRUPTS = 100
@@ -17,6 +19,27 @@ class Appended(NamedTuple):
     kept_bytes: int
     """How much of the data, in whole lines, is in the file."""
     error: OSError | None
+
+
+class LineFile(Protocol):
+    """A file that lines are added to."""
+
+    @property
+    def end(self) -> int:
+        """How many bytes of whole lines it holds."""
+        ...
+
+    def append(self, lines: bytes) -> Appended:
+        """Write whole lines."""
+        ...
+
+    def sync(self) -> None:
+        """Wait until the disk has it."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        ...
 
 
 class LineAppender:
@@ -36,6 +59,14 @@ class LineAppender:
     def end(self) -> int:
         """How many bytes of whole lines the file holds."""
         return self._end
+
+    def sync(self) -> None:
+        """Wait until the disk has it."""
+        sync_file(self._handle)
+
+    def close(self) -> None:
+        """The file is closed."""
+        os.close(self._handle)
 
     def append(self, lines: bytes) -> Appended:
         """Write whole lines; after an error as many of them as were written whole stay, and nothing of the next."""
@@ -108,3 +139,61 @@ class LineAppender:
                 return start + found + 1
             end = start
         return 0
+
+
+class PathAppender:
+    """The same for a file that is open only while it is written, because there are many of its kind."""
+
+    __slots__ = ("_end", "_is_whole", "_path")
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._end = 0
+        self._is_whole = False
+        """We have seen that the file ends with a line's end."""
+
+    @property
+    def end(self) -> int:
+        """How many bytes of whole lines the file holds, as far as we have looked."""
+        return self._end
+
+    def append(self, lines: bytes) -> Appended:
+        """Open it, write whole lines, close it."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            handle = os.open(self._path, flags, 0o600)
+        except OSError as error:
+            return Appended(0, error)
+        try:
+            if self._is_whole and os.write(handle, lines) == len(lines):
+                self._end += len(lines)
+                return Appended(len(lines), None)
+            if self._is_whole:
+                return self._mend(handle)
+            file = LineAppender(handle)
+            done = file.append(lines)
+            self._end, self._is_whole = file.end, done.error is None
+        except OSError as error:
+            self._is_whole = False
+            return Appended(0, error)
+        else:
+            return done
+        finally:
+            os.close(handle)
+
+    def _mend(self, handle: int) -> Appended:
+        """Only a part was written: what is no whole line of it goes."""
+        before, self._is_whole = self._end, False
+        self._end = LineAppender(handle).end
+        return Appended(max(0, self._end - before), OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+
+    def sync(self) -> None:
+        """Wait until the disk has it."""
+        handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            sync_file(handle)
+        finally:
+            os.close(handle)
+
+    def close(self) -> None:
+        """It is closed already."""

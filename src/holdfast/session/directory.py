@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self, TypeVar
 
 import msgspec
 
@@ -35,9 +35,10 @@ from holdfast.session.records import (
 from holdfast.session.transcript import Transcript, read_transcript
 from holdfast.settings.directories import user_directories
 
-__all__ = ["JOURNAL_NAME", "JournalChoices", "Session", "SessionStore", "read_journal", "user_store"]
+__all__ = ["JOURNAL_NAME", "JournalChoices", "Session", "SessionStore", "journal_file", "read_journal", "user_store"]
 
 JOURNAL_NAME = "journal.jsonl"
+Made = TypeVar("Made", bound=Transcript)
 _FOLDERS = ("tool-results", "tasks", "blobs")
 
 
@@ -211,6 +212,17 @@ class SessionStore:
         with _explained(path, "read"), self.opened(path) as directory:
             return read_journal(directory, path, into=into)
 
+    @contextmanager
+    def reading(self, name: str, make: Callable[[BinaryIO], Made]) -> Generator[Made]:
+        """What a session remembers, in the transcript that `make` makes for its journal, which stays open meanwhile."""
+        path = self.find(name)
+        with ExitStack() as handles:
+            with _explained(path, "read"):
+                file = handles.enter_context(journal_file(handles.enter_context(self.opened(path)), path))
+                transcript = make(file)
+                read_transcript(file, into=transcript)
+            yield transcript
+
     def paths(self, project: str | None = None) -> Iterator[str]:
         """Every session's directory, of one project or of all."""
         slugs = [project_slug(project)] if project is not None else _names(self.root)
@@ -239,12 +251,17 @@ def user_store(environ: Mapping[str, str] | None = None, *, program: str = "") -
 
 def read_journal(directory: int, path: str, *, into: Transcript | None = None) -> Transcript:
     """Load the journal in an open session directory; a session without one remembers nothing."""
+    with journal_file(directory, path) as file:
+        return read_transcript(file, into=into)
+
+
+def journal_file(directory: int, path: str) -> BinaryIO:
+    """The journal in an open session directory, to be read; an empty file where there is none."""
     try:
         handle = open_private_file(directory, JOURNAL_NAME, os.O_RDONLY, path=os.path.join(path, JOURNAL_NAME))
     except FileNotFoundError:
-        return Transcript() if into is None else into
-    with os.fdopen(handle, "rb") as file:
-        return read_transcript(file, into=into)
+        handle = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    return os.fdopen(handle, "rb")
 
 
 def _open_journal(directory: int, path: str, choices: JournalChoices, named_by: tuple[int, ...]) -> Journal:

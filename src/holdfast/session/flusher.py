@@ -4,8 +4,9 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
-__all__ = ["Flusher", "sync_file"]
+__all__ = ["DiskWaiter", "Flusher", "sync_file"]
 
 _REST_S = 0.05
 
@@ -18,6 +19,26 @@ def sync_file(handle: int) -> None:
         os.fsync(handle)
 
 
+class DiskWaiter(Protocol):
+    """Makes what was written durable."""
+
+    def request(self, *, waited_for: bool = False) -> int:
+        """Ask for everything written so far to reach the disk; returns the number of this request."""
+        ...
+
+    def request_also(self, path: str) -> int:
+        """The same for another file, too."""
+        ...
+
+    async def reached(self, number: int) -> None:
+        """Wait until that request is done."""
+        ...
+
+    def close(self, timeout_s: float) -> bool:
+        """Finish what was asked for; false if the disk took longer than that."""
+        ...
+
+
 class Flusher:
     """Makes what was written to one file durable. Requests that come while the disk is busy become one.
 
@@ -28,6 +49,8 @@ class Flusher:
         self._handle = handle
         self._on_error = on_error
         self._directories = directories
+        self._also: set[str] = set()
+        """Files beside the one, which are open only while they are made durable."""
         self._wake = threading.Condition()
         self._asked: int = 0
         self._done: int = 0
@@ -51,6 +74,12 @@ class Flusher:
             elif self._idle or waited_for:
                 self._wake.notify_all()
             return self._asked
+
+    def request_also(self, path: str) -> int:
+        """The same for another file, too."""
+        with self._wake:
+            self._also.add(path)
+        return self.request()
 
     async def reached(self, number: int) -> None:
         """Wait until that request is done, whether the disk confirmed it or not."""
@@ -93,7 +122,11 @@ class Flusher:
                 self._wake.wait_for(lambda: self._hurry or self._ending, timeout=_REST_S)
 
     def _sync(self) -> None:
+        with self._wake:
+            others, self._also = self._also, set()
         try:
+            for path in others:
+                _sync_path(path)
             sync_file(self._handle)
             # A new file's name is durable only when its directories are; once is enough.
             while self._directories:
@@ -101,6 +134,17 @@ class Flusher:
                 self._directories = self._directories[1:]
         except OSError as error:
             self._on_error(error)
+
+
+def _sync_path(path: str) -> None:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return  # whoever removed it wants no copy
+    try:
+        sync_file(handle)
+    finally:
+        os.close(handle)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[None]") -> None:

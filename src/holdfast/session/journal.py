@@ -10,7 +10,6 @@ The disk itself (fsync) is waited for at turn ends, beside the work; `sync` wait
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Callable
 from typing import Any, Literal
@@ -21,17 +20,15 @@ from holdfast.events import (
     AgentTold,
     CallFinished,
     CallProgressed,
-    CallQueued,
     CallStarted,
     Event,
-    PermissionDecided,
     TurnEnded,
     encode_event,
     encode_json,
     to_builtins,
 )
-from holdfast.session.appender import LineAppender
-from holdfast.session.flusher import Flusher, sync_file
+from holdfast.session.appender import LineAppender, LineFile, PathAppender
+from holdfast.session.flusher import DiskWaiter, Flusher
 from holdfast.session.records import JournalGap, MessageRecorded, NoteRecorded, OutputStored, Role, TimeMarked
 
 __all__ = ["Durability", "Journal", "Trouble"]
@@ -42,8 +39,8 @@ _MAX_WEIGHT = 64 * 1024
 """Roughly the bytes of lines that may wait in memory."""
 _CARRIED_LINES = 500
 _MAX_AGE_S = 1.0
-_KEPT_OF_AGENTS = frozenset({CallQueued, PermissionDecided, CallStarted, CallFinished})
-"""What is written down of an agent that a call has started: its calls."""
+_NOT_KEPT = frozenset({CallProgressed, AgentTold})
+"""Progress is for whoever watches; an agent that a call has started has a file of its own."""
 _KEEP_BYTES = 8 * 1024 * 1024
 """While the file takes nothing, so many bytes of lines wait in memory; beyond that the oldest are given up."""
 _MAX_DATA_BYTES = 256 * 1024
@@ -73,26 +70,28 @@ class Journal:
 
     def __init__(
         self,
-        handle: int,
+        handle: "int | LineFile",
         *,
         durability: Durability = "turn",
         redact: Callable[[bytes], bytes] | None = None,
         on_trouble: Callable[[Trouble | None], None] | None = None,
         max_age_s: float = _MAX_AGE_S,
         directories: tuple[int, ...] = (),
+        flusher: DiskWaiter | None = None,
     ) -> None:
-        """Write to an open file.
+        """Write to a file.
 
         Args:
-            handle: The file, opened for reading and appending, and locked; `close` closes it.
+            handle: The file, opened for reading and appending, and locked; `close` closes it. Or one of its own kind,
+                which needs a `flusher`.
             durability: When the disk itself is waited for.
             redact: Takes secrets out of a line; must leave it valid JSON.
             on_trouble: Told when lines cannot be kept, and told None when they can again.
             max_age_s: How long a line of a read-only call may stay in memory.
             directories: Handles of the directories that name the file, made durable once.
+            flusher: Waits for the disk; one of its own when omitted.
         """
-        self._handle = handle
-        self._file = LineAppender(handle)
+        self._file = LineAppender(handle) if isinstance(handle, int) else handle
         self._durability: Durability = durability
         self._redact = redact
         self._on_trouble = on_trouble
@@ -107,7 +106,10 @@ class Journal:
         self._sync_trouble: Trouble | None = None
         self._lost = 0
         self._closed = False
-        self._flusher = Flusher(handle, self._unconfirmed, directories)
+        if flusher is None:
+            assert isinstance(handle, int)
+            flusher = Flusher(handle, self._unconfirmed, directories)
+        self._flusher = flusher
 
     @property
     def trouble(self) -> Trouble | None:
@@ -123,11 +125,21 @@ class Journal:
         """How many bytes of whole lines are in the file."""
         return self._file.end
 
+    def beside(self, path: str) -> "Journal":
+        """A journal in another file, which is open only while lines are written; the same thread waits for the disk.
+
+        Its lines reach the disk itself when it is closed, and before a call acts only where this one's do.
+        """
+        durability: Durability = "call" if self._durability == "call" else "never"
+        return Journal(
+            PathAppender(path), durability=durability, redact=self._redact, flusher=_Beside(self._flusher, path)
+        )
+
     # Lines in.
 
     def __call__(self, event: Event) -> None:
         """Take one event of the engine. Values in it are written as they are at the next write."""
-        if type(event) is CallProgressed or (type(event) is AgentTold and type(event.event) not in _KEPT_OF_AGENTS):
+        if type(event) in _NOT_KEPT:
             return
         events = self._events
         if not events and not self._begin_batch():
@@ -151,17 +163,17 @@ class Journal:
             self.flush()
             if self._durability != "never":
                 self._flusher.request()
-        elif type(event) is AgentTold:
-            # Of an agent that a call has started, too, what changes something is in the file before it acts.
-            inner = event.event
-            if type(inner) is CallFinished or (type(inner) is CallStarted and not inner.read_only):
-                self.flush()
 
     def record(self, record: Event) -> None:
         """Write a record of this room at once."""
         if self._events or self._begin_batch():
             self._events.append(record)
             self.flush()
+
+    def take(self, record: Event) -> None:
+        """Write a record of this room with the next that is, or after a second."""
+        if self._events or self._begin_batch():
+            self._events.append(record)
 
     def carry_over(self, record: Event, at: float | None) -> None:
         """Take over a record of another journal with its time; it is written with the next that is."""
@@ -228,7 +240,7 @@ class Journal:
             self._flusher.request()
         self._closed = True
         if self._flusher.close(_CLOSE_TIMEOUT_S):
-            os.close(self._handle)
+            self._file.close()
         else:  # the thread still uses the handle
             _log.error("the disk did not confirm the session journal within %.0f s", _CLOSE_TIMEOUT_S)
 
@@ -284,7 +296,7 @@ class Journal:
 
     def _sync_now(self) -> None:
         try:
-            sync_file(self._handle)
+            self._file.sync()
         except OSError as error:
             self._unconfirmed(error)
 
@@ -315,6 +327,31 @@ class Journal:
     def _gap_line(self) -> bytes:
         reason = self._write_trouble.reason if self._write_trouble else ""
         return encode_event(JournalGap(self._lost, reason)) + b"\n"
+
+
+class _Beside:
+    """Waits for the disk through the thread of another journal."""
+
+    __slots__ = ("_flusher", "_path")
+
+    def __init__(self, flusher: DiskWaiter, path: str) -> None:
+        self._flusher = flusher
+        self._path = path
+
+    def request(self, *, waited_for: bool = False) -> int:
+        number = self._flusher.request_also(self._path)
+        return self._flusher.request(waited_for=True) if waited_for else number
+
+    def request_also(self, path: str) -> int:
+        return self._flusher.request_also(path)
+
+    async def reached(self, number: int) -> None:
+        await self._flusher.reached(number)
+
+    def close(self, timeout_s: float) -> bool:
+        del timeout_s  # whoever closes the other journal waits
+        self.request()
+        return True
 
 
 def _encodable(event: Event) -> Event:

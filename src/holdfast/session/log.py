@@ -19,6 +19,7 @@ LOG_NAME = "holdfast.log"
 _MAX_BYTES = 5_000_000
 _KEEP_FILES = 3
 _MAX_RECORD_CHARS = 32_000
+_MAX_LINE_CHARS = 1_000
 
 
 class SafeFormatter(logging.Formatter):
@@ -39,6 +40,22 @@ class SafeFormatter(logging.Formatter):
         first, *rest = text.split("\n")
         lines = [f"{moment}.{int(record.msecs):03d} {visible(first)}", *(f"    | {visible(line)}" for line in rest)]
         return "\n".join(lines)
+
+
+class PlainFormatter(logging.Formatter):
+    """One record as a person is told it: our name, the words, and of an exception only what it says."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        super().__init__()
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as one line."""
+        text = record.getMessage()
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            text = f"{text}: {error or type(error).__name__} (--debug shows where)"
+        return f"holdfast: {visible(self._redact(' '.join(text.split())), limit_chars=_MAX_LINE_CHARS)}"
 
 
 class PrivateLogHandler(logging.Handler):
@@ -136,31 +153,38 @@ def configure_logging(
 ) -> LogSetup:
     """Send the log to `holdfast.log` in a private directory, and with `debug` everything to stderr as well.
 
+    Without a log file errors are told on stderr, in plain words.
+
     Our own loggers speak from INFO on (DEBUG with `debug`); others only of warnings, since they may print requests.
     """
-    formatter = SafeFormatter(redact or Redactor(secrets_in_environment()))
+    redact = redact or Redactor(secrets_in_environment())
     handlers: list[logging.Handler] = []
     path: str | None = None
-    refusal: Exception | None = None
+    refusal: OSError | SessionError | None = None
     try:
         file = PrivateLogHandler(directory, max_bytes=max_bytes)
     except (OSError, SessionError) as error:
         refusal = error
     else:
         path = file.path
+        file.setFormatter(SafeFormatter(redact))
         handlers.append(file)
     if debug or refusal is not None:
         screen = logging.StreamHandler(stderr or sys.stderr)
         screen.setLevel(logging.DEBUG if debug else logging.ERROR)
+        screen.setFormatter(SafeFormatter(redact) if debug else PlainFormatter(redact))
         handlers.append(screen)
     setup = LogSetup(handlers, path)
     root = logging.getLogger()
     for handler in handlers:
-        handler.setFormatter(formatter)
         root.addHandler(handler)
     root.setLevel(logging.WARNING)
     own = logging.getLogger("holdfast")
     own.setLevel(logging.DEBUG if debug else logging.INFO)
     if refusal is not None:
-        own.error("the log file cannot be used: %s", refusal)
+        own.error("no log is kept, as %r cannot be used: %s", directory, _words(refusal))
     return setup
+
+
+def _words(refusal: OSError | SessionError) -> str:
+    return (refusal.strerror if isinstance(refusal, OSError) else None) or str(refusal)

@@ -44,12 +44,16 @@ class SessionOpened(Event, frozen=True, tag="session"):
     """The Holdfast version that wrote it."""
     parent: str | None = None
     """The session this one was forked from."""
+    fence: int = 0
+    """Reserved: the number of this writer among all that the session has had, for stores without locks."""
 
 
 class SessionResumed(Event, frozen=True, tag="session_resumed"):
     """A later process goes on from here; whatever was unfinished above will stay so."""
 
     program: str = ""
+    fence: int = 0
+    """Reserved, as in the first line."""
 
 
 class SessionClosed(Event, frozen=True, tag="session_closed"):

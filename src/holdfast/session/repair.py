@@ -6,15 +6,16 @@ Discarded calls leave no trace. Ids that models used twice are told apart.
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from holdfast.session.held import loaded
 from holdfast.session.transcript import CallRecord, Restart, Transcript
 from holdfast.session.validity import ID, NAME
 
-__all__ = ["NOT_STARTED", "OUTCOME_UNKNOWN", "Interrupted", "Repaired", "repair"]
+__all__ = ["NOT_STARTED", "OUTCOME_UNKNOWN", "Interrupted", "Repaired", "repair", "whole_conversation"]
 
 NOT_STARTED = (
     "interrupted: not started. The session ended before this call began, so it did nothing. "
@@ -68,14 +69,26 @@ def repair(transcript: Transcript, *, whole: bool = False) -> Repaired:
     As it goes on: where it was shortened it begins with the summary. `whole`: all that was ever said.
     """
     conversation = _Conversation()
-    for item in _items(transcript, (None if whole else transcript.restart) or Restart([], 0, 0)):
+    restart = None if whole else transcript.restart
+    messages = list(_settled(conversation, _items(transcript, restart or Restart([], 0, 0))))
+    return Repaired(messages, tuple(conversation.interrupted))
+
+
+def whole_conversation(transcript: Transcript) -> Iterator[dict[str, Any]]:
+    """All that was ever said, one message after the other; none is kept when the next is asked for."""
+    return _settled(_Conversation(), _items(transcript, Restart([], 0, 0)))
+
+
+def _settled(conversation: "_Conversation", items: Iterable[_Item]) -> Iterator[dict[str, Any]]:
+    for item in items:
         if item.role == "assistant":
             conversation.add_assistant(item.blocks, item.calls)
             if item.notes:
                 conversation.add_user(item.notes)
         else:
             conversation.add_user(item.blocks)
-    return conversation.finish()
+        yield from conversation.settled()
+    yield from conversation.finish()
 
 
 # From records to items, in order.
@@ -105,9 +118,11 @@ def _claim(transcript: Transcript) -> list[list[CallRecord | None]]:
     Ids may come back in later turns, so a block belongs to a call of its own stretch, or else of the one before
     (a message recorded after its turn was ended). Calls that were not discarded come first.
     """
-    waiting: dict[tuple[int, str], deque[CallRecord]] = {}
+    waiting: dict[tuple[int, str], list[CallRecord]] = {}
     for call in sorted(transcript.calls, key=lambda call: call.discarded):
-        waiting.setdefault((call.epoch, call.id), deque()).append(call)
+        waiting.setdefault((call.epoch, call.id), []).append(call)
+    for queue in waiting.values():
+        queue.reverse()  # the first is taken first, from the end
     claims: list[list[CallRecord | None]] = []
     for message in transcript.messages:
         found: list[CallRecord | None] = []
@@ -117,8 +132,8 @@ def _claim(transcript: Transcript) -> list[list[CallRecord | None]]:
                 queue = waiting.get((message.epoch, id_))
                 if not queue:
                     queue = waiting.get((message.epoch - 1, id_))
-                    queue = queue if queue and not queue[0].discarded else None
-                found.append(queue.popleft() if queue else None)
+                    queue = queue if queue and not queue[-1].discarded else None
+                found.append(queue.pop() if queue else None)
         claims.append(found)
     return claims
 
@@ -133,8 +148,8 @@ def _loose_items(loose: deque[tuple[int, CallRecord]], limit: int) -> Iterator[_
         while loose and loose[0][0] < limit and loose[0][1].epoch == epoch:
             call = loose.popleft()[1]
             calls.append(call)
-            blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input})
-            for message in call.reply.new_messages if call.reply else ():
+            blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": loaded(call.input)})
+            for message in loaded(call.reply.new_messages) if call.reply else ():
                 notes += _blocks(cast("Block", message).get("content") if isinstance(message, dict) else None)
         yield _Item("assistant", blocks, calls, notes)
 
@@ -167,7 +182,9 @@ class _Conversation:
         """The id as recorded, the block as sent, and what the journal knows, of each call without its result."""
         self._ids: set[str] = set()
         self._repeats: dict[str, int] = {}
-        self._interrupted: list[Interrupted] = []
+        self.interrupted: list[Interrupted] = []
+        """The calls whose results had to be made up."""
+        self._is_begun = False
 
     def add_assistant(self, blocks: list[Block], calls: list[CallRecord | None]) -> None:
         """What the model said; `calls` goes with its `tool_use` blocks."""
@@ -202,13 +219,20 @@ class _Conversation:
             ],
         )
 
-    def finish(self) -> Repaired:
-        """The whole conversation."""
+    def settled(self, *, keep: int = 1) -> Iterator[dict[str, Any]]:
+        """The messages that nothing more can be added to, which is all but the last."""
+        ready = self._messages[:-keep] if keep else self._messages
+        self._messages = self._messages[len(ready) :]
+        for role, blocks in ready:
+            if not self._is_begun and role == "assistant":
+                yield {"role": "user", "content": [{"type": "text", "text": _WITHOUT_PROMPT}]}
+            self._is_begun = True
+            yield {"role": role, "content": blocks}
+
+    def finish(self) -> Iterator[dict[str, Any]]:
+        """What is left of the conversation."""
         self._pay([])
-        if self._messages and self._messages[0][0] == "assistant":
-            self._messages.insert(0, ("user", [{"type": "text", "text": _WITHOUT_PROMPT}]))
-        messages: list[dict[str, Any]] = [{"role": role, "content": blocks} for role, blocks in self._messages]
-        return Repaired(messages, tuple(self._interrupted))
+        yield from self.settled(keep=0)
 
     def _say(self, role: str, blocks: list[Block]) -> None:
         if not blocks:
@@ -238,13 +262,13 @@ class _Conversation:
                 result["content"] = [part for part in _blocks(result["content"]) if not _is_blank(part)]
             return result
         if call is not None and call.reply is not None:
-            content = call.reply.content
+            content = loaded(call.reply.content)
             if not isinstance(content, str):
                 content = [part for part in content if not _is_blank(part)]
             result: Block = {"type": "tool_result", "tool_use_id": use["id"], "content": content}
             return {**result, "is_error": True} if call.reply.is_error else result
         started = call is not None and call.started
-        self._interrupted.append(Interrupted(use["id"], use["name"], "outcome unknown" if started else "not started"))
+        self.interrupted.append(Interrupted(use["id"], use["name"], "outcome unknown" if started else "not started"))
         reason = NOT_STARTED if call is None or not started else _WAS_READING if call.read_only else OUTCOME_UNKNOWN
         text = f"<tool_use_error>{reason}</tool_use_error>"
         return {"type": "tool_result", "tool_use_id": use["id"], "content": text, "is_error": True}
@@ -267,6 +291,7 @@ class _Conversation:
 
 
 def _blocks(content: Any) -> list[Block]:
+    content = loaded(content)
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, Sequence):

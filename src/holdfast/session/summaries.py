@@ -9,6 +9,7 @@ import msgspec
 from holdfast.lib.visible import visible
 from holdfast.session.directory import JOURNAL_NAME, SessionStore
 from holdfast.session.errors import SessionError
+from holdfast.session.held import loaded
 from holdfast.session.lock import LOCK_NAME, is_live
 from holdfast.session.private import open_private_file
 from holdfast.session.transcript import Transcript, read_transcript
@@ -90,7 +91,7 @@ def title_of(transcript: Transcript) -> str:
             return visible(note.data, limit_chars=_TITLE_CHARS)
     for message in transcript.messages:
         if message.role == "user":
-            content = message.content
+            content = loaded(message.content)
             texts = [content] if isinstance(content, str) else [str(block.get("text", "")) for block in content]
             words = " ".join(text for text in texts if not text.startswith(_REMINDER))
             if words.startswith("<stdin>"):  # what was piped in comes before what was asked

@@ -4,7 +4,8 @@ import io
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, NamedTuple, cast
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -34,7 +35,7 @@ from holdfast.session.records import (
 )
 from holdfast.session.versions import upgraded
 
-__all__ = ["CallRecord", "Message", "Transcript", "load_transcript", "read_transcript"]
+__all__ = ["CallRecord", "LineAt", "Message", "Transcript", "load_transcript", "read_transcript", "records_of"]
 
 _MAX_LINE_BYTES = 64 * 1024 * 1024
 _HEADER_MARK = b'{"type":"session",'
@@ -95,6 +96,14 @@ class Restart(NamedTuple):
     calls_before: int
 
 
+class LineAt(NamedTuple):
+    """Where a line of a journal is, and in which format."""
+
+    start: int
+    length: int
+    version: int
+
+
 class Transcript:
     """A loaded session."""
 
@@ -123,6 +132,8 @@ class Transcript:
         """The last line is incomplete: the writer was stopped in the middle of it."""
         self.lost_lines = 0
         """Lines the writer could not keep, by its own account."""
+        self.line = LineAt(0, 0, JOURNAL_VERSION)
+        """Which line of the journal is being taken."""
         self._now: float | None = None
         self._epoch = 0
         self._open: dict[str, deque[CallRecord]] = {}
@@ -253,18 +264,27 @@ def load_transcript(path: str | os.PathLike[str]) -> Transcript:
         return read_transcript(file)
 
 
-def read_transcript(source: BinaryIO | bytes, *, into: Transcript | None = None) -> Transcript:
+class Lines(Protocol):
+    """What a journal is read from."""
+
+    def readline(self, limit: int, /) -> bytes:
+        """The next line, or as much of it as is wanted."""
+        ...
+
+
+def read_transcript(source: Lines | bytes, *, into: Transcript | None = None) -> Transcript:
     """Load a journal from an open file or from bytes: a torn or damaged line is counted and left out.
 
     `into` takes the records instead of a new transcript.
     """
     transcript = Transcript() if into is None else into
     version: int | None = None
-    for line in _lines(io.BytesIO(source) if isinstance(source, bytes) else source):
+    for start, line in _lines(io.BytesIO(source) if isinstance(source, bytes) else source):
         whole = line.endswith(b"\n")
         if version is None:
             version = JOURNAL_VERSION if line.startswith(_HEADER_MARK) or not whole else 0
         before = transcript.damaged_lines
+        transcript.line = LineAt(start, len(line), version)
         _take_line(transcript, line, version)
         if not whole and transcript.damaged_lines > before:
             transcript.damaged_lines = before
@@ -297,11 +317,24 @@ def _is_unknown(line: bytes) -> bool:
     return bool(kind) and kind not in _known_types()
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
+def records_of(line: bytes, version: int) -> list[Event]:
+    """The records that one line stands for; those that cannot be read are left out."""
+    found: list[Event] = []
+    for current in [line] if version >= JOURNAL_VERSION else upgraded(line, version):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found.append(_decoder().decode(current))
+    return found
+
+
+def _lines(file: Lines) -> Iterator[tuple[int, bytes]]:
+    """Each line and where it begins."""
+    start = 0
     while line := file.readline(_MAX_LINE_BYTES):
-        yield line
+        yield start, line
+        start += len(line)
         while len(line) == _MAX_LINE_BYTES and not line.endswith(b"\n"):  # no journal wrote such a line: skip the rest
             line = file.readline(_MAX_LINE_BYTES)
+            start += len(line)
 
 
 _typed = msgspec.json.Decoder(_Typed)

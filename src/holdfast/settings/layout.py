@@ -50,7 +50,7 @@ def _find_root(cwd: str, home: str) -> str:
         return cwd
     if hasattr(os, "geteuid"):
         owners.add(os.geteuid())
-    place = cwd
+    place, empty = cwd, None
     while not is_above_home(place, home):
         try:
             found = os.lstat(os.path.join(place, ".git"))
@@ -58,9 +58,20 @@ def _find_root(cwd: str, home: str) -> str:
             found = None
         # Somebody else's `.git` in a shared parent such as /tmp does not adopt our directory.
         if found is not None and found.st_uid in owners:
-            return place
+            if not is_placeholder(os.path.join(place, ".git"), found):
+                return place
+            empty = empty or place  # it is no repository, and hides none above
         place = os.path.dirname(place)
-    return cwd
+    return empty or cwd
+
+
+def is_placeholder(path: str, found: os.stat_result | None = None) -> bool:
+    """Whether an empty directory stands at a path: git takes no notice of one, and the sandbox makes such."""
+    try:
+        found = os.lstat(path) if found is None else found
+        return stat.S_ISDIR(found.st_mode) and not os.listdir(path)
+    except OSError:
+        return False
 
 
 def is_above_home(place: str, home: str) -> bool:

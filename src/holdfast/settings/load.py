@@ -6,6 +6,7 @@ from functools import partial
 
 import msgspec
 
+from holdfast.contract.names import PermissionMode, as_mode
 from holdfast.lib.positions import Array, Json, Node, Object, Scalar
 from holdfast.settings.documents import Document, checked, command_line_settings, read_document
 from holdfast.settings.errors import SettingsError
@@ -13,7 +14,6 @@ from holdfast.settings.layout import ProjectLayout, find_layout
 from holdfast.settings.merge import Layer, merge
 from holdfast.settings.model import Problem, Settings
 from holdfast.settings.project_view import FolderItem, FolderView, TrustView, project_view
-from holdfast.settings.schema import PermissionMode, as_mode
 from holdfast.settings.sources import (
     CHOOSABLE_SOURCES,
     Candidate,

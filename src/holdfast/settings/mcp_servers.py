@@ -13,6 +13,7 @@ import msgspec
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.lib.positions import JsonTextError, decode, parse
 from holdfast.settings.errors import SettingsError
+from holdfast.settings.layout import is_placeholder
 from holdfast.settings.sources import SettingsRoots
 
 __all__ = ["PROJECT_FILE", "ServerEntry", "ServerList", "find_servers", "given_servers", "own_file", "user_file"]
@@ -185,7 +186,7 @@ def _decoded(raw: msgspec.Raw) -> _UserProject | None:
 
 def _read(path: str) -> object:
     try:
-        data = read_guarded(path, limit_bytes=10_000_000)
+        data = None if is_placeholder(path) else read_guarded(path, limit_bytes=10_000_000)
         return None if data is None else parse(decode(data)).plain()
     except (OSError, JsonTextError) as error:
         raise SettingsError(f"its MCP servers do not count: {error}", path=path) from error

@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from holdfast.contract.names import PermissionMode
 from holdfast.lib.visible import visible
 from holdfast.settings.hook_items import hook_hash
 from holdfast.settings.merge import FrozenJson, Merged, Origin, Path, key_path
 from holdfast.settings.project_view import FolderItem
-from holdfast.settings.schema import PermissionMode
 from holdfast.settings.sources import SourceKind
 from holdfast.settings.trust import FolderIdentity
 

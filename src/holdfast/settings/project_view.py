@@ -23,19 +23,17 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from holdfast.contract.names import BY_STRICTNESS, PermissionMode, as_mode
 from holdfast.lib.positions import Array, Node, Object, Scalar
 from holdfast.settings.documents import Document
 from holdfast.settings.hook_items import hook_hash, item_hash, note_if_not_pinned
 from holdfast.settings.layout import reaches_above
 from holdfast.settings.merge import canonical, freeze
-from holdfast.settings.schema import GATE_EVENTS, HOOK_EVENTS, PermissionMode
+from holdfast.settings.schema import GATE_EVENTS, HOOK_EVENTS
 from holdfast.settings.sources import SourceKind
 from holdfast.settings.steering import is_steering_variable
 
 Needs: TypeAlias = Literal["nothing", "trust", "approval", "refused"]
-_STRICTNESS: dict[str, int] = {
-    "plan": 0, "dontAsk": 1, "default": 2, "manual": 2, "acceptEdits": 3, "auto": 4, "bypassPermissions": 5,
-}  # fmt: skip
 
 
 class TrustView(msgspec.Struct, frozen=True):
@@ -220,10 +218,11 @@ def _mode(gate: _Gate, key: str, node: Node) -> Node | None:
     del key
     mode = node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
     needs: Needs
-    if _STRICTNESS.get(mode, 5) <= _STRICTNESS[gate.user_mode]:
+    known = as_mode(mode) or BY_STRICTNESS[-1]
+    if BY_STRICTNESS.index(known) <= BY_STRICTNESS.index(gate.user_mode):
         needs = "trust"
     else:
-        needs = "approval" if gate.local and mode in {"default", "manual", "acceptEdits", "auto"} else "refused"
+        needs = "approval" if gate.local and known in {"default", "acceptEdits", "auto"} else "refused"
     return node if gate.offer("permission mode", mode, node, needs=needs) else None
 
 
@@ -395,5 +394,5 @@ _HANDLERS: dict[str, _Handler] = {
     "includeCoAuthoredBy": _if_trusted,
     "attribution": _if_trusted,
     "claudeMdExcludes": _if_trusted,
-    **dict.fromkeys(("tools.siblingErrors", "tools.taskList", "globLimits"), _if_trusted),
+    **dict.fromkeys(("tools.siblingErrors", "tools.taskList", "globLimits", "agents", "tasks"), _if_trusted),
 }

@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from holdfast.contract.names import MODES, as_mode
 from holdfast.lib.atomic import ABSENT, Absent, FileChangedError, write_atomic
 from holdfast.lib.stamp import Stamp
 from holdfast.settings.documents import document, read_text
@@ -15,7 +16,6 @@ from holdfast.settings.edit_text import add_to_list, remove_from_list, set_list,
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.layout import find_layout
 from holdfast.settings.model import Behavior
-from holdfast.settings.schema import MODES, as_mode
 from holdfast.settings.sources import (
     LOCAL_FILE,
     Candidate,

@@ -7,18 +7,17 @@ gate, so it is an error that names file, line, key and the expected type.
 """
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
+from holdfast.contract.names import MODE_ALIASES, MODES, as_mode
 from holdfast.lib.positions import Array, Node, Object, Scalar
 from holdfast.lib.spelling import nearest_name
 from holdfast.lib.visible import visible
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.spelling import misspelt_keys
 
-PermissionMode: TypeAlias = Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"]
-MODES: tuple[PermissionMode, ...] = ("default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
 _MAX_ENTRIES = 5_000
 _MAX_COUNT = 100_000
 BEHAVIORS = ("allow", "ask", "deny")
@@ -46,13 +45,6 @@ HOOK_EVENTS = frozenset({
     "PreModelSwitch", "PostModelSwitch",
 })
 # fmt: on
-
-
-def as_mode(text: object) -> PermissionMode | None:
-    """Return a permission mode by its name (`manual` is `default`), or None when there is none of that name."""
-    if text == "manual":
-        return "default"
-    return next((mode for mode in MODES if mode == text), None)
 
 
 class Flaw(msgspec.Struct, frozen=True):
@@ -163,7 +155,7 @@ def _mode(check: _Check, key: str, node: Node) -> None:
             meant = "" if near is None else f" (did you mean {near}?)"
             check.note(f"{key} is {describe(node)}, which is no mode{meant}; it counts as default", node)
         return
-    _one_of(*MODES, "manual")(check, key, node)
+    _one_of(*MODES, *MODE_ALIASES)(check, key, node)
 
 
 def _text_or_object(check: _Check, key: str, node: Node) -> None:
@@ -249,11 +241,17 @@ _SANDBOX = _fields(
     autoAllowBashIfSandboxed=_boolean,
     excludedCommands=_strings,
     allowUnsandboxedCommands=_boolean,
+    enableWeakerNestedSandbox=_boolean,
+    ignoreViolations=_object,
+    bwrapPath=_string,
+    caches=_strings,
+    alsoConfine=_strings,
     filesystem=_fields(allowWrite=_strings, denyWrite=_strings, denyRead=_strings, allowRead=_strings),
     network=_fields(
         allowedDomains=_strings,
         deniedDomains=_strings,
         allowUnixSockets=_strings,
+        allowAllUnixSockets=_boolean,
         allowLocalBinding=_boolean,
         httpProxyPort=_port,
         socksProxyPort=_port,
@@ -296,6 +294,8 @@ KNOWN: dict[str, _Rule] = {
     "classifier.model": _string,
     "web": _WEB,
     "globLimits": _fields(maxResults=_count),
+    "agents": _fields(maxRunning=_count, maxDepth=_count),
+    "tasks": _fields(maxRunning=_count),
 }
 _SCRUB_WORDS = ("credentials", "allowlist", "none")
 

@@ -15,7 +15,7 @@ from holdfast.lib.visible import visible
 from holdfast.settings.directories import home_directory
 from holdfast.settings.hook_items import item_hash, mcp_server_hash
 from holdfast.settings.instruction_files import instruction_paths
-from holdfast.settings.layout import ProjectLayout
+from holdfast.settings.layout import ProjectLayout, is_placeholder
 from holdfast.settings.model import Settings
 from holdfast.settings.project_view import FolderItem, Needs
 from holdfast.settings.sources import EXISTING_FOLDER, NATIVE_FOLDER
@@ -144,7 +144,7 @@ def instruction_items(settings: Settings) -> list[FolderItem]:
 def mcp_items(path: str) -> list[FolderItem]:
     """Return the servers of an `.mcp.json` as items. A broken file is one item that never counts."""
     try:
-        data = read_guarded(path, limit_bytes=MAX_BYTES)
+        data = None if is_placeholder(path) else read_guarded(path, limit_bytes=MAX_BYTES)
         node = parse(decode(data)) if data is not None else None
     except (OSError, JsonTextError) as error:
         text = f"the file cannot be used: {error}"

@@ -7,6 +7,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
+from holdfast.contract.names import PermissionMode, as_mode
 from holdfast.lib.positions import Array, Node, Object, Scalar
 from holdfast.settings.broken_hooks import broken_gates, unapproved_gates
 from holdfast.settings.documents import Document
@@ -25,7 +26,7 @@ from holdfast.settings.model import (
     SiblingErrors,
 )
 from holdfast.settings.project_view import FolderView
-from holdfast.settings.schema import HOOK_EVENTS, PermissionMode, as_mode, every
+from holdfast.settings.schema import HOOK_EVENTS, every
 from holdfast.settings.sources import SourceKind
 
 _EMPTY: Mapping[str, FrozenJson] = MappingProxyType({})

@@ -7,17 +7,18 @@ from typing import Any
 
 import msgspec
 
-from holdfast.contract import HoldfastError
 from holdfast.events import Event, TaskChanged
 from holdfast.host import tree
 from holdfast.host.command import Command, Exit, StartError
 from holdfast.host.process import Process
 from holdfast.host.processes import Processes
+from holdfast.tasks.jobs import MAX_AGENTS, AgentRoom, Job, TooManyTasks, append_output, end_jobs, job_end
 from holdfast.tasks.notices import TaskNotice, notice_text
 from holdfast.tasks.places import Places
 from holdfast.tasks.records import TaskRecords, read_records
 from holdfast.tasks.shell import ExitMeaning, no_meaning, outcome
 from holdfast.tasks.states import TaskRecord, TaskStatus, TaskType, is_terminal, new_task_id, now_ms
+from holdfast.tasks.task import Task, is_news, wait_for
 
 __all__ = ["MAX_RUNNING", "MAX_TASKS", "Task", "TaskBoard", "TooManyTasks"]
 
@@ -27,26 +28,6 @@ MAX_RUNNING = 16
 _KEPT_ENDED = 256
 _LOST = "Holdfast ended before this task did"
 _SESSION_ENDED = "the session ended"
-
-
-class TooManyTasks(HoldfastError):
-    """No room for another background task; the text says what to do."""
-
-
-class Task:
-    """One task while this session knows it."""
-
-    def __init__(
-        self, record: TaskRecord, *, command: Command | None = None, meaning: ExitMeaning = no_meaning
-    ) -> None:
-        self.record = record
-        self.command = command
-        """What to start once there is room; None once it runs."""
-        self.meaning = meaning
-        self.process: Process | None = None
-        self.watcher: asyncio.Task[None] | None = None
-        self.ended = asyncio.Event()
-        self.stopping = False
 
 
 class TaskBoard:
@@ -65,6 +46,7 @@ class TaskBoard:
         on_event: Callable[[Event], None] | None = None,
         max_tasks: int = MAX_TASKS,
         max_running: int = MAX_RUNNING,
+        max_agents: int = MAX_AGENTS,
     ) -> None:
         """Get ready; with a session's directory, what an earlier run left there is taken over as ended.
 
@@ -74,8 +56,9 @@ class TaskBoard:
             session_id: Goes into the mark of the children.
             registry_directory: Where the processes are noted for the next start, see `Processes`.
             on_event: Told about every change of a task.
-            max_tasks: So many may wait or run.
-            max_running: So many are started; the others wait.
+            max_tasks: So many processes may wait or run.
+            max_running: So many processes are started; the others wait.
+            max_agents: So many agents may work, in the background or not.
         """
         self.places = places or Places()
         self.on_event = on_event
@@ -84,6 +67,7 @@ class TaskBoard:
         self._registry_directory = registry_directory
         self._max_tasks = max_tasks
         self._max_running = max_running
+        self.agents = AgentRoom(max_agents)
         self._processes: Processes | None = None
         self._tasks: dict[str, Task] = {}
         self._something_ended = asyncio.Event()
@@ -107,6 +91,7 @@ class TaskBoard:
         """End every task and process: the event loop ends now."""
         processes, self._processes = self._processes, None
         alive = self._alive()
+        await end_jobs([task.job for task in alive if task.job is not None])
         watchers = [task.watcher for task in alive if task.watcher is not None]
         for watcher in watchers:
             watcher.cancel()
@@ -139,7 +124,7 @@ class TaskBoard:
         record = self._new_record(description, tool_use_id, text, command.cwd)
         task = Task(record, command=command, meaning=meaning)
         self._tasks[record.id] = task
-        if self._count("running") < self._max_running:
+        if self._count_processes() < self._max_running:
             try:
                 await self._start(task)
             except StartError:
@@ -164,6 +149,27 @@ class TaskBoard:
         self._watch(task, process)
         return task.record
 
+    def adopt_job(
+        self, job: Job, *, task_id: str, kind: TaskType, description: str, tool_use_id: str, prompt: str
+    ) -> TaskRecord:
+        """Take over work that goes on in this process, under the id that it has; its room is its own affair."""
+        record = TaskRecord(
+            id=task_id,
+            type=kind,
+            status="pending",
+            description=description,
+            output_file=self.places.task_file(task_id),
+            start_time=now_ms(),
+            tool_use_id=tool_use_id or None,
+            prompt=prompt,
+        )
+        task = self._tasks[task_id] = Task(record)
+        task.job = job
+        job.tell_into(record.output_file)
+        self._change(task, status="running")
+        task.watcher = asyncio.get_running_loop().create_task(self._wait_for_job(task, job))
+        return task.record
+
     # Looking.
 
     def get(self, task_id: str) -> TaskRecord | None:
@@ -186,7 +192,7 @@ class TaskBoard:
         if task is None:
             return None
         if not is_terminal(task.record.status) and timeout_s > 0:
-            await _wait(task.ended, timeout_s)
+            await wait_for(task.ended, timeout_s)
         return task.record
 
     async def wait_for_any_end(self, timeout_s: float) -> bool:
@@ -196,9 +202,9 @@ class TaskBoard:
         """
         if not self._has_fresh_news():
             self._something_ended.clear()
-            await _wait(self._something_ended, timeout_s)
+            await wait_for(self._something_ended, timeout_s)
         woken = self._has_fresh_news()
-        self._woken_for = {task.record.id for task in self._tasks.values() if _is_news(task.record)}
+        self._woken_for = {task.record.id for task in self._tasks.values() if is_news(task.record)}
         return woken
 
     # Ending.
@@ -211,6 +217,9 @@ class TaskBoard:
         task.stopping = True
         if task.process is not None:
             await task.process.kill_tree()
+        if task.job is not None and task.watcher is not None:
+            await end_jobs([task.job])
+            await asyncio.wait({task.watcher})
         if not is_terminal(task.record.status):
             self._finish(task, "killed")
         return task.record
@@ -220,7 +229,7 @@ class TaskBoard:
     @property
     def has_notices(self) -> bool:
         """Whether some end has not been told yet."""
-        return any(_is_news(task.record) for task in self._tasks.values())
+        return any(is_news(task.record) for task in self._tasks.values())
 
     def take_notices(self, *, has_task_output: bool = True) -> list[TaskNotice]:
         """The ends that the model does not know yet, each exactly once; the caller tells the model.
@@ -230,7 +239,7 @@ class TaskBoard:
         """
         taken: list[TaskNotice] = []
         for task in self._tasks.values():
-            if _is_news(task.record):
+            if is_news(task.record):
                 self.mark_told(task.record)
                 taken.append(TaskNotice(task.record, notice_text(task.record, has_task_output=has_task_output)))
         return taken
@@ -250,7 +259,7 @@ class TaskBoard:
     # Inside.
 
     def _has_fresh_news(self) -> bool:
-        return any(_is_news(task.record) and task.record.id not in self._woken_for for task in self._tasks.values())
+        return any(is_news(task.record) and task.record.id not in self._woken_for for task in self._tasks.values())
 
     def _take_over(self, records: Mapping[str, TaskRecord]) -> None:
         for record in list(records.values())[-_KEPT_ENDED:]:
@@ -264,11 +273,11 @@ class TaskBoard:
     def _alive(self) -> list[Task]:
         return [task for task in self._tasks.values() if not is_terminal(task.record.status)]
 
-    def _count(self, status: TaskStatus) -> int:
-        return sum(task.record.status == status for task in self._tasks.values())
+    def _count_processes(self) -> int:
+        return sum(task.record.status == "running" and task.job is None for task in self._tasks.values())
 
     def _check_room(self) -> None:
-        alive = len(self._alive())
+        alive = sum(task.job is None for task in self._alive())
         if alive >= self._max_tasks:
             raise TooManyTasks(
                 f"{alive} background tasks are waiting or running, which is the limit; stop one with TaskStop or wait"
@@ -318,9 +327,19 @@ class TaskBoard:
             self._finish(task, status, exit_code=code, error=error)
         await self._start_waiting()
 
+    async def _wait_for_job(self, task: Task, job: Job) -> None:
+        await asyncio.wait({job.work})
+        if is_terminal(task.record.status):
+            return
+        ended = job_end(job)
+        if ended.result:
+            append_output(task.record.output_file, f"{ended.result}\n")
+        status = "killed" if task.stopping and ended.status != "completed" else ended.status
+        self._finish(task, status, error=None if status == "killed" else ended.error, result=ended.result or None)
+
     async def _start_waiting(self) -> None:
         for task in self._alive():
-            if self._count("running") >= self._max_running:
+            if self._count_processes() >= self._max_running:
                 return
             if task.command is not None and not task.stopping:
                 try:
@@ -328,12 +347,11 @@ class TaskBoard:
                 except StartError as error:
                     self._finish(task, "failed", error=str(error))
 
-    def _finish(
-        self, task: Task, status: TaskStatus, *, exit_code: int | None = None, error: str | None = None
-    ) -> None:
+    def _finish(self, task: Task, status: TaskStatus, **facts: Any) -> None:
         task.process = None
         task.command = None
-        self._change(task, status=status, end_time=now_ms(), exit_code=exit_code, error=error)
+        task.job = None
+        self._change(task, status=status, end_time=now_ms(), **facts)
         task.ended.set()
         self._something_ended.set()
         self._forget_oldest()
@@ -341,7 +359,7 @@ class TaskBoard:
     def _forget_oldest(self) -> None:
         ended = [task.record.id for task in self._tasks.values() if is_terminal(task.record.status)]
         for task_id in ended[: max(0, len(ended) - _KEPT_ENDED)]:
-            if not _is_news(self._tasks[task_id].record):
+            if not is_news(self._tasks[task_id].record):
                 del self._tasks[task_id]
 
     def _change(self, task: Task, **changes: Any) -> None:
@@ -368,16 +386,3 @@ class TaskBoard:
         if self._records is not None:
             self.places.make(self.places.tasks)
             self._records.write(record)
-
-
-def _is_news(record: TaskRecord) -> bool:
-    return is_terminal(record.status) and not record.notified
-
-
-async def _wait(event: asyncio.Event, timeout_s: float) -> bool:
-    try:
-        async with asyncio.timeout(timeout_s):
-            await event.wait()
-    except TimeoutError:
-        return event.is_set()
-    return True

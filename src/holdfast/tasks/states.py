@@ -43,6 +43,10 @@ class TaskRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     """With the pid, what tells this process from a later one of the same number."""
     exit_code: int | None = None
     error: str | None = None
+    prompt: str | None = None
+    """Of an agent: what it was asked to do."""
+    result: str | None = None
+    """Of an agent: its last message."""
     version: int = RECORD_VERSION
 
 

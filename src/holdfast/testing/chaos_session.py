@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from random import Random
 from typing import Any
 
-from holdfast.agent import Loop, LoopChoices, RetryPolicy
+from holdfast.agent import Loop, LoopChoices, LoopParts, RetryPolicy
 from holdfast.contract import Answer, Question
 from holdfast.engine import Executor
 from holdfast.events import CallDiscarded, CallFinished, CallQueued, Event, RunEnded
@@ -104,7 +104,7 @@ async def chaos_session(
     tools = [ScriptedTool("Look"), ScriptedTool("Change"), ScriptedTool("Shell", shell_like=True, timeout_s=10)]
     executor = Executor(tools, asker=_ChaoticAsker(random), on_event=journal, cancel_grace_s=10)
     retry = RetryPolicy(random=random.random)
-    loop = Loop(executor, model, journal=journal, choices=LoopChoices(max_turns=20, retry=retry))
+    loop = Loop(executor, model, LoopParts(journal=journal, choices=LoopChoices(max_turns=20, retry=retry)))
     async with executor:
         for number in range(max_runs):
             if len(model.told) >= requests:

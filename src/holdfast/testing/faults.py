@@ -13,6 +13,8 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from holdfast.lib import exchange
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from types import ModuleType
@@ -24,12 +26,16 @@ _OS_NAMES = [
     "rename", "replace", "rmdir", "scandir", "setxattr", "stat", "symlink", "unlink", "write",
 ]
 # fmt: on
-_SITES: list[tuple[ModuleType, str]] = [(os, name) for name in _OS_NAMES if hasattr(os, name)] + [(fcntl, "flock")]
+_SITES: list[tuple[ModuleType, str]] = [
+    *((os, name) for name in _OS_NAMES if hasattr(os, name)),
+    (fcntl, "flock"),
+    (exchange, "exchange_names"),
+]
 
 
 @contextmanager
 def before_each_call(act: Callable[[int, str], None]) -> Generator[None]:
-    """Run `act(number, name)` before every file-system call made through `os` and `fcntl`, counting from 1."""
+    """Run `act(number, name)` before every file-system call made by us, counting from 1."""
     count = 0
 
     def wrapped(name: str, real: Callable[..., object]) -> Callable[..., object]:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from holdfast.agent import Loop, LoopChoices, Message, RetryPolicy
+from holdfast.agent import Loop, LoopChoices, LoopParts, Message, RetryPolicy
 from holdfast.contract import HoldfastError, Tool
 from holdfast.engine import Executor
 from holdfast.events import Event, RunEnded
@@ -86,7 +86,7 @@ def run_loop(
         offered = [ScriptedTool()] if tools is None else tools
         options: dict[str, Any] = {"permission_mode": "bypassPermissions", **(executor_options or {})}
         async with Executor(offered, **options) as executor:
-            loop = Loop(executor, model, choices=choices, history=history, **loop_options)
+            loop = Loop(executor, model, LoopParts(choices=choices, history=history, **loop_options))
             if setup is not None:
                 setup(loop)
             return await read_run(loop, prompt, on_event=None if on_event is None else partial(on_event, loop)), loop

@@ -98,6 +98,34 @@ def test_pages_follow_each_other_without_gaps_or_repetition(session: Any, grep: 
     assert len(names) == len(set(names)) == 60
 
 
+@pytest.mark.parametrize("mode", ["content", "files_with_matches", "count"])
+def test_pages_follow_each_other_when_each_is_read_by_another_process(session: Any, tmp_path: Path, mode: str) -> None:
+    for n in range(300):
+        path = tmp_path / f"d{n % 7}" / f"{n % 3}" / f"f-{n}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"match {n}\n")
+        os.utime(path, (1_000, 1_000 + n * 37 % 300))
+    pages = [
+        session.call(Grep(Ripgrep()), pattern="match", output_mode=mode, head_limit=40, offset=offset).data
+        for offset in range(0, 300, 40)
+    ]
+    seen = [name for page in pages for name in page["filenames"]]
+    assert len(seen) == len(set(seen)) == 300
+    assert seen == sorted(seen, key=lambda name: name.split("/"))
+    whole = session.call(Grep(Ripgrep()), pattern="match", output_mode=mode, head_limit=0).data["filenames"]
+    assert (whole == seen) == (mode != "files_with_matches"), "names that fit on one page come newest first"
+
+
+def test_a_tree_too_slow_to_sort_is_still_paged(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.tools.search.grep._BY_PATH_LIMIT_S", 0.1)
+    program = tmp_path / "rg"
+    program.write_text("#!/bin/sh\ncase \"$*\" in *--sort=path*) exec sleep 1000;; esac\nprintf './b\\0./a\\0./c\\0'\n")
+    program.chmod(0o755)
+    grep = Grep(Ripgrep(str(program)))
+    assert session.call(grep, pattern="x", head_limit=2).data["filenames"] == ["b", "a"]
+    assert session.call(grep, pattern="x", head_limit=2, offset=2).data["filenames"] == ["c"]
+
+
 def test_the_limit_is_250_and_zero_means_all(session: Any, grep: Grep, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x\n" * 1000)
     result = session.call(grep, pattern="x", output_mode="content")
@@ -155,8 +183,9 @@ def slow_rg(tmp_path: Path) -> Ripgrep:
 
 def test_a_runaway_search_is_stopped_and_says_so(session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ripgrep, "TIME_LIMIT_S", 0.2)
-    text = session.text(Grep(slow_rg(tmp_path)), pattern="x", head_limit=0)
-    assert text.startswith("found\n[The search was stopped")
+    for limit in (0, 250):
+        text = session.text(Grep(slow_rg(tmp_path)), pattern="x", head_limit=limit)
+        assert text.startswith("found\n[The search was stopped")
 
 
 def test_enough_ends_the_search_at_once(session: Any, tmp_path: Path) -> None:

@@ -312,6 +312,24 @@ def test_a_long_page_is_answered_by_the_small_model_which_is_told_that_it_is_dat
     assert "# Title" in short.data["result"]
 
 
+def test_people_see_the_title_and_the_host_first(fetch: Callable[..., Any]) -> None:
+    page = "<html><head><TITLE>Caf&eacute;\n\x1b[31m &amp; more</TITLE></head><h1>Hello</h1>"
+    result, _ = fetch("https://example.com/", {"example.com/": page})
+    head, _, rest = result.display.partition("\n")
+    assert head == f"Café [31m & more | example.com, 200, {len(page):,} bytes"
+    assert "# Hello" in rest
+    nameless, _ = fetch("https://example.com/", {"example.com/": "<p>x</p>"})
+    assert nameless.display.startswith("example.com, 200, ")
+
+
+def test_a_proxy_is_told_to_the_model_and_to_people_without_its_password(fetch: Callable[..., Any]) -> None:
+    choices = FetchChoices(proxy="http://me:secret@proxy.example.net:3128")
+    result, _ = fetch("https://example.com/", {"example.com/": HTML}, choices=choices)
+    assert "through the proxy proxy.example.net:3128" in words(result)
+    assert "through the proxy proxy.example.net:3128" in result.display
+    assert "secret" not in words(result) + result.display
+
+
 def test_robots_are_obeyed_by_setting_only(fetch: Callable[..., Any]) -> None:
     robots = LabPage("User-agent: *\nDisallow: /private", headers={"content-type": "text/plain"})
     pages = {"example.com/robots.txt": robots, "example.com/private": HTML, "example.com/open": HTML}

@@ -37,6 +37,8 @@ class PromptParts(msgspec.Struct, frozen=True):
     instructions: tuple[InstructionFile, ...] = ()
     withheld: tuple[str, ...] = ()
     """Instruction files of an untrusted folder, which were not read."""
+    definitions: str = ""
+    """Agents and skills that the user and the project have, as the model is told of them."""
     replacement: str | None = None
     """`--system-prompt`, or an agent's own prompt: it takes the place of block 1."""
     appended: str = ""
@@ -47,7 +49,14 @@ def build_system_prompt(parts: PromptParts) -> list[SystemBlock]:
     """Return the blocks in order; empty ones are left out. The same parts give the same bytes."""
     first = _behaviour(_words(parts)) if parts.replacement is None else parts.replacement
     second = "\n\n".join(
-        filter(None, (defused(parts.environment), render_instructions(parts.instructions, parts.withheld)))
+        filter(
+            None,
+            (
+                defused(parts.environment),
+                render_instructions(parts.instructions, parts.withheld),
+                parts.definitions,
+            ),
+        )
     )
     blocks = (
         SystemBlock(first, cacheable=True),

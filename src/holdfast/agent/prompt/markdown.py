@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Markdown", "expand_braces", "read_markdown", "split_front_matter", "without_code_spans"]
+from holdfast.lib.front_matter import read_front_matter, texts
+
+__all__ = ["Markdown", "expand_braces", "read_markdown", "without_code_spans"]
 
 MAX_IMPORTS: Final = 1_000
-_MAX_FRONT_MATTER_LINES: Final = 200
 _MAX_ALTERNATIVES: Final = 64
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
 _LIST_ITEM: Final = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?:\s|$)")
@@ -33,9 +34,9 @@ class Markdown(NamedTuple):
 
 def read_markdown(text: str) -> Markdown:
     """Take an instruction file apart."""
-    fields, body = split_front_matter(text.replace("\r\n", "\n").replace("\r", "\n"))
-    kept, prose = _split(body.split("\n"))
-    paths = tuple(fields.get("paths") or fields.get("globs") or ())
+    matter = read_front_matter(text)
+    kept, prose = _split(matter.body.split("\n"))
+    paths = tuple(texts(matter.fields.get("paths")) or texts(matter.fields.get("globs")))
     found = dict.fromkeys(
         match[1].replace("\\ ", " ")
         for paragraph in _paragraphs(prose)
@@ -165,76 +166,7 @@ def without_code_spans(text: str) -> str:
     return "`".join(parts)
 
 
-# -- front matter
-
-
-def split_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
-    """Split `---` front matter off; each key has its values as a list of texts.
-
-    Understands what people write there: `key: a, b`, `key: [a, "b"]`, and a list of `- item` lines. Globs that are no
-    valid YAML without quotes (`**/*.ts`) are taken as they stand. Text without a closing `---` has no front matter.
-    """
-    if not text.startswith("---"):
-        return {}, text
-    lines = text.split("\n")
-    if lines[0].rstrip() != "---":
-        return {}, text
-    limit = min(len(lines), _MAX_FRONT_MATTER_LINES)
-    close = next((n for n in range(1, limit) if lines[n].rstrip() in {"---", "..."}), None)
-    if close is None:
-        return {}, text
-    return _fields(lines[1:close]), "\n".join(lines[close + 1 :])
-
-
-def _fields(lines: list[str]) -> dict[str, list[str]]:
-    fields: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for line in lines:
-        bare = line.strip()
-        if not bare or bare.startswith("#"):
-            continue
-        if bare.startswith("- ") or bare == "-":
-            if current is not None and (item := _scalar(bare[1:])):
-                current.append(item)
-            continue
-        key, colon, value = bare.partition(":")
-        if colon and not line[:1].isspace():
-            current = fields.setdefault(key.strip(), [])
-            current.extend(_values(value.strip()))
-    return fields
-
-
-def _values(text: str) -> list[str]:
-    is_list = text.startswith("[") and text.endswith("]")
-    # `"a, b"` is one quoted text that lists two globs; `"a", "b"` is not.
-    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" and text.count(text[0]) == 2
-    inner = text[1:-1] if is_list or is_quoted else text
-    return [value for part in _split_outside(inner) if (value := _scalar(part))]
-
-
-def _split_outside(text: str) -> list[str]:
-    """Split at commas outside braces and quotes."""
-    parts: list[str] = []
-    depth = start = 0
-    quote = ""
-    for at, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char in "{}":
-            depth = max(0, depth + (1 if char == "{" else -1))
-        elif char == "," and not depth:
-            parts.append(text[start:at])
-            start = at + 1
-    return [*parts, text[start:]]
-
-
-def _scalar(text: str) -> str:
-    bare = text.strip()
-    if bare[:1] in {'"', "'"}:
-        return bare[1:].partition(bare[0])[0]
-    return bare.partition(" #")[0].rstrip()
+# -- globs
 
 
 def expand_braces(pattern: str) -> list[str]:

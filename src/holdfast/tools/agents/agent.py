@@ -1,7 +1,7 @@
 """Start another agent for one task. The text the model reads is in agent.md, beside this file."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 from pydantic import Field
 
@@ -16,17 +16,15 @@ from holdfast.contract import (
     ToolContext,
     ToolFailed,
     ToolResult,
+    conditional,
 )
+from holdfast.contract.names import PermissionMode
 from holdfast.contract.roles import AgentReport, AgentTask, Spawner
 
-__all__ = ["DEFAULT_TYPE", "Agent", "AgentArgs", "AgentOutput"]
+__all__ = ["DEFAULT_TYPE", "Agent", "AgentArgs", "AgentDone", "AgentLaunched", "AgentOutput"]
 
 DEFAULT_TYPE = "general-purpose"
 _NO_LOOP = "no agent can be started here: there is no model in this session. Start one with `holdfast -p` or the SDK"
-_NO_BACKGROUND = (
-    "agents in the background are not available; leave run_in_background out, and start several agents in one "
-    "message to have them run side by side"
-)
 
 
 class AgentArgs(Args):
@@ -37,15 +35,25 @@ class AgentArgs(Args):
     subagent_type: str | None = Field(default=None, description="The type of agent; general-purpose if omitted.")
     model: str | None = Field(default=None, description="Another model, such as `haiku`; yours if omitted.")
     max_turns: int | None = Field(default=None, ge=1, description="So many rounds of calls, then it has to stop.")
-    mode: Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"] | None = Field(
-        default=None, description="A permission mode for it; never more than you may."
-    )
+    mode: PermissionMode | None = Field(default=None, description="A permission mode for it; never more than you may.")
     allowed_tools: list[str] | None = Field(default=None, description="Only these of its tools.")
     cwd: str | None = Field(default=None, description="Where it starts, inside the allowed directories.")
-    run_in_background: bool = Field(default=False, description="Not available: you wait for the agent.")
+    run_in_background: bool = conditional(
+        default=False,
+        when="background",
+        description="Do not wait: it works beside you, and you are told when it is done.",
+    )
+    name: str | None = Field(default=None, description="A name, to go on with it later.")
+    resume: str | None = Field(
+        default=None, description="Go on with an agent that you have started before: its agentId or name."
+    )
+    isolation: Literal["worktree", "remote"] | None = Field(
+        default=None, description="Where it works apart: in a git worktree of its own, or in a session of its own."
+    )
+    team_name: str | None = Field(default=None, description="The team that it belongs to.")
 
 
-class AgentOutput(TypedDict):
+class AgentDone(TypedDict):
     """What came of it."""
 
     status: Literal["completed"]
@@ -57,8 +65,20 @@ class AgentOutput(TypedDict):
     agentId: str
 
 
+class AgentLaunched(TypedDict):
+    """It works in the background."""
+
+    status: Literal["async_launched"]
+    agentId: str
+    description: str
+    prompt: str
+
+
+AgentOutput = AgentDone | AgentLaunched
+
+
 class Agent(Tool[AgentArgs, AgentOutput]):
-    """Hands a task to another loop and waits for its last message."""
+    """Hands a task to another loop, and waits for its last message or not."""
 
     name, args_type = "Agent", AgentArgs
     output_type = AgentOutput
@@ -73,14 +93,13 @@ class Agent(Tool[AgentArgs, AgentOutput]):
         self.spawner = spawner
 
     def prompt(self, facts: PromptFacts = NO_FACTS) -> str:
-        """The text, with the types that there are."""
-        known = _builtin_types() if self.spawner is None else self.spawner.types()
-        listed = "\n".join(f"- {name}: {about}" for name, about in known.items())
+        """The text, with the types that are always there; those of the user stand in the system prompt."""
+        listed = "\n".join(f"- {name}: {about}" for name, about in _builtin_types().items())
         return f"{super().prompt(facts)}\n\nTypes of agents:\n{listed}"
 
     def is_enabled(self, session: SessionFacts) -> bool:
-        """Only where a loop is that can start one, and not in an agent that was started so."""
-        return bool(session.prompt.agents) and session.agent_id is None
+        """Only where a loop is that can start one; in an agent that was started so, where the settings say so."""
+        return bool(session.prompt.agents)
 
     def effects(self, args: AgentArgs, ctx: ToolContext) -> Effects:
         """Starting an agent touches nothing; each of its calls is judged for itself."""
@@ -98,18 +117,18 @@ class Agent(Tool[AgentArgs, AgentOutput]):
             raise ToolFailed(_NO_LOOP)
         if not args.prompt.strip():
             raise ToolFailed("the prompt is empty; say what the agent should do")
-        if args.run_in_background:
-            raise ToolFailed(_NO_BACKGROUND)
         problem = self.spawner.problem(_task(args, ctx))
         if problem is not None:
             raise ToolFailed(problem)
 
     async def call(self, args: AgentArgs, ctx: ToolContext) -> ToolResult[AgentOutput]:
-        """Let it work, and report; it is stopped with this call."""
+        """Let it work, and report; it is stopped with this call unless it goes on in the background."""
         if self.spawner is None:
             raise ToolFailed(_NO_LOOP)
         report = await self.spawner.run(_task(args, ctx), ctx.progress)
-        data: AgentOutput = {
+        if report.goes_on:
+            return _launched(args, report)
+        data: AgentDone = {
             "status": "completed",
             "result": report.text,
             "content": [{"type": "text", "text": report.text}],
@@ -120,13 +139,20 @@ class Agent(Tool[AgentArgs, AgentOutput]):
         }
         return ToolResult(data, _words(report), is_error=bool(report.error))
 
+    def background(self, tool_use_id: str) -> bool:
+        """Let a running agent go on in the background, as the user wishes."""
+        return self.spawner is not None and self.spawner.background(tool_use_id)
+
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """Who does what."""
         return f"{raw.get('subagent_type') or DEFAULT_TYPE}: {raw.get('description') or ''}"
 
     def render_progress(self, progress: Any) -> str:
         """What it does now."""
-        return f"{progress['tool']} ({progress['toolUses']})" if isinstance(progress, dict) else str(progress)
+        if not isinstance(progress, dict):
+            return str(progress)
+        told = cast("dict[str, Any]", progress)
+        return f"{told.get('tool') or 'at work'} ({told.get('toolUses', 0)} calls)"
 
 
 def _task(args: AgentArgs, ctx: ToolContext) -> AgentTask:
@@ -140,14 +166,36 @@ def _task(args: AgentArgs, ctx: ToolContext) -> AgentTask:
         mode=args.mode,
         allowed_tools=None if args.allowed_tools is None else tuple(args.allowed_tools),
         cwd=None if args.cwd is None else str(ctx.resolve(args.cwd)),
+        background=args.run_in_background,
+        name=args.name,
+        team=args.team_name,
+        isolation=args.isolation,
+        resume=args.resume,
     )
 
 
+def _launched(args: AgentArgs, report: AgentReport) -> ToolResult[AgentOutput]:
+    data: AgentLaunched = {
+        "status": "async_launched",
+        "agentId": report.agent_id,
+        "description": args.description,
+        "prompt": args.prompt,
+    }
+    text = (
+        f"The agent {report.agent_id} works in the background. You will be told when it is done, with its last "
+        f"message; do not wait for it in a loop, and do not do its work yourself. TaskOutput shows what it does, "
+        f"TaskStop ends it. It ends with this session: if nothing else is left to do, wait for it with TaskOutput."
+    )
+    return ToolResult(data, text, backgrounded=True)
+
+
 def _words(report: AgentReport) -> str:
+    notes = "".join(f"\n\n[{note}]" for note in report.notes)
     if not report.error:
-        return report.text or "[The agent ended without a word.]"
+        return (report.text or "[The agent ended without a word.]") + notes
     last = f" Its last words:\n\n{report.text}" if report.text else ""
-    return f"The agent did not finish: {report.error}{last}"
+    more = f"\n\n[`resume` with {report.agent_id} goes on with it.]"
+    return f"The agent did not finish: {report.error}{last}{notes}{more}"
 
 
 def _builtin_types() -> Mapping[str, str]:

@@ -1,8 +1,11 @@
 """The kinds of agents that can be started: what each is for, what it may use, and what it is told."""
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-__all__ = ["BUILTIN_TYPES", "AgentType"]
+if TYPE_CHECKING:
+    from holdfast.definitions.agents import AgentDefinition
+
+__all__ = ["BUILTIN_TYPES", "AgentType", "defined_type"]
 
 _LOOKS: Final = frozenset({"Read", "Glob", "Grep", "Bash", "WebFetch", "WebSearch", "LSP"})
 
@@ -19,6 +22,33 @@ class AgentType(NamedTuple):
     """A permission mode that it always has, within the rights of whoever starts it."""
     words: str = ""
     """What it is told about itself, besides what every subagent is told."""
+    definition: "AgentDefinition | None" = None
+    """Where a person has written it; its text then takes the place of ours."""
+
+    def may_use(self, name: str) -> bool:
+        """Whether a tool of this name is one of its own."""
+        if self.definition is not None and _names(self.definition.disallowed_tools, name):
+            return False
+        return self.tools is None or name in self.tools or _names(tuple(self.tools), name)
+
+
+def defined_type(definition: "AgentDefinition") -> AgentType:
+    """The type that a person has written."""
+    return AgentType(
+        definition.name,
+        definition.about,
+        None if definition.tools is None else frozenset(definition.tools),
+        definition.permission_mode,
+        definition=definition,
+    )
+
+
+def _names(entries: tuple[str, ...], name: str) -> bool:
+    """Whether one of these means the tool: by its name, or the server that it is of (`mcp__srv`, `mcp__srv__*`)."""
+    return any(
+        entry == name or (entry.startswith("mcp__") and name.startswith(entry.removesuffix("*").rstrip("_") + "__"))
+        for entry in entries
+    )
 
 
 BUILTIN_TYPES: Final = (
@@ -51,5 +81,12 @@ BUILTIN_TYPES: Final = (
         frozenset({"Bash"}),
         None,
         "You run commands. Report what each did, with exit codes and the lines of output that matter, exactly.",
+    ),
+    AgentType(
+        "fork",
+        "goes on from this very conversation, which it knows up to here; for work that needs all of it and would fill "
+        "it. All tools but Agent.",
+        words="You are a fork: the conversation before your task is that of the agent that started you, and it goes on "
+        "without you. Do your task, and nothing else that was asked for before.",
     ),
 )

@@ -3,18 +3,21 @@
 import os
 import re
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, NotRequired, TypedDict
 
 from pydantic import Field
 
 from holdfast.contract import Args, ArgumentsInvalid, Effects, RuleSubject, Tool, ToolContext, ToolResult
-from holdfast.host.ripgrep import TIME_LIMIT_S, Ripgrep, RipgrepError
+from holdfast.host.ripgrep import TIME_LIMIT_S, Ripgrep, RipgrepError, Searched
 from holdfast.host.targets import Targets
 from holdfast.tools.search._place import Place, check_argument, searched, unread_note
 from holdfast.tools.search._records import Mode, Records
 
 LINE_COLUMNS = 500
 _KEPT_ORDERS = 32
+_BY_PATH_LIMIT_S = 5.0
+"""For the search in the order of paths; a tree that takes longer is paged in the order of this session."""
 
 
 class GrepArgs(Args):
@@ -78,30 +81,61 @@ class Grep(Tool[GrepArgs, GrepOutput]):
         return RuleSubject("read_path", str(ctx.resolve(args.path or ".")))
 
     async def call(self, args: GrepArgs, ctx: ToolContext) -> ToolResult[GrepOutput]:
-        """Take entries until the limit is reached, then end ripgrep."""
+        """Take entries until the limit is reached, then end ripgrep.
+
+        Where not all fits on one page, pages are cut from the order of paths, which any process finds again.
+        """
         real = self.targets.take(ctx, args.path or ".")
         key = (real, args.model_copy(update={"offset": 0, "head_limit": 0, "path": None}))
         wanted = args.offset + args.head_limit if args.head_limit else None
         with searched(real, args.path or ".", ctx.cwd) as place:
-            records = Records(
-                args.output_mode,
-                place,
-                wanted=wanted,
-                shown_before=self._orders.get(key, ()) if args.offset else (),
-                hidden=ctx.hidden,
-                numbered=args.line_numbers,
-            )
-            try:
-                went = await self.search.run(_argv(args), place.operand, place.handle, records.take)
-            except RipgrepError as error:
-                raise ArgumentsInvalid(_advice(str(error))) from error
+            went, records = await self._search(args, place, ctx, self._orders.get(key, ()) if args.offset else ())
             unread = unread_note(went, place, hidden=ctx.hidden, shown_as=args.path or ".")
             found = records.ordered(complete=went.complete, newest_first=lambda names: _newest_first(place, names))
             page = found[args.offset : wanted]
-            more = not went.complete if wanted is None else len(found) > wanted
+            more = wanted is not None and len(found) > wanted
             if more:
                 self._remember(key, [name for name, _ in found[:wanted]])
-            return _result(args, place, page, more=more, unread=unread)
+            return _result(args, place, page, more=more, stopped=not (more or went.complete), unread=unread)
+
+    async def _search(
+        self, args: GrepArgs, place: Place, ctx: ToolContext, shown_before: Sequence[str]
+    ) -> tuple[Searched, Records]:
+        first = None
+        if not args.offset:
+            first = await self._run(args, place, ctx)
+            if first[0].complete or not first[1].has_enough or place.operand != ".":
+                return first
+        sorted_run = await self._run(args, place, ctx, shown_before, by_path=True)
+        if sorted_run[0].complete or sorted_run[1].has_enough:
+            return sorted_run
+        return first or await self._run(args, place, ctx, shown_before)
+
+    async def _run(
+        self,
+        args: GrepArgs,
+        place: Place,
+        ctx: ToolContext,
+        shown_before: Sequence[str] = (),
+        *,
+        by_path: bool = False,
+    ) -> tuple[Searched, Records]:
+        """One search; by path it is slower, so it gets less time."""
+        records = Records(
+            args.output_mode,
+            place,
+            wanted=args.offset + args.head_limit if args.head_limit else None,
+            shown_before=shown_before,
+            by_path=by_path,
+            hidden=ctx.hidden,
+            numbered=args.line_numbers,
+        )
+        argv = [*_argv(args), *(["--sort=path"] if by_path else [])]
+        try:
+            limit_s = _BY_PATH_LIMIT_S if by_path else 0
+            return await self.search.run(argv, place.operand, place.handle, records.take, limit_s=limit_s), records
+        except RipgrepError as error:
+            raise ArgumentsInvalid(_advice(str(error))) from error
 
     def _remember(self, key: tuple[Any, ...], names: list[str]) -> None:
         self._orders[key] = list(dict.fromkeys(names))
@@ -166,7 +200,7 @@ def _advice(message: str) -> str:
 
 
 def _result(
-    args: GrepArgs, place: Place, page: list[tuple[str, str]], *, more: bool, unread: tuple[str, ...]
+    args: GrepArgs, place: Place, page: list[tuple[str, str]], *, more: bool, stopped: bool, unread: tuple[str, ...]
 ) -> ToolResult[GrepOutput]:
     names = [place.shown(name) for name in dict.fromkeys(name for name, _ in page)]
     lines = [entry for _, entry in page]
@@ -177,10 +211,10 @@ def _result(
         counted = [line.rpartition(":")[2] for line in lines]
         data["numMatches"] = sum(int(number) for number in counted if number.isdigit())
     notes: list[str] = []
-    if more and args.head_limit:
+    if more:
         data["appliedLimit"] = args.head_limit
         notes = [f"[More follows; read on with offset {args.offset + args.head_limit}, or narrow the search.]"]
-    elif more:
+    elif stopped:
         notes = [f"[The search was stopped after {TIME_LIMIT_S:g} s; narrow it by path, glob or type.]"]
     if args.offset:
         data["appliedOffset"] = args.offset

@@ -47,7 +47,7 @@ class Run:
         self._analysis = analysis
         wanted_s = tool.limits.default_s if args.timeout is None else args.timeout / 1000
         self._limit_s = min(wanted_s, max(tool.limits.max_s, tool.limits.default_s))
-        self._notices = [_NO_SANDBOX] if args.dangerously_disable_sandbox else []
+        self._notices = [_NO_SANDBOX] if args.dangerously_disable_sandbox and not _is_on(tool) else []
         self._report: CwdReport | None = None
         self._env: Mapping[str, str | None] = {}
 
@@ -90,14 +90,25 @@ class Run:
 
     def _command(self, env: Mapping[str, str | None]) -> Command:
         text, report = self._args.command, self._report
-        return Command(
-            argv=shell_argv(text if report is None else report.script(text)),
-            cwd=self._ctx.cwd,
-            env=env,
-            pass_fds=() if report is None else (report.fd,),
-            spill_path=self._new_result_file,
-            label=self._description,
+        return self._walled(
+            Command(
+                argv=shell_argv(text if report is None else report.script(text)),
+                cwd=self._ctx.cwd,
+                env=env,
+                pass_fds=() if report is None else (report.fd,),
+                spill_path=self._new_result_file,
+                label=self._description,
+            )
         )
+
+    def _walled(self, command: Command) -> Command:
+        wall, args = self._tool.wall, self._args
+        if wall is None or not wall.is_on:
+            return command
+        if self._tool.is_confined(args, self._ctx):
+            return wall.wrap(command, self._ctx)
+        self._notices.append(wall.outside(leaves=args.dangerously_disable_sandbox))
+        return command
 
     @property
     def _description(self) -> str:
@@ -200,7 +211,9 @@ class Run:
         return result
 
     async def _in_background(self, env: Mapping[str, str | None]) -> ToolResult[BashOutput]:
-        command = Command(argv=shell_argv(self._args.command), cwd=self._ctx.cwd, env=env, label=self._description)
+        command = self._walled(
+            Command(argv=shell_argv(self._args.command), cwd=self._ctx.cwd, env=env, label=self._description)
+        )
         try:
             record = await self._tool.board.launch(command, **self._as_task())
         except (StartError, TooManyTasks) as error:
@@ -232,3 +245,7 @@ class Run:
         if self._args.dangerously_disable_sandbox:
             data["dangerouslyDisableSandbox"] = True
         return data
+
+
+def _is_on(tool: "Bash") -> bool:
+    return tool.wall is not None and tool.wall.is_on

@@ -35,6 +35,7 @@ from holdfast.tools.shell._sed import SedEdit, preview_sed_edit, write_shown_edi
 
 if TYPE_CHECKING:
     from holdfast.tools.shell._run import Run
+    from holdfast.tools.shell._wall import ShellWall
 
 __all__ = ["Bash", "BashArgs", "BashLimits"]
 
@@ -97,6 +98,7 @@ class Bash(Tool[BashArgs, BashOutput]):
         limits: BashLimits | None = None,
         environment: ShellEnvironment | None = None,
         inside: Inside | None = None,
+        wall: "ShellWall | None" = None,
     ) -> None:
         """Take what commands need.
 
@@ -105,12 +107,14 @@ class Bash(Tool[BashArgs, BashOutput]):
             limits: Time limits.
             environment: What commands see.
             inside: Says whether a directory is one of the allowed ones.
+            wall: The sandbox, where there is one.
         """
         self.environment = environment or ShellEnvironment()
         self.board = board or TaskBoard(environment=self.environment.base)
         self.limits = limits or BashLimits()
         self.inside = inside or InsideProject()
-        self.resources = (self.board,)
+        self.wall = wall
+        self.resources = (self.board,) if wall is None else (self.board, wall)
         self.followed = Followed()
 
     def background(self, tool_use_id: str) -> bool:
@@ -161,6 +165,11 @@ class Bash(Tool[BashArgs, BashOutput]):
             known=analysis.read_only and not analysis.reads_unknown,
         )
 
+    def is_confined(self, args: BashArgs, ctx: ToolContext) -> bool:
+        """Wherever there is a sandbox, unless this call is to run outside of it."""
+        wall = self.wall
+        return wall is not None and wall.confines(args.command, ctx, leaves=args.dangerously_disable_sandbox)
+
     def permission_matcher(self, args: BashArgs, ctx: ToolContext) -> RuleSubject:
         """Rules for Bash are about the command."""
         del ctx
@@ -180,12 +189,28 @@ class Bash(Tool[BashArgs, BashOutput]):
         return f"$ {raw.get('command', '')}"
 
     def may_object(self, args: BashArgs) -> bool:
-        """Only what would run unasked is looked at again: files of the project may start programs."""
+        """Only what would run unasked is looked at again: files of the project may start programs.
+
+        To leave the sandbox is a question of its own.
+        """
+        if self._leaves(args):
+            return True
+        return self._is_proven(args)
+
+    def _leaves(self, args: BashArgs) -> bool:
+        return args.dangerously_disable_sandbox and self.wall is not None and self.wall.is_on
+
+    @staticmethod
+    def _is_proven(args: BashArgs) -> bool:
         analysis = shell.analyse(args.command)
         return analysis.read_only and (analysis.uses_git or analysis.steered_by_files)
 
     async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
         """Ask about a command that only reads by its words, where files of the project start programs."""
+        if self.wall is not None and self._leaves(args):
+            refusal = self.wall.refuses_to_leave()
+            asks = Opinion.ask("it is to run outside the sandbox, with all your rights")
+            return Opinion.deny(refusal) if refusal else asks
         reason = await asyncio.to_thread(_started_by_the_project, args.command, ctx.cwd, self.environment)
         return NO_OBJECTION if reason is None else Opinion.ask(reason)
 

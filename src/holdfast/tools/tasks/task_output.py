@@ -148,9 +148,8 @@ def _task_data(record: TaskRecord, text: TaskText) -> dict[str, Any]:
     }
     if record.exit_code is not None:
         task["exitCode"] = record.exit_code
-    if record.error is not None:
-        task["error"] = record.error
-    return task
+    more = {"error": record.error, "prompt": record.prompt, "result": record.result}
+    return {**task, **{key: value for key, value in more.items() if value is not None}}
 
 
 def _told(record: TaskRecord, text: TaskText, pattern: str | None) -> str:

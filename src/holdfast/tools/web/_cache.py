@@ -22,6 +22,8 @@ class Page(NamedTuple):
     """As it came, decoded."""
     text: str
     is_cut: bool = False
+    title: str = ""
+    """As the page calls itself, for people."""
 
 
 class PageCache:

@@ -1,10 +1,11 @@
 """From a web page to markdown that a model can read."""
 
+import html
 import re
 
 from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
-__all__ = ["to_markdown"]
+__all__ = ["title_of", "to_markdown"]
 
 _MAX_DEPTH = 1_000
 _ODD_LINK = re.compile(
@@ -12,10 +13,13 @@ _ODD_LINK = re.compile(
     re.IGNORECASE,
 )
 """The target of a link that is no web address; as a bare link only what a program could act on."""
+_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
+_TITLE_WITHIN_CHARS = 100_000
+_TITLE_CHARS = 200
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 
 
-def to_markdown(html: str, url: str) -> str:
+def to_markdown(page: str, url: str) -> str:
     """The page's text with headings, links, tables and code; hidden text, scripts and page furniture are left out."""
     options = ConversionOptions(
         extract_metadata=False,
@@ -24,8 +28,17 @@ def to_markdown(html: str, url: str) -> str:
         max_depth=_MAX_DEPTH,
         preprocessing=PreprocessingOptions(preset="aggressive"),
     )
-    found = convert(html, options).content
+    found = convert(page, options).content
     return _without_odd_links(found or "")
+
+
+def title_of(page: str) -> str:
+    """As the page calls itself: one line, without characters that have no shape."""
+    found = _TITLE.search(page, 0, _TITLE_WITHIN_CHARS)
+    if found is None:
+        return ""
+    words = " ".join(html.unescape(found[1]).split())
+    return "".join(character for character in words if character.isprintable())[:_TITLE_CHARS]
 
 
 def _without_odd_links(text: str) -> str:

@@ -43,15 +43,15 @@ async def read_page(found: Fetched) -> Page:
         )
     try:
         if is_html and len(found.body) > _OWN_PROCESS_BYTES:
-            text = await _in_a_limited_process(found)
+            text, title = await _in_a_limited_process(found)
         else:
-            text = await asyncio.to_thread(
+            text, title = await asyncio.to_thread(
                 _text_of, found.body, found.headers.get("content-type", ""), found.url, is_html=is_html
             )
     except NotTextError as error:
         raise ToolFailed(f"{found.url} says it is {kind or 'text'}, and is not: {error.reason}") from error
     is_cut = found.is_cut or (is_html and len(found.body) > _MAX_HTML_BYTES)
-    return unread(found)._replace(text=text, is_cut=is_cut)
+    return unread(found)._replace(text=text, is_cut=is_cut, title=title)
 
 
 def unread(found: Fetched) -> Page:
@@ -63,14 +63,14 @@ def _is_text_type(kind: str) -> bool:
     return not kind or kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml", "+yaml"))
 
 
-async def _in_a_limited_process(found: Fetched) -> str:
+async def _in_a_limited_process(found: Fetched) -> tuple[str, str]:
     """A large page takes many times its size to take apart: it has memory and time of its own."""
     with tempfile.TemporaryFile() as file:
         file.write(found.body[:_MAX_HTML_BYTES])
         file.flush()
         request = {"content_type": found.headers.get("content-type", ""), "url": found.url}
         answer = await run_bounded("holdfast.tools.web._read", "page_text", file.fileno(), request)
-    return str(answer["text"])
+    return str(answer["text"]), str(answer["title"])
 
 
 def page_text(fd: int, request: dict[str, str]) -> dict[str, str]:
@@ -78,22 +78,25 @@ def page_text(fd: int, request: dict[str, str]) -> dict[str, str]:
     with os.fdopen(fd, "rb", closefd=False) as file:
         body = file.read()
     try:
-        return {"text": _text_of(body, request["content_type"], request["url"], is_html=True)}
+        text, title = _text_of(body, request["content_type"], request["url"], is_html=True)
     except NotTextError as error:
         raise ParseError(f"it says it is a page, and is not: {error.reason}") from error
     except ToolFailed as error:
         raise ParseError(str(error)) from error
+    return {"text": text, "title": title}
 
 
-def _text_of(body: bytes, content_type: str, url: str, *, is_html: bool) -> str:
+def _text_of(body: bytes, content_type: str, url: str, *, is_html: bool) -> tuple[str, str]:
+    """What a model reads of it, and its title."""
     text = decode_text(body, content_type)
     if not is_html:
-        return text
+        return text, ""
     from html_to_markdown.exceptions import ConversionError  # noqa: PLC0415 - loaded in the thread, with the first page
 
-    from holdfast.tools.web._page import to_markdown  # noqa: PLC0415 - the same
+    from holdfast.tools.web._page import title_of, to_markdown  # noqa: PLC0415 - the same
 
     try:
-        return to_markdown(text, url) or "[The page has no text that can be read without running its scripts.]"
+        shown = to_markdown(text, url) or "[The page has no text that can be read without running its scripts.]"
     except ConversionError as error:
         raise ToolFailed(f"{url} is a page that cannot be read: {error}") from error
+    return shown, title_of(text)

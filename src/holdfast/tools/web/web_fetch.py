@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -19,7 +20,7 @@ from holdfast.contract import (
 )
 from holdfast.permissions.web import WebRefusal, WebTarget, check_url
 from holdfast.tools.web._cache import Page, PageCache
-from holdfast.tools.web._reply import WebFetchOutput, elsewhere, for_model, output_of, question_about
+from holdfast.tools.web._reply import WebFetchOutput, elsewhere, for_model, for_people, output_of, question_about
 
 if TYPE_CHECKING:
     from holdfast.tools.web._client import Fetched, WebClient
@@ -70,6 +71,7 @@ class WebFetch(Tool[WebFetchArgs, WebFetchOutput]):
         self._choices = choices or FetchChoices()
         self._make_client = client
         self._client: WebClient | None = None
+        self._via = _place_of(self._choices.proxy)
         self._cache = PageCache()
         self._robots: dict[str, Any] = {}
 
@@ -115,7 +117,7 @@ class WebFetch(Tool[WebFetchArgs, WebFetchOutput]):
         page = self._cache.get(target.url)
         if page is None:
             await self._ask_robots(target)
-            ctx.progress(f"Fetching from {target.host}")
+            ctx.progress(f"Fetching from {target.host}" + (f" through the proxy {self._via}" if self._via else ""))
             found = await self._open().fetch(target)
             if isinstance(found, Redirected):
                 return elsewhere(found, args.prompt, began)
@@ -126,7 +128,12 @@ class WebFetch(Tool[WebFetchArgs, WebFetchOutput]):
             if page.status < 400:
                 self._keep(target, page)
         result = await self._answer(page, args.prompt)
-        return ToolResult(output_of(page, result, began), for_model(page, result), is_error=page.status >= 400)
+        return ToolResult(
+            output_of(page, result, began),
+            for_model(page, result, self._via),
+            is_error=page.status >= 400,
+            display=for_people(page, result, self._via),
+        )
 
     def _open(self) -> "WebClient":
         if self._client is None:
@@ -164,3 +171,8 @@ class WebFetch(Tool[WebFetchArgs, WebFetchOutput]):
         if ask is None or page.status >= 400 or len(page.text) <= self._choices.summarise_above_chars:
             return page.text
         return await ask(question_about(page, prompt))
+
+
+def _place_of(proxy: str | None) -> str:
+    """Host and port of the proxy, without its password."""
+    return "" if proxy is None else urlsplit(proxy).netloc.rpartition("@")[2] or "of the settings"

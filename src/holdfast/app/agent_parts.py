@@ -1,0 +1,138 @@
+"""What all agents of one session share: its rights, tools, prompts, limits and files."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.app.classifier import classifier_of
+from holdfast.contract import SessionFacts, Tool, ToolFailed
+from holdfast.registry import AgentKind, Pool, ViewOptions, for_subagent, tools_for
+from holdfast.registry import assemble as assemble_pool
+from holdfast.session.agent_files import AgentFiles
+from holdfast.settings.environment import Environment
+from holdfast.tools.agents.agent import Agent
+from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType, defined_type
+
+if TYPE_CHECKING:
+    from holdfast.app.build import OpenSession
+    from holdfast.app.definitions import Definitions
+    from holdfast.app.place import Place
+    from holdfast.definitions.agents import AgentDefinition
+    from holdfast.engine import Executor
+    from holdfast.events import Event
+    from holdfast.models.interface import SystemBlock
+    from holdfast.permissions import PermissionContext
+
+__all__ = ["MOST_DEEP", "AgentParts"]
+
+MOST_DEEP: Final = 4
+"""Deeper than this no setting lets agents start agents."""
+_NOT_HANDED_ON: Final = frozenset({"StructuredOutput", "ToolSearch"})
+"""Tools that speak for the session's own answer and list of tools; an agent is offered its tools at once."""
+_KEPT_POOLS: Final = 64
+
+
+class AgentParts:
+    """Made once for a session; agents with the same tools share one pool and one prompt."""
+
+    def __init__(
+        self, opened: "OpenSession", place: "Place", tell: "Callable[[Event], None]", definitions: "Definitions"
+    ) -> None:
+        self.opened = opened
+        self.place = place
+        self.tell = tell
+        self.types: dict[str, AgentType] = {kind.name: kind for kind in BUILTIN_TYPES}
+        self.types |= {name: defined_type(agent) for name, agent in definitions.agents.items()}
+        self.definitions = definitions
+        self.board = opened.shell.board
+        session = opened.session
+        self.files = None if session is None else AgentFiles(session.path, session.id, session.journal)
+        settings = opened.rights.settings
+        self.classify = classifier_of(settings, opened.account)
+        self.depth = min(MOST_DEEP, _number(settings.get("agents.maxDepth"), 1))
+        """So deep agents may be: 1 means that agents start none."""
+        self.board.agents.limit = _number(settings.get("agents.maxRunning"), self.board.agents.limit)
+        self.remote_tools_always = Environment().flag("ALLOW_MCP_TOOLS_FOR_SUBAGENTS")
+        self.names: dict[str, str] = {}
+        """What agents are called, and their ids."""
+        self._pools: dict[tuple[int, ...], Pool] = {}
+        self._systems: dict[tuple[Any, ...], tuple[SystemBlock, ...]] = {}
+
+    def tools(
+        self,
+        kind: AgentType,
+        above: "Executor",
+        rights: "PermissionContext",
+        session: SessionFacts,
+        *,
+        allowed: tuple[str, ...] | None,
+        background: bool,
+    ) -> list[Tool]:
+        """What an agent is offered of the tools of whoever starts it."""
+        mine = [tool for tool in above.pool if tool.name not in _NOT_HANDED_ON]
+        remote = not background or self.remote_tools_always
+        agent = AgentKind(background=background, nesting=bool(session.prompt.agents), mcp_tools=remote)
+        kept = tools_for(for_subagent(mine, agent), rights, ViewOptions(session=session))
+        if kind.tools is not None or kind.definition is not None:
+            kept = [tool for tool in kept if kind.may_use(tool.name)]
+        if allowed is not None:
+            kept = tools_for(kept, rights, ViewOptions(only=frozenset(allowed), session=session))
+        return kept
+
+    def pool(self, tools: list[Tool]) -> Pool:
+        """The pool of these tools; whoever has the same gets the same, with what is rendered of it."""
+        if any(isinstance(tool, Agent) for tool in tools):
+            # Its own: it starts agents with its own rights.
+            return _assembled([Agent() if isinstance(tool, Agent) else tool for tool in tools])
+        key = tuple(map(id, tools))
+        found = self._pools.get(key)
+        if found is None:
+            found = _assembled(tools)
+            if len(self._pools) >= _KEPT_POOLS:
+                self._pools.clear()
+            self._pools[key] = found
+        return found
+
+    def system(self, kind: AgentType, pool: Pool, session: SessionFacts) -> "tuple[SystemBlock, ...]":
+        """What an agent is told about itself and the place."""
+        from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - loaded by the loop
+
+        tools = frozenset(tool.name for tool in pool)
+        parts = PromptParts(
+            tools=tools,
+            facts=session.prompt,
+            is_subagent=True,
+            environment=self.place.environment,
+            instructions=self.place.instructions.files,
+            withheld=self.place.instructions.withheld,
+            definitions=self.definitions.section(tools),
+            replacement=None if kind.definition is None else _words(kind.definition),
+            appended=kind.words,
+        )
+        key = (parts.tools, parts.facts, parts.instructions, parts.definitions, parts.replacement, parts.appended)
+        found = self._systems.get(key)
+        if found is None:
+            if len(self._systems) >= _KEPT_POOLS:
+                self._systems.clear()
+            found = self._systems[key] = tuple(build_system_prompt(parts))
+        return found
+
+
+def _words(definition: "AgentDefinition") -> str:
+    """What a definition tells its agent.
+
+    Raises:
+        ToolFailed: Its file is gone, or cannot be read any more.
+    """
+    try:
+        return definition.words()
+    except OSError as error:
+        raise ToolFailed(f"the agent's file {definition.path!r} cannot be read: {error.strerror or error}") from error
+
+
+def _assembled(tools: list[Tool]) -> Pool:
+    remote = [tool for tool in tools if tool.mcp_info is not None]
+    return assemble_pool([tool for tool in tools if tool.mcp_info is None], remote)
+
+
+def _number(value: object, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default

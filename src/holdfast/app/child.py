@@ -1,0 +1,343 @@
+"""One agent that a call has started: its rights, its executor and loop, its work, and what came of it."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AsyncExitStack, aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+
+from holdfast.app.agent_parts import AgentParts
+from holdfast.contract import FileRead, SessionFacts, Tool, ToolFailed
+from holdfast.contract.roles import AgentReport, AgentTask
+from holdfast.engine import Executor
+from holdfast.engine.askers import WorkerAsker
+from holdfast.events import AgentTold, AssistantReplied, CallQueued, CallStarted, Event, RunEnded
+from holdfast.permissions import PermissionContext, Rule
+from holdfast.session.agent_files import AgentAbout, KeptAgent
+from holdfast.tasks.jobs import JobEnd, append_output
+from holdfast.tools.agents.types import AgentType
+
+if TYPE_CHECKING:
+    from holdfast.agent import Loop
+    from holdfast.models import Model
+    from holdfast.session import Journal
+
+__all__ = ["IN_BACKGROUND", "Child", "Starter"]
+
+_log = logging.getLogger(__name__)
+_PROGRESS_AFTER_S: Final = 2.0
+_DONE: Final = frozenset({"success"})
+_LINE_CHARS: Final = 300
+IN_BACKGROUND: Final = (
+    "an agent in the background asks nobody; do it another way, or report what is missing so that whoever started you "
+    "can do it"
+)
+
+
+class Starter:
+    """Who starts agents: the session's own loop, or an agent that may."""
+
+    def __init__(self, executor: Executor, loop: "Loop", *, agent_id: str | None = None, depth: int = 0) -> None:
+        self.executor = executor
+        self.loop = loop
+        self.agent_id = agent_id
+        self.depth = depth
+        self.chain_id = ""
+        """Of an agent: the prompt at the beginning of its chain."""
+        self.renew: Callable[[], None] | None = None
+        """Brings its own rights up to date with those above it."""
+
+    @property
+    def rights(self) -> PermissionContext:
+        """What it may now."""
+        if self.renew is not None:
+            self.renew()
+        return self.executor.state.permissions
+
+
+class Child:
+    """One agent at work. It is a job: `work` is all of it."""
+
+    def __init__(
+        self,
+        parts: AgentParts,
+        starter: Starter,
+        kind: AgentType,
+        task: AgentTask,
+        about: AgentAbout,
+        *,
+        progress: Callable[[Any], None],
+        kept: KeptAgent | None = None,
+    ) -> None:
+        self.id = about.id
+        self.task = task
+        self.asker = None if parts.opened.asker is None else WorkerAsker(about.id, parts.opened.asker)
+        self.report: AgentReport | None = None
+        self.let_go: asyncio.Event | None = None
+        self._parts = parts
+        self._starter = starter
+        self.kind = kind
+        self._about = about
+        self._kept = kept
+        self._progress: Callable[[Any], None] | None = progress
+        self._is_shown = False
+        self._tool_uses = 0
+        self._output = ""
+        self._executor: Executor | None = None
+        self._seen: PermissionContext | None = None
+        self._work: asyncio.Task[JobEnd] | None = None
+
+    # A job.
+
+    @property
+    def work(self) -> "asyncio.Task[JobEnd]":
+        """All of it."""
+        assert self._work is not None
+        return self._work
+
+    def start(self, model: "Model") -> None:
+        """Begin; the room was entered, and is left with the end."""
+        self._work = asyncio.get_running_loop().create_task(self._live(model))
+        self._work.add_done_callback(lambda _: self._parts.board.agents.leave())
+
+    def tell_into(self, path: str) -> None:
+        """It is in the background now: nobody is asked, and what it does is told in a file."""
+        self._output = path
+        self._progress = None
+        if self.asker is not None:
+            self.asker.closed = IN_BACKGROUND
+
+    async def stop(self) -> None:
+        """End it; returns when nothing of it runs any more, also when whoever waits is cancelled meanwhile."""
+        work = self.work
+        work.cancel()
+        while not work.done():
+            try:
+                await asyncio.wait({work})
+            except asyncio.CancelledError:
+                continue  # the first one is passed on by whoever called
+
+    # Its life.
+
+    async def _live(self, model: "Model") -> JobEnd:
+        loop = asyncio.get_running_loop()
+        alarm = None if self._progress is None else loop.call_later(_PROGRESS_AFTER_S, self._show)
+        try:
+            async with AsyncExitStack() as parts:
+                if model is not self._starter.loop.model:
+                    parts.push_async_callback(model.close)
+                self.report = report = await self._work_on(model, parts)
+        except ToolFailed as error:
+            return JobEnd("failed", "", str(error))
+        except Exception as error:  # noqa: BLE001 - the edge: its crash is one failed call of its starter
+            _log.exception("the agent %s (%s) crashed", self.id, self.task.description)
+            return JobEnd("failed", "", _crashed(error))
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+        return JobEnd("failed" if report.error else "completed", report.text, report.error or None)
+
+    async def _work_on(self, model: "Model", parts: AsyncExitStack) -> AgentReport:
+        files = self._parts.files
+        journal = None if files is None else files.begin(self._about, again=self._kept is not None)
+        ended: dict[str, Any] = {"outcome": "stopped"}
+        executor = self._executor = self._made_executor(journal)
+        if files is not None and journal is not None:
+            parts.callback(lambda: files.end(self._last_word(), journal, ended))
+        parts.push_async_callback(executor.close)
+        loop = self._made_loop(executor, model, journal)
+        self._offer_agents(executor, loop)
+        report = await self._follow(loop)
+        ended["outcome"] = report.error or "success"
+        return report
+
+    async def _follow(self, loop: "Loop") -> AgentReport:
+        """Read the run to its end."""
+        ended: RunEnded | None = None
+        try:
+            async with aclosing(loop.run(self.task.prompt)) as events:
+                async for event in events:
+                    self._hear(event)
+                    if type(event) is RunEnded:
+                        ended = event
+        finally:
+            await loop.close()
+        if ended is None:
+            raise ToolFailed("the agent ended without an answer")
+        error = "" if ended.outcome in _DONE else ended.error or f"it ended as {ended.outcome!r}"
+        return AgentReport(self.id, ended.text, error, self._tool_uses, ended.usage)
+
+    def _hear(self, event: Event) -> None:
+        about = self._about
+        told = AgentTold(self.id, about.type, about.tool_use_id, event, about.chain_id, about.depth)
+        self._parts.tell(told)
+        if type(event) is CallStarted:
+            self._tool_uses += 1
+            if self._is_shown:
+                self._tell_progress(event.name)
+        if self._output:
+            self._write_down(event)
+
+    def _show(self) -> None:
+        self._is_shown = True
+        self._tell_progress("")
+
+    def _tell_progress(self, tool: str) -> None:
+        if self._progress is not None:
+            self._progress({"type": "agent_progress", "agentId": self.id, "tool": tool, "toolUses": self._tool_uses})
+
+    def _write_down(self, event: Event) -> None:
+        line = ""
+        if type(event) is CallQueued:
+            line = f"> {event.name} {_first_text(event.input)}"
+        elif type(event) is AssistantReplied and event.stop_reason == "tool_use":
+            line = " ".join(str(block.get("text", "")) for block in event.content if block.get("type") == "text")
+        if line.strip():
+            append_output(self._output, f"{line[:_LINE_CHARS]}\n")
+
+    # Its parts.
+
+    def _rights(self) -> PermissionContext:
+        """What it may: what it was narrowed to, and above that the rights of whoever starts it."""
+        rights = self._starter.rights
+        self._seen = rights
+        for mode in self._about.modes or (None,):
+            rights = rights.child(mode)
+        own = [Rule.parse("deny" if behavior == "deny" else "ask", text) for behavior, text in self._about.rules]
+        return rights.with_rules(*own) if own else rights
+
+    def renew(self) -> None:
+        """What the user has changed for the session since then binds here, too."""
+        executor = self._executor
+        if executor is None or self._starter.rights is self._seen:
+            return
+        before = executor.state.permissions
+        made = self._rights()
+        own = [rule for rule in before.rules if rule.source.kind == "session" and rule not in made.rules]
+        executor.state.permissions = made.with_rules(*own) if own else made
+
+    def _session(self) -> SessionFacts:
+        own = self._starter.executor.state.session
+        parts, about = self._parts, self._about
+        nested = own.prompt.agents if about.depth < parts.depth and not about.background else ()
+        # It is not told of the end of work in the background, so it is offered none.
+        facts = own.prompt._replace(agents=nested, background=False)
+        path = own.transcript_path if parts.files is None else parts.files.path(self.id)
+        return own._replace(agent_id=self.id, agent_type=about.type, prompt=facts, transcript_path=path)
+
+    def offered(self, rights: PermissionContext | None = None) -> list[Tool]:
+        """The tools it has."""
+        about = self._about
+        return self._parts.tools(
+            self.kind,
+            self._starter.executor,
+            rights or self._rights(),
+            self._session(),
+            allowed=about.allowed_tools,
+            background=about.background,
+        )
+
+    def _made_executor(self, journal: "Journal | None") -> Executor:
+        opened = self._parts.opened
+        rights, session = self._rights(), self._session()
+
+        def hear(event: Event) -> None:
+            if type(event) is CallQueued:  # before each call
+                self.renew()
+            if journal is not None:
+                journal(event)
+
+        executor = Executor(
+            self._parts.pool(self.offered(rights)),
+            permissions=rights,
+            cwd=self._about.cwd,
+            session=session,
+            hooks=self._starter.executor.hooks,
+            asker=self.asker,
+            classify=self._parts.classify,
+            spill_directory=Path(opened.shell.places.results),
+            resources=(),
+            on_event=hear,
+        )
+        self._remember(executor)
+        return executor
+
+    def _remember(self, executor: Executor) -> None:
+        """What it has seen before counts as seen."""
+        seen = {} if self._kept is None else self._kept.transcript.file_reads
+        if self._kept is None and self._about.type == "fork":
+            seen = self._starter.executor.state.file_reads
+        for path, stamp in seen.items():
+            executor.state.apply(FileRead(path, stamp), "Read")
+
+    def _made_loop(self, executor: Executor, model: "Model", journal: "Journal | None") -> "Loop":
+        from holdfast.agent import Loop, LoopParts  # noqa: PLC0415 - loaded by the loop that starts it
+        from holdfast.agent.thoughts import Thoughts  # noqa: PLC0415 - the same
+
+        parent = self._starter.loop
+        history: list[dict[str, Any]] = []
+        thoughts = None
+        if self._kept is not None:
+            from holdfast.session.repair import repair  # noqa: PLC0415 - few agents go on
+
+            history = repair(self._kept.transcript).messages
+            thoughts = Thoughts.remembered(self._kept.transcript)
+        elif self._about.type == "fork":
+            history, thoughts = list(parent.history), parent.thoughts
+            if journal is not None:
+                journal.record_note("compaction", {"messages": history})
+        choices = parent.choices._replace(max_turns=self.task.max_turns, max_budget_usd=None, output_tool=None)
+        defined = self.kind.definition
+        if defined is not None:
+            effort: Any = defined.effort or choices.effort
+            choices = choices._replace(max_turns=self.task.max_turns or defined.max_turns, effort=effort)
+        made = LoopParts(
+            system=self._parts.system(self.kind, executor.pool, executor.state.session),
+            journal=journal,
+            history=history,
+            thoughts=thoughts,
+            choices=choices if model is parent.model else choices._replace(fallback_model=None),
+            facts=executor.state.session.prompt,
+            parent=parent,
+        )
+        return Loop(executor, model, made)
+
+    def _offer_agents(self, executor: Executor, loop: "Loop") -> None:
+        found = executor.pool.find("Agent")
+        if found is None:
+            return
+        from holdfast.app.subagents import Subagents  # noqa: PLC0415 - it starts us
+        from holdfast.tools.agents.agent import Agent  # noqa: PLC0415 - loaded with the tools
+
+        starter = Starter(executor, loop, agent_id=self.id, depth=self._about.depth)
+        starter.renew, starter.chain_id = self.renew, self._about.chain_id
+        assert isinstance(found.tool, Agent)
+        found.tool.spawner = Subagents(self._parts, starter)
+
+    def _last_word(self) -> AgentAbout:
+        """What must hold when it goes on: also the rules that answers have given to it alone."""
+        executor = self._executor
+        if executor is None:
+            return self._about
+        own = [
+            (rule.behavior, rule.text)
+            for rule in executor.state.permissions.rules
+            if rule.behavior != "allow" and rule.source.kind == "session"
+        ]
+        return msgspec.structs.replace(self._about, rules=tuple(own), cwd=executor.state.cwd)
+
+
+def _first_text(given: Any) -> str:
+    """What a call is mostly about, such as its path or command."""
+    values = cast("dict[str, Any]", given).values() if isinstance(given, dict) else ()
+    return " ".join(next((value for value in values if isinstance(value, str)), "").split())
+
+
+def _crashed(error: Exception) -> str:
+    return (
+        f"the agent crashed ({type(error).__name__}); what it did before stands. Look what it changed, "
+        "then do the rest yourself or start another one"
+    )

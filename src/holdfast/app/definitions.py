@@ -1,0 +1,93 @@
+"""The agents, skills and commands of a session, and how its first request tells of them."""
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from holdfast.app.rights import Rights
+from holdfast.definitions.places import Kind, Where, places
+from holdfast.settings import SettingsRoots
+
+if TYPE_CHECKING:
+    from holdfast.definitions.agents import AgentDefinition
+    from holdfast.definitions.library import Library
+
+__all__ = ["Definitions", "load_definitions"]
+
+_SKILLS: Final = """\
+# Skills
+
+Instructions for particular kinds of work, written by the user or for this project. When one of them fits what is asked,
+call Skill with its name before you begin, and follow what it says. Do not guess what a skill says from its name, and
+use only names that stand here or that the user gives.
+
+"""
+_AGENTS: Final = """\
+# More types of agents
+
+The user or the project has defined these. Give the name as `subagent_type` of Agent; each has its own instructions,
+and some have their own tools and model.
+
+"""
+
+
+class Definitions:
+    """What people wrote for agents in files of their own, as it was at the start."""
+
+    def __init__(self, agents: "dict[str, AgentDefinition]", library: "Library | None", where: Where) -> None:
+        self.agents = agents
+        """By name."""
+        self.library = library
+        """None where no place for skills exists."""
+        self.where = where
+
+    def skill_names(self) -> list[str]:
+        """The skills by name."""
+        return [] if self.library is None else [skill.name for skill in self.library if not skill.is_command]
+
+    def command_names(self) -> list[str]:
+        """What can be called by `/name`."""
+        return [] if self.library is None else [skill.name for skill in self.library if skill.for_user]
+
+    def section(self, tools: frozenset[str]) -> str:
+        """What a model with these tools is told of them; empty where there is nothing."""
+        if not self.agents and not self.library:
+            return ""
+        from holdfast.agent.prompt.fences import defused  # noqa: PLC0415 - loaded with the prompt
+        from holdfast.definitions.listing import listing_of  # noqa: PLC0415 - only where there are any
+
+        parts: list[str] = []
+        if self.agents and "Agent" in tools:
+            parts.append(_AGENTS + listing_of([(agent.name, agent) for agent in self.agents.values()]))
+        if self.library is not None and "Skill" in tools and (listing := self.library.listing()):
+            parts.append(_SKILLS + listing)
+        return defused("\n\n".join(parts))
+
+
+def load_definitions(rights: Rights, given: "Iterable[AgentDefinition]" = ()) -> Definitions:
+    """Read what counts here; where there is none of it, next to nothing is loaded."""
+    settings = rights.settings
+    where = Where(
+        settings.cwd, settings.root, SettingsRoots.from_environment(), settings.trusted, frozenset(rights.sources)
+    )
+    agents: dict[str, AgentDefinition] = {}
+    library: Library | None = None
+    may_read = None
+    given = tuple(given)
+    if rights.permissions.hides_files:
+        from holdfast.app.place import may_read_of  # noqa: PLC0415 - only where a rule hides files
+
+        may_read = may_read_of(rights)
+    if given or _any_place("agents", where):
+        from holdfast.definitions.agents import find_agents  # noqa: PLC0415 - only where there are any
+
+        agents = find_agents(where, given, may_read=may_read).found
+    if _any_place("skills", where) or _any_place("commands", where) or where.trusted:
+        from holdfast.definitions.library import open_library  # noqa: PLC0415 - the same; files may bring more later
+
+        library = open_library(where, may_read)
+    return Definitions(agents, library, where)
+
+
+def _any_place(kind: Kind, where: Where) -> bool:
+    return any(os.path.isdir(place.directory) for place in places(kind, where))

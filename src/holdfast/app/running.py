@@ -1,0 +1,271 @@
+"""The face of a running agent: what a terminal, a web page or a program at the other end sees of it and may do."""
+
+import os
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from holdfast.app.models import open_given
+from holdfast.app.rights import Rights
+from holdfast.app.servers import server_states
+from holdfast.contract import Form, Question
+from holdfast.contract.names import PermissionMode
+from holdfast.events import ContextCompacted, Event, PromptSource, TaskChanged
+from holdfast.permissions import PermissionContext
+from holdfast.permissions.updates import change_mode
+
+if TYPE_CHECKING:
+    from holdfast.agent import Loop
+    from holdfast.app.build import OpenSession
+    from holdfast.app.definitions import Definitions
+    from holdfast.app.place import Place
+    from holdfast.app.telemetry import Telemetry
+    from holdfast.models import Model
+    from holdfast.registry import Pool
+
+__all__ = ["Listener", "RunningAgent"]
+
+Content = str | list[dict[str, Any]]
+
+
+class RunningAgent:
+    """A loop and everything it stands on; `close` ends all of it.
+
+    Faces use what is here and nothing behind it: `loop` and `opened` are for the parts of `app`.
+    """
+
+    def __init__(
+        self,
+        loop: "Loop",
+        opened: "OpenSession",
+        *,
+        models: "Sequence[Model]",
+        session_id: str,
+        listener: "Listener",
+        definitions: "Definitions",
+    ) -> None:
+        self.loop = loop
+        self.definitions = definitions
+        """The agents, skills and commands that people wrote."""
+        self.opened = opened
+        self.session_id = session_id
+        self._models = list(models)
+        self._listener = listener
+
+    # Talking.
+
+    def run(self, prompt: Content | None = None) -> AsyncGenerator[Event]:
+        """Answer a prompt: the events as they happen, `RunEnded` last. Closing the iterator stops the run."""
+        return self.loop.run(prompt)
+
+    def submit(self, prompt: Content, source: PromptSource = "user") -> None:
+        """Say something while a run is under way; the model reads it between two turns."""
+        self.loop.submit(prompt, source)
+
+    async def interrupt(self) -> None:
+        """Stop the run that is under way: returns when nothing runs any more."""
+        await self.loop.interrupt()
+
+    async def compact(self, instructions: str = "") -> ContextCompacted | None:
+        """Shorten the conversation now; None when there is nothing to shorten."""
+        return await self.loop.compact(instructions)
+
+    def background(self, tool_use_id: str) -> bool:
+        """Let a running call go on in the background; false if there is none that can."""
+        return self.opened.background(tool_use_id)
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What waits for a person's answer now, the oldest first, those of subagents too."""
+        asker = self.opened.asker
+        return () if asker is None else asker.waiting
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """The forms that wait for a person, the oldest first."""
+        asker = self.opened.asker
+        return () if asker is None else asker.forms
+
+    # Looking and choosing.
+
+    @property
+    def is_running(self) -> bool:
+        """A run is under way."""
+        return self.loop.is_running
+
+    @property
+    def mode(self) -> PermissionMode:
+        """The permission mode now."""
+        return self.permissions.mode
+
+    def change_mode(self, mode: str) -> PermissionMode:
+        """Go on in another permission mode, from the next call.
+
+        Raises:
+            UsageError: There is no such mode, the settings forbid it, or the session may not enter it.
+        """
+        state = self.opened.executor.state
+        state.permissions = change_mode(state.permissions, mode, may_bypass=state.may_bypass)
+        return state.permissions.mode
+
+    @property
+    def permissions(self) -> PermissionContext:
+        """The rights in force."""
+        return self.opened.executor.state.permissions
+
+    @property
+    def cwd(self) -> str:
+        """Where the agent works now."""
+        return self.opened.executor.state.cwd
+
+    @property
+    def tools(self) -> "Pool":
+        """What the model is offered."""
+        return self.opened.executor.pool
+
+    @property
+    def model(self) -> "Model":
+        """Who is asked."""
+        return self.loop.model
+
+    def change_model(self, name: str) -> None:
+        """Go on with another model from the next turn."""
+        model = open_given(name, self.rights)
+        self._models.append(model)
+        self.loop.model = model
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The conversation so far, as the model sees it."""
+        return self.loop.history
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What all runs have cost so far; None where no price is known."""
+        return self.loop.cost_usd
+
+    @property
+    def context_tokens(self) -> int:
+        """About how much of the model's window the conversation fills."""
+        return self.loop.context_tokens
+
+    def let_hooks_defer(self, may: bool) -> None:  # noqa: FBT001 - the one thing it says
+        """Whether a hook may leave a call for a later process: only where this one ends with its run."""
+        self.opened.executor.call_hooks.may_defer = may
+
+    # What does not count, and what is connected.
+
+    @property
+    def rights(self) -> Rights:
+        """The settings and rights as they were read."""
+        return self.opened.rights
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What of the user's and the project's instructions and hooks does not count, and why."""
+        place = self._listener.place
+        told = () if place is None else place.instructions.warnings
+        return (*told, *self.opened.executor.hooks.warnings)
+
+    @property
+    def agent_types(self) -> list[str]:
+        """The types of agents that can be started."""
+        found = self.tools.find("Agent")
+        return [] if found is None else list(dict.fromkeys((*_builtin_types(), *self.definitions.agents)))
+
+    @property
+    def server_states(self) -> list[dict[str, str]]:
+        """Each MCP server with its state."""
+        return server_states(self.opened.servers)
+
+    @property
+    def server_notices(self) -> tuple[str, ...]:
+        """What a person should know about the MCP servers, in words that are safe to show."""
+        return tuple(self._listener.server_notices)
+
+    def notices(self) -> tuple[str, ...]:
+        """Everything that does not count in this session, one line each; what an untrusted folder brings, too."""
+        left_out = self.rights.left_out()
+        return (*self.rights.warnings(), *((left_out,) if left_out else ()), *self.warnings, *self.server_notices)
+
+    # Ending.
+
+    async def close(self) -> None:
+        """End every call and task, then the journal and the connections."""
+        async with AsyncExitStack() as parts:  # from the last to the first, whatever one of them raises
+            parts.callback(self._listener.close)
+            for model in self._models:
+                parts.push_async_callback(model.close)
+            parts.push_async_callback(self.opened.close)
+            parts.push_async_callback(self.loop.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class Listener:
+    """Hears everything: tells the caller and telemetry, and the loop what happens beside it."""
+
+    def __init__(self, on_event: Callable[[Event], None] | None) -> None:
+        self.loop: Loop | None = None
+        self.place: Place | None = None
+        self.pool: Pool | None = None
+        self.server_notices: list[str] = []
+        self._telemetry = _telemetry()
+        self._tell = [told for told in (on_event, self._telemetry) if told is not None]
+
+    def server_notice(self, text: str) -> None:
+        """Take what a person should know about the servers."""
+        self.server_notices.append(text)
+
+    def of_session(self, event: Event) -> None:
+        """Take an event of the executor or of a background task; the loop hears the executor's by itself."""
+        if self.loop is not None and isinstance(event, TaskChanged):
+            self.loop.hear(event)
+        for told in self._tell:
+            told(event)
+
+    def of_child(self, event: Event) -> None:
+        """Take an event of an agent that the loop has started."""
+        if self.loop is not None:
+            self.loop.hear(event)
+        for told in self._tell:
+            told(event)
+
+    def of_loop(self, event: Event) -> None:
+        """Take an event of the loop."""
+        if self.place is not None and isinstance(event, ContextCompacted):
+            # The words that were told are gone from the conversation.
+            self.place.instructions.tell_again()
+            self.place.today.tell_again()
+            if self.pool is not None:
+                self.pool.forget_gone()
+        for told in self._tell:
+            told(event)
+
+    def close(self) -> None:
+        """Nothing follows."""
+        if self._telemetry is not None:
+            self._telemetry.close()
+
+
+def _builtin_types() -> list[str]:
+    from holdfast.tools.agents.types import BUILTIN_TYPES  # noqa: PLC0415 - loaded with the tools
+
+    return [kind.name for kind in BUILTIN_TYPES]
+
+
+def _telemetry() -> "Telemetry | None":
+    """A listener for OpenTelemetry, loaded only where the program or its environment uses it."""
+    if "opentelemetry.trace" not in sys.modules and not any(name.startswith("OTEL_") for name in os.environ):
+        return None
+    from holdfast.app.telemetry import open_telemetry  # noqa: PLC0415 - see above
+
+    return open_telemetry()

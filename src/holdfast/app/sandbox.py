@@ -1,0 +1,260 @@
+"""From settings and rights to the sandbox of a session: what each command may write, read and reach."""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from holdfast.contract import ToolContext, ToolFailed
+from holdfast.host.command import Command
+from holdfast.host.programs import current_folder
+from holdfast.permissions import CallFacts, PermissionContext, RuleSource, decide
+from holdfast.permissions.protected import protected_by
+from holdfast.permissions.rules import parse_rules
+from holdfast.settings import Settings
+from holdfast.settings.layout import find_layout
+from holdfast.settings.sandbox import SandboxSettings, sandbox_of
+
+if TYPE_CHECKING:
+    from holdfast.host.sandbox import Found, Policy, Wall
+    from holdfast.host.sandbox.wall import Entered
+
+__all__ = ["SandboxKit", "sandbox_problem"]
+
+_SECRETS = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".config/op", ".docker/config.json",
+    ".netrc", ".git-credentials", ".pypirc", ".vault-token", ".password-store", ".local/share/keyrings",
+    ".claude/.credentials.json", ".claude.json", ".mozilla", ".config/google-chrome", ".config/chromium",
+)  # fmt: skip
+_SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private")
+_CACHES = {
+    "npm": (".npm", ".cache/node"), "pip": (".cache/pip",), "uv": (".cache/uv",), "yarn": (".cache/yarn", ".yarn"),
+    "pnpm": (".cache/pnpm", ".local/share/pnpm"), "cargo": (".cargo/registry", ".cargo/git"),
+    "go": (".cache/go-build", "go/pkg"), "gradle": (".gradle/caches",), "maven": (".m2/repository",),
+    "ccache": (".cache/ccache", ".ccache"), "pre-commit": (".cache/pre-commit",),
+}  # fmt: skip
+
+
+def sandbox_problem(settings: Settings) -> str:
+    """Why the sandbox that the settings ask for cannot work here; empty when it can, or none is asked for."""
+    wanted = sandbox_of(settings)
+    if not wanted.enabled:
+        return ""
+    from holdfast.host.sandbox import NotAvailable  # noqa: PLC0415 - only where a sandbox is wanted
+
+    try:
+        _find(wanted)
+    except NotAvailable as problem:
+        return str(problem)
+    return ""
+
+
+def _find(wanted: SandboxSettings) -> "Found":
+    from holdfast.host.sandbox import NotAvailable, look_for_sandbox  # noqa: PLC0415 - only where a sandbox is wanted
+
+    found = look_for_sandbox(path=wanted.bwrap_path, outside=current_folder())
+    if not found.has_proc and not wanted.is_nested:
+        raise NotAvailable(
+            "a new /proc cannot be mounted here, as in most containers; set sandbox.enableWeakerNestedSandbox to work "
+            "without one: commands then see the processes of this container"
+        )
+    return found
+
+
+class SandboxKit:
+    """The sandbox of one session. It follows the settings; the roots are those of the rights in force."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        permissions: Callable[[], PermissionContext],
+        *,
+        temporary: Callable[[], str],
+        journal: str | None = None,
+    ) -> None:
+        """Take what the session has.
+
+        Args:
+            settings: The settings in force.
+            permissions: The rights in force, for calls that bring none.
+            temporary: Makes the session's directory for temporary files and says where it is.
+            journal: Where placeholders are noted, so that the next start removes what a crash left.
+        """
+        self._settings = settings
+        self._permissions = permissions
+        self._temporary = temporary
+        self._journal = journal
+        self._wall: Wall | None = None
+        self._known: tuple[Settings, SandboxSettings] | None = None
+        self._exclusion: tuple[tuple[str, ...], PermissionContext] | None = None
+
+    @property
+    def wanted(self) -> SandboxSettings:
+        """What the settings in force ask for."""
+        settings = self._settings()
+        if self._known is None or self._known[0] is not settings:
+            self._known = (settings, sandbox_of(settings))
+        return self._known[1]
+
+    # What the shell tools ask.
+
+    @property
+    def is_on(self) -> bool:
+        """Whether there is a sandbox to be in or to leave."""
+        return self.wanted.enabled
+
+    def confines(self, command: str, ctx: ToolContext, *, leaves: bool) -> bool:
+        """Everything, but what asks to leave and what the settings leave out."""
+        wanted = self.wanted
+        if not wanted.enabled:
+            return False
+        return not leaves and not (wanted.excluded and self._is_excluded(command, ctx, wanted.excluded))
+
+    def refuses_to_leave(self) -> str:
+        """Why no call may leave the sandbox."""
+        wanted = self.wanted
+        if wanted.enabled and not wanted.allows_outside:
+            return "the setting sandbox.allowUnsandboxedCommands keeps every command in the sandbox"
+        return ""
+
+    def outside(self, *, leaves: bool) -> str:
+        """What is told about a command that runs outside."""
+        wanted = self.wanted
+        if wanted.is_required and (problem := sandbox_problem(self._settings())):
+            raise ToolFailed(f"this machine's policy requires the sandbox, and it cannot start: {problem}")
+        if leaves and (refusal := self.refuses_to_leave()):
+            raise ToolFailed(refusal)
+        why = "as the call asked" if leaves else "as the setting sandbox.excludedCommands says"
+        return f"This command ran outside the sandbox, {why}"
+
+    def wrap(self, command: Command, ctx: ToolContext) -> Command:
+        """The same process in the sandbox."""
+        from holdfast.host.sandbox import NotAvailable  # noqa: PLC0415 - only where a sandbox is wanted
+
+        try:
+            wall = self._get_wall()
+        except NotAvailable as problem:
+            raise ToolFailed(
+                f"the sandbox is switched on and cannot start, so nothing was run: {problem}. To work without it set "
+                "sandbox.enabled to false"
+            ) from problem
+        rights = ctx.rights if isinstance(ctx.rights, PermissionContext) else self._permissions()
+        return wall.wrap(command, self.policy(rights))
+
+    # What `holdfast sandbox` and `doctor` ask.
+
+    def find(self) -> "Found":
+        """The sandbox of this machine.
+
+        Raises:
+            NotAvailable: There is none.
+        """
+        return _find(self.wanted)
+
+    def enter(self, command: Command) -> "Entered":
+        """Put one command behind the wall at once.
+
+        Raises:
+            NotAvailable: There is no sandbox here.
+            StartError: It cannot be built.
+        """
+        return self._get_wall().enter(command, self.policy(self._permissions()))
+
+    # What a command may do.
+
+    def policy(self, rights: PermissionContext) -> "Policy":
+        """The confinement under some rights. No root comes from a call."""
+        from holdfast.host.sandbox import Policy  # noqa: PLC0415 - only where a sandbox is wanted
+        from holdfast.host.sandbox.governing import governing_paths  # noqa: PLC0415 - the same
+
+        wanted, home = self.wanted, rights.home
+        is_plan = any(bound.effective_mode == "plan" for bound in (rights, *rights.ancestors()))
+        working = rights.roots.working
+        places = self._project_directories(rights)
+        fixed = [*wanted.deny_write, *rights.roots.governing, *_protected_in(places)]
+        hidden = [*wanted.deny_read, *(os.path.join(home, name) for name in _SECRETS), *_SYSTEM_SECRETS]
+        allowed = frozenset(wanted.allow_read)
+        return Policy(
+            writable=() if is_plan else (*working, *wanted.allow_write, *_caches(wanted.caches, home)),
+            governing=tuple(path for place in places for path in governing_paths(place)),
+            fixed=tuple(dict.fromkeys(fixed)),
+            hidden=tuple(path for path in dict.fromkeys(hidden) if path not in allowed),
+            shown=wanted.allow_read,
+            sockets=wanted.sockets,
+            all_sockets=wanted.all_sockets,
+            temporary=self._temporary(),
+            is_nested=wanted.is_nested and not self.find().has_proc,
+        )
+
+    def _project_directories(self, rights: PermissionContext) -> list[str]:
+        """Where settings are read from: from the project's root down to where the session started, and added ones."""
+        settings = self._settings()
+        layout = find_layout(settings.cwd, home=rights.home)
+        working = [os.path.realpath(place) for place in rights.roots.working]
+        return list(dict.fromkeys((*layout.directories, *working)))
+
+    def _get_wall(self) -> "Wall":
+        found = self.find()
+        if self._wall is None:
+            from holdfast.host.sandbox import Wall  # noqa: PLC0415 - only where a sandbox is wanted
+            from holdfast.host.sandbox.placeholders import Placeholders, remove_leftovers  # noqa: PLC0415 - the same
+
+            if self._journal is not None:
+                remove_leftovers(self._journal)
+            self._wall = Wall(found, placeholders=Placeholders(self._journal))
+        return self._wall
+
+    def _is_excluded(self, command: str, ctx: ToolContext, patterns: tuple[str, ...]) -> bool:
+        """Whether every part of a command is one that runs outside: as rules would allow it that hold only these."""
+        from holdfast.contract import Effects, RuleSubject  # noqa: PLC0415 - few settings name commands
+
+        if self._exclusion is None or self._exclusion[0] != patterns:
+            source = RuleSource("session")
+            rules, _ = parse_rules([_as_rule(pattern) for pattern in patterns], "allow", source, aliases={})
+            root = self._permissions().project_root or ctx.cwd
+            self._exclusion = (patterns, PermissionContext.started_in(root, "dontAsk", rules))
+        call = CallFacts(
+            "Bash",
+            ("Bash",),
+            {"command": command},
+            ctx.cwd,
+            read_only=False,
+            effects=Effects(),
+            subject=RuleSubject("command", command),
+        )
+        decision = decide(call, self._exclusion[1])
+        return decision.behavior == "allow" and decision.layer == "allow"
+
+    async def leave_loop(self) -> None:
+        """Nothing here belongs to a loop."""
+
+    async def close(self) -> None:
+        """Remove what was made for the session."""
+        self.end()
+
+    def end(self) -> None:
+        """Remove what was made."""
+        if self._wall is not None:
+            self._wall.close()
+            self._wall = None
+
+
+def _as_rule(pattern: str) -> str:
+    """A bare name means the program with any arguments."""
+    return f"Bash({pattern} *)" if pattern.isalnum() else f"Bash({pattern})"
+
+
+def _protected_in(places: Iterable[str]) -> list[str]:
+    """Protected names that exist at the top of these directories; what governs the agent is handled by itself."""
+    found: list[str] = []
+    for place in places:
+        try:
+            names = os.listdir(place)
+        except OSError:
+            continue
+        paths = (os.path.join(place, name) for name in names if name != ".git")
+        found += [path for path in paths if protected_by((path,)) is not None]
+    return found
+
+
+def _caches(names: Iterable[str], home: str) -> list[str]:
+    return [os.path.join(home, path) for name in names for path in _CACHES.get(name, ())]

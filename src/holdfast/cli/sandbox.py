@@ -1,0 +1,95 @@
+"""`holdfast sandbox`: what the sandbox promises on this machine, and one command in it."""
+
+import os
+import subprocess
+import tempfile
+from typing import Any
+
+import click
+
+from holdfast.app import load_rights
+from holdfast.app.sandbox import SandboxKit
+from holdfast.cli.options import session_options, to_options
+from holdfast.cli.wire import json_line
+from holdfast.contract import UsageError
+from holdfast.host.child_env import Scrub, child_environment
+from holdfast.host.command import Command, StartError
+from holdfast.host.sandbox import NotAvailable
+from holdfast.host.sandbox.promises import promises
+
+__all__ = ["command"]
+
+_NOT_FOUND = 127
+
+
+@click.group("sandbox")
+def command() -> None:
+    """Show what the sandbox promises on this machine, or run one command in it."""
+
+
+@command.command("status")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@session_options
+def status(*, as_json: bool, **given: Any) -> int:
+    """Show which promises hold here. Exit 1 if there is no sandbox."""
+    rights = load_rights(to_options(given))
+    kit = SandboxKit(lambda: rights.settings, lambda: rights.permissions, temporary=tempfile.gettempdir)
+    found = promises(kit.find)
+    for one in found:
+        if as_json:
+            click.echo(json_line({"name": one.name, "holds": one.holds, "detail": one.detail}))
+        else:
+            click.echo(f"{'holds' if one.holds else 'no   '}  {one.name}{': ' + one.detail if one.detail else ''}")
+    is_on = rights.settings.sandbox.get("enabled") is True
+    if not as_json:
+        click.echo(f"The settings {'switch it on' if is_on else 'do not switch it on (sandbox.enabled)'}.", err=True)
+    return 0 if found[0].holds else 1
+
+
+@command.command(
+    "run",
+    short_help="Run one command in the sandbox.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@session_options
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD [ARGS]")
+def run(words: tuple[str, ...], **given: Any) -> int:
+    """Run one command in the sandbox that the settings describe, whether or not they switch it on.
+
+    The exit code is the command's. Nothing of it stays when it has ended.
+
+    \b
+    holdfast sandbox run -- make test
+    """  # noqa: D301 - click wants the character itself
+    rights = load_rights(to_options(given))
+    with tempfile.TemporaryDirectory(prefix="holdfast-") as temporary:
+        kit = SandboxKit(lambda: rights.settings, lambda: rights.permissions, temporary=lambda: temporary)
+        scrub, variables = Scrub(rights.settings.env_scrub), {e.name: e.value for e in rights.settings.env}
+        environment = child_environment(scrub=scrub, given=variables)
+        try:
+            return _run(kit, Command(argv=words, cwd=rights.settings.cwd), environment)
+        except (NotAvailable, StartError) as problem:
+            raise UsageError(f"nothing was run: {problem}") from problem
+        finally:
+            kit.end()
+
+
+def _run(kit: SandboxKit, plain: Command, environment: dict[str, str]) -> int:
+    entered = kit.enter(plain)
+    try:
+        made = entered.command
+        changed = {name: value for name, value in made.env.items() if value is not None}
+        argv = [os.fsdecode(word) for word in made.argv]
+        started = subprocess.Popen(argv, cwd=made.cwd, env={**environment, **changed}, pass_fds=made.pass_fds)
+        entered.started()
+        while True:
+            try:
+                code = started.wait()
+                return 128 - code if code < 0 else code
+            except KeyboardInterrupt:
+                continue  # the command has heard it too, and says how it ends
+    except FileNotFoundError as problem:
+        click.echo(f"holdfast: {problem}", err=True)
+        return _NOT_FOUND
+    finally:
+        entered.left()

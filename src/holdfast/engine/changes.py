@@ -1,0 +1,26 @@
+"""What finished calls change in the session, such as its directory: in the order of the calls, whoever ended first."""
+
+import logging
+from collections.abc import Callable
+
+from holdfast.engine.call import Call
+from holdfast.engine.state import AgentState
+from holdfast.events import ContextChanged, Event
+
+__all__ = ["apply_changes"]
+
+_log = logging.getLogger(__name__)
+
+
+def apply_changes(batch: list[Call], state: AgentState, emit: Callable[[Event], None]) -> None:
+    """Make the changes of these calls, and tell each."""
+    if len(batch) > 1:
+        batch.sort(key=lambda call: call.number)
+    for done in batch:
+        assert done.tool is not None
+        try:
+            for modifier in done.modifiers:
+                state.apply(modifier, done.tool.name)
+                emit(ContextChanged(done.id, type(modifier).__name__, modifier._asdict()))
+        except Exception:  # noqa: BLE001 - the tool's data: the work is done, so the reply is sent in any case
+            _log.exception("a change that %s (call %s) asked for could not be made", done.tool.name, done.id)

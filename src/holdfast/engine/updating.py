@@ -1,0 +1,50 @@
+"""Change the rights as an answer wants it, as far as it may."""
+
+import logging
+from collections.abc import Callable, Collection
+
+from holdfast.contract import ModeChanged, PermissionUpdate, RuleUpdate
+from holdfast.engine.call import Call
+from holdfast.engine.state import AgentState
+from holdfast.events import ContextChanged, Event
+from holdfast.permissions import Rule
+
+__all__ = ["KeepRules", "RightsUpdater"]
+
+_log = logging.getLogger(__name__)
+KeepRules = Callable[[PermissionUpdate], Collection[str]]
+"""Writes what an answer changes to the chosen settings file; tells the files in which rules replaced others."""
+
+
+class RightsUpdater:
+    """Takes over what people's answers say about later calls."""
+
+    __slots__ = ("_keep_rules", "_state")
+
+    def __init__(self, state: AgentState, keep_rules: KeepRules | None) -> None:
+        self._state = state
+        self._keep_rules = keep_rules
+
+    def take(self, call: Call, update: PermissionUpdate, emit: Callable[[Event], None]) -> None:
+        """Change the rights from now on, and the file where the answer wants that."""
+        state = self._state
+        if isinstance(update, RuleUpdate):
+            for text in update.rules:
+                Rule.parse(update.behavior, text)  # what is no rule is kept nowhere
+            files = self._keep(update)
+            state.permissions = state.permissions.with_update(update, files=files)
+            return
+        from holdfast.permissions.updates import update_rights  # noqa: PLC0415 - few answers bring one
+
+        before = state.permissions.mode
+        state.permissions, refused, counted = update_rights(state.permissions, update, may_bypass=state.may_bypass)
+        if counted is not None:
+            self._keep(counted)
+        for reason in refused:
+            _log.warning("a permission update of the answer about call %s does not count: %s", call.id, reason)
+        if state.permissions.mode != before:
+            emit(ContextChanged(call.id, ModeChanged.__name__, {"mode": state.permissions.mode}))
+
+    def _keep(self, update: PermissionUpdate) -> Collection[str]:
+        keep = None if update.destination in ("session", "cliArg") else self._keep_rules
+        return () if keep is None else keep(update)

@@ -1,0 +1,176 @@
+"""From a policy to the mounts that make it true.
+
+The law of the mask: every directory between a writable one and a protected path is itself a mount point. The kernel
+moves no mount point, so nothing above a mask can be renamed away and made anew. Of a path that must not come into
+being the first missing component is masked by an empty directory that nobody can write.
+"""
+
+import os
+import stat
+from typing import Literal, NamedTuple
+
+from holdfast.host.sandbox.policy import Policy
+
+__all__ = ["Mount", "Plan", "plan_mounts"]
+
+Kind = Literal["writable", "fixed", "hidden", "placeholder"]
+_STRICTNESS = {"writable": 0, "fixed": 1, "placeholder": 2, "hidden": 3}
+_MAX_LINKS = 16
+_RUN = "/run"
+_RUN_SHOWN = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/wrappers", "/run/host")
+"""What lies in /run and is no road to a service: where NixOS keeps its programs."""
+
+
+class Mount(NamedTuple):
+    """One place that differs from what lies around it."""
+
+    path: str
+    kind: Kind
+    is_dir: bool
+    has_shown: bool = False
+    """Something below this hidden directory is shown."""
+
+
+class Plan(NamedTuple):
+    """What to mount, from the outside to the inside."""
+
+    mounts: tuple[Mount, ...]
+    placeholders: tuple[str, ...]
+    """Directories to make before, and to take away afterwards."""
+    watched: tuple[str, ...]
+    """Links on the way to what governs the agent: no mount holds them, so they are looked at afterwards."""
+
+
+def plan_mounts(policy: Policy) -> Plan:
+    """Work out the mounts; looks at the disk and changes nothing."""
+    return _Planner(policy).plan()
+
+
+class _Planner:
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._found: dict[str, Mount] = {}
+        self._placeholders: list[str] = []
+        self._watched: list[str] = []
+        fixed = _existing(policy.fixed)
+        # A place that may not be changed stays so, also where somebody calls something inside it writable.
+        wanted = [path for path in _existing(policy.writable) if not any(_covers(one, path) for one in fixed)]
+        self._roots = _outermost([*wanted, *_existing((policy.temporary,) if policy.temporary else ())])
+
+    def plan(self) -> Plan:
+        policy = self._policy
+        for root in self._roots:
+            self._put(root, "writable")
+        for path in policy.governing:
+            self._protect(path, "fixed", must_not_appear=True)
+        for path in policy.fixed:
+            self._protect(path, "fixed")
+        for path in policy.hidden:
+            self._protect(path, "hidden")
+        self._hide_run()
+        shown = _existing((*policy.shown, *policy.sockets))
+        return Plan(self._ordered(shown), tuple(self._placeholders), tuple(self._watched))
+
+    def _hide_run(self) -> None:
+        """Sockets and pipes of services lie there, and a read-only mount holds back neither."""
+        if os.path.isdir(_RUN) and not os.path.islink(_RUN):
+            self._put(_RUN, "hidden")
+
+    def _protect(self, path: str, kind: Kind, *, must_not_appear: bool = False) -> None:
+        for _ in range(_MAX_LINKS):
+            target = self._walk(path, kind, must_not_appear=must_not_appear)
+            if target is None:
+                return
+            path = target
+        raise OSError(f"{path!r} leads through too many links; remove some of them")
+
+    def _walk(self, path: str, kind: Kind, *, must_not_appear: bool) -> str | None:
+        """Make mount points on the way to a path. Returns the path to go on with when a link lies on the way."""
+        names = [name for name in path.split("/") if name]
+        place = ""
+        for number, name in enumerate(names):
+            place = f"{place}/{name}"
+            last = number == len(names) - 1
+            try:
+                found = os.lstat(place)
+            except FileNotFoundError:
+                if must_not_appear and self._is_below_root(place):
+                    self._put_placeholder(place)
+                return None
+            except (NotADirectoryError, PermissionError):
+                return None  # what we cannot see a command cannot either
+            if stat.S_ISLNK(found.st_mode):
+                if must_not_appear and self._is_below_root(place):
+                    self._watched.append(place)
+                return os.path.join(os.path.realpath(place), *names[number + 1 :])
+            is_dir = stat.S_ISDIR(found.st_mode)
+            if last or not is_dir:
+                self._put(place, kind, is_dir=is_dir)
+                return None
+            if self._is_below_root(place):
+                self._put(place, "writable")
+        return None
+
+    def _is_below_root(self, path: str) -> bool:
+        return any(is_below(path, root) for root in self._roots)
+
+    def _put_placeholder(self, path: str) -> None:
+        if path not in self._found:
+            self._placeholders.append(path)
+        self._put(path, "placeholder")
+
+    def _put(self, path: str, kind: Kind, *, is_dir: bool | None = None) -> None:
+        known = self._found.get(path)
+        if known is None or _STRICTNESS[kind] > _STRICTNESS[known.kind]:
+            self._found[path] = Mount(path, kind, os.path.isdir(path) if is_dir is None else is_dir)
+
+    def _ordered(self, shown: list[str]) -> tuple[Mount, ...]:
+        for path in shown:
+            if path not in self._found and self._is_covered(path):
+                self._put(path, "fixed")
+        for path in _RUN_SHOWN:
+            if os.path.isdir(path):
+                self._put(path, "fixed")
+        ordered = sorted(self._found.values(), key=lambda mount: (mount.path.count("/"), mount.path))
+        kept: list[Mount] = []
+        for mount in ordered:
+            around = next((one for one in reversed(kept) if is_below(mount.path, one.path)), None)
+            if around is None and mount.kind == "fixed" and not self._is_covered(mount.path):
+                continue  # everything is read-only already
+            if around is not None and _says_nothing(mount, around, shown, self._roots):
+                continue
+            kept.append(mount)
+        return tuple(_with_shown(mount, kept) for mount in kept)
+
+    def _is_covered(self, path: str) -> bool:
+        return any(is_below(path, mount.path) for mount in self._found.values())
+
+
+def _says_nothing(mount: Mount, around: Mount, shown: list[str], roots: list[str]) -> bool:
+    """What lies in something fixed or hidden is so too, unless it was named to be otherwise."""
+    if mount.path in roots or mount.path in shown or mount.path in _RUN_SHOWN:
+        return False
+    return around.kind in ("hidden", "placeholder") or (around.kind == "fixed" and mount.kind != "hidden")
+
+
+def _with_shown(mount: Mount, mounts: list[Mount]) -> Mount:
+    if mount.kind != "hidden":
+        return mount
+    return mount._replace(has_shown=any(is_below(other.path, mount.path) for other in mounts))
+
+
+def is_below(path: str, root: str) -> bool:
+    """Whether a path lies below a directory, and is not that directory itself."""
+    return path != root and path.startswith(root if root.endswith("/") else f"{root}/")
+
+
+def _covers(place: str, path: str) -> bool:
+    return path == place or is_below(path, place)
+
+
+def _existing(paths: tuple[str, ...]) -> list[str]:
+    return [real for path in dict.fromkeys(paths) if os.path.lexists(real := os.path.realpath(path))]
+
+
+def _outermost(paths: list[str]) -> list[str]:
+    return [path for path in dict.fromkeys(paths) if not any(is_below(path, other) for other in paths)]

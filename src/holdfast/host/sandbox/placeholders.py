@@ -1,0 +1,114 @@
+"""Empty directories that stand for a while where nothing may come into being, and never stay behind.
+
+Each is noted before it is made, so that the next start removes what a crash left. One that another session still
+needs stays: taking a mount point away would open its mask.
+"""
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Iterable
+
+from holdfast.host import tree
+
+__all__ = ["Placeholders", "remove_leftovers"]
+
+_SUFFIX = ".masks"
+
+
+class Placeholders:
+    """The placeholders of one owner."""
+
+    def __init__(self, directory: str | None = None) -> None:
+        """Keep the notes in a private directory; nowhere when omitted."""
+        self._directory = directory
+        self._held: Counter[str] = Counter()
+        self._record: str | None = None
+
+    def hold(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Make what is missing; returns what to give to `release`."""
+        held = tuple(paths)
+        fresh = [path for path in held if not self._held[path]]
+        if fresh:
+            self._note(fresh)
+        for path in held:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(path, 0o755)
+            self._held[path] += 1
+        return held
+
+    def release(self, held: Iterable[str]) -> None:
+        """Remove what nobody needs any more; what is not empty is somebody's and stays."""
+        for path in held:
+            self._held[path] -= 1
+            if self._held[path] <= 0:
+                del self._held[path]
+                if not self._is_needed_elsewhere(path):
+                    _remove(path)
+        if not self._held and self._record is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._record)
+            self._record = None
+
+    def _note(self, paths: list[str]) -> None:
+        if self._directory is None:
+            return
+        if self._record is None:
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            own = tree.read_entry(os.getpid())
+            self._record = os.path.join(self._directory, f"{os.getpid()}-{own.start_ticks if own else 0}{_SUFFIX}")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        with os.fdopen(os.open(self._record, flags, 0o600), "ab") as file:
+            file.write(b"".join(os.fsencode(path) + b"\0" for path in paths))
+
+    def _is_needed_elsewhere(self, path: str) -> bool:
+        if self._directory is None:
+            return False
+        others = (record for record in _records(self._directory) if record != self._record)
+        return any(_is_alive(record) and path in _paths(record) for record in others)
+
+
+def remove_leftovers(directory: str) -> list[str]:
+    """Remove what sessions that died left behind; returns the paths."""
+    removed: list[str] = []
+    records = _records(directory)
+    alive = {path for record in records if _is_alive(record) for path in _paths(record)}
+    for record in records:
+        if _is_alive(record):
+            continue
+        removed += [path for path in _paths(record) if path not in alive and _remove(path)]
+        with contextlib.suppress(OSError):
+            os.unlink(record)
+    return removed
+
+
+def _remove(path: str) -> bool:
+    try:
+        os.rmdir(path)
+    except OSError:
+        return False
+    return True
+
+
+def _records(directory: str) -> list[str]:
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return []
+    return [os.path.join(directory, name) for name in sorted(names) if name.endswith(_SUFFIX)]
+
+
+def _is_alive(record: str) -> bool:
+    pid, _, ticks = os.path.basename(record).removesuffix(_SUFFIX).partition("-")
+    if not (pid.isdigit() and ticks.isdigit()):
+        return False
+    entry = tree.read_entry(int(pid))
+    return entry is not None and entry.is_running and entry.start_ticks == int(ticks)
+
+
+def _paths(record: str) -> set[str]:
+    try:
+        with open(record, "rb") as file:
+            return {os.fsdecode(path) for path in file.read().split(b"\0") if path.startswith(b"/")}
+    except OSError:
+        return set()

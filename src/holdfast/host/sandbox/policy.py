@@ -1,0 +1,32 @@
+"""What one command may write, read and reach. All paths are absolute; none comes from a model."""
+
+from typing import Literal
+
+import msgspec
+
+__all__ = ["Network", "Policy"]
+
+Network = Literal["off", "proxy", "open"]
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """The confinement of one command: what is not named here is read-only."""
+
+    writable: tuple[str, ...] = ()
+    """Directories and files that may be changed, with everything below them but the following."""
+    governing: tuple[str, ...] = ()
+    """What governs the agent: never changed, and never made where it is missing."""
+    fixed: tuple[str, ...] = ()
+    """Read-only where they exist."""
+    hidden: tuple[str, ...] = ()
+    """Neither read nor changed where they exist."""
+    shown: tuple[str, ...] = ()
+    """Readable although they lie in something hidden."""
+    sockets: tuple[str, ...] = ()
+    """Unix sockets that may be reached; with none the address family itself is refused."""
+    all_sockets: bool = False
+    network: Network = "off"
+    temporary: str | None = None
+    """The session's own directory for temporary files: writable, and named by TMPDIR."""
+    is_nested: bool = False
+    """We are in a container that allows no new /proc: it is shown as it is, which is weaker."""

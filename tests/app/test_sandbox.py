@@ -1,0 +1,166 @@
+"""Bash in the sandbox that the settings ask for: which commands, with what questions, and what is said."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.app import Options, build_executor
+from holdfast.cli.main import run
+from holdfast.engine import Executor
+from holdfast.testing import ScriptedAsker
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "HOME", "CLAUDE_CONFIG_DIR"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / name))
+    project = Path(os.path.realpath(tmp_path)) / "project"
+    project.mkdir()
+    subprocess.run(["git", "init", "-q", str(project)], check=True, timeout=60)
+    return project
+
+
+def session(
+    place: Path, *, mode: str | None = None, asker: Any = None, more: dict[str, Any] | None = None, **wanted: Any
+) -> Executor:
+    settings = {"sandbox": {"enabled": True, **wanted}, **(more or {})}
+    options = Options(cwd=str(place), settings=(json.dumps(settings),), permission_mode=mode)
+    return build_executor(options, asker=asker)
+
+
+def test_a_command_in_the_sandbox_runs_unasked_and_writes_only_in_the_project(place: Path) -> None:
+    executor = session(place)
+    script = 'python3 -c \'open("made", "w").write("x")\'; echo x > ../out; echo x > .git/config'
+    reply = executor.call("Bash", {"command": script})
+    assert "Read-only file system" in reply.content
+    assert (place / "made").read_text(encoding="utf-8") == "x"
+    assert not (place.parent / "out").exists()
+    assert "core" in (place / ".git" / "config").read_text(encoding="utf-8")
+    assert sorted(os.listdir(place)) == [".git", "made"]
+
+
+def test_without_auto_allow_the_command_is_asked_about_as_any_other(place: Path) -> None:
+    executor = session(place, autoAllowBashIfSandboxed=False)
+    assert executor.call("Bash", {"command": "touch made"}).outcome == "denied"
+
+
+def test_rules_hold_in_the_sandbox_too(place: Path) -> None:
+    executor = session(place, more={"permissions": {"deny": ["Bash(touch *)"], "ask": ["Bash(rm *)"]}})
+    assert executor.call("Bash", {"command": "touch made"}).outcome == "denied"
+    assert executor.call("Bash", {"command": "rm made"}).outcome == "denied"
+
+
+def test_to_leave_the_sandbox_is_a_question_of_its_own_and_is_told(place: Path) -> None:
+    more = {"permissions": {"allow": ["Bash(touch *)"]}}
+    outside = {"command": "touch ../out", "dangerouslyDisableSandbox": True}
+    assert session(place, more=more).call("Bash", outside).outcome == "denied"
+    asker = ScriptedAsker(["allow"])
+    reply = session(place, more=more, asker=asker).call("Bash", outside)
+    assert "outside the sandbox" in asker.questions[0].reason
+    assert "This command ran outside the sandbox, as the call asked" in reply.content
+    assert (place.parent / "out").exists()
+
+
+def test_where_nothing_may_leave_the_sandbox_nobody_is_asked(place: Path) -> None:
+    asker = ScriptedAsker(["allow"])
+    executor = session(place, asker=asker, allowUnsandboxedCommands=False)
+    reply = executor.call("Bash", {"command": "touch ../out", "dangerouslyDisableSandbox": True})
+    assert (reply.outcome, asker.questions) == ("denied", [])
+    bypass = session(place, mode="bypassPermissions", allowUnsandboxedCommands=False)
+    assert bypass.call("Bash", {"command": "touch ../out", "dangerouslyDisableSandbox": True}).is_error
+    assert not (place.parent / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "is_outside"),
+    [("touch ../out", True), ("touch ../out && touch ../more", True), ("touch ../out; rm -f x", False)],
+)
+def test_excluded_commands_run_outside_under_the_usual_rules(place: Path, command: str, is_outside: bool) -> None:
+    assert (
+        session(place, excludedCommands=["touch"]).call("Bash", {"command": command}).outcome == "denied"
+    ) is is_outside
+    asker = ScriptedAsker(["allow"])
+    reply = session(place, asker=asker, excludedCommands=["touch"]).call("Bash", {"command": command})
+    assert ("ran outside the sandbox, as the setting sandbox.excludedCommands says" in reply.content) is is_outside
+    assert (place.parent / "out").exists() is is_outside
+
+
+def test_a_sandbox_that_cannot_start_refuses_every_command_with_the_reason(place: Path) -> None:
+    reply = session(place, bwrapPath="/nowhere/bwrap").call("Bash", {"command": "echo ran"})
+    assert reply.is_error
+    assert "nothing was run" in reply.content
+    assert "/nowhere/bwrap" in reply.content
+
+
+def test_plan_mode_runs_what_only_reads_in_a_sandbox_that_writes_nothing(place: Path) -> None:
+    executor = session(place, mode="plan")
+    assert executor.call("Bash", {"command": "touch made"}).outcome == "denied"
+    assert executor.call("Bash", {"command": "git status --short | wc -l"}).content == "0"
+
+
+def test_background_tasks_are_confined(place: Path) -> None:
+    executor = session(place)
+    reply = executor.call("Bash", {"command": "touch ../out made", "run_in_background": True})
+    task = reply.data["backgroundTaskId"]
+    executor.call("TaskOutput", {"task_id": task, "block": True, "timeout": 60_000})
+    assert (place / "made").exists()
+    assert not (place.parent / "out").exists()
+
+
+def test_the_session_has_its_own_directory_for_temporary_files(place: Path) -> None:
+    executor = session(place)
+    first = executor.call("Bash", {"command": 'f=$(mktemp); echo "$f"'}).content
+    assert executor.call("Bash", {"command": f"test -f {first} && echo there"}).content == "there"
+
+
+def test_secrets_of_the_user_are_hidden_unless_the_settings_show_them(place: Path) -> None:
+    ssh = Path(os.environ["HOME"]) / ".ssh"
+    ssh.mkdir()
+    (ssh / "id_test").write_text("SECRET", encoding="utf-8")
+    script = {"command": f"python3 -c 'print(open(\"{ssh}/id_test\").read())'"}
+    assert "SECRET" not in session(place).call("Bash", script).content
+    assert session(place, filesystem={"allowRead": [str(ssh)]}).call("Bash", script).content == "SECRET"
+
+
+def test_settings_name_further_places_to_write_and_not_to(place: Path) -> None:
+    extra = place.parent / "extra"
+    extra.mkdir()
+    (place / "kept").mkdir()
+    executor = session(place, filesystem={"allowWrite": [str(extra)], "denyWrite": [str(place / "kept")]})
+    reply = executor.call("Bash", {"command": f"touch {extra}/a kept/b; mv kept other; ls {extra} kept"})
+    assert "a" in os.listdir(extra)
+    assert os.listdir(place / "kept") == []
+    assert reply.is_error is False
+
+
+def test_one_command_runs_in_the_sandbox_from_the_command_line(
+    place: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    assert run(["sandbox", "run", "--", "bash", "-c", "echo hi; touch made ../out; exit 3"]) == 3
+    out, err = capfd.readouterr()
+    assert out == "hi\n"
+    assert "Read-only file system" in err
+    assert sorted(os.listdir(place)) == [".git", "made"]
+    assert not (place.parent / "out").exists()
+
+
+def test_doctor_and_status_say_what_holds(
+    place: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    assert run(["sandbox", "status"]) == 0
+    assert "holds  commands can be confined" in capfd.readouterr().out
+    broken = json.dumps({"sandbox": {"enabled": True, "bwrapPath": "/nowhere/bwrap"}})
+    assert run(["sandbox", "status", "--settings", broken]) == 1
+    assert "/nowhere/bwrap" in capfd.readouterr().out
+    assert run(["doctor", "--settings", broken]) == 1
+    assert "fail  sandbox" in capfd.readouterr().out
