@@ -157,6 +157,16 @@ def test_a_gate_that_cannot_run_is_listed_as_one_that_failed(tmp_path: Path):
     assert states(onGateFailure="ignore") == [f"failed gate, its calls are let through: {reason}", "in force"]
 
 
+def test_a_hook_that_would_not_start_is_listed_as_such_and_said(tmp_path: Path):
+    (tmp_path / "check.sh").write_text("#!/bin/sh\nexit 0\n")
+    handlers = [{"type": "command", "command": command} for command in ("./check.sh", "bash ./gone.sh")]
+    settings = json.dumps({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": handlers}]}})
+    done = holdfast("hooks", "list", "--settings", settings, cwd=tmp_path)
+    assert "[cannot start: './check.sh' may not be executed; `chmod +x` it]" in done.stdout
+    assert "[cannot start: './gone.sh' is not there]" in done.stdout
+    assert "PreToolUse: it cannot start as things are: './gone.sh' is not there" in done.stderr
+
+
 def test_a_gate_that_changed_since_it_was_approved_is_listed_as_one_that_failed(tmp_path: Path):
     (tmp_path / ".claude").mkdir()
     settings = tmp_path / ".claude" / "settings.json"

@@ -134,6 +134,7 @@ class HookKit:
         around = self._runner.surroundings
         around.project_dir = settings.root
         around.config_dir = SettingsRoots.from_environment().user_existing
+        around.given = {entry.name: entry.value for entry in settings.env}
         around.on_rewake = self._tell
         around.before_run = self.before_run
         around.on_env = self.on_env

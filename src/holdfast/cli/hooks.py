@@ -94,7 +94,7 @@ def _rows(options: Options) -> tuple[list[_Row], list[str]]:
 def _state(hook: Hook, setting: OnFailure | None) -> str:
     """How a hook stands; of a gate that cannot run, what that means for the calls that it would watch."""
     if not hook.failed:
-        return "in force"
+        return f"cannot start: {hook.problem}" if hook.problem else "in force"
     meaning = {"deny": "refused", "ignore": "let through"}.get(hook.on_failure or setting or "", "asked about")
     return f"failed gate, its calls are {meaning}: {hook.failed}"
 

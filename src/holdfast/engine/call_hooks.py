@@ -246,6 +246,9 @@ class CallHooks:
         return verdict
 
     def _pass_on(self, event: str, verdict: "Verdict") -> None:
+        verdict.reason = self.bounded(verdict.reason, f"{event}-hook")
+        if verdict.stop is not None:
+            verdict.stop = self.bounded(verdict.stop, f"{event}-hook")
         for text in verdict.messages:
             self.emit(HookSpoke(event, text[:MAX_CONTEXT_CHARS]))
         for text in verdict.warnings:

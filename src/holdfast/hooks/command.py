@@ -10,6 +10,7 @@ from typing import Any, cast
 from holdfast.events import encode_json
 from holdfast.hooks.answers import HookAnswer, HookFailed, read_output
 from holdfast.hooks.inputs import HookInput
+from holdfast.hooks.preflight import why_not_started
 from holdfast.host.command import Command, Exit, Finished, StartError, Stopped
 from holdfast.host.processes import Processes
 from holdfast.host.programs import find_program
@@ -53,6 +54,8 @@ class Surroundings:
 
     project_dir: str = ""
     config_dir: str = ""
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Variables of the settings, which every command sees."""
     env_file: Callable[[], str | None] | None = None
     """Names a file in which SessionStart hooks leave variables for later commands."""
     on_env: Callable[[Mapping[str, str]], None] | None = None
@@ -89,6 +92,19 @@ class CommandRunner:
         task.add_done_callback(self._background.discard)
         return HookAnswer()
 
+    def problem(self, handler: CommandHandler) -> str:
+        """Why a handler would not start now, in the project's directory; empty when it would, or nobody knows."""
+        around = self.surroundings
+        if handler.shell == "powershell":
+            return "" if find_program("pwsh", outside=[]) else "it wants PowerShell, and `pwsh` is not on the PATH"
+        known = {prefix + "PROJECT_DIR": around.project_dir for prefix in _PREFIXES}
+        return why_not_started(
+            handler.command,
+            handler.args,
+            {**around.given, **known, **handler.variables},
+            around.project_dir or os.getcwd(),
+        )
+
     async def close(self) -> None:
         """End what still runs in the background."""
         tasks = list(self._background)
@@ -107,7 +123,20 @@ class CommandRunner:
         _check(finished.exit, command)
         if event.event_name == "SessionStart" and self.surroundings.on_env is not None:
             await self._take_variables(str(command.env.get("CLAUDE_ENV_FILE") or ""))
-        return _read(handler, type(event), finished, command)
+        try:
+            return _read(handler, type(event), finished, command)
+        except HookFailed as error:
+            if error.is_soft and (problem := self._why_not(handler, command)):
+                raise HookFailed(f"it cannot start: {problem}") from error
+            raise
+
+    def _why_not(self, handler: CommandHandler, command: Command) -> str:
+        """An interpreter says by an exit code of its own that the script is missing; that is no word of the script."""
+        known = {name: value for name, value in command.env.items() if value is not None}
+        where = os.fspath(command.cwd or os.getcwd())
+        if handler.shell == "powershell":
+            return ""
+        return why_not_started(handler.command, handler.args, {**self.surroundings.given, **known}, where)
 
     async def _take_variables(self, path: str) -> None:
         """What a shell would know after it has read the file, beyond what it knew before."""

@@ -95,7 +95,11 @@ class _Reader:
             self.warn("this event never fires here, so the hook never runs")
         self._note_fields(str(kind))
         timeout_s = self._timeout(str(kind))
-        run = self._command(timeout_s) if kind == "command" else self._other(str(kind), timeout_s)
+        handler = self._command_handler(timeout_s) if kind == "command" else None
+        run = self._other(str(kind), timeout_s) if handler is None else self._command(handler)
+        problem = "" if handler is None else self._handlers.command.problem(handler)
+        if problem:
+            self.warn(f"it cannot start as things are: {problem}")
         return Hook(
             entry.event,
             run,
@@ -106,6 +110,7 @@ class _Reader:
             origin=str(entry.origin),
             identity=_identity(entry),
             once=raw.get("once") is True,
+            problem=problem,
         )
 
     def broken(self, reason: str) -> Hook | None:
@@ -177,7 +182,7 @@ class _Reader:
             raise UsageError(f"its {name} is {value!r}; give a text")
         return value
 
-    def _command(self, timeout_s: float | None) -> Callable[[HookInput], Any]:
+    def _command_handler(self, timeout_s: float | None) -> CommandHandler:
         args: Any = self._raw.get("args")
         if args is not None and (not isinstance(args, tuple) or not all(isinstance(word, str) for word in args)):  # pyright: ignore[reportUnknownVariableType]
             raise UsageError(f"its args are {args!r}; give a list of texts")
@@ -185,7 +190,7 @@ class _Reader:
         if shell not in ("bash", "powershell"):
             raise UsageError(f"its shell is {shell!r}; bash and powershell are known")
         entry, approved = self._entry, self._handlers.approved
-        handler = CommandHandler(
+        return CommandHandler(
             self._text("command", required=True),
             cast("tuple[str, ...] | None", args),
             shell,
@@ -195,6 +200,9 @@ class _Reader:
             rewake_message=self._text("rewakeMessage"),
             is_as_approved=None if entry.folder is None else lambda: entry.is_as_approved(approved()),
         )
+
+    def _command(self, handler: CommandHandler) -> Callable[[HookInput], Any]:
+        entry = self._entry
         if EVENTS[entry.event].is_gate and (handler.is_async or handler.rewakes):
             self.warn("it runs in the background, so it decides nothing")
         return lambda event: self._handlers.command.run(handler, event)
