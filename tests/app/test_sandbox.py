@@ -1,5 +1,6 @@
 """Bash in the sandbox that the settings ask for: which commands, with what questions, and what is said."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -10,8 +11,11 @@ from typing import Any
 import pytest
 
 from holdfast.app import Options, build_executor
+from holdfast.app.masks import masks_of
 from holdfast.cli.main import run
 from holdfast.engine import Executor
+from holdfast.events import CallFinished
+from holdfast.permissions import PermissionContext, Rule
 from holdfast.testing import ScriptedAsker
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -34,6 +38,13 @@ def session(
     settings = {"sandbox": {"enabled": True, **wanted}, **(more or {})}
     options = Options(cwd=str(place), settings=(json.dumps(settings),), permission_mode=mode)
     return build_executor(options, asker=asker)
+
+
+async def call(executor: Executor, name: str, raw: dict[str, Any]) -> CallFinished:
+    executor.add({"type": "tool_use", "id": os.urandom(4).hex(), "name": name, "input": raw})
+    replies = [event async for event in executor.results() if isinstance(event, CallFinished)]
+    executor.end_turn()
+    return replies[-1]
 
 
 def test_a_command_in_the_sandbox_runs_unasked_and_writes_only_in_the_project(place: Path) -> None:
@@ -107,10 +118,14 @@ def test_plan_mode_runs_what_only_reads_in_a_sandbox_that_writes_nothing(place: 
 
 
 def test_background_tasks_are_confined(place: Path) -> None:
-    executor = session(place)
-    reply = executor.call("Bash", {"command": "touch ../out made", "run_in_background": True})
-    task = reply.data["backgroundTaskId"]
-    executor.call("TaskOutput", {"task_id": task, "block": True, "timeout": 60_000})
+    async def work() -> None:
+        async with session(place) as executor:
+            wanted = {"command": "touch ../out made", "run_in_background": True}
+            reply = await call(executor, "Bash", wanted)
+            task = reply.data["backgroundTaskId"]
+            await call(executor, "TaskOutput", {"task_id": task, "block": True, "timeout": 60_000})
+
+    asyncio.run(work())
     assert (place / "made").exists()
     assert not (place.parent / "out").exists()
 
@@ -164,3 +179,38 @@ def test_doctor_and_status_say_what_holds(
     assert "/nowhere/bwrap" in capfd.readouterr().out
     assert run(["doctor", "--settings", broken]) == 1
     assert "fail  sandbox" in capfd.readouterr().out
+
+
+def test_deny_rules_about_files_hold_for_every_way_to_open_them(place: Path) -> None:
+    for name, text in {".env": "SECRET", "a/.env": "SECRET", "keys/one": "SECRET", "lock": "L", "free": "F"}.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text, encoding="utf-8")
+    (place / "way").symlink_to("keys")
+    rules = ["Read(.env)", "Read(./keys/**)", "Edit(./lock)"]
+    asker = ScriptedAsker(["allow", "allow"])
+    executor = session(place, asker=asker, more={"permissions": {"deny": rules}}, filesystem={"allowRead": ["./keys"]})
+    script = """
+import os
+for name in ('.env', 'a/.env', 'keys/one', 'way/one', 'free'):
+    try: print(name, open(name).read())
+    except OSError as problem: print(name, type(problem).__name__)
+for work in (lambda: open('lock', 'w'), lambda: os.rename('lock', 'l'), lambda: os.rename('a', 'b'),
+             lambda: os.rename('keys', 'k'), lambda: open('keys/new', 'w'), lambda: os.unlink('.env')):
+    try: work(); print('done')
+    except OSError as problem: print(type(problem).__name__)
+"""
+    (place / "try.py").write_text(script, encoding="utf-8")
+    reply = executor.call("Bash", {"command": "python3 try.py"})
+    assert "SECRET" not in reply.content
+    assert "done" not in reply.content
+    assert "free F" in reply.content
+    assert (place / "lock").read_text(encoding="utf-8") == "L"
+
+
+def test_a_rule_with_too_many_files_says_that_it_is_not_complete(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        (place / f"{number}.key").touch()
+    rights = PermissionContext.started_in(str(place), "default", [Rule.parse("deny", "Read(*.key)")])
+    assert len(masks_of(rights, str(place)).hidden) == 30
+    monkeypatch.setattr("holdfast.app.masks._MAX_MASKS", 10)
+    assert not masks_of(rights, str(place)).is_complete

@@ -8,6 +8,7 @@ from holdfast.contract import ToolContext, ToolFailed
 from holdfast.host.command import Command
 from holdfast.host.programs import current_folder
 from holdfast.permissions import CallFacts, PermissionContext, RuleSource, decide
+from holdfast.permissions.paths import is_inside
 from holdfast.permissions.protected import protected_by
 from holdfast.permissions.rules import parse_rules
 from holdfast.settings import Settings
@@ -138,7 +139,7 @@ class SandboxKit:
                 "sandbox.enabled to false"
             ) from problem
         rights = ctx.rights if isinstance(ctx.rights, PermissionContext) else self._permissions()
-        return wall.wrap(command, self.policy(rights))
+        return wall.wrap(command, self.policy(rights, command.cwd))
 
     # What `holdfast sandbox` and `doctor` ask.
 
@@ -157,28 +158,31 @@ class SandboxKit:
             NotAvailable: There is no sandbox here.
             StartError: It cannot be built.
         """
-        return self._get_wall().enter(command, self.policy(self._permissions()))
+        return self._get_wall().enter(command, self.policy(self._permissions(), command.cwd))
 
     # What a command may do.
 
-    def policy(self, rights: PermissionContext) -> "Policy":
-        """The confinement under some rights. No root comes from a call."""
-        from holdfast.host.sandbox import Policy  # noqa: PLC0415 - only where a sandbox is wanted
-        from holdfast.host.sandbox.governing import governing_paths  # noqa: PLC0415 - the same
+    def policy(self, rights: PermissionContext, cwd: str | None = None) -> "Policy":
+        """The confinement under some rights. No root comes from a call; where it starts, relative deny rules hold."""
+        from holdfast.app.masks import masks_of  # noqa: PLC0415 - only where a sandbox is wanted
+        from holdfast.host.sandbox import Policy  # noqa: PLC0415 - the same
+        from holdfast.host.sandbox.governing import governing_paths, pinned_paths  # noqa: PLC0415 - the same
 
         wanted, home = self.wanted, rights.home
         is_plan = any(bound.effective_mode == "plan" for bound in (rights, *rights.ancestors()))
         working = rights.roots.working
         places = self._project_directories(rights)
-        fixed = [*wanted.deny_write, *rights.roots.governing, *_protected_in(places)]
+        denied = masks_of(rights, cwd or self._settings().cwd)
+        fixed = [*wanted.deny_write, *rights.roots.governing, *_protected_in(places), *denied.fixed]
         hidden = [*wanted.deny_read, *(os.path.join(home, name) for name in _SECRETS), *_SYSTEM_SECRETS]
         allowed = frozenset(wanted.allow_read)
         return Policy(
             writable=() if is_plan else (*working, *wanted.allow_write, *_caches(wanted.caches, home)),
             governing=tuple(path for place in places for path in governing_paths(place)),
+            pinned=tuple(path for place in places for path in pinned_paths(place)),
             fixed=tuple(dict.fromkeys(fixed)),
-            hidden=tuple(path for path in dict.fromkeys(hidden) if path not in allowed),
-            shown=wanted.allow_read,
+            hidden=(*(path for path in dict.fromkeys(hidden) if path not in allowed), *denied.hidden),
+            shown=tuple(path for path in wanted.allow_read if not is_inside(os.path.realpath(path), denied.hidden)),
             sockets=wanted.sockets,
             all_sockets=wanted.all_sockets,
             temporary=self._temporary(),

@@ -16,6 +16,7 @@ from holdfast.host.child_env import Scrub, child_environment
 from holdfast.host.command import Command, StartError
 from holdfast.host.sandbox import NotAvailable
 from holdfast.host.sandbox.promises import promises
+from holdfast.settings.directories import user_directories
 
 __all__ = ["command"]
 
@@ -63,7 +64,12 @@ def run(words: tuple[str, ...], **given: Any) -> int:
     """  # noqa: D301 - click wants the character itself
     rights = load_rights(to_options(given))
     with tempfile.TemporaryDirectory(prefix="holdfast-") as temporary:
-        kit = SandboxKit(lambda: rights.settings, lambda: rights.permissions, temporary=lambda: temporary)
+        kit = SandboxKit(
+            lambda: rights.settings,
+            lambda: rights.permissions,
+            temporary=lambda: temporary,
+            journal=os.path.join(user_directories().state, "sandbox"),
+        )
         scrub, variables = Scrub(rights.settings.env_scrub), {e.name: e.value for e in rights.settings.env}
         environment = child_environment(scrub=scrub, given=variables)
         try:

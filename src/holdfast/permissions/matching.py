@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.rulebook import RuleBook, Wholes
     from holdfast.permissions.verdicts import ShellVerdict
 
-__all__ = ["Hits", "Voices", "denies_read", "grant_of", "matching_rule", "path_hits", "whole_allow"]
+__all__ = ["Hits", "Voices", "denials_at", "denies_read", "grant_of", "matching_rule", "path_hits", "whole_allow"]
 
 _GRANTS_READ: Final = ("Read", "Edit")
 """Whoever may edit a file may read it."""
@@ -180,3 +180,13 @@ def denies_read(path: str, context: "PermissionContext", *, cwd: str) -> Rule | 
         if found is not None:
             return found
     return None
+
+
+def denials_at(path: str, context: "PermissionContext", *, cwd: str, is_dir: bool) -> frozenset[str]:
+    """`Read` and `Edit` where a rule denies them for this absolute path; by its name alone, nothing is looked up."""
+    found: set[str] = set()
+    for bound in (context, *context.ancestors()):
+        if bound.book.holds_reads or bound.book.holds_edits:
+            held = bound.book.paths.find(path, cwds=_anchors(bound, cwd)[0], grant_cwds=(), is_dir=is_dir)
+            found.update(rule.tool for rule in held if rule.behavior == "deny")
+    return frozenset(found)

@@ -11,7 +11,7 @@ import pytest
 from holdfast.host.command import Command, Finished
 from holdfast.host.processes import Processes
 from holdfast.host.sandbox import Found, NotAvailable, Policy, Wall, look_for_sandbox
-from holdfast.host.sandbox.governing import governing_paths
+from holdfast.host.sandbox.governing import governing_paths, pinned_paths
 from holdfast.host.sandbox.placeholders import Placeholders
 
 LIMIT_S = 60
@@ -37,7 +37,8 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def policy(project: Path) -> Policy:
-    return Policy(writable=(str(project),), governing=tuple(governing_paths(str(project))))
+    place = str(project)
+    return Policy(writable=(place,), governing=tuple(governing_paths(place)), pinned=tuple(pinned_paths(place)))
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ def test_an_ordinary_project_needs_few_masks(project: Path, policy: Policy) -> N
         ".mcp.json": "placeholder",
         ".git/hooks": "fixed",
         ".git/config": "fixed",
+        ".git/commondir": "fixed",
     }
     assert len(plan_mounts(policy).mounts) <= 12
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.host import tree
-from holdfast.host.command import Command, Finished, StartError
+from holdfast.host.command import Command, Finished, StartError, Stdin
 from holdfast.host.processes import Processes
 from holdfast.host.sandbox import Found, Policy, Wall
 from holdfast.host.sandbox.placeholders import Placeholders, remove_leftovers
@@ -143,3 +143,54 @@ def test_killing_the_command_leaves_nothing_inside_alive(found: Found, project: 
 
     assert asyncio.run(main()) == []
     wall.close()
+
+
+def test_a_command_that_ends_opens_no_mask_of_another_that_runs(
+    found: Found, project: Path, policy: Policy, tmp_path: Path
+) -> None:
+    """A directory that is taken away takes every mount on it away, in all namespaces."""
+    walls = [Wall(found, placeholders=Placeholders(str(tmp_path / "journal"))) for _ in range(2)]
+    tries = "mkdir -p .claude/x; echo x > .claude/y; mkdir .holdfast/z; echo x > .git/commondir; ls -A . .git"
+
+    async def main() -> str:
+        async with Processes() as processes:
+            first = walls[0].enter(Command(argv=["/bin/true"], cwd=str(project)), policy)
+            waits = Command(
+                argv=["/bin/bash", "-c", f"echo ready; read; {tries}; echo done"],
+                cwd=str(project), stdin=Stdin.PIPE, streams_stdout=True,
+            )  # fmt: skip
+            others = [await processes.start(wall.wrap(waits, policy)) for wall in walls]
+            for other in others:
+                assert await asyncio.wait_for(other.read(), 60) == b"ready\n"
+            first.left()
+            shown = ""
+            for other in others:
+                await other.write(b"\n")
+                while chunk := await asyncio.wait_for(other.read(), 60):
+                    shown += chunk.decode()
+                await asyncio.wait_for(other.wait(), 60)
+            return shown
+
+    assert asyncio.run(main()).count("done") == 2
+    for wall in walls:
+        wall.close()
+    assert sorted(os.listdir(project)) == [".git", "code.py"]
+    assert not (project / ".git" / "commondir").exists()
+
+
+def test_git_works_while_its_pinned_files_stand(run: Run, project: Path) -> None:
+    script = """
+set -e; export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+git add -A; git commit -qm one; git checkout -qb other; echo x >> code.py; git commit -qam two; git stash list
+git rebase -q -; git tag t; git gc -q; git fsck 2>&1; git status --short --branch"""
+    code, out, err = told(run(script))
+    assert (code, out, err) == (0, "## other\n", "")
+    assert not (project / ".git" / "commondir").exists()
+
+
+def test_what_a_user_made_himself_is_not_taken_away(run: Run, project: Path) -> None:
+    (project / ".claude").mkdir()
+    (project / ".git" / "commondir").write_bytes(b".\n")
+    assert told(run("true"))[0] == 0
+    assert (project / ".claude").is_dir()
+    assert (project / ".git" / "commondir").exists()

@@ -3,10 +3,11 @@
 import os
 import stat
 
-__all__ = ["git_watched", "governing_paths"]
+__all__ = ["governing_paths", "pinned_paths"]
 
 _SETTINGS = (".claude", ".holdfast", ".mcp.json")
 _LINK_LIMIT_BYTES = 4096
+_CONFIG_LIMIT_BYTES = 1 << 20
 _MAX_MODULES = 8
 
 
@@ -15,10 +16,22 @@ def governing_paths(directory: str) -> list[str]:
     return [*(os.path.join(directory, name) for name in _SETTINGS), *_git(os.path.join(directory, ".git"))]
 
 
-def git_watched(directory: str) -> list[str]:
-    """Names by which git would take its configuration from elsewhere; git stops if something empty stands there."""
+def pinned_paths(directory: str) -> list[str]:
+    """Files by which git would take its configuration and hooks from elsewhere."""
     place = os.path.join(directory, ".git")
-    return [os.path.join(place, name) for name in ("commondir", "config.worktree")] if os.path.isdir(place) else []
+    if not os.path.isdir(place) or not os.path.lexists(os.path.join(place, "HEAD")):
+        return []
+    # The second is read only where the configuration, which no command can change, says so.
+    names = ["commondir", "config.worktree"] if _has_worktree_settings(place) else ["commondir"]
+    return [os.path.join(place, name) for name in names]
+
+
+def _has_worktree_settings(place: str) -> bool:
+    try:
+        with open(os.path.join(place, "config"), "rb") as file:
+            return b"worktreeconfig" in file.read(_CONFIG_LIMIT_BYTES).lower()
+    except OSError:
+        return False
 
 
 def _git(place: str) -> list[str]:
@@ -31,8 +44,7 @@ def _git(place: str) -> list[str]:
         return [place, *([] if target is None else [target, *_shared(target)])]
     if stat.S_ISLNK(found.st_mode) and not os.path.isdir(place):
         return [place]
-    there = ("commondir", "config.worktree", "worktrees")
-    present = [path for name in there if os.path.lexists(path := os.path.join(place, name))]
+    present = [path for name in ("worktrees",) if os.path.lexists(path := os.path.join(place, name))]
     return [os.path.join(place, "hooks"), os.path.join(place, "config"), *present, *_modules(place)]
 
 

@@ -36,7 +36,9 @@ class Plan(NamedTuple):
 
     mounts: tuple[Mount, ...]
     placeholders: tuple[str, ...]
-    """Directories to make before, and to take away afterwards."""
+    """Directories and files to make before, and to take away afterwards."""
+    perhaps: tuple[str, ...]
+    """Such ones that are there already: another command's, which must not go before this one, or the user's own."""
     watched: tuple[str, ...]
     """Links on the way to what governs the agent: no mount holds them, so they are looked at afterwards."""
 
@@ -51,6 +53,7 @@ class _Planner:
         self._policy = policy
         self._found: dict[str, Mount] = {}
         self._placeholders: list[str] = []
+        self._perhaps: list[str] = []
         self._watched: list[str] = []
         fixed = _existing(policy.fixed)
         # A place that may not be changed stays so, also where somebody calls something inside it writable.
@@ -63,18 +66,33 @@ class _Planner:
             self._put(root, "writable")
         for path in policy.governing:
             self._protect(path, "fixed", must_not_appear=True)
+        for path in policy.pinned:
+            self._pin(path)
         for path in policy.fixed:
             self._protect(path, "fixed")
         for path in policy.hidden:
             self._protect(path, "hidden")
         self._hide_run()
         shown = _existing((*policy.shown, *policy.sockets))
-        return Plan(self._ordered(shown), tuple(self._placeholders), tuple(self._watched))
+        mounts = self._ordered(shown)
+        kept = {mount.path for mount in mounts}
+        made = [path for path in self._placeholders if path in kept]
+        return Plan(mounts, tuple(made), tuple(self._perhaps), tuple(self._watched))
 
     def _hide_run(self) -> None:
         """Sockets and pipes of services lie there, and a read-only mount holds back neither."""
         if os.path.isdir(_RUN) and not os.path.islink(_RUN):
             self._put(_RUN, "hidden")
+
+    def _pin(self, path: str) -> None:
+        self._protect(path, "fixed")
+        if not self._is_below_root(path):
+            return
+        if not os.path.lexists(path):
+            self._placeholders.append(path)
+            self._put(path, "fixed", is_dir=False)
+        else:
+            self._perhaps.append(path)
 
     def _protect(self, path: str, kind: Kind, *, must_not_appear: bool = False) -> None:
         for _ in range(_MAX_LINKS):
@@ -105,6 +123,8 @@ class _Planner:
                 return os.path.join(os.path.realpath(place), *names[number + 1 :])
             is_dir = stat.S_ISDIR(found.st_mode)
             if last or not is_dir:
+                if must_not_appear and is_dir and self._is_below_root(place):
+                    self._perhaps.append(place)
                 self._put(place, kind, is_dir=is_dir)
                 return None
             if self._is_below_root(place):

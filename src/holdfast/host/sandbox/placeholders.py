@@ -1,4 +1,4 @@
-"""Empty directories that stand for a while where nothing may come into being, and never stay behind.
+"""What stands for a while where nothing may come into being: empty directories, harmless files of git. None stays.
 
 Each is noted before it is made, so that the next start removes what a crash left. One that another session still
 needs stays: taking a mount point away would open its mask.
@@ -6,10 +6,13 @@ needs stays: taking a mount point away would open its mask.
 
 import contextlib
 import os
+import stat
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 from holdfast.host import tree
+from holdfast.host.sandbox.policy import PINNED
+from holdfast.lib.lock import directory_lock
 
 __all__ = ["Placeholders", "remove_leftovers"]
 
@@ -25,36 +28,53 @@ class Placeholders:
         self._held: Counter[str] = Counter()
         self._record: str | None = None
 
-    def hold(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Make what is missing; returns what to give to `release`."""
-        held = tuple(paths)
-        fresh = [path for path in held if not self._held[path]]
-        if fresh:
-            self._note(fresh)
-        for path in held:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(path, 0o755)
-            self._held[path] += 1
+    def hold(self, paths: Iterable[str], perhaps: Iterable[str] = ()) -> tuple[str, ...]:
+        """Make what is missing; returns what to give to `release`.
+
+        Args:
+            paths: What is missing.
+            perhaps: What was there already. What of it is a placeholder, of this owner or of another one, is held too:
+                whoever made it must not take it away while this one needs it.
+        """
+        with self._locked():
+            held = (*paths, *(path for path in perhaps if self._held[path] or self._is_needed_elsewhere(path)))
+            fresh = [path for path in held if not self._held[path]]
+            if fresh:
+                self._note(fresh)
+            for path in held:
+                with contextlib.suppress(FileExistsError):
+                    _make(path)
+                self._held[path] += 1
         return held
 
     def release(self, held: Iterable[str]) -> None:
         """Remove what nobody needs any more; what is not empty is somebody's and stays."""
-        for path in held:
-            self._held[path] -= 1
-            if self._held[path] <= 0:
-                del self._held[path]
-                if not self._is_needed_elsewhere(path):
-                    _remove(path)
-        if not self._held and self._record is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(self._record)
-            self._record = None
+        with self._locked():
+            for path in held:
+                self._held[path] -= 1
+                if self._held[path] <= 0:
+                    del self._held[path]
+                    if not self._is_needed_elsewhere(path):
+                        _remove(path)
+            if not self._held and self._record is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(self._record)
+                self._record = None
+
+    @contextlib.contextmanager
+    def _locked(self) -> Generator[None]:
+        """Nobody else makes or removes placeholders meanwhile."""
+        if self._directory is None:
+            yield
+            return
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        with _lock(self._directory):
+            yield
 
     def _note(self, paths: list[str]) -> None:
         if self._directory is None:
             return
         if self._record is None:
-            os.makedirs(self._directory, mode=0o700, exist_ok=True)
             own = tree.read_entry(os.getpid())
             self._record = os.path.join(self._directory, f"{os.getpid()}-{own.start_ticks if own else 0}{_SUFFIX}")
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -71,20 +91,52 @@ class Placeholders:
 def remove_leftovers(directory: str) -> list[str]:
     """Remove what sessions that died left behind; returns the paths."""
     removed: list[str] = []
-    records = _records(directory)
-    alive = {path for record in records if _is_alive(record) for path in _paths(record)}
-    for record in records:
-        if _is_alive(record):
-            continue
-        removed += [path for path in _paths(record) if path not in alive and _remove(path)]
-        with contextlib.suppress(OSError):
-            os.unlink(record)
+    if not _records(directory):
+        return removed
+    with _lock(directory):
+        records = _records(directory)
+        alive = {path for record in records if _is_alive(record) for path in _paths(record)}
+        for record in records:
+            if _is_alive(record):
+                continue
+            removed += [path for path in _paths(record) if path not in alive and _remove(path)]
+            with contextlib.suppress(OSError):
+                os.unlink(record)
     return removed
 
 
-def _remove(path: str) -> bool:
+@contextlib.contextmanager
+def _lock(directory: str) -> Generator[None]:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.rmdir(path)
+        with directory_lock(handle, path=directory):
+            yield
+    finally:
+        os.close(handle)
+
+
+def _make(path: str) -> None:
+    content = PINNED.get(os.path.basename(path))
+    if content is None:
+        os.mkdir(path, 0o755)
+        return
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    with os.fdopen(os.open(path, flags, 0o644), "wb") as file:
+        file.write(content)
+
+
+def _remove(path: str) -> bool:
+    """Take away one that is still as it was made."""
+    try:
+        content = PINNED.get(os.path.basename(path))
+        if content is None:
+            os.rmdir(path)
+            return True
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode) or file.read(len(content) + 1) != content:
+                return False
+        os.unlink(path)
     except OSError:
         return False
     return True

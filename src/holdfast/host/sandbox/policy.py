@@ -1,11 +1,14 @@
 """What one command may write, read and reach. All paths are absolute; none comes from a model."""
 
-from typing import Literal
+from types import MappingProxyType
+from typing import Final, Literal
 
 import msgspec
 
-__all__ = ["Network", "Policy"]
+__all__ = ["PINNED", "Network", "Policy"]
 
+PINNED: Final = MappingProxyType({"commondir": b".\n", "config.worktree": b""})
+"""What stands for such a file while it is missing: git finds in it what it would do without it."""
 Network = Literal["off", "proxy", "open"]
 
 
@@ -16,6 +19,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Directories and files that may be changed, with everything below them but the following."""
     governing: tuple[str, ...] = ()
     """What governs the agent: never changed, and never made where it is missing."""
+    pinned: tuple[str, ...] = ()
+    """Files that git would take its configuration by (see `PINNED`): fixed, and where they are missing a harmless one
+    stands there meanwhile."""
     fixed: tuple[str, ...] = ()
     """Read-only where they exist."""
     hidden: tuple[str, ...] = ()

@@ -59,7 +59,7 @@ class Wall:
         handles: list[int] = []
         try:
             plan = plan_mounts(policy)
-            held = self._placeholders.hold(plan.placeholders)
+            held = self._placeholders.hold(plan.placeholders, plan.perhaps)
             argv = self._arguments(command, policy, plan, handles)
         except OSError as problem:
             self._give_up(held, handles)

@@ -1,0 +1,116 @@
+"""Deny rules about files, as places that a confined command cannot reach: patterns become the files that fit them."""
+
+import os
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from holdfast.permissions import PermissionContext
+from holdfast.permissions.matching import denials_at
+from holdfast.permissions.path_rules import PathRule, climb, compile_path_rule
+
+__all__ = ["Masks", "masks_of"]
+
+_MAX_ENTRIES: Final = 20_000
+_MAX_MASKS: Final = 200
+_SPECIAL: Final = frozenset("*?[\\")
+_ANY_NAME: Final = "\x7f any name"
+"""A name that only patterns for every name fit: a directory of which a rule means everything is masked as a whole."""
+
+
+class Masks(NamedTuple):
+    """What rules say about files that exist now."""
+
+    hidden: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    is_complete: bool = True
+    """Every file that fits was found; false: there were too many to look at, or to mask."""
+
+
+class _Walk:
+    def __init__(self, rights: PermissionContext, cwd: str) -> None:
+        self._rights = rights
+        self._cwd = cwd
+        self._left = _MAX_ENTRIES
+        self.hidden: dict[str, None] = {}
+        self.fixed: dict[str, None] = {}
+
+    @property
+    def is_over(self) -> bool:
+        return self._left <= 0 or len(self.hidden) + len(self.fixed) > _MAX_MASKS
+
+    def look(self, path: str, *, is_dir: bool) -> bool:
+        """Note what rules say about one path; whether something below it may still be said."""
+        self._left -= 1
+        denied = denials_at(path, self._rights, cwd=self._cwd, is_dir=is_dir)
+        if is_dir:
+            denied |= denials_at(f"{path}/{_ANY_NAME}", self._rights, cwd=self._cwd, is_dir=False)
+        if "Read" in denied:
+            self.hidden[path] = None
+            return False
+        if "Edit" in denied:
+            self.fixed[path] = None
+        return is_dir
+
+    def below(self, start: str) -> None:
+        """Go through a directory; links are not followed, what they lead to has a name of its own."""
+        waiting = [start] if self.look(start, is_dir=os.path.isdir(start)) else []
+        while waiting and not self.is_over:
+            place = waiting.pop()
+            try:
+                with os.scandir(place) as entries:
+                    waiting += [
+                        entry.path
+                        for entry in entries
+                        if self.look(entry.path, is_dir=entry.is_dir(follow_symlinks=False))
+                        and not (entry.name == "objects" and place.endswith("/.git"))
+                    ]
+            except OSError:
+                continue  # what we cannot list a command cannot either
+
+
+def masks_of(rights: PermissionContext, cwd: str) -> Masks:
+    """The files that the Read and Edit rules deny to a command.
+
+    Args:
+        rights: The rules, with those of every agent above.
+        cwd: Where the command starts; relative patterns hold there and where the session started.
+    """
+    rules = list(_rules(rights, cwd))
+    if not rules:
+        return Masks()
+    walk = _Walk(rights, cwd)
+    for path in dict.fromkeys(place for _, place, is_exact in rules if is_exact):
+        if os.path.lexists(path):
+            walk.look(path, is_dir=os.path.isdir(path))
+    starts = [place for _, place, is_exact in rules if not is_exact]
+    for start in dict.fromkeys(starts):
+        if not any(start != other and f"{start}/".startswith(f"{other}/") for other in starts):
+            walk.below(start)
+    return Masks(tuple(walk.hidden), tuple(walk.fixed), is_complete=not walk.is_over)
+
+
+def _rules(rights: PermissionContext, cwd: str) -> Iterator[tuple[PathRule, str, bool]]:
+    """Each deny rule about files, where it starts, and whether that is the one path it means."""
+    for bound in (rights, *rights.ancestors()):
+        for rule in (*bound.rules_for("Read"), *bound.rules_for("Edit")):
+            found = compile_path_rule(rule.content, widened=True) if rule.behavior == "deny" and rule.content else ""
+            if isinstance(found, str):
+                continue
+            for anchor in _anchors(found, bound, cwd, rule.source.root):
+                names = found.pattern.strip("/").split("/") if found.pattern else []
+                plain = next((n for n, name in enumerate(names) if not _SPECIAL.isdisjoint(name)), len(names))
+                has_slash = "/" in found.pattern.rstrip("/")
+                is_exact = not names or (has_slash and plain == len(names))
+                yield found, os.path.join(anchor, *(names[:plain] if has_slash else ())).rstrip("/") or "/", is_exact
+
+
+def _anchors(rule: PathRule, bound: PermissionContext, cwd: str, source: str | None) -> tuple[str, ...]:
+    if rule.anchor == "root":
+        return ("/",)
+    if rule.anchor == "home":
+        return (bound.home,)
+    if rule.anchor == "source":
+        root = source or bound.project_root
+        return (root,) if root else ()
+    here = (*bound.forms_of(cwd), *bound.start_directories)
+    return tuple(dict.fromkeys(climb(place, rule.up) for place in here))
