@@ -285,7 +285,7 @@ check "18 a person's own Write needs no Read before it" own_edit
 # 24: settings in the wild.
 wild() { fresh && timeout 60 "$holdfast" permissions list --settings '{"model": null, "permissions": {"defaultMode": "allowEdits", "allow": ["Bash(ls *)"]}}'; }
 check "24 null and an unknown mode do not stop the start" wild
-no_sandbox() { fresh && timeout 60 "$holdfast" call Glob '{"pattern": "*"}' --settings '{"sandbox": {"enabled": true, "failIfUnavailable": true}}'; test $? -ne 0; }
+no_sandbox() { fresh && PATH=/nonexistent "$(command -v timeout)" 60 "$holdfast" call Glob '{"pattern": "*"}' --settings '{"sandbox": {"enabled": true, "failIfUnavailable": true}}'; test $? -ne 0; }
 check "24 a sandbox that must be there and is not refuses to start" no_sandbox
 
 echo "$passed passed, $failed failed"
