@@ -7,6 +7,7 @@ gives events, not objects: whatever the file says, nothing is made of it but tex
 """
 
 import re
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 __all__ = ["HEAD_BYTES", "FrontMatter", "Value", "read_front_matter", "split_outside", "texts"]
@@ -18,15 +19,13 @@ _MAX_EVENTS: Final = 20_000
 _OPEN: Final = re.compile(r"\ufeff?(?:[ \t]*\n)*---[ \t]*\n")
 _CLOSE: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 _KEY: Final = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+|$)")
-_PRINTABLE: Final = " -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff"
 # What YAML reads as one plain or simply quoted text: most files have nothing else, and need no parser.
-_SAFE: Final = rf"[A-Za-z0-9_/.$(<][{_PRINTABLE}]*"
+_SAFE: Final = r"[A-Za-z0-9_/.$(<][^\n]*"
 _QUOTED: Final = r"\"([^\"\\]*)\"|'([^']*)'"
 _WORDS: Final = r"\[((?: *[A-Za-z0-9_./]+(?:-[A-Za-z0-9_./]+)* *,)*(?: *[A-Za-z0-9_./]+(?:-[A-Za-z0-9_./]+)* *)?)\]"
 _PLAIN: Final = re.compile(rf"([A-Za-z_][A-Za-z0-9_-]*): (?:({_SAFE})|(?:{_QUOTED})|{_WORDS}) *")
 _ITEM: Final = re.compile(rf"- (?:({_SAFE})|(?:{_QUOTED})) *")
 _BARE_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*:")
-_ODD: Final = re.compile(rf"[^{_PRINTABLE}]")
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value]"
 
@@ -98,7 +97,7 @@ def _simple(inner: str) -> dict[str, Value] | None:
     below: _Below | None = None
     for line in inner.split("\n"):
         if not line or line[0] == "#":
-            if line and _ODD.search(line):
+            if line and _is_odd(line):
                 return None
             continue
         if line[0] == " ":
@@ -120,7 +119,7 @@ def _simple_pair(line: str) -> tuple[str, str | list[Value] | None]:
     match = _PLAIN.fullmatch(line)
     if match is None:
         return (line[:-1], "") if _BARE_KEY.fullmatch(line) else ("", None)
-    if match[2] is None and _ODD.search(line):
+    if _is_odd(line):
         return "", None
     if match[2] is not None:
         return match[1], _plain_text(match[2])
@@ -132,6 +131,17 @@ def _simple_pair(line: str) -> tuple[str, str | list[Value] | None]:
 def _plain_text(text: str) -> str | None:
     bare = text.rstrip(" ")
     return None if ": " in bare or " #" in bare or bare.endswith(":") else bare
+
+
+def _is_odd(text: str) -> bool:
+    """Whether a character stands in it that YAML does not take as it is."""
+    return not text.isprintable() if text.isascii() else _odd_character().search(text) is not None
+
+
+@cache
+def _odd_character() -> re.Pattern[str]:
+    # Compiled when first needed: ranges this wide take milliseconds, and nearly every line is ASCII.
+    return re.compile(r"[^ -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
 class _Below:
@@ -152,7 +162,7 @@ class _Below:
         if bare.startswith("- "):
             match = _ITEM.fullmatch(bare)
             item = None if match is None else _plain_text(match[1]) if match[1] is not None else match[2] or match[3]
-            if not item or isinstance(value, dict) or _ODD.search(bare):
+            if not item or isinstance(value, dict) or _is_odd(bare):
                 return False
             self._fields[self._key] = [*value, item]
             return True

@@ -1,7 +1,6 @@
 """Which wall there is on this machine: tried, not guessed."""
 
 import os
-import platform
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -47,8 +46,8 @@ def look_for_sandbox(*, path: str | None = None, outside: Iterable[str] = ()) ->
     """
     if not sys.platform.startswith("linux"):
         raise NotAvailable(f"there is no sandbox for {sys.platform} yet; leave `sandbox.enabled` out")
-    if platform.machine() not in ARCHITECTURES:
-        raise NotAvailable(f"system calls of {platform.machine()!r} are not known, so they cannot be filtered")
+    if os.uname().machine not in ARCHITECTURES:
+        raise NotAvailable(f"system calls of {os.uname().machine!r} are not known, so they cannot be filtered")
     program = path or find_program("bwrap", outside=outside)
     if program is None:
         raise NotAvailable("bubblewrap is missing; install it, on Debian and Ubuntu with: sudo apt install bubblewrap")

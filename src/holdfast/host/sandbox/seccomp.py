@@ -5,7 +5,7 @@ EPERM. Another architecture's calls would pass unseen under other numbers, so su
 """
 
 import errno
-import platform
+import os
 import struct
 from collections.abc import Mapping
 from functools import lru_cache
@@ -82,7 +82,7 @@ def filter_program(
     Raises:
         KeyError: Nothing is known about this kind of processor.
     """
-    arch = ARCHITECTURES[machine or platform.machine()]
+    arch = ARCHITECTURES[machine or os.uname().machine]
     domains = ((_AF_UNIX,) if unix else ()) + ((_AF_INET, _AF_INET6) if internet else ())
     lines = _Lines()
     lines.add(_LOAD, _ARCH_AT)
