@@ -27,6 +27,7 @@ from holdfast.permissions.explain import explain_lines, explain_wire, place_of
 from holdfast.permissions.lint import lint
 from holdfast.permissions.paths import NoDisk
 from holdfast.permissions.policy_tests import CaseResult, run_case
+from holdfast.permissions.suggest import suggest_rules_for
 from holdfast.permissions.traits import facts_from_input
 
 if TYPE_CHECKING:
@@ -69,10 +70,11 @@ def explain_command(tool: str, arguments: str, *, as_json: bool, **given: Any) -
     shell = judge_shell(facts, rights.permissions) if facts.tool in _SHELL else None
     layers = survey(facts, rights.permissions)
     advice = what_would_allow(facts, rights.permissions)
+    offered = suggest_rules_for(facts, rights.permissions) if decision.behavior == "ask" else ()
     if as_json:
-        click.echo(json_line(explain_wire(decision, shell, layers=layers, advice=advice)))
+        click.echo(json_line(explain_wire(decision, shell, layers=layers, advice=advice, suggestions=offered)))
         return 0
-    first, *rest = explain_lines(decision, shell, layers=layers, advice=advice)
+    first, *rest = explain_lines(decision, shell, layers=layers, advice=advice, suggestions=offered)
     click.echo(click.style(without_controls(first), fg=_COLOURS[decision.behavior], bold=True))
     for line in rest:
         click.echo(without_controls(line))

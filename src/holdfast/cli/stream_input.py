@@ -1,13 +1,14 @@
 """The lines of `--input-format stream-json`: prompts, control requests and answers of the program that started us."""
 
 import logging
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from holdfast.cli.form_lines import FormReply
 from holdfast.contract import Answer, Question, UsageError
+from holdfast.engine.call_hooks import suggested_updates
 from holdfast.permissions.update_wire import DESTINATIONS, read_updates
 
 __all__ = [
@@ -140,21 +141,11 @@ def permission_request(question: Question) -> Line:
             "tool_name": question.tool,
             "input": dict(question.input),
             "tool_use_id": question.tool_use_id,
-            "permission_suggestions": _suggestions(question.suggestions),
+            "permission_suggestions": suggested_updates(question.suggestions),
             "decision_reason": question.reason,
             **({"preview": question.preview} if question.preview else {}),
         },
     }
-
-
-def _suggestions(rules: Sequence[str]) -> list[Line]:
-    if not rules:
-        return []
-    split: list[Line] = []
-    for rule in rules:
-        name, bracket, content = rule.partition("(")
-        split.append({"toolName": name, **({"ruleContent": content.removesuffix(")")} if bracket else {})})
-    return [{"type": "addRules", "rules": split, "behavior": "allow", "destination": "localSettings"}]
 
 
 def control_success(request_id: str, response: Line | None = None) -> Line:

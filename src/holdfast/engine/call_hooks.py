@@ -333,8 +333,11 @@ def suggested_updates(rules: tuple[str, ...]) -> list[dict[str, Any]]:
     """What "always" would save, as programs that answer questions read it."""
     if not rules:
         return []
+    from holdfast.permissions.suggest import for_this_session  # noqa: PLC0415 - with the first question
+
     found = [_rule_on_wire(text) for text in rules]
-    return [{"type": "addRules", "rules": found, "behavior": "allow", "destination": "localSettings"}]
+    place = "session" if for_this_session(rules) else "localSettings"
+    return [{"type": "addRules", "rules": found, "behavior": "allow", "destination": place}]
 
 
 def _rule_on_wire(text: str) -> dict[str, str]:

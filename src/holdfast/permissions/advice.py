@@ -34,11 +34,12 @@ def what_would_allow(call: CallFacts, context: PermissionContext) -> Advice:
     if decision.layer == "deny" and decision.rule is not None:
         return Advice(reason=f"the rule {decision.rule.text} denies it, and nothing overrides a deny")
     modes = [mode for mode in _LOOSER if mode not in context.disabled_modes and mode != context.mode]
-    for rules in _candidates(call):
+    candidates = _candidates(call, context)
+    for rules in candidates:
         if _passes(call, context, rules):
             return Advice(rules)
     for mode in modes:
-        for rules in ((), *_candidates(call)):
+        for rules in ((), *candidates):
             if _passes(call, context.with_mode(mode), rules):
                 return Advice(rules, mode)
     return Advice(reason=decision.reason)
@@ -50,10 +51,10 @@ def flags_for(rules: tuple[str, ...], mode: str | None = None) -> str:
     return " ".join(filter(None, (f"--permission-mode {mode}" if mode else "", allowed)))
 
 
-def _candidates(call: CallFacts) -> list[tuple[str, ...]]:
+def _candidates(call: CallFacts, context: PermissionContext) -> list[tuple[str, ...]]:
     """Rules that may cover the call, the narrowest first."""
     kind, value = call.subject
-    found = [suggest_rules_for(call)]
+    found = [suggest_rules_for(call, context)]
     if kind == "command" and value.isprintable() and value.count("(") == value.count(")"):
         found.append((f"{call.tool}({value})",))
     found.append((call.tool,))

@@ -313,7 +313,15 @@ class _Seen:
 
     def _inside(self, directory: str) -> bool:
         working = self._context.roots.working
-        return all(is_inside(path.target, working) for path in self._looked((directory or ".",)))
+        places = self._looked((directory or ".",))
+        return all(is_inside(path.target, working) or self._is_granted(path.given) for path in places)
+
+    def _is_granted(self, directory: str) -> bool:
+        """Whether Edit rules open all of a directory outside, whatever is in it: who may change it may go there."""
+        if not self._context.book.paths:
+            return False
+        probes = self._looked((f"{directory}/any name", f"{directory}/any name/at all"))
+        return all(grant_of("Edit", path, self._call, self._context) is not None for path in probes)
 
     def is_file_command(self) -> bool:
         """Whether it only makes, touches, moves or copies plain files inside the working directories."""

@@ -33,6 +33,7 @@ def explain_lines(
     *,
     layers: Sequence[Step] = (),
     advice: Advice | None = None,
+    suggestions: Sequence[str] = (),
 ) -> list[str]:
     """The verdict, what decided it, and each layer's word, one line each.
 
@@ -41,6 +42,7 @@ def explain_lines(
         shell: The analysis, for a shell call.
         layers: What each layer says by itself (`survey`); without it, only those that spoke are shown.
         advice: What would allow the call.
+        suggestions: Rules that would be offered with the question.
     """
     lines = [f"{_VERDICTS[decision.behavior]}: {decision.reason}", f"  layer  {decision.layer}"]
     if decision.rule is not None:
@@ -52,6 +54,7 @@ def explain_lines(
     if advice is not None and decision.behavior != "allow":
         way = flags_for(advice.rules, advice.mode)
         lines.append(f"  allow  {_one_line(f'it with {way}' if way else f'not possible: {advice.reason}')}")
+    lines += [f"  offer  {_one_line(rule)}" for rule in suggestions]
     lines.append("  trace")
     lines += [f"    {number}. {_step(step)}" for number, step in enumerate(_trace(decision, layers), 1)]
     return lines
@@ -87,6 +90,7 @@ def explain_wire(
     *,
     layers: Sequence[Step] = (),
     advice: Advice | None = None,
+    suggestions: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The same as JSON: verdict, layer, rule, source, trace; for shell calls also the analysis."""
     answer: dict[str, Any] = {
@@ -102,6 +106,8 @@ def explain_wire(
         answer["subcommands"] = [part._asdict() for part in shell.parts]
     if advice is not None and decision.behavior != "allow":
         answer["allow_with"] = {"rules": advice.rules, "mode": advice.mode, "reason": advice.reason or None}
+    if decision.behavior == "ask":
+        answer["suggestions"] = list(suggestions)
     return answer
 
 

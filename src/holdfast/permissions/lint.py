@@ -150,8 +150,8 @@ def _never(rule: Rule, form: object) -> str:
 
 
 def _never_covered(content: str) -> str:
-    from holdfast.permissions.shell.match import allowed_environment  # noqa: PLC0415 - brings the shell's tables
+    from holdfast.permissions.shell.match import named_environment  # noqa: PLC0415 - brings the shell's tables
     from holdfast.permissions.shell.prefixes import uncovered_variable  # noqa: PLC0415 - only for such rules
     from holdfast.permissions.shell.rule_index import compile_bash_rule  # noqa: PLC0415 - only for such rules
 
-    return uncovered_variable(compile_bash_rule(content), allowed_environment)
+    return uncovered_variable(compile_bash_rule(content), named_environment)

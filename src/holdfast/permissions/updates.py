@@ -11,7 +11,7 @@ from holdfast.permissions.paths import is_inside
 from holdfast.permissions.protected import is_secret, protected_by
 from holdfast.settings.layout import is_above_home
 
-__all__ = ["Updated", "change_mode", "update_rights"]
+__all__ = ["Updated", "change_mode", "update_rights", "why_not_inside"]
 
 _SYSTEM: Final = re.compile(
     r"/(?:etc|usr|bin|sbin|lib[^/]*|boot|run|root|var(?!/tmp/)|System|Library|Windows)(?:/|\Z)|/(?:home|Users)/"
@@ -79,7 +79,7 @@ def _with(context: PermissionContext, directories: Iterable[str]) -> Updated:
     refused: list[str] = []
     for directory in directories:
         found = context.disk.look(directory, "/", home=context.home)
-        reason = _why_not(directory, found.names, context) or found.refusal
+        reason = why_not_inside(directory, found.names, context) or found.refusal
         if not reason and not found.is_dir:
             reason = "it is no directory"
         if reason:
@@ -91,7 +91,8 @@ def _with(context: PermissionContext, directories: Iterable[str]) -> Updated:
     return Updated(context.with_options(added_directories=tuple(added)), tuple(refused))
 
 
-def _why_not(directory: str, names: tuple[str, ...], context: PermissionContext) -> str:
+def why_not_inside(directory: str, names: tuple[str, ...], context: PermissionContext) -> str:
+    """Why a directory is never taken for one to work in; empty when it may be."""
     if not directory.startswith("/"):
         return "give its whole path, from the root"
     home = context.disk.real(context.home)

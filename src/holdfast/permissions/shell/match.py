@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.emit import TRUSTED_DIRECTORIES, safe_environment, written_by
 from holdfast.permissions.shell.parts import SHELL_CWD
-from holdfast.permissions.shell.prefixes import named_with_variables, names_whole
+from holdfast.permissions.shell.prefixes import named_with_variables, names_settings, names_whole
 from holdfast.permissions.shell.quoting import known_literal
 from holdfast.permissions.shell.rule_index import GAP, BashRule, RuleIndex, wild_match
 from holdfast.permissions.shell.subcommands import GLOBAL_VALUED, after_global_options, subcommand_places
@@ -24,6 +24,7 @@ __all__ = [
     "allowed_environment",
     "ask_matches",
     "deny_matches",
+    "named_environment",
     "possible_match",
     "unnamed_readers",
 ]
@@ -31,6 +32,10 @@ __all__ = [
 _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
 )
+_NAMED_ENVIRONMENT: Final = names(
+    "JDK JDK_VERSION JAVA_VERSION GOOS GOARCH CGO_ENABLED PORT LOG_LEVEL RUST_LOG VERBOSE ARCH TARGETARCH"
+)
+"""Choose nothing that runs; a rule covers them where it spells their values."""
 _CONTAINERS: Final = names("docker docker-compose kubectl nerdctl podman podman-compose")
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
@@ -197,6 +202,10 @@ def allowed(
     whole = index.find_exact(command.replace(" ", GAP)) if not writes else None
     if whole is not None and whole.kind == "exact" and whole.content.strip() == command:
         return Coverage(allowed=True, rules=(whole,), open=())
+    whole = _whole_text(index, analysis)
+    if whole is not None:
+        left = _open_writes(writes, edit_allowed)
+        return Coverage(allowed=not left, rules=(whole,), open=tuple(left))
     used: dict[int, BashRule] = {}
     missing = _open_parts(index, analysis, used, inside or _relative_inside)
     if analysis.assigned:
@@ -207,6 +216,11 @@ def allowed(
             missing.append(f"it talks to another machine by {redirect.text}")
     rules = tuple(dict.fromkeys(used.values()))
     return Coverage(allowed=not missing, rules=rules, open=tuple(dict.fromkeys(missing)))
+
+
+def _whole_text(index: RuleIndex, analysis: "Analysis") -> BashRule | None:
+    """The rule that is the very text, whatever it is made of; not for a program that only the run will name."""
+    return None if analysis.doubt or analysis.dynamic else index.find_whole(analysis.command)
 
 
 def _open_writes(writes: "Sequence[Redirect]", edit_allowed: "Callable[[Redirect], bool] | None") -> list[str]:
@@ -234,7 +248,7 @@ def _open_parts(
             continue  # where `git -C` goes is for the rule about git
         if part.cwds != _AT_START or part.assigns:
             rule = used.get(number) if part.assigns else None
-            spelled = rule is not None and names_whole(rule, part)
+            spelled = rule is not None and (names_whole(rule, part) or names_settings(rule, part, named_environment))
             seen = part._replace(cwds=_AT_START) if _in_container(analysis, part, used) else part
             missing.extend(_surroundings(seen, inside, moves=bool(analysis.cd_targets), spelled=spelled))
     return missing
@@ -253,6 +267,11 @@ def _in_container(analysis: "Analysis", part: "Part", used: dict[int, BashRule])
 def allowed_environment(name: str) -> bool:
     """Whether a rule for a command also covers it with this variable set."""
     return safe_environment(name) or name in _ALLOW_ENVIRONMENT
+
+
+def named_environment(name: str) -> bool:
+    """Whether a rule for a family of commands covers it with this variable, if the rule spells its value."""
+    return allowed_environment(name) or name in _NAMED_ENVIRONMENT
 
 
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
@@ -300,6 +319,8 @@ def _allowing(index: RuleIndex, part: "Part") -> BashRule | None:
 
 def unnamed_readers(index: RuleIndex, analysis: "Analysis") -> "Iterator[Part]":
     """Commands that only read, and that no allow rule is about."""
+    if index.rules and _whole_text(index, analysis) is not None:
+        return
     for part in analysis.parts:
         if part.refusal is not None or not part.texts or not (part.reads or part.reads_unknown):
             continue

@@ -40,6 +40,14 @@ def names_whole(rule: "BashRule", part: "Part") -> bool:
     return bool(settings) and rule.kind == "exact" and rule.words[0] == GAP.join((*settings, part.exact))
 
 
+def names_settings(rule: "BashRule", part: "Part", harmless: "Callable[[str], bool]") -> bool:
+    """Whether a rule for a family begins with every variable in front of this command, none of which chooses code."""
+    settings = settings_of(part)
+    if not settings or rule.kind != "prefix" or not all(map(harmless, part.assigns)):
+        return False
+    return f"{rule.words[0]}{GAP}".startswith(GAP.join((*settings, part.texts[0], "")))
+
+
 def settings_of(part: "Part") -> tuple[str, ...]:
     """The words `NAME=value` in front of a command without their quotes; none when some value is not certain."""
     found: list[str] = []

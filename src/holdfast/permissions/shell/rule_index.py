@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 _STAR: Final = "\x00"
 GAP: Final = "\x1f"
 """Stands between the words of a rule or a command whose words must not run into each other."""
+WHOLE_TEXT: Final = "= "
+"""In front of a rule that is the whole text of a command, in which no character stands for another."""
 _OPERATORS: Final = frozenset(";&|\n<>")
 _MAX_SKIPPED: Final = 1024
 
@@ -18,7 +20,7 @@ class BashRule(NamedTuple):
 
     Attributes:
         content: what stands between the parentheses.
-        kind: "all", "exact", "prefix" (x alone or x plus words) or "wild".
+        kind: "all", "exact", "prefix" (x alone or x plus words), "wild" or "text" (`= x`: the whole text x, no other).
         words: literal pieces between the stars, words separated by a character no word holds.
         loose: the same with words separated by spaces, for deny and ask.
         compound: the content itself holds an operator of the shell.
@@ -48,6 +50,9 @@ def compile_bash_rule(content: str, *, origin: object = None) -> BashRule:
         raise ValueError("Bash(:*) has nothing in front of ':*'; write Bash(*) for every command, or Bash(name:*)")
     if _STAR in text or GAP in text:
         raise ValueError(f"Bash({text!r}) holds a control character and can never match")
+    if text.startswith(WHOLE_TEXT):
+        whole = text.removeprefix(WHOLE_TEXT).strip()
+        return BashRule(content, "text", (whole,), (" ".join(whole.split()),), compound=True, origin=origin)
     if text.endswith(":*"):
         text = text[:-2].rstrip() + " *"
     pattern, compound = _pattern(text)
@@ -173,8 +178,8 @@ class RuleIndex:
     """Many rules, found by the first words of a command."""
 
     __slots__ = (
-        "_beginnings", "_buckets", "_exact", "_gap", "_heads", "_lengths", "_loose", "_skipped", "_verbatim", "_wild",
-        "compound", "everything", "rules",
+        "_beginnings", "_buckets", "_exact", "_gap", "_heads", "_lengths", "_loose", "_skipped", "_verbatim", "_whole",
+        "_wild", "compound", "everything", "rules",
     )  # fmt: skip
 
     def __init__(self, rules: "Iterable[BashRule]", *, exact_words: bool) -> None:
@@ -187,6 +192,7 @@ class RuleIndex:
         self._wild: list[tuple[tuple[str, ...], BashRule]] = []
         self._skipped: dict[str, bool] = {}
         self._verbatim: dict[str, BashRule] = {}
+        self._whole = {rule.words[0]: rule for rule in self.rules if exact_words and rule.kind == "text"}
         self.everything: BashRule | None = None
         self.compound = tuple(rule for rule in self.rules if rule.compound)
         for rule in self.rules:
@@ -201,9 +207,11 @@ class RuleIndex:
     def _add(self, rule: BashRule, pieces: tuple[str, ...]) -> None:
         if rule.kind == "all":
             self.everything = self.everything or rule
-        elif rule.kind == "exact":
+        elif rule.kind == "exact" or (rule.kind == "text" and self._gap != GAP):
             self._exact.setdefault(pieces[0], rule)
             self._bucket(pieces[0])
+        elif rule.kind == "text":
+            return  # for the text as a whole, not for the commands in it
         elif rule.kind == "prefix":
             self._bucket(pieces[0]).add_prefix(pieces[0], rule)
         elif len(pieces) == 2 and not pieces[1] and self._gap not in pieces[0]:
@@ -286,3 +294,7 @@ class RuleIndex:
     def find_verbatim(self, text: str) -> BashRule | None:
         """Find a rule that spells exactly this text, its stars standing for themselves."""
         return self._verbatim.get(text)
+
+    def find_whole(self, command: str) -> BashRule | None:
+        """Find the allow rule that is this whole text, character by character."""
+        return self._whole.get(command.strip()) if self._whole else None

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.match import allowed_environment
+from holdfast.permissions.shell.emit import written_by
+from holdfast.permissions.shell.match import allowed_environment, named_environment
+from holdfast.permissions.shell.prefixes import settings_of
 from holdfast.permissions.shell.program_names import CHANGES_RIGHTS, runs_code
 from holdfast.permissions.shell.words import names
 from holdfast.permissions.shell.wrappers import WRAPPERS
@@ -25,6 +27,8 @@ _EXACT_ONLY: Final = names(
     " service iptables ufw useradd usermod userdel passwd visudo launchctl defaults diskutil fdisk parted"
     " cp sed gsed tar gtar bsdtar vim vi nvim view ex ed nano emacs less more man socat ansible ansible-playbook"
 )
+_TAKES_DATA: Final = names("tee gtee sed gsed")
+"""Of those, programs to which their input is data and never a script."""
 _TWO: Final = names(
     "git npm pnpm yarn bun cargo go pip pip3 poetry uv pdm hatch pipenv gem bundle composer docker podman kubectl helm"
     " terraform gh glab brew apt apt-get dnf yum pacman make just task rake gradle mvn dotnet mix nx turbo lerna rustup"
@@ -49,6 +53,16 @@ _NEVER_SECOND: Final = frozenset(
     }
 )  # fmt: skip
 """Subcommands that run other code, publish or destroy: only the very same call is saved."""
+_TOOL_RUNNERS: Final = {
+    "python": (("-m",),), "npx": ((), ("--yes",), ("-y",), ("--no-install",)), "bunx": ((),), "uvx": ((),),
+    "uv": (("run",),), "poetry": (("run",),), "pipenv": (("run",),), "pdm": (("run",),), "hatch": (("run",),),
+    "rye": (("run",),), "pnpm": (("exec",), ()), "yarn": ((), ("run",), ("exec",)), "bundle": (("exec",),),
+}  # fmt: skip
+_KNOWN_TOOLS: Final = names(
+    "pytest unittest mypy ruff black isort flake8 pylint pyright basedpyright coverage tsc vue-tsc jest vitest mocha"
+    " ava eslint prettier stylelint biome oxlint markdownlint cspell knip depcheck madge rspec rubocop"
+)
+"""Checkers and test runners: what they run is the project's own, whoever starts them."""
 
 
 def suggest_rules(analysis: "Analysis", is_covered: "Callable[[Part], bool] | None" = None) -> tuple[str, ...]:
@@ -58,39 +72,79 @@ def suggest_rules(analysis: "Analysis", is_covered: "Callable[[Part], bool] | No
     """
     if analysis.doubt or analysis.assigned or analysis.redirect_writes:
         return ()
+    return rules_of_parts(analysis, is_covered) or ()
+
+
+def rules_of_parts(
+    analysis: "Analysis", is_covered: "Callable[[Part], bool] | None" = None, *, exact: bool = False
+) -> tuple[str, ...] | None:
+    """One rule for each command that needs one; None where some command is given none, or they are too many.
+
+    Args:
+        analysis: The text. Variables that it sets and places that it writes to are for others to look at.
+        is_covered: See `suggest_rules`.
+        exact: Commands that no family is safe for are given by their very words.
+    """
     rules: dict[str, None] = {}
-    for part in analysis.parts:
-        if part.refusal is None or not part.argv or part.hull == "strip":
+    spelled: set[int] = set()
+    for number, part in enumerate(analysis.parts):
+        if number in analysis.guessed or part.refusal is None or not part.argv or part.hull == "strip":
             continue
-        if part.parent >= 0 and analysis.parts[part.parent].hull == "same":
+        parent = part.parent
+        if parent >= 0 and (analysis.parts[parent].hull == "same" or parent in spelled):
+            spelled.update((number,) if parent in spelled else ())
             continue
-        if is_covered is not None and is_covered(part):
+        if _only_redirected(part) or (is_covered is not None and is_covered(part)):
             continue
         rule = _rule_for(part)
+        if rule is None and exact and part.name not in CHANGES_RIGHTS:
+            rule = _exact(part)
+            spelled.add(number)
         if rule is None:
-            return ()
+            return None
         rules[rule] = None
-    return tuple(rules) if len(rules) <= MAX_RULES else ()
+    return tuple(rules) if len(rules) <= MAX_RULES else None
+
+
+def _only_redirected(part: "Part") -> bool:
+    """Whether a command reads and no more, and only its redirect writes: that place has a rule of its own."""
+    return any(part.refusal == written_by(redirect) for redirect in part.redirects)
 
 
 def _rule_for(part: "Part") -> str | None:
     name = part.name
+    words = [word.text for word in part.argv]
+    if part.hull in ("", "opaque") and not part.more and (tool := _known_tool(part, words)):
+        return tool
     if part.hull not in ("", "same") or part.more or not part.argv[0].static:
         return None
     if name in _RUNS_TEXT or name in CHANGES_RIGHTS or runs_code(name):
         return None
     if name in WRAPPERS and name not in _TWO:
         return None
-    words = [word.text for word in part.argv]
     if not words[0].isascii() or any(char in words[0] for char in " *\"'\\()"):
         return None
     if not all(map(allowed_environment, part.assigns)):
-        return _spelled(part, words)
+        return _named_settings(part, words) or _spelled(part, words)
+    return _family(part, words)
+
+
+def _family(part: "Part", words: list[str]) -> str | None:
+    name = part.name
     if name in _EXACT_ONLY or tuple(words[:2]) in _NEVER_SECOND:
         return _exact(part)
     if name in _TWO:
         return _with_subcommand(part, words)
     return f"{words[0]} *"
+
+
+def _named_settings(part: "Part", words: list[str]) -> str | None:
+    """A command with variables that choose nothing that runs: a family, behind the variables as they are set."""
+    settings = settings_of(part)
+    rule = _family(part, words) if settings and all(map(named_environment, part.assigns)) else None
+    if rule is None or not rule.endswith(" *"):
+        return None
+    return " ".join((*map(_quoted, settings), rule))
 
 
 def _spelled(part: "Part", words: list[str]) -> str | None:
@@ -115,12 +169,23 @@ def _with_subcommand(part: "Part", words: list[str]) -> str | None:
     return " ".join(words[:plain]) + " *"
 
 
+def _known_tool(part: "Part", words: list[str]) -> str | None:
+    """The family of a well-known tool that a runner starts: `python3 -m pytest *`, `npx tsc *`."""
+    if part.assigns or not words[0].isascii() or not all(word.static for word in part.argv[:4]):
+        return None
+    for runner in _TOOL_RUNNERS.get(words[0].rstrip("0123456789."), ()):
+        at = 1 + len(runner)
+        if tuple(words[1:at]) == runner and words[at : at + 1] and words[at] in _KNOWN_TOOLS:
+            return " ".join(words[: at + 1]) + " *"
+    return None
+
+
 def _is_subcommand(text: str) -> bool:
     return text[:1].isalpha() and all(char.isalnum() or char in "-_:." for char in text)
 
 
 def _exact(part: "Part") -> str | None:
-    if not part.certain_text:
+    if not part.certain_text or (part.name not in _TAKES_DATA and _is_fed(part)):
         return None
     words: list[str] = []
     for word in part.argv:
@@ -128,6 +193,11 @@ def _exact(part: "Part") -> str | None:
             return None
         words.append(_quoted(word.text))
     return " ".join(words)
+
+
+def _is_fed(part: "Part") -> bool:
+    """Whether a command is given input: what it does may stand there, and no rule sees it."""
+    return part.piped or any(redirect.kind not in ("write", "dup") for redirect in part.redirects)
 
 
 def _quoted(text: str) -> str:
