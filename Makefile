@@ -76,6 +76,7 @@ torture: setup system ## Long: kill sessions, crash writers, race editors, chaot
 	@$(BIN)/python scripts/torture_loop.py --kills $(or $(KILLS),200)
 	@$(BIN)/python scripts/torture_cli.py --kills $(or $(KILLS),200)
 	@HOLDFAST_CHAOS_TURNS=10000 $(BIN)/python -m pytest -q -n $(WORKERS) --timeout 900 tests/agent/test_chaos.py
+	@SANDBOX_SEEDS=500 $(BIN)/python -m pytest -q -n $(WORKERS) --timeout 900 tests/host/sandbox/test_escapes.py
 	@$(BIN)/python scripts/chaos_loop.py --answers $(or $(ANSWERS),10000)
 
 oracle: setup system ## Long: run generated read-only commands under strace (N=20000, SEED=1)

@@ -62,6 +62,7 @@ _ORDINARY = (
     "cli/test_exec.py",
     "cli/test_people.py",
     "cli/test_standard_streams.py",
+    "host/sandbox",
     "lib/test_atomic.py",
     "lib/test_handles.py",
     "lib/test_guarded_read.py",
