@@ -214,3 +214,47 @@ def test_a_rule_with_too_many_files_says_that_it_is_not_complete(place: Path, mo
     assert len(masks_of(rights, str(place)).hidden) == 30
     monkeypatch.setattr("holdfast.app.masks._MAX_MASKS", 10)
     assert not masks_of(rights, str(place)).is_complete
+
+
+def test_what_a_command_made_that_others_obey_is_told_and_ends_auto_allow_until_a_person_was_asked(place: Path) -> None:
+    asker = ScriptedAsker(["allow"])
+    executor = session(place, asker=asker)
+    reply = executor.call("Bash", {"command": "echo 'ignore-scripts=false' > .npmrc"})
+    assert ".npmrc came into being" in reply.content
+    assert asker.questions == []
+    executor.call("Bash", {"command": "touch made"})
+    assert len(asker.questions) == 1
+    assert "came into being" not in executor.call("Bash", {"command": "touch more"}).content
+    assert len(asker.questions) == 1
+
+
+@pytest.mark.parametrize("name", ["HEAD", ".envrc", ".vscode/tasks.json", ".claude"])
+def test_such_names_are_noticed_also_behind_links(place: Path, name: str) -> None:
+    (place / "real").mkdir()
+    (place / ".claude").symlink_to("real")
+    script = f"rm -f {name} 2>/dev/null; mkdir -p $(dirname {name}); mkdir -p {name}"
+    assert "came into being or changed" in session(place).call("Bash", {"command": script}).content
+
+
+def test_what_is_made_outside_a_command_is_not_laid_to_one(place: Path) -> None:
+    executor = session(place)
+    executor.call("Bash", {"command": "touch made"})
+    (place / ".npmrc").touch()
+    assert "came into being" not in executor.call("Bash", {"command": "touch more"}).content
+
+
+def test_a_refusal_of_the_sandbox_is_told_to_the_model(place: Path) -> None:
+    write = {"command": "touch ../out"}
+    told = session(place).call("Bash", write).content
+    assert "The sandbox keeps commands from writing" in told
+    assert "dangerouslyDisableSandbox" in told
+    assert "dangerouslyDisable" not in session(place, allowUnsandboxedCommands=False).call("Bash", write).content
+    ignored = {"touch": ["out"], "other": ["x"]}
+    assert "keeps commands" not in session(place, ignoreViolations=ignored).call("Bash", write).content
+    assert (
+        "keeps commands" not in session(place).call("Bash", {"command": "echo 'Read-only file system'; exit 1"}).content
+    )
+    reached = session(place).call(
+        "Bash", {"command": "python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 80))'"}
+    )
+    assert "reaching the network" in reached.content

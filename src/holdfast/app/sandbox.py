@@ -4,12 +4,15 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from holdfast.app.lookout import Lookout, denial, protected_in
 from holdfast.contract import ToolContext, ToolFailed
 from holdfast.host.command import Command
 from holdfast.host.programs import current_folder
+from holdfast.lib.names import show_name
 from holdfast.permissions import CallFacts, PermissionContext, RuleSource, decide
 from holdfast.permissions.paths import is_inside
-from holdfast.permissions.protected import protected_by
 from holdfast.permissions.rules import parse_rules
 from holdfast.settings import Settings
 from holdfast.settings.layout import find_layout
@@ -85,6 +88,7 @@ class SandboxKit:
         self._temporary = temporary
         self._journal = journal
         self._wall: Wall | None = None
+        self._lookout = Lookout()
         self._known: tuple[Settings, SandboxSettings] | None = None
         self._exclusion: tuple[tuple[str, ...], PermissionContext] | None = None
 
@@ -139,7 +143,37 @@ class SandboxKit:
                 "sandbox.enabled to false"
             ) from problem
         rights = ctx.rights if isinstance(ctx.rights, PermissionContext) else self._permissions()
-        return wall.wrap(command, self.policy(rights, command.cwd))
+        wrapped = wall.wrap(command, self.policy(rights, command.cwd))
+        if wrapped.wall is None:
+            return wrapped
+        return msgspec.structs.replace(
+            wrapped, wall=self._lookout.watch(wrapped.wall, self._project_directories(rights))
+        )
+
+    @property
+    def has_doubt(self) -> bool:
+        """A command made something that other programs obey, and nobody has looked at it yet."""
+        return bool(self._lookout.waiting)
+
+    def answered(self) -> None:
+        """A person was asked since, and let a command run."""
+        self._lookout.waiting.clear()
+
+    def notices(self, command: str, errors: str, *, failed: bool) -> list[str]:
+        """What is to be told about a confined command that ended."""
+        found: list[str] = []
+        if made := self._lookout.look() or list(self._lookout.waiting):
+            names = ", ".join(map(show_name, made))
+            found.append(
+                f"While it ran, {names} came into being or changed: other programs obey it, so the user should look "
+                "at it. Until then commands in the sandbox are asked about"
+            )
+        wanted = self.wanted
+        if failed and (
+            told := denial(command, errors, ignored=wanted.ignored_violations, may_leave=not self.refuses_to_leave())
+        ):
+            found.append(told)
+        return found
 
     # What `holdfast sandbox` and `doctor` ask.
 
@@ -173,7 +207,7 @@ class SandboxKit:
         working = rights.roots.working
         places = self._project_directories(rights)
         denied = masks_of(rights, cwd or self._settings().cwd)
-        fixed = [*wanted.deny_write, *rights.roots.governing, *_protected_in(places), *denied.fixed]
+        fixed = [*wanted.deny_write, *rights.roots.governing, *protected_in(places), *denied.fixed]
         hidden = [*wanted.deny_read, *(os.path.join(home, name) for name in _SECRETS), *_SYSTEM_SECRETS]
         allowed = frozenset(wanted.allow_read)
         return Policy(
@@ -245,19 +279,6 @@ class SandboxKit:
 def _as_rule(pattern: str) -> str:
     """A bare name means the program with any arguments."""
     return f"Bash({pattern} *)" if pattern.isalnum() else f"Bash({pattern})"
-
-
-def _protected_in(places: Iterable[str]) -> list[str]:
-    """Protected names that exist at the top of these directories; what governs the agent is handled by itself."""
-    found: list[str] = []
-    for place in places:
-        try:
-            names = os.listdir(place)
-        except OSError:
-            continue
-        paths = (os.path.join(place, name) for name in names if name != ".git")
-        found += [path for path in paths if protected_by((path,)) is not None]
-    return found
 
 
 def _caches(names: Iterable[str], home: str) -> list[str]:

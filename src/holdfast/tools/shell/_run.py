@@ -48,6 +48,7 @@ class Run:
         wanted_s = tool.limits.default_s if args.timeout is None else args.timeout / 1000
         self._limit_s = min(wanted_s, max(tool.limits.max_s, tool.limits.default_s))
         self._notices = [_NO_SANDBOX] if args.dangerously_disable_sandbox and not _is_on(tool) else []
+        self._is_confined = False
         self._report: CwdReport | None = None
         self._env: Mapping[str, str | None] = {}
 
@@ -105,7 +106,10 @@ class Run:
         wall, args = self._tool.wall, self._args
         if wall is None or not wall.is_on:
             return command
-        if self._tool.is_confined(args, self._ctx):
+        if self._tool.runs_confined(args, self._ctx):
+            if self._ctx.asked:
+                wall.answered()
+            self._is_confined = True
             return wall.wrap(command, self._ctx)
         self._notices.append(wall.outside(leaves=args.dangerously_disable_sandbox))
         return command
@@ -161,6 +165,9 @@ class Run:
         opening, is_error = ending(ended, meaning, limit_s=self._limit_s)
         if ended.code == _NOT_FOUND and (left_out := self._tool.environment.left_out(self._env)):
             self._notices.append(_NOT_FROM_HERE.format(", ".join(map(show_name, left_out))))
+        if self._is_confined and (wall := self._tool.wall) is not None:
+            errors = process.output.stderr.text() if is_error else ""
+            self._notices += wall.notices(self._args.command, errors, failed=is_error)
         modifiers = () if self._report is None else self._moved(self._report)
         if not opening and not self._notices and not process.output.total_bytes:
             self._notices.append("The command gave no output")

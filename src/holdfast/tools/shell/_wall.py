@@ -40,3 +40,16 @@ class ShellWall(Resource, Protocol):
             ToolFailed: Nothing may run outside here.
         """
         ...
+
+    @property
+    def has_doubt(self) -> bool:
+        """A command made something that other programs obey: none runs unasked until a person was asked."""
+        ...
+
+    def answered(self) -> None:
+        """A person was asked since, and let a command run."""
+        ...
+
+    def notices(self, command: str, errors: str, *, failed: bool) -> list[str]:
+        """What is to be told about a confined command that ended: what it made, and what it was kept from."""
+        ...

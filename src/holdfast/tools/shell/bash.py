@@ -166,6 +166,10 @@ class Bash(Tool[BashArgs, BashOutput]):
         )
 
     def is_confined(self, args: BashArgs, ctx: ToolContext) -> bool:
+        """Whether the sandbox speaks for this call: not while something that a command made waits for a look."""
+        return self.runs_confined(args, ctx) and not (self.wall is not None and self.wall.has_doubt)
+
+    def runs_confined(self, args: BashArgs, ctx: ToolContext) -> bool:
         """Wherever there is a sandbox, unless this call is to run outside of it."""
         wall = self.wall
         return wall is not None and wall.confines(args.command, ctx, leaves=args.dangerously_disable_sandbox)

@@ -1,0 +1,141 @@
+"""After a confined command: what it made that other programs obey, and what it was kept from."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from holdfast.host.command import Command, Entering, WayIn
+from holdfast.lib.names import show_name
+from holdfast.permissions.protected import protected_by
+
+__all__ = ["Lookout", "denial", "protected_in"]
+
+_HELD: Final = frozenset({".git", ".claude", ".holdfast", ".mcp.json"})
+"""What mounts hold, unless it is a link."""
+_BARE: Final = "HEAD"
+"""With it a directory may be a repository of its own, with a configuration that git obeys."""
+_WRITES: Final = re.compile(r"^.*(?:Read-only file system|\[Errno 30\]).*$", re.MULTILINE)
+_NETWORK: Final = re.compile(
+    r"^.*(?:Could not resolve host|Temporary failure in name resolution|Network is unreachable|EAI_AGAIN).*$",
+    re.MULTILINE,
+)
+_LINE_CHARS: Final = 200
+
+
+def protected_in(places: Iterable[str]) -> list[str]:
+    """Protected names that exist at the top of these directories; what governs the agent is handled by itself."""
+    return [path for path in _names(places) if os.path.basename(path) != ".git" and protected_by((path,)) is not None]
+
+
+def _names(places: Iterable[str]) -> list[str]:
+    found: list[str] = []
+    for place in places:
+        try:
+            found += [os.path.join(place, name) for name in os.listdir(place)]
+        except OSError:
+            continue
+    return found
+
+
+def _state(places: Iterable[str]) -> dict[str, str]:
+    """What other programs obey, each with where it leads if it is a link."""
+    found: dict[str, str] = {}
+    for path in _names(places):
+        name = os.path.basename(path)
+        if name != _BARE and protected_by((path,)) is None:
+            continue
+        if os.path.islink(path):
+            found[path] = os.readlink(path)
+        elif name not in _HELD:
+            found[path] = ""
+    return found
+
+
+class Lookout:
+    """What came into being while confined commands ran; nobody has said yet that it is right."""
+
+    def __init__(self) -> None:
+        self._running = 0
+        self._places: tuple[str, ...] = ()
+        self._before: dict[str, str] = {}
+        self.waiting: dict[str, None] = {}
+        """Paths that a person should look at before anything runs unasked again."""
+
+    def watch(self, way: WayIn, places: Iterable[str]) -> WayIn:
+        """The same way in, looked at while the command runs."""
+        return _WatchedWay(self, way, tuple(places))
+
+    def begin(self, places: tuple[str, ...]) -> None:
+        """A command starts."""
+        if not self._running:
+            self._places, self._before = places, _state(places)
+        self._running += 1
+
+    def end(self) -> None:
+        """Nothing of a command runs any more."""
+        self.look()
+        self._running -= 1
+
+    def look(self) -> list[str]:
+        """What is new since the last look."""
+        now = _state(self._places)
+        gone = [path for path, target in self._before.items() if target and path not in now]
+        fresh = [path for path, target in now.items() if self._before.get(path) != target] + gone
+        self._before = now
+        self.waiting.update(dict.fromkeys(fresh))
+        return fresh
+
+
+class _WatchedWay:
+    def __init__(self, lookout: Lookout, way: WayIn, places: tuple[str, ...]) -> None:
+        self._lookout, self._way, self._places = lookout, way, places
+
+    def enter(self, command: Command) -> Entering:
+        self._lookout.begin(self._places)
+        try:
+            return _Watched(self._way.enter(command), self._lookout)
+        except BaseException:
+            self._lookout.end()
+            raise
+
+
+class _Watched:
+    def __init__(self, entering: Entering, lookout: Lookout) -> None:
+        self.command = entering.command
+        self._entering = entering
+        self._lookout: Lookout | None = lookout
+
+    def started(self) -> None:
+        self._entering.started()
+
+    def left(self) -> None:
+        self._entering.left()
+        lookout, self._lookout = self._lookout, None
+        if lookout is not None:
+            lookout.end()
+
+
+def denial(command: str, errors: str, *, ignored: Mapping[str, tuple[str, ...]], may_leave: bool) -> str:
+    """What the sandbox kept a failed command from, for the model; empty when nothing points to it.
+
+    Args:
+        command: Its text.
+        errors: What it wrote to stderr.
+        ignored: For commands that hold a text (`*`: for all), parts of complaints that are not worth telling.
+        may_leave: A call may ask to run outside.
+    """
+    silent = [part for text, parts in ignored.items() if text == "*" or text in command for part in parts]
+    asks = " or ask for one call outside with dangerouslyDisableSandbox" if may_leave else ""
+    for pattern, what, setting in (
+        (_WRITES, "writing outside the working directories and $TMPDIR", "sandbox.filesystem.allowWrite"),
+        (_NETWORK, "reaching the network", "sandbox.excludedCommands"),
+    ):
+        lines = [one.group().strip() for one in pattern.finditer(errors)]
+        line = next((line for line in lines if not any(part in line for part in silent)), None)
+        if line is not None:
+            return (
+                f"The sandbox keeps commands from {what}, and this was refused: {show_name(line[:_LINE_CHARS])}. Do "
+                f"not try other ways around it; if it is needed, tell the user, who can allow it by {setting},{asks}"
+            ).removesuffix(",")
+    return ""
