@@ -38,8 +38,8 @@ setup: $(VENV)/.ready ## Make the private .venv with the locked dependencies
 system: ## Install the Debian packages the tests use (root), or say which are missing
 	@scripts/system_packages.sh
 
-demo: $(VENV)/.run ## Show a whole agent session on a sample project, no key needed
-	@PYTHONPATH=src $(BIN)/python -m holdfast demo
+demo: $(VENV)/.run ## Show a whole agent session on a sample project, no key needed (STORY=agents: explorers, a plan, a worktree)
+	@PYTHONPATH=src $(BIN)/python -m holdfast demo $(STORY)
 
 test: setup system ## Run the whole test suite; as root, its file, shell and command-line tests also as an ordinary user
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

@@ -145,7 +145,7 @@ class Enters(Look):
 
 class Exits(Enters):
     name = "ExitPlanMode"
-    mode = "default"
+    mode = "bypassPermissions"  # where the session began
 
 
 def test_the_model_is_told_when_plan_mode_begins_and_when_it_ends() -> None:

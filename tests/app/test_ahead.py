@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 import subprocess
 import sys
 from contextlib import aclosing
@@ -126,7 +127,8 @@ async def run_once(provider: FakeProvider, options: Options, agent: AgentOptions
     async with await start_agent(options, agent, choice=NO_TRACE, ahead=ahead) as running:
         async for _ in running.loop.run("What is here?"):
             pass
-    bodies = [request.body for request in provider.requests[before:]]
+    # The plan file of a session without a trace has a name that nobody can guess.
+    bodies = [re.sub(rb"holdfast-[0-9a-f]{24}", b"(here)", request.body) for request in provider.requests[before:]]
     return [b"ahead" if ahead is not None else b"", *bodies]
 
 

@@ -1,6 +1,7 @@
 """A real `holdfast exec` process, spoken to line by line."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Generator
@@ -26,6 +27,7 @@ class ExecProcess:
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self.process = process
+        self._rest = b""
 
     def send(self, *messages: dict[str, Any] | str) -> None:
         assert self.process.stdin is not None
@@ -35,13 +37,18 @@ class ExecProcess:
         self.process.stdin.flush()
 
     def read(self) -> dict[str, Any]:
+        """The next line. By descriptor: what a buffered reader holds, `communicate` would never see."""
         assert self.process.stdout is not None
-        return json.loads(self.process.stdout.readline())
+        while b"\n" not in self._rest and (more := os.read(self.process.stdout.fileno(), 1 << 16)):
+            self._rest += more
+        line, _, self._rest = self._rest.partition(b"\n")
+        return json.loads(line)
 
     def finish(self) -> tuple[int, list[dict[str, Any]], str]:
         """Close standard input; the exit code, the remaining lines, and what went to standard error."""
         out, err = self.process.communicate(timeout=60)
-        return self.process.returncode, [json.loads(line) for line in out.splitlines()], err.decode()
+        lines = (self._rest + out).splitlines()
+        return self.process.returncode, [json.loads(line) for line in lines], err.decode()
 
 
 class StartExec:

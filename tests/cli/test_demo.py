@@ -44,6 +44,28 @@ def test_the_demo_fixes_the_bug_and_tells_what_happened_and_why(capfd: pytest.Ca
     assert out.index("FAILED (failures=1)") < out.index("-    amount") < out.index("OK") < out.index("git push")
 
 
+def test_the_demo_with_agents_plans_asks_and_works_in_a_worktree(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "agents", "--fast"]) == 0
+    out = capfd.readouterr().out
+    for words in (
+        "Explore · Look at prices   Read shop/shipping.py",
+        "Explore · Look at orders   Grep DISCOUNT",
+        "once more from what is",
+        "○ subtotal: as its documentation says",
+        "│ # Take the discount once",
+        "Bash(python3 -m unittest): as the plan asks",
+        "▶ Take the discount once",
+        "✔ Commit",
+        "✓ EnterWorktree one-discount",
+        "✓ Skill commit-style",
+        "✓ ExitWorktree keep",
+        "The tests pass.",
+        "3 side by side, 5 calls of their own",
+    ):
+        assert " ".join(words.split()) in " ".join(out.split()), words
+    assert out.index("asks to begin") < out.index("EnterWorktree") < out.index("+    return round") < out.index("OK")
+
+
 def test_the_demo_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

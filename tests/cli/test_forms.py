@@ -1,5 +1,6 @@
 """Forms in both stdio protocols, with real processes."""
 
+import re
 from typing import Any
 
 import pytest
@@ -125,3 +126,38 @@ def test_a_host_that_goes_away_has_declined_its_form(start: Start) -> None:
     run.read_until("control_request")
     code, lines, _ = run.finish()
     assert (code, lines[-1]["result"]) == (0, "Then not.")
+
+
+def test_a_plan_is_approved_over_exec_with_edits_and_picked_rules(start_exec: StartExec) -> None:
+    run = start_exec("--ask", "stdio", "--permission-mode", "plan", "--events")
+    run.send({"type": "tool_use", "id": "0", "name": "ExitPlanMode", "input": {}})
+    while (told := run.read())["type"] != "tool_result":
+        pass
+    file = re.findall(r"'(/[^']*plan\.md)'", told["content"])[0]
+    run.send({"type": "tool_use", "id": "1", "name": "Write", "input": {"file_path": file, "content": "Run `npm ci`."}})
+    while run.read()["type"] != "tool_result":
+        pass
+    asks = {"allowedPrompts": [{"tool": "Bash", "prompt": "install everything"}]}
+    run.send({"type": "tool_use", "id": "2", "name": "ExitPlanMode", "input": asks})
+    while (asked := run.read())["type"] != "form_request":
+        pass
+    assert asked == IsPartialDict(kind="plan", text="Run `npm ci`.", source="ExitPlanMode")
+    answer = {"action": "accept", "text": "Run nothing.", "values": {"rules": ["Bash(npm ci *)"]}}
+    run.send({"type": "form_response", "request_id": asked["request_id"], **answer})
+    code, lines, _ = run.finish()
+    reply = next(line for line in lines if line["type"] == "tool_result")
+    assert (code, reply["is_error"]) == (0, False)
+    assert all(word in reply["content"] for word in ("Run nothing.", "Bash(npm ci *)", "after editing it"))
+
+
+def test_a_host_sees_the_plan_in_the_call_and_sends_it_back_changed(start: Start) -> None:
+    turns = [
+        [call("EnterPlanMode")],
+        [call("ExitPlanMode")],
+    ]
+    run = start(*STREAM, "--permission-prompt-tool", "stdio", turns=[*turns, "No plan yet."])
+    run.send(prompt("plan it"))
+    code, lines, _ = run.finish()
+    results = [line for line in lines if line["type"] == "user"]
+    assert (code, lines[-1]["result"]) == (0, "No plan yet.")
+    assert "there is no plan file" in str(results[-1])

@@ -66,6 +66,14 @@ def test_text_is_the_last_message_and_nothing_else(answer: Print) -> None:
     assert answer("what do I need?", turns=READ) == Done(0, "You wanted milk.\n", "")
 
 
+def test_a_message_on_the_way_goes_to_standard_error(answer: Print) -> None:
+    turns = [[call("SendUserMessage", message="half \x1b[31mdone", status="proactive")], "Done."]
+    done = answer("go on", turns=turns)
+    assert (done.code, done.out) == (0, "Done.\n")
+    assert "half" in done.err
+    assert "\x1b" not in done.err
+
+
 def test_json_is_one_result_object(answer: Print) -> None:
     done = answer("what do I need?", "--output-format", "json", turns=READ)
     assert (done.code, done.err) == (0, "")
@@ -188,7 +196,8 @@ def test_a_model_that_fails_is_exit_1_with_the_reason_on_standard_error(answer: 
     assert (failed.code, failed.out) == (1, "")
     assert "bad key" in failed.err
     told = answer("?", "--output-format", "json", turns=turns)
-    assert (told.code, told.lines[0]["subtype"]) == (1, "error_during_execution")
+    assert (told.code, told.lines[0]["subtype"], told.lines[0]["is_error"]) == (1, "success", True)
+    assert told.lines[0]["terminal_reason"] == "api_error"
 
 
 @pytest.mark.parametrize(
@@ -284,13 +293,13 @@ def test_the_model_comes_from_environment_or_settings_when_no_option_names_it(
     assert answer("who?").out == "I am a.\n"
 
 
-def test_without_print_the_missing_face_is_named_with_what_works(
+def test_without_print_and_without_a_model_what_works_is_named(
     answer: Print, capfd: pytest.CaptureFixture[str]
 ) -> None:
     del answer
     for words in ([], ["fix the bug"], ["--model", "x"]):
         assert run(words) == 2
-        assert "holdfast -p" in capfd.readouterr().err
+        assert "ollama:" in capfd.readouterr().err
     assert run(["sesions"]) == 2
     assert "No such command" in capfd.readouterr().err
 

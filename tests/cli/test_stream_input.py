@@ -102,16 +102,53 @@ def test_a_host_that_fails_says_no() -> None:
         b'{"type":"user","message":{"role":"user","content":"  "}}',
         b'{"type":"user","message":{"role":"user","content":[]}}',
         b'{"type":"user","message":{"role":"user","content":["x"]}}',
-        b'{"type":"control_response","response":{"request_id":"q","response":{"behavior":"maybe"}}}',
-        (
-            b'{"type":"control_response","response":{"request_id":"q","response":{"behavior":"allow",'
-            b'"updatedPermissions":[{"type":"setMode","mode":"plan","destination":"moon"}]}}}'
-        ),
     ],
 )
 def test_nonsense_is_refused_in_words(line: bytes) -> None:
     with pytest.raises(UsageError):
         read_message(line)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"behavior": "maybe"},
+        {"behavior": "Allow"},
+        {"behavior": True},
+        {"allow": "yes"},
+        {"behavior": "deny", "allow": True},
+        {"behavior": "allow", "updatedInput": "ls"},
+        {"behavior": "allow", "updated_inputs": {"command": "ls"}},
+        {"behavior": "allow", "updatedinput": {"command": "ls"}},
+        {"behavior": "allow", "inputs": {"command": "ls"}},
+        {"behavior": "allow", "updatedInput": {"a": 1}, "updated_input": {"a": 2}},
+        {"behavior": "allow", "interrupt": "no"},
+        {"behavior": "allow", "updatedPermissions": [{"type": "setMode", "mode": "plan", "destination": "moon"}]},
+    ],
+)
+def test_an_answer_that_cannot_be_meant_is_a_no_at_once_and_says_why(said: dict[str, Any]) -> None:
+    found = answer(**said)
+    assert (found.request_id, found.answer.behavior, found.interrupts) == ("q", "deny", False)
+    assert "counts as a no" in found.notices[0]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"behavior": "allow", "updatedInput": {"a": 1}, "message": "fine"},
+        {"behavior": "allow", "updated_input": {"a": 1}, "message": "fine", "tool_use_id": "t"},
+        {"behavior": "allow", "updatedInput": {"a": 1}, "message": "fine", "toolUseID": "t"},
+        {"allow": True, "input": {"a": 1}, "reason": "fine"},
+    ],
+)
+def test_a_yes_is_read_in_every_spelling(said: dict[str, Any]) -> None:
+    assert answer(**said) == PermissionAnswer("q", Answer("allow", {"a": 1}, "fine"))
+
+
+def test_a_key_that_resembles_no_other_is_said_and_the_answer_counts() -> None:
+    found = answer(behavior="allow", colour="red")
+    assert (found.answer, "'colour'" in found.notices[0]) == (Answer("allow"), True)
 
 
 def test_a_question_offers_the_rules_that_always_would_save() -> None:
@@ -140,7 +177,8 @@ def test_a_question_offers_the_rules_that_always_would_save() -> None:
 def test_a_rule_that_is_none_does_not_count_and_the_yes_does() -> None:
     rules: list[Any] = [{"toolName": "Nope)("}, {"toolName": "Bash", "ruleContent": ""}, {"toolName": "Read"}]
     update = {"type": "addRules", "rules": rules, "behavior": "allow"}
-    assert answer(behavior="allow", updatedPermissions=[update]).answer.added == (RuleUpdate("allow", ("Read",)),)
+    found = answer(behavior="allow", updatedPermissions=[update])
+    assert (found.answer.added, len(found.notices)) == ((RuleUpdate("allow", ("Read",)),), 2)
 
 
 def replacing(behavior: str, rules: Any) -> tuple[RuleUpdate, ...]:

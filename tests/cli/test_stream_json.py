@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from dirty_equals import IsPartialDict, IsStr
 
-from holdfast.cli.stream_json import SessionFacts, StreamJson, new_uuid
+from holdfast.cli.result_line import new_uuid
+from holdfast.cli.stream_json import SessionFacts, StreamJson
 from holdfast.events import (
     AgentTold,
     AssistantReplied,
@@ -14,11 +16,13 @@ from holdfast.events import (
     CallProgressed,
     ContextCompacted,
     Event,
+    HookRan,
     ModelRequested,
     ReplyDiscarded,
     RequestRetried,
     ResultsSent,
     RunEnded,
+    TaskChanged,
     TextStreamed,
     ThinkingStreamed,
     ToolUseStreamed,
@@ -27,6 +31,15 @@ from holdfast.models.recording import read_recording
 
 FACTS = SessionFacts("s-1", "/project", "scripted:x", "default", ("Bash", "Read"), "ANTHROPIC_API_KEY")
 USAGE = {"input_tokens": 10, "output_tokens": 5, "cache_read_tokens": 3, "cache_write_tokens": 2}
+COUNTED = {
+    "input_tokens": 10,
+    "output_tokens": 5,
+    "cache_read_input_tokens": 3,
+    "cache_creation_input_tokens": 2,
+    "cache_creation": {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 0},
+    "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
+    "service_tier": "standard",
+}
 UUID = IsStr(regex=r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
@@ -65,6 +78,8 @@ def test_the_first_line_says_what_session_this_is() -> None:
         "plugins": [],
         "apiKeySource": "ANTHROPIC_API_KEY",
         "output_style": "default",
+        "claude_code_version": "2.1.248",
+        "capabilities": ["interrupt_receipt_v1", "interrupt_cancel_queued_v1"],
         "uuid": UUID,
     }
 
@@ -81,12 +96,7 @@ def test_an_answer_is_one_assistant_line_with_the_providers_message() -> None:
                 "content": [{"type": "text", "text": "hi"}],
                 "stop_reason": "end_turn",
                 "stop_sequence": None,
-                "usage": {
-                    "input_tokens": 10,
-                    "output_tokens": 5,
-                    "cache_read_input_tokens": 3,
-                    "cache_creation_input_tokens": 2,
-                },
+                "usage": COUNTED,
             },
             "parent_tool_use_id": None,
             "session_id": "s-1",
@@ -164,17 +174,20 @@ def test_the_result_has_every_key_that_programs_read() -> None:
         "stop_reason": "end_turn",
         "session_id": "s-1",
         "total_cost_usd": 0.75,
-        "usage": {
-            "input_tokens": 10,
-            "output_tokens": 5,
-            "cache_read_input_tokens": 3,
-            "cache_creation_input_tokens": 2,
-        },
+        "usage": COUNTED,
         "modelUsage": {
-            "m": IsPartialDict(inputTokens=20, outputTokens=10, cacheReadInputTokens=6, costUSD=0.5),
+            "m": IsPartialDict(
+                inputTokens=20,
+                outputTokens=10,
+                cacheReadInputTokens=6,
+                costUSD=0.5,
+                contextWindow=200_000,
+                maxOutputTokens=8_192,
+            ),
             "n": IsPartialDict(inputTokens=10, cacheCreationInputTokens=2, costUSD=0.25),
         },
         "permission_denials": [denial],
+        "terminal_reason": "completed",
         "uuid": UUID,
     }
 
@@ -271,3 +284,68 @@ def test_the_messages_of_an_agent_that_a_call_has_started_name_that_call() -> No
     assert {(line["parent_tool_use_id"], line["subagent_type"]) for line in found} == {("c1", "Explore")}
     chain = {(line["agent_id"], line["agent_type"], line["query_chain_id"], line["query_depth"]) for line in found}
     assert chain == {("a1", "Explore", "p1", 2)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "subtype", "reason"),
+    [
+        ({"outcome": "error_max_turns"}, "error_max_turns", "max_turns"),
+        ({"outcome": "error_max_budget_usd"}, "error_max_budget_usd", "budget_exhausted"),
+        ({"outcome": "interrupted"}, "error_during_execution", "aborted_streaming"),
+        ({"outcome": "stopped_by_hook"}, "success", "hook_stopped"),
+        ({"outcome": "refused"}, "error_during_execution", "aborted_tools"),
+        ({"outcome": "error_during_execution"}, "error_during_execution", "model_error"),
+        ({"outcome": "error_during_execution", "error_kind": "context_overflow"}, "success", "prompt_too_long"),
+    ],
+)
+def test_a_result_names_why_the_run_ended(fields: dict[str, Any], subtype: str, reason: str) -> None:
+    found = lines(ended(**fields))[-1]
+    assert (found["subtype"], found["terminal_reason"]) == (subtype, reason)
+
+
+def test_a_provider_that_fails_is_a_message_and_a_result_with_its_status() -> None:
+    failed = ended(outcome="error_during_execution", text="", error="no key", error_kind="auth", error_status=401)
+    told, result = lines(failed)
+    assert told == IsPartialDict(type="assistant", error="authentication_failed")
+    assert told["message"] == IsPartialDict(model="<synthetic>", content=[{"type": "text", "text": "no key"}])
+    assert result == IsPartialDict(
+        subtype="success", is_error=True, result="no key", api_error_status=401, terminal_reason="api_error"
+    )
+
+
+def test_costs_add_up_over_the_runs_of_a_process_and_are_rounded() -> None:
+    first, second = lines(ended(cost_usd=0.1), ended(cost_usd=0.2))
+    assert (first["total_cost_usd"], second["total_cost_usd"]) == (0.1, 0.3)
+
+
+def test_a_result_says_which_prompt_it_answers_and_where_that_came_from() -> None:
+    stream = StreamJson(FACTS)
+    stream.begin({"uuid": "u-1", "origin": {"kind": "human"}})
+    assert stream.result(ended()) == IsPartialDict(user_message_uuid="u-1", origin={"kind": "human"})
+    stream.begin({})
+    assert "origin" not in stream.result(ended())
+
+
+def test_a_background_task_is_told_when_it_starts_and_ends() -> None:
+    begun = TaskChanged("b1", "local_bash", "running", "wait", "call_1")
+    over = TaskChanged("b1", "local_bash", "completed", "wait", "call_1", exit_code=0, output_file="/out")
+    found = lines(begun, over, over)
+    assert [line["subtype"] for line in found] == [
+        *("task_started", "background_tasks_changed"),
+        *("task_updated", "task_notification", "background_tasks_changed"),
+    ]
+    assert found[0] == IsPartialDict(task_id="b1", task_type="local_bash", description="wait", tool_use_id="call_1")
+    assert found[1]["tasks"] == [{"task_id": "b1", "task_type": "local_bash", "description": "wait"}]
+    assert found[2]["patch"] == {"status": "completed"}
+    assert found[3] == IsPartialDict(status="completed", output_file="/out", summary="wait: completed with exit code 0")
+    assert found[4]["tasks"] == []
+
+
+def test_hooks_are_told_only_where_somebody_asked() -> None:
+    ran = HookRan("PreToolUse", "check.sh", "settings", "deny", "not here")
+    assert lines(ran) == []
+    started, answered = StreamJson(FACTS, has_hooks=True).lines(ran)
+    assert started == IsPartialDict(subtype="hook_started", hook_event="PreToolUse", hook_name="PreToolUse:check.sh")
+    assert answered == IsPartialDict(
+        subtype="hook_response", hook_id=started["hook_id"], output="not here", outcome="success"
+    )

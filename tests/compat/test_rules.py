@@ -322,9 +322,13 @@ def test_agents_by_name_and_by_alias(rule: str) -> None:
 
 def test_skills_by_name_and_with_arguments() -> None:
     call = {"skill": "commit", "args": "x"}
-    assert judge("Skill", call, allow=["Skill(commit *)"]).behavior == "allow"
-    assert judge("Skill", {"skill": "commit"}, allow=["Skill(commit *)"]).behavior == "allow"
-    assert judge("Skill", call, allow=["Skill(commit)"]).behavior == "ask"
+    # A skill is a text and is loaded without any rule, so the rule is asked for by itself.
+    for text, covers in (("Skill(commit *)", (True, True)), ("Skill(commit)", (True, False))):
+        book = PermissionContext(rules=[Rule.parse("allow", text)], disk=NoDisk()).book
+        found = [book.named("allow", "Skill", "commit", with_arguments=given) is not None for given in (False, True)]
+        assert tuple(found) == covers
+    assert judge("Skill", call).behavior == "allow"
+    assert judge("Skill", call, ask=["Skill(commit *)"]).behavior == "ask"
     assert judge("SlashCommand", {"command": "/commit x"}, deny=["Skill(commit)"]).behavior == "deny"
 
 

@@ -45,8 +45,9 @@ CASES: list[tuple[str, dict[str, object], str]] = [
     ("mcp__server__tool", {}, "ask ask ask ask deny allow"),
     ("ReadMcpResourceTool", {"server": "s", "uri": "u"}, "ask ask ask ask deny allow"),
     ("Custom", {}, "ask deny ask ask deny allow"),
-    ("Skill", {"skill": "s"}, "ask deny ask ask deny allow"),
-    ("Config", {"key": "k"}, "ask deny ask ask deny allow"),
+    ("Skill", {"skill": "s"}, "allow allow allow allow allow allow"),
+    ("Config", {"setting": "theme"}, "allow allow allow allow allow allow"),
+    ("Config", {"setting": "theme", "value": "dark"}, "ask deny ask ask deny allow"),
 ]
 
 

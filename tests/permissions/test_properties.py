@@ -135,7 +135,7 @@ def test_a_child_is_never_allowed_what_its_parents_ceiling_denies(
     assert STRICTNESS[decide(call, grandchild, hook=hook).behavior] >= bound
 
 
-@given(calls("Edit", "Write", "Custom", "Skill"), st.lists(rules, max_size=6), hooks)
+@given(calls("Edit", "Write", "Custom"), st.lists(rules, max_size=6), hooks)
 def test_nothing_that_writes_passes_in_plan_mode(call: CallFacts, found: Any, hook: Any) -> None:
     assert decide(call, context("plan", found), hook=hook).behavior == "deny"
 

@@ -2,6 +2,7 @@ import pytest
 
 from holdfast.contract import UsageError
 from holdfast.events import to_builtins
+from holdfast.permissions import PermissionContext
 from holdfast.permissions.path_rules import PathRule
 from holdfast.permissions.policy_tests import judge
 from holdfast.permissions.rules import (
@@ -232,10 +233,12 @@ def test_an_allow_rule_never_names_a_parameter_of_an_agent_and_a_deny_rule_also_
 
 
 def test_a_skill_takes_arguments_where_its_allow_rule_ends_in_a_star() -> None:
+    for text, with_arguments in (("Skill(review:*)", True), ("Skill(review *)", True), ("Skill(review)", False)):
+        book = PermissionContext(rules=[Rule.parse("allow", text)]).book
+        assert book.named("allow", "Skill", "review", with_arguments=False) is not None
+        assert (book.named("allow", "Skill", "review", with_arguments=True) is not None) == with_arguments
     call = {"skill": "review", "args": "all of it"}
-    answers = [judge("Skill", call, allow=[rule]).behavior for rule in ("Skill(review:*)", "Skill(review *)")]
-    assert answers == ["allow", "allow"]
-    assert judge("Skill", call, allow=["Skill(review)"]).behavior == "ask"
+    assert judge("Skill", call, deny=["Skill(review)"]).behavior == "deny"
 
 
 def test_the_star_of_an_agent_rule_is_a_part_of_its_name() -> None:

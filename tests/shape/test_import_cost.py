@@ -3,7 +3,18 @@
 import subprocess
 import sys
 
-HEAVY = ("mcp", "anthropic", "openai", "textual", "rich", "httpx2", "jsonschema_rs", "tree_sitter", "PIL", "click")
+HEAVY = (
+    "mcp",
+    "anthropic",
+    "openai",
+    "prompt_toolkit",
+    "rich",
+    "httpx2",
+    "jsonschema_rs",
+    "tree_sitter",
+    "PIL",
+    "click",
+)
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from holdfast.contract import FileRead, FileStamp, Tool, ToolContext, ToolResult, text_of
+from holdfast.contract.roles import PlanRights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,14 @@ class Hiding:
 
     def guarded_roots(self) -> tuple[str, ...]:
         return ()
+
+    @property
+    def plan(self) -> PlanRights:
+        return PlanRights(is_on=False, file="", mode_before="default")
+
+    @property
+    def worktree(self) -> None:
+        return None
 
 
 class Session:

@@ -10,6 +10,7 @@ from holdfast.agent.plan_mode import PlanMode
 from holdfast.agent.prompt.reminders import instructions_loaded, reminder
 from holdfast.agent.prompts import Prompt, PromptQueue
 from holdfast.agent.state import LoopState
+from holdfast.contract import ToolFailed
 from holdfast.events import ContextChanged, Event, HookSpoke, InstructionsLoaded, PromptSubmitted, Reminded
 
 __all__ = ["Between"]
@@ -37,7 +38,10 @@ class Between:
 
     def hear(self, event: Event) -> None:
         """Remember which files a call has shown to the model."""
-        if type(event) is ContextChanged and event.change == "FileRead" and self._parts.instructions_for is not None:
+        parts = self._parts
+        if type(event) is not ContextChanged or event.change != "FileRead":
+            return
+        if parts.instructions_for is not None or parts.skills_for is not None:
             self._read[event.value["path"]] = None
 
     def look_back(self) -> None:
@@ -67,11 +71,14 @@ class Between:
         for prompt in self.queue.take_all():
             if prompt.source == "user" and not await self._may_say(prompt):
                 continue
+            said = prompt.blocks if prompt.source != "user" else await self._expanded(prompt.blocks)
+            if said is None:
+                continue
             self._emit(PromptSubmitted(prompt.content, prompt.source))
             if prompt.source in _NOT_PEOPLE and isinstance(prompt.content, str):
                 blocks += prompt_blocks(reminder(prompt.content))
             else:
-                blocks += prompt.blocks
+                blocks += said
         self._find_instructions()
         if self._parts.new_day is not None and (day := self._parts.new_day()) is not None:
             self.remind("date", date_changed(day))
@@ -98,8 +105,41 @@ class Between:
             self.remind("hook", text)
         return True
 
+    async def _expanded(self, blocks: list[Block]) -> list[Block] | None:
+        """The prompt with the text of the skill that it calls; None when a hook keeps it from the model."""
+        expands, first = self._parts.expands, blocks[0] if blocks else {}
+        text = str(first.get("text", "")) if first.get("type") == "text" else ""
+        called = None if expands is None or not text.startswith("/") else expands.knows(text)
+        if expands is None or called is None:
+            return blocks
+        heard = await self.gates.ask(
+            "UserPromptExpansion",
+            expansion_type=called.kind,
+            command_name=called.name,
+            command_args=called.arguments,
+            command_source=called.source,
+            prompt=text,
+        )
+        if heard is not None and heard.blocks:
+            self.blocked = heard.reason
+            self._emit(HookSpoke("UserPromptExpansion", f"/{called.name} was not sent: {heard.reason}"))
+            return None
+        for more in () if heard is None else self.gates.told(heard):
+            self.remind("hook", more)
+        try:
+            return [*prompt_blocks(await expands.text(called)), *blocks[1:]]
+        except ToolFailed as error:
+            self.remind(
+                "skill", f"/{called.name} could not be used: {error}. Tell the user, and do not guess its text."
+            )
+            return blocks
+
     def _find_instructions(self) -> None:
         read, self._read = self._read, {}
+        if self._parts.skills_for is not None:
+            for path in read:
+                if listed := self._parts.skills_for(path):
+                    self.remind("skills", listed)
         if self._parts.instructions_for is None:
             return
         for path in read:

@@ -26,7 +26,7 @@ from holdfast.events import (
     SessionEnded,
     SessionStarted,
 )
-from holdfast.models import Model, Usage
+from holdfast.models import Effort, Model, Usage
 
 __all__ = ["Loop"]
 
@@ -57,6 +57,8 @@ class Loop:
         self._between = Between(self._state, self._parts, self._gates, queue)
         self._compactor = Compactor(self._state, self._between)
         self._guard = RepeatGuard()
+        self._for_run: list[Model] = []
+        self._choices_before: LoopChoices | None = None
         self._is_started = False
         self._feed: Feed | None = None
         self._driver: asyncio.Task[None] | None = None
@@ -169,6 +171,20 @@ class Loop:
         """A model was asked beside the conversation: this is what it used, and it counts."""
         self._state.pay(model, usage)
 
+    def choose_for_run(self, model: Model | None, effort: Effort | None) -> None:
+        """Let the rest of this run have another model, which is closed with its end, and another effort."""
+        state = self._state
+        if model is not None:
+            self._for_run.append(model)
+            state.chosen = model
+        if effort is not None:
+            self._choices_before = self._choices_before or state.choices
+            state.choices = state.choices._replace(effort=effort)
+
+    def announce(self, event: Event) -> None:
+        """Tell readers and listeners of something that belongs to the conversation."""
+        self._emit(event)
+
     async def interrupt(self) -> None:
         """Hard stop: returns when nothing runs any more; the run ends as `interrupted`."""
         if self._driver is not None:
@@ -240,8 +256,17 @@ class Loop:
             raise
         finally:
             self._state.executor.state.end_prompt()
+            await self._end_choices()
         self._emit(ended)
         feed.close()
+
+    async def _end_choices(self) -> None:
+        state, ended = self._state, self._for_run
+        state.chosen, self._for_run = None, []
+        if self._choices_before is not None:
+            state.choices, self._choices_before = self._choices_before, None
+        for model in ended:
+            await model.close()
 
     async def _stop(self, driver: "asyncio.Task[None]") -> None:
         """Cancel a run and wait until it has settled, also when whoever waits is cancelled meanwhile."""

@@ -1,7 +1,7 @@
 """What one conversation stands on, besides the executor and the model: one record for the loop and its parts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from holdfast.agent.choices import LoopChoices
 from holdfast.agent.history import Block, Message
@@ -15,9 +15,32 @@ from holdfast.session import Journal
 if TYPE_CHECKING:
     from holdfast.agent.loop import Loop
 
-__all__ = ["LoopParts", "StartSource"]
+__all__ = ["Expanded", "Expands", "LoopParts", "StartSource"]
 
 StartSource = Literal["startup", "resume", "fork", "clear", "compact"]
+
+
+class Expanded(NamedTuple):
+    """What a prompt that begins with `/` calls."""
+
+    kind: str
+    """`skill` or `slash_command`."""
+    name: str
+    arguments: str
+    source: str
+    """Whose it is: user, project or managed."""
+
+
+class Expands(Protocol):
+    """Knows what people call by `/name`."""
+
+    def knows(self, text: str) -> Expanded | None:
+        """What this text calls; none where it is only text."""
+        ...
+
+    async def text(self, called: Expanded) -> str:
+        """What the model reads instead; raises `ToolFailed` when it cannot be used."""
+        ...
 
 
 class LoopParts(NamedTuple):
@@ -45,6 +68,10 @@ class LoopParts(NamedTuple):
     """What the system prompt holds already; only announced."""
     instructions_for: Callable[[str], Sequence[InstructionFile]] | None = None
     """Asked for the instructions that a file brings along, when the model has read that file."""
+    expands: Expands | None = None
+    """Makes the text of a skill or command out of a prompt that calls one."""
+    skills_for: Callable[[str], str] | None = None
+    """Asked what to say of the skills that come up with a file, when the model has read that file."""
     new_day: Callable[[], str | None] | None = None
     """Asked before each request for the date, where it is another than the one the model knows."""
     source: StartSource | None = None

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
+from msgspec.structs import replace
+
 from holdfast.agent import notes
 from holdfast.agent.ask import Asking
 from holdfast.agent.between import Between
@@ -86,7 +88,7 @@ class Run:
                 await self._compactor.before_request()
                 answer = await self._asking.ask(tool_choice=tool_choice)
             except ModelError as error:
-                return await self._over("error_during_execution", str(error), error.kind)
+                return await self._over("error_during_execution", str(error), error)
             tool_choice = "auto"
             end = await self._finish(answer)
             if end is not None:
@@ -94,14 +96,16 @@ class Run:
             if not await self._deliver():
                 return await self._over("success")
 
-    async def _over(self, outcome: RunOutcome, error: str = "", kind: str = "unknown") -> RunEnded:
+    async def _over(self, outcome: RunOutcome, error: str = "", cause: ModelError | None = None) -> RunEnded:
         """The last event, after the hooks know."""
         gates = self._between.gates
         if outcome == "error_during_execution":
+            kind = "unknown" if cause is None else cause.kind
             await gates.ask("StopFailure", error=kind, error_details=error, last_assistant_message="".join(self._text))
         await gates.turn_ended()
         self._state.executor.call_hooks.begin_turn()
-        return self.ended(outcome, error)
+        ended = self.ended(outcome, error)
+        return ended if cause is None else replace(ended, error_kind=cause.kind, error_status=cause.status)
 
     async def settle(self, note: str) -> None:
         """The run was stopped from outside: stop every call, answer it, close the turn, and tell the model why."""

@@ -31,6 +31,8 @@ class LoopState:
         self.emit = emit
         self.fallback: Model | None = None
         """Asked instead for the rest of a run, because the model is overloaded."""
+        self.chosen: Model | None = None
+        """Asked instead for the rest of a run, because a skill says so."""
         self.parent: LoopState | None = None if parts.parent is None else parts.parent.state
         """The conversation that pays for this one."""
         self.usage = Usage()
@@ -53,7 +55,7 @@ class LoopState:
     @property
     def asked(self) -> Model:
         """The model that requests go to now."""
-        return self.fallback or self.model
+        return self.fallback or self.chosen or self.model
 
     @property
     def is_streaming(self) -> bool:

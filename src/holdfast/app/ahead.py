@@ -79,7 +79,7 @@ async def ask_ahead(options: Options, agent: AgentOptions, choice: SessionChoice
         UsageError: Options, settings or the model's name make no sense, or no model is chosen.
         ModelError: The model cannot be asked at all, such as without its key.
     """
-    if choice.resume is not None or not _is_plain(options, agent):
+    if choice.resume is not None or prompt.startswith("/") or not _is_plain(options, agent):
         return None
     rights = load_rights(options)
     variables = Environment(os.environ)

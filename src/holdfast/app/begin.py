@@ -8,6 +8,7 @@ from holdfast import __version__
 from holdfast.contract.errors import UsageError
 
 if TYPE_CHECKING:
+    from holdfast.contract import WorktreeChanged
     from holdfast.engine import Executor
     from holdfast.session import Session, Transcript
 
@@ -70,17 +71,32 @@ def begin_session(project: str, choice: SessionChoice = NEW_SESSION) -> Beginnin
     return Beginning(*store.fork(origin, project, new_id=choice.session_id), "fork")
 
 
-def restore_state(executor: "Executor", transcript: "Transcript") -> None:
+def restore_state(executor: "Executor", transcript: "Transcript", *, is_fork: bool = False) -> None:
     """Put the executor where the session stood: the directory, if it may still work there, and the files seen."""
     from holdfast.contract import FileRead  # noqa: PLC0415 - only a resumed session has a state
     from holdfast.permissions.paths import is_inside  # noqa: PLC0415 - the same
 
     state = executor.state
+    if transcript.worktree is not None:
+        _return_to(executor, transcript.worktree, is_fork=is_fork)
     cwd = transcript.cwd
     if cwd and os.path.isdir(cwd) and is_inside(os.path.realpath(cwd), state.permissions.roots.working):
         state.cwd = cwd
     for path, stamp in transcript.file_reads.items():
         state.apply(FileRead(path, stamp), "Read")
+
+
+def _return_to(executor: "Executor", tree: "WorktreeChanged", *, is_fork: bool) -> None:
+    """Go on in the worktree, if it is still there and of this repository; a fork may not remove it."""
+    from holdfast.tools.worktrees.checkout import find_checkout  # noqa: PLC0415 - as above
+
+    state = executor.state
+    is_known = tree.root in (find_checkout(state.cwd), state.session.project_root)
+    if not is_known or not os.path.isdir(tree.path):
+        _log.warning("the session was in the worktree %s, which is gone; it goes on in %s", tree.path, state.cwd)
+        return
+    cwd = tree.cwd if os.path.isdir(tree.cwd) else tree.path
+    state.apply(tree._replace(cwd=cwd, made_by="" if is_fork else tree.made_by), "EnterWorktree")
 
 
 def _new_session(project: str, choice: SessionChoice) -> "Session | None":

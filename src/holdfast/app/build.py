@@ -32,6 +32,7 @@ from holdfast.session.leftovers import end_leftovers
 from holdfast.session.shared_transcript import TRANSCRIPT_NAME, SharedTranscript
 from holdfast.settings.environment import Environment
 from holdfast.tasks.board import MAX_RUNNING
+from holdfast.tools.settings.config import Config
 
 if TYPE_CHECKING:
     from holdfast.engine.askers import SeenQuestions
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenSession", "build_executor", "executor_for_call", "open_session"]
 
 _log = logging.getLogger(__name__)
+_PLAN_NAME = "plan.md"
 
 
 class OpenSession:
@@ -125,8 +127,9 @@ def open_session(
     executor, shell, files, hooks = _executor(
         options, rights, asker=seen, on_event=listener, session=session, agents=agents, account=account
     )
+    executor.state.may_bypass = executor.state.may_bypass or options.may_bypass
     if beginning.transcript is not None:
-        restore_state(executor, beginning.transcript)
+        restore_state(executor, beginning.transcript, is_fork=beginning.source == "fork")
 
     def follow_settings(event: Event) -> None:
         if isinstance(event, TurnEnded):
@@ -205,10 +208,18 @@ def _executor(
         keep_rules=RuleKeeper(rights.settings.cwd),
         classify=classifier_of(rights.settings, account),
     )
-    shell.permissions = files.permissions = lambda: executor.state.permissions
+    _tell(executor, rights, shell, files)
     hooks = _hook_kit(options, rights, executor, shell=shell, session=session, home=home)
     hooks.follow()
     return executor, shell, files, hooks
+
+
+def _tell(executor: Executor, rights: Rights, shell: ShellKit, files: FileKit) -> None:
+    """Let the tools see the rights and settings as they are now."""
+    shell.permissions = files.permissions = lambda: executor.state.permissions
+    found = executor.pool.find("Config")
+    if found is not None and isinstance(found.tool, Config):
+        found.tool.now = lambda: rights.settings
 
 
 def _hook_kit(
@@ -266,7 +277,8 @@ def _kits(
     for removed in files.recover():
         _log.info("removed %s, which a crashed process left", removed)
     readable = [shell.places.results, shell.places.tasks, *([] if session is None else [str(session.blobs)])]
-    rights.permissions = rights.permissions.with_options(readable=readable)
+    plan_file = os.path.join(shell.places.root, _PLAN_NAME)
+    rights.permissions = rights.permissions.with_options(readable=readable, plan_file=plan_file)
     return shell, files
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.hooks import Verdict
     from holdfast.hooks.command import CommandRunner
     from holdfast.hooks.gate import OnFailure
+    from holdfast.hooks.mcp_tool import CallServer, ToolSaid
     from holdfast.hooks.prompt import AskModel
     from holdfast.hooks.schema import Runner
     from holdfast.host.processes import Processes
@@ -59,6 +60,10 @@ class HookKit:
         self.executor: Executor | None = None
         self.ask_model: AskModel | None = None
         """Puts the question of a prompt hook to a model; without one such hooks fail."""
+        self.ask_agent: AskModel | None = None
+        """Lets an agent look into the question of an agent hook; without one such hooks fail."""
+        self.call_server: CallServer | None = None
+        """Calls a tool of an MCP server; without it hooks that want one fail."""
         self.before_run: Callable[[], None] | None = None
         """Brings the transcript up to date."""
         self.on_env: Callable[[Mapping[str, str]], None] | None = None
@@ -71,7 +76,12 @@ class HookKit:
             return Hooks(self._own, on_gate_failure=_explicit(settings))
         from holdfast.hooks.schema import Handlers, hooks_of  # noqa: PLC0415 - most sessions have no hooks
 
-        others: dict[str, Callable[[HookEntry], Runner]] = {"http": self._http_runner, "prompt": self._prompt_runner}
+        others: dict[str, Callable[[HookEntry], Runner]] = {
+            "http": self._http_runner,
+            "prompt": self._prompt_runner,
+            "agent": self._agent_runner,
+            "mcp_tool": self._mcp_runner,
+        }
         handlers = Handlers(self._command_runner(settings), others, lambda: self._settings().approved)
         found = hooks_of(settings.hooks, handlers, on_gate_failure=_explicit(settings))
         return Hooks((*self._own, *found), on_gate_failure=found.on_gate_failure, warnings=found.warnings)
@@ -153,10 +163,32 @@ class HookKit:
         del entry
         return PromptRunner(self._ask)
 
+    def _agent_runner(self, entry: "HookEntry") -> "Runner":
+        from holdfast.hooks.prompt import PromptRunner  # noqa: PLC0415 - see above
+
+        del entry
+        return PromptRunner(self._look)
+
+    def _mcp_runner(self, entry: "HookEntry") -> "Runner":
+        from holdfast.hooks.mcp_tool import McpToolRunner  # noqa: PLC0415 - see above
+
+        del entry
+        return McpToolRunner(self._call)
+
     async def _ask(self, text: str, model: str | None) -> str:
         if self.ask_model is None:
             raise HookFailed("there is no model here that could be asked")
         return await self.ask_model(text, model)
+
+    async def _look(self, text: str, model: str | None) -> str:
+        if self.ask_agent is None:
+            raise HookFailed("there is no agent here that could look into it")
+        return await self.ask_agent(text, model)
+
+    async def _call(self, server: str, tool: str, given: Mapping[str, Any]) -> "ToolSaid":
+        if self.call_server is None:
+            raise HookFailed("there are no MCP servers here that could be called")
+        return await self.call_server(server, tool, given)
 
     def _env_file(self) -> str | None:
         assert self._directory is not None

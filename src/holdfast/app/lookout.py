@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from holdfast.host.command import Command, Entering, WayIn
@@ -109,6 +109,9 @@ class _Watched:
     def started(self) -> None:
         self._entering.started()
 
+    async def opened(self) -> None:
+        await self._entering.opened()
+
     def left(self) -> None:
         self._entering.left()
         lookout, self._lookout = self._lookout, None
@@ -116,7 +119,14 @@ class _Watched:
             lookout.end()
 
 
-def denial(command: str, errors: str, *, ignored: Mapping[str, tuple[str, ...]], may_leave: bool) -> str:
+def denial(
+    command: str,
+    errors: str,
+    *,
+    ignored: Mapping[str, tuple[str, ...]],
+    may_leave: bool,
+    turned: Sequence[str] = (),
+) -> str:
     """What the sandbox kept a failed command from, for the model; empty when nothing points to it.
 
     Args:
@@ -124,18 +134,27 @@ def denial(command: str, errors: str, *, ignored: Mapping[str, tuple[str, ...]],
         errors: What it wrote to stderr.
         ignored: For commands that hold a text (`*`: for all), parts of complaints that are not worth telling.
         may_leave: A call may ask to run outside.
+        turned: Hosts that the proxy turned away meanwhile, each with the reason.
     """
     silent = [part for text, parts in ignored.items() if text == "*" or text in command for part in parts]
-    asks = " or ask for one call outside with dangerouslyDisableSandbox" if may_leave else ""
-    for pattern, what, setting in (
-        (_WRITES, "writing outside the working directories and $TMPDIR", "sandbox.filesystem.allowWrite"),
-        (_NETWORK, "reaching the network", "sandbox.excludedCommands"),
+
+    def first(lines: Iterable[str]) -> str:
+        return next((line for line in lines if not any(part in line for part in silent)), "")
+
+    for lines, what, setting in (
+        (_lines(_WRITES, errors), "writing outside the working directories and $TMPDIR", "filesystem.allowWrite"),
+        (turned, "reaching this host", "network.allowedDomains"),
+        (_lines(_NETWORK, errors), "reaching the network", "network.allowedDomains"),
     ):
-        lines = [one.group().strip() for one in pattern.finditer(errors)]
-        line = next((line for line in lines if not any(part in line for part in silent)), None)
-        if line is not None:
+        if line := first(lines):
+            asks = " or ask for one call outside with dangerouslyDisableSandbox" if may_leave else ""
             return (
                 f"The sandbox keeps commands from {what}, and this was refused: {show_name(line[:_LINE_CHARS])}. Do "
-                f"not try other ways around it; if it is needed, tell the user, who can allow it by {setting},{asks}"
+                f"not try other ways around it; if it is needed, tell the user, who can allow it by sandbox.{setting},"
+                f"{asks}"
             ).removesuffix(",")
     return ""
+
+
+def _lines(pattern: re.Pattern[str], errors: str) -> list[str]:
+    return [one.group().strip() for one in pattern.finditer(errors)]

@@ -46,11 +46,18 @@ def _env(settings: Settings) -> list[str]:
 
 
 def _sandbox(settings: Settings) -> list[str]:
-    problem = _problem(settings)
-    if not problem:
+    if settings.sandbox.get("enabled") is not True:
         return []
-    where = settings.where("sandbox.enabled")
-    return [f"{where}: the sandbox is switched on and cannot start, so every command is refused: {problem}"]
+    problem = _problem(settings)
+    if problem:
+        where = settings.where("sandbox.enabled")
+        return [f"{where}: the sandbox is switched on and cannot start, so every command is refused: {problem}"]
+    if not settings.sandbox.get("network"):
+        return []
+    from holdfast.app.network import unusable_domains  # noqa: PLC0415 - only where something may be reached
+    from holdfast.settings.sandbox import sandbox_of  # noqa: PLC0415 - the same
+
+    return [f"sandbox.network: {problem}" for problem in unusable_domains(sandbox_of(settings))]
 
 
 def _problem(settings: Settings) -> str:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from holdfast.contract import Tool
     from holdfast.definitions.agents import AgentDefinition
     from holdfast.hooks import Hook
+    from holdfast.mcp.host_transport import AskHost
     from holdfast.models import Effort, Model
 
 __all__ = ["AgentOptions", "Options"]
@@ -36,6 +37,10 @@ class Options(NamedTuple):
     """Files with MCP servers, or JSON text."""
     strict_mcp_config: bool = False
     """Only those servers count."""
+    ask_host: "AskHost | None" = None
+    """Reaches MCP servers inside the program that runs the session."""
+    may_bypass: bool = False
+    """The mode `bypassPermissions` may be entered later."""
 
 
 class AgentOptions(NamedTuple):

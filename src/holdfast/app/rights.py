@@ -158,6 +158,7 @@ def _context(settings: Settings, rules: list[Rule], roots: SettingsRoots) -> Per
         # What we run ourselves must not change unasked either.
         governing=[*own_places(), *(place for place in roots.directories() if protected_by((place,)) is None)],
         project_root=settings.root,
+        worktrees_of=settings.root if os.path.isdir(os.path.join(settings.root, ".holdfast", "worktrees")) else None,
         home=roots.home,
         trusted=settings.trusted,
         disabled_modes=_disabled_modes(settings),

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 from holdfast.app.models import open_given
 from holdfast.app.rights import Rights
 from holdfast.app.servers import server_states
-from holdfast.contract import Form, Question
+from holdfast.contract import Form, Question, ToolUse, UsageError
 from holdfast.contract.names import PermissionMode
-from holdfast.events import ContextCompacted, Event, PromptSource, TaskChanged
+from holdfast.events import CallFinished, ContextCompacted, Event, PromptSource, TaskChanged
 from holdfast.permissions import PermissionContext
 from holdfast.permissions.updates import change_mode
 
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from holdfast.app.definitions import Definitions
     from holdfast.app.place import Place
     from holdfast.app.telemetry import Telemetry
+    from holdfast.lib.undoing import Restored
+    from holdfast.mcp.hub import Hub
     from holdfast.models import Model
     from holdfast.registry import Pool
+    from holdfast.tasks.states import TaskRecord
 
 __all__ = ["Listener", "RunningAgent"]
 
@@ -52,6 +55,8 @@ class RunningAgent:
         self.opened = opened
         self.session_id = session_id
         self._models = list(models)
+        self.first_model: str = models[0].name
+        """Who was asked when the session began."""
         self._listener = listener
 
     # Talking.
@@ -75,6 +80,42 @@ class RunningAgent:
     def background(self, tool_use_id: str) -> bool:
         """Let a running call go on in the background; false if there is none that can."""
         return self.opened.background(tool_use_id)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> CallFinished:
+        """Run one tool for the person, through the same rules; between runs only.
+
+        Raises:
+            UsageError: A run is under way.
+        """
+        if self.is_running:
+            raise UsageError("a run is under way; wait for its end, or interrupt it")
+        executor = self.opened.executor
+        executor.add(ToolUse(f"user-{os.urandom(4).hex()}", name, arguments))
+        replies = [event async for event in executor.results() if isinstance(event, CallFinished)]
+        executor.end_turn()
+        return replies[-1]
+
+    @property
+    def tasks(self) -> "list[TaskRecord]":
+        """The background tasks of this session."""
+        return self.opened.shell.board.all()
+
+    async def stop_task(self, task_id: str) -> bool:
+        """End a background task; false if there is none of this id."""
+        return await self.opened.shell.board.stop(task_id) is not None
+
+    def undo(self) -> "list[Restored]":
+        """Take back the last change that this session made to files.
+
+        Raises:
+            UndoRefusedError: There is nothing to take back, or a file is not as it was left.
+        """
+        from holdfast.app.files import checkpoints_of  # noqa: PLC0415 - only here
+        from holdfast.lib.checkpoints import UndoRefusedError  # noqa: PLC0415 - the same
+
+        if self.opened.session is None:
+            raise UndoRefusedError(["this session keeps nothing on disk, so nothing can be taken back"])
+        return checkpoints_of(self.opened.session.path).undo()
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -179,6 +220,11 @@ class RunningAgent:
     def server_states(self) -> list[dict[str, str]]:
         """Each MCP server with its state."""
         return server_states(self.opened.servers)
+
+    @property
+    def servers(self) -> "Hub | None":
+        """The MCP servers, where there are any."""
+        return self.opened.servers
 
     @property
     def server_notices(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from holdfast.settings.layout import find_layout
 from holdfast.settings.sandbox import SandboxSettings, sandbox_of
 
 if TYPE_CHECKING:
+    from holdfast.app.network import DomainBorder, Turned
     from holdfast.host.sandbox import Found, Policy, Wall
     from holdfast.host.sandbox.wall import Entered
 
@@ -89,6 +90,7 @@ class SandboxKit:
         self._journal = journal
         self._wall: Wall | None = None
         self._lookout = Lookout()
+        self._turned: Turned | None = None
         self._known: tuple[Settings, SandboxSettings] | None = None
         self._exclusion: tuple[tuple[str, ...], PermissionContext] | None = None
 
@@ -168,9 +170,15 @@ class SandboxKit:
                 f"While it ran, {names} came into being or changed: other programs obey it, so the user should look "
                 "at it. Until then commands in the sandbox are asked about"
             )
-        wanted = self.wanted
+        turned = [] if self._turned is None else self._turned.take()
         if failed and (
-            told := denial(command, errors, ignored=wanted.ignored_violations, may_leave=not self.refuses_to_leave())
+            told := denial(
+                command,
+                errors,
+                ignored=self.wanted.ignored_violations,
+                may_leave=not self.refuses_to_leave(),
+                turned=turned,
+            )
         ):
             found.append(told)
         return found
@@ -219,9 +227,20 @@ class SandboxKit:
             shown=tuple(path for path in wanted.allow_read if not is_inside(os.path.realpath(path), denied.hidden)),
             sockets=wanted.sockets,
             all_sockets=wanted.all_sockets,
+            border=self._border(rights),
             temporary=self._temporary(),
             is_nested=wanted.is_nested and not self.find().has_proc,
         )
+
+    def _border(self, rights: PermissionContext) -> "DomainBorder | None":
+        wanted = self.wanted
+        if not (wanted.allowed_domains or wanted.http_proxy_port or wanted.socks_proxy_port):
+            return None
+        from holdfast.app.network import DomainBorder, Turned  # noqa: PLC0415 - only where something may be reached
+
+        if self._turned is None:
+            self._turned = Turned()
+        return DomainBorder(wanted, rights, self._turned.note)
 
     def _project_directories(self, rights: PermissionContext) -> list[str]:
         """Where settings are read from: from the project's root down to where the session started, and added ones."""
@@ -263,7 +282,9 @@ class SandboxKit:
         return decision.behavior == "allow" and decision.layer == "allow"
 
     async def leave_loop(self) -> None:
-        """Nothing here belongs to a loop."""
+        """What serves networks ends with the loop; the next one begins anew."""
+        if self._wall is not None:
+            self._wall.rest()
 
     async def close(self) -> None:
         """Remove what was made for the session."""

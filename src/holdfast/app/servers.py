@@ -5,7 +5,7 @@ Nothing of `holdfast.mcp` is loaded before a server is there to be started.
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import __version__
@@ -21,6 +21,7 @@ from holdfast.settings.mcp_servers import ServerEntry, ServerList, find_servers
 
 if TYPE_CHECKING:
     from holdfast.mcp.config import ServerConfig
+    from holdfast.mcp.host_transport import AskHost
     from holdfast.mcp.hub import Hub
     from holdfast.mcp.records import Records
 
@@ -149,7 +150,7 @@ async def join_servers(
         tell(f"The MCP server {visible(name, limit_chars=80)} is not started: {reason}.")
     for problem in chosen.problems:
         tell(visible(problem, limit_chars=500))
-    hub = _open_hub(chosen, opened, tell)
+    hub = _open_hub(chosen, opened, tell, ask_host=options.ask_host)
     if hub is None:
         return None
     opened.servers = hub
@@ -206,24 +207,14 @@ def search_tools(rights: Rights, options: Options) -> tuple[Tool, ...]:
     return (ToolSearch(),)
 
 
-def _open_hub(chosen: Chosen, opened: OpenSession, tell: Callable[[str], None]) -> "Hub | None":
-    from holdfast.mcp.config import parse_server  # noqa: PLC0415 - only with servers
-    from holdfast.mcp.hub import Hub, HubChoices  # noqa: PLC0415 - the same
-    from holdfast.mcp.records import record_key  # noqa: PLC0415 - the same
+def _open_hub(
+    chosen: Chosen, opened: OpenSession, tell: Callable[[str], None], *, ask_host: "AskHost | None" = None
+) -> "Hub | None":
+    from holdfast.mcp.hub import Hub, HubChoices  # noqa: PLC0415 - only with servers
     from holdfast.mcp.resources import resource_tools  # noqa: PLC0415 - the same
-    from holdfast.mcp.wire import McpError  # noqa: PLC0415 - the same
 
     settings, session = opened.rights.settings, opened.session
-    servers: list[tuple[ServerConfig, str]] = []
-    for entry in chosen.entries:
-        try:
-            config = parse_server(entry)
-        except McpError as error:
-            tell(str(error))
-            continue
-        for warning in config.warnings:
-            tell(f"The MCP server {config.label}: {warning}.")
-        servers.append((config, record_key(entry, settings.root)))
+    servers = list(_configured(chosen.entries, settings.root, tell))
     if not servers:
         return None
     choices = HubChoices(
@@ -238,6 +229,7 @@ def _open_hub(chosen: Chosen, opened: OpenSession, tell: Callable[[str], None]) 
         pins=settings.get("mcp.pin") is not False,
         max_result_chars=_number("MAX_MCP_OUTPUT_TOKENS", 25_000) * _CHARS_PER_TOKEN,
         save_blob=_blob_saver(opened),
+        ask_host=ask_host,
     )
 
     def changed(label: str, tools: list[Tool]) -> None:
@@ -247,6 +239,25 @@ def _open_hub(chosen: Chosen, opened: OpenSession, tell: Callable[[str], None]) 
         opened.on_tools()
 
     return (hub := Hub(servers, choices, _records(), on_tools=changed, on_notice=tell))
+
+
+def _configured(
+    entries: Sequence[ServerEntry], root: str, tell: Callable[[str], None]
+) -> "Iterator[tuple[ServerConfig, str]]":
+    """The servers that can be started, each with the name of its record; of the others is told."""
+    from holdfast.mcp.config import parse_server  # noqa: PLC0415 - only with servers
+    from holdfast.mcp.records import record_key  # noqa: PLC0415 - the same
+    from holdfast.mcp.wire import McpError  # noqa: PLC0415 - the same
+
+    for entry in entries:
+        try:
+            config = parse_server(entry)
+        except McpError as error:
+            tell(str(error))
+            continue
+        for warning in config.warnings:
+            tell(f"The MCP server {config.label}: {warning}.")
+        yield config, record_key(entry, root)
 
 
 def _put(opened: OpenSession, tools: list[Tool]) -> None:

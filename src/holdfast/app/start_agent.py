@@ -10,12 +10,14 @@ from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.build import OpenSession, open_session
 from holdfast.app.child import Starter
 from holdfast.app.definitions import Definitions, load_definitions
+from holdfast.app.hook_roles import ask_agent, ask_model, call_server
 from holdfast.app.models import model_name, open_models
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.place import Place, look_around
 from holdfast.app.rights import load_rights
 from holdfast.app.running import Listener, RunningAgent
 from holdfast.app.servers import defer_tools, join_servers, search_tools
+from holdfast.app.skills import Expander, offer_skills
 from holdfast.app.subagents import AGENT_TYPES, Subagents
 from holdfast.contract import Asker, Tool
 from holdfast.events import Event
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["RunningAgent", "start_agent"]
 
 OUTPUT_TOOL = "StructuredOutput"
-_HOOK_ANSWER_TOKENS = 1_000
 
 
 async def start_agent(
@@ -106,8 +107,8 @@ def _make_loop(
 
     transcript = opened.beginning.transcript
     history, deferred = _history(opened)
-    listener.place = place
-    listener.pool = opened.executor.pool
+    listener.place, listener.pool = place, opened.executor.pool
+    expander = Expander(opened)
     parts = LoopParts(
         system=_system(agent, opened, place, definitions, deferred=defer_tools(opened, models[0].context_window)),
         journal=None if opened.session is None else opened.session.journal,
@@ -129,41 +130,38 @@ def _make_loop(
         notices=partial(_notices, opened),
         instructions_for=place.instructions.for_file,
         instructions=place.instructions.files,
+        expands=expander,
+        skills_for=definitions.news_for if opened.executor.pool.find("Skill") is not None else None,
         new_day=place.today.news,
         source=opened.beginning.source,
         on_event=listener.of_loop,
     )
     listener.loop = loop = Loop(opened.executor, models[0], parts)
-    _offer_agents(loop, AgentParts(opened, place, listener.of_child, definitions))
+    agents = AgentParts(opened, place, listener.of_child, definitions)
+    expander.begin(loop, offer_skills(loop, opened, definitions, _offer_agents(loop, agents)))
     opened.account.pay = loop.pay
-    opened.hooks.ask_model = partial(_ask_for_hook, loop, opened)
+    _equip_hooks(loop, agents)
     return loop
 
 
-def _offer_agents(loop: "Loop", parts: AgentParts) -> None:
+def _equip_hooks(loop: "Loop", parts: AgentParts) -> None:
+    hooks, opened = parts.opened.hooks, parts.opened
+    hooks.ask_model = partial(ask_model, loop, opened)
+    hooks.ask_agent = partial(ask_agent, loop, parts)
+    hooks.call_server = partial(call_server, opened)
+
+
+def _offer_agents(loop: "Loop", parts: AgentParts) -> Subagents | None:
     executor = parts.opened.executor
     found = executor.pool.find("Agent")
     if found is None:
-        return
+        return None
     from holdfast.tools.agents.agent import Agent  # noqa: PLC0415 - loaded with the tools
 
-    if isinstance(found.tool, Agent):
-        found.tool.spawner = Subagents(parts, Starter(executor, loop))
-
-
-async def _ask_for_hook(loop: "Loop", opened: OpenSession, text: str, name: str | None) -> str:
-    """Put the question of a hook to a model by its name, or to the session's own."""
-    from holdfast.app.side_question import answer_of, asked_once  # noqa: PLC0415 - few hooks ask
-
-    if name is not None:
-        ask = asked_once(name, opened.rights.settings, max_output_tokens=_HOOK_ANSWER_TOKENS, account=opened.account)
-        return await ask(text)
-    from holdfast.models import ModelRequest  # noqa: PLC0415 - loaded by now
-
-    messages = [{"role": "user", "content": [{"type": "text", "text": text}]}]
-    request = ModelRequest(messages=messages, max_output_tokens=_HOOK_ANSWER_TOKENS, is_streaming=False)
-    blocks = await answer_of(loop.model, request, opened.account)
-    return "".join(str(block.get("text", "")) for block in blocks)
+    if not isinstance(found.tool, Agent):
+        return None
+    found.tool.spawner = spawner = Subagents(parts, Starter(executor, loop))
+    return spawner
 
 
 def _notices(opened: OpenSession) -> list[str]:

@@ -21,6 +21,13 @@ from holdfast.tools.lists.task_list import TaskList
 from holdfast.tools.lists.task_update import TaskUpdate
 from holdfast.tools.lists.todo_write import TodoWrite
 from holdfast.tools.people.ask_user_question import AskUserQuestion
+from holdfast.tools.people.enter_plan_mode import EnterPlanMode
+from holdfast.tools.people.exit_plan_mode import ExitPlanMode
+from holdfast.tools.people.send_user_message import SendUserMessage
+from holdfast.tools.settings.config import Config
+from holdfast.tools.skills.skill import Skill
+from holdfast.tools.worktrees.enter_worktree import EnterWorktree
+from holdfast.tools.worktrees.exit_worktree import ExitWorktree
 
 __all__ = ["all_tools", "assemble"]
 
@@ -36,7 +43,9 @@ def all_tools(
     ripgrep = Ripgrep(outside=files.roots)
     work = WorkList(None if shell.places.is_temporary else os.path.join(shell.places.root, "work"))
     made = [*files.tools(ripgrep, settings), *shell.tools(ripgrep), *web_tools(settings, account=account)]
-    return [*made, *_list_tools(work, settings), Agent(), AskUserQuestion()]
+    trees = [EnterWorktree(lambda: shell.board.processes), ExitWorktree(lambda: shell.board.processes)]
+    people = [AskUserQuestion(), Config(), EnterPlanMode(), ExitPlanMode(), SendUserMessage()]
+    return [*made, *_list_tools(work, settings), Agent(), *people, *trees, Skill()]
 
 
 def _list_tools(work: WorkList, settings: Settings | None) -> list[Tool]:

@@ -11,10 +11,11 @@ from holdfast.app import Options, Rights, open_session
 from holdfast.app.begin import SessionChoice
 from holdfast.app.build import executor_for_call
 from holdfast.app.calls import count_as_seen
+from holdfast.app.plain_errors import for_people
 from holdfast.app.servers import join_servers
 from holdfast.cli.completers import complete_tools
 from holdfast.cli.options import session_options, tell, to_options, warn
-from holdfast.cli.refusals import for_people, refusal_line
+from holdfast.cli.refusals import refusal_line
 from holdfast.cli.standard_streams import read_argument
 from holdfast.cli.wire import result_line
 from holdfast.contract import ToolUse, UsageError

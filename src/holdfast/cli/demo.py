@@ -26,14 +26,38 @@ _THINKING_S = 1.2
 
 
 @click.command("demo")
+@click.argument("story", type=click.Choice(["fix", "agents"]), default="fix")
 @click.option("--fast", is_flag=True, help="Without the pauses of a model that writes.")
-def command(*, fast: bool) -> int:
-    """Show a whole agent session on a sample project, no key needed."""
+def command(story: str, *, fast: bool) -> int:
+    """Show a whole agent session on a sample project, no key needed.
+
+    STORY is `fix` (find a bug, fix it, prove it) or `agents` (explorers side by side, an approved plan, a worktree).
+    """
+    if story == "agents":
+        return _agents(fast=fast)
     view = DemoView()
     with _sample_project() as project, _script() as script:
         view.open(str(project), _PROMPT)
         result = asyncio.run(_play(view, project, ScriptedModel.from_file(script, is_timed=not fast), fast=fast))
     is_green = result.outcome == "success" and view.is_green(_TESTS)
+    view.close(result, is_green=is_green)
+    return 0 if is_green else 1
+
+
+def _agents(*, fast: bool) -> int:
+    from holdfast.cli import demo_agents  # noqa: PLC0415 - the other story needs none of it
+    from holdfast.cli.demo_agents_view import AgentsView  # noqa: PLC0415 - the same
+
+    view = AgentsView()
+    with _sample_project() as project:
+        try:
+            demo_agents.prepare(project)
+        except OSError as error:
+            click.echo(f"holdfast: this demo cannot be shown: {error}", err=True)
+            return 1
+        view.open(str(project), demo_agents.PROMPT)
+        result = asyncio.run(demo_agents.play(view, project, fast=fast))
+    is_green = result.outcome == "success" and view.is_green(demo_agents.TESTS)
     view.close(result, is_green=is_green)
     return 0 if is_green else 1
 

@@ -25,12 +25,13 @@ from holdfast.events import (
     ToolUseStreamed,
 )
 
-__all__ = ["DemoView", "overlap_s", "union_s"]
+__all__ = ["DemoView", "overlap_s", "subject_of", "union_s"]
 
 _MAX_COLUMNS = 110
 _LABEL = 30
 _SHOWN_LINES = 4
 _SHORTEST_BARS = 20
+_SUBJECTS = ("command", "file_path", "pattern", "subject", "description", "skill", "taskId", "name", "action")
 _LAYERS = {"mode": "by the mode", "allow": "by a rule", "ask": "by a person", "deny": "by a rule"}
 _NEXT = (
     'export ANTHROPIC_API_KEY=…; holdfast -p "why does this test fail?"',
@@ -41,13 +42,19 @@ _NEXT = (
 Interval = tuple[float, float]
 
 
+def subject_of(raw: Any) -> str:
+    """What a call is about, in a few words."""
+    given = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
+    found = next((str(given[name]) for name in _SUBJECTS if given.get(name)), "")
+    return os.path.basename(found) if os.path.isabs(found) else found
+
+
 class _Call:
     """One call as the view knows it."""
 
     def __init__(self, queued: CallQueued, now: float) -> None:
         self.name = queued.name
-        given = cast("dict[str, Any]", queued.input) if isinstance(queued.input, dict) else {}
-        self.subject = str(given.get("command") or given.get("file_path") or given.get("pattern") or "")
+        self.subject = subject_of(queued.input)
         self.written_at = now
         self.started_at: float | None = None
         self.reply: CallFinished | None = None

@@ -1,9 +1,10 @@
 """Forms as `exec` and stream-json write them, and the answers that come back."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any, NamedTuple, cast
 
 from holdfast.contract import Answer, Form, FormAnswer, UsageError, check_answer, form_to_wire
+from holdfast.engine.call_hooks import suggested_updates
 from holdfast.engine.forms import from_answer
 from holdfast.permissions.update_wire import read_updates
 
@@ -94,9 +95,14 @@ def _can_use_tool(form: Form) -> Line:
         "tool_name": form.source,
         "input": dict(form.input),
         "tool_use_id": form.tool_use_id,
-        "permission_suggestions": [],
+        "permission_suggestions": _rules_with_yes(form.details.get("suggestions", ())),
         "decision_reason": form.message,
     }
+
+
+def _rules_with_yes(rules: Sequence[str]) -> list[Line]:
+    """Rules that a yes may bring: for the session, as what the form grants."""
+    return [{**update, "destination": "session"} for update in suggested_updates(tuple(rules))]
 
 
 def read_control_reply(reply: FormReply, form: Form) -> FormAnswer:

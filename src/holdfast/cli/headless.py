@@ -16,7 +16,7 @@ from holdfast.cli.lines import LineWriter
 from holdfast.cli.options import warn
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.contract.errors import UsageError
-from holdfast.events import Event, HookSpoke, RequestRetried, RunEnded, encode_json
+from holdfast.events import CallFinished, Event, HookSpoke, RequestRetried, RunEnded, TaskChanged, encode_json
 from holdfast.lib.visible import visible, without_controls
 from holdfast.models import Usage
 from holdfast.models.errors import ModelError
@@ -30,6 +30,8 @@ __all__ = ["Headless", "Plan"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGINT,)
 
+_READS_STATE = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
+_EMITS_STATE = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"
 _STILL_S = 1.0
 """So long a reader may read nothing after the first signal."""
 _REST = (
@@ -55,6 +57,8 @@ class Plan(NamedTuple):
     has_partials: bool = False
     asks_host: bool = False
     verbose: bool = False
+    replays: bool = False
+    has_hook_lines: bool = False
 
 
 class Headless:
@@ -100,16 +104,61 @@ class Headless:
     async def _work(self) -> None:
         plan = self._plan
         if plan.input_format == "stream-json":
+            if plan.prompt is not None:
+                raise UsageError(
+                    "with --input-format stream-json the prompts come as lines on standard input, not as PROMPT"
+                )
             from holdfast.cli.host import Host  # noqa: PLC0415 - only where a program speaks to us
 
             self._host = Host(self._write)
-            await self._start()
-            while (prompt := await self._host.next_prompt()) is not None:
-                await self._answer(prompt)
+            self._host.listen()
+            await self._open(self._host)
+            await self._converse(self._host)
             return
         prompt = await self._text_prompt()
         await self._start(await ask_ahead(plan.options, plan.agent, plan.choice, prompt))
         await self._answer(prompt)
+
+    async def _converse(self, host: "Host") -> None:
+        """Answer prompt after prompt."""
+        assert self._agent is not None
+        while (prompt := await host.next_prompt()) is not None:
+            self._tell_state("running")
+            self._lines.begin(prompt.line)
+            self._write(self._lines.init(self._agent))
+            if self._plan.replays:
+                self._write(self._lines.replayed(prompt.content, prompt.line))
+            await self._answer(prompt.content)
+            self._tell_state("idle")
+
+    def _tell_state(self, state: str) -> None:
+        """Say whether the session works, to a host that asked for it."""
+        if os.environ.get(_EMITS_STATE):
+            self._write(self._lines.state(state))
+        elif os.environ.get(_READS_STATE):
+            self._write({**self._lines.state(state), "sdk_host_only": True})
+
+    def _hear(self, event: Event) -> None:
+        """What happens while no run is under way; a run tells its own events."""
+        is_told = self._agent is None or self._agent.is_running
+        if self._is_stream and isinstance(event, TaskChanged) and not is_told:
+            for line in self._lines.lines(event):
+                self._write(line)
+
+    async def _open(self, host: "Host") -> None:
+        """Start the session as the host's first request and the command line want it, and answer that request."""
+        from holdfast.cli.host_start import Opening  # noqa: PLC0415 - only where a program speaks to us
+
+        preparing = asyncio.create_task(asyncio.to_thread(_load, *_REST))
+        try:
+            opening = Opening(await host.opening(), host, self._write)
+        finally:
+            await asyncio.wait([preparing])
+        with opening.told():
+            self._plan = opening.plan(self._plan)
+            await self._start()
+        assert self._agent is not None
+        opening.done(self._agent)
 
     async def _text_prompt(self) -> str:
         given = self._plan.prompt
@@ -125,10 +174,6 @@ class Headless:
 
     async def _start(self, ahead: Ahead | None = None) -> None:
         plan = self._plan
-        if plan.prompt is not None and self._host is not None:
-            raise UsageError(
-                "with --input-format stream-json the prompts come as lines on standard input, not as PROMPT"
-            )
         agent = self._agent = await self._put_together(ahead)
         from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - behind the first request
         from holdfast.cli.stream_json import SessionFacts, StreamJson  # noqa: PLC0415 - the same
@@ -154,12 +199,12 @@ class Headless:
             skills=agent.definitions.skill_names(),
             slash_commands=agent.definitions.command_names(),
         )
-        self._lines = StreamJson(facts, has_partials=plan.has_partials)
-        self._progress = ProgressLines(agent.tools) if wants_progress(verbose=plan.verbose) else None
-        if self._is_stream:
-            self._write(self._lines.init())
-        if self._host is not None:
-            self._host.listen(agent)  # behind the first line, so that nothing can come before it
+        self._lines = StreamJson(facts, has_partials=plan.has_partials, has_hooks=plan.has_hook_lines)
+        # A program that reads lines gets everything there; its log is for warnings.
+        is_verbose = plan.verbose and plan.output_format == "text"
+        self._progress = ProgressLines(agent.tools) if wants_progress(verbose=is_verbose) else None
+        if self._is_stream and self._host is None:
+            self._write(self._lines.init(agent))
 
     async def _put_together(self, ahead: Ahead | None) -> "RunningAgent":
         """Load the rest, beside the event loop that reads what the model answers meanwhile, and start the agent."""
@@ -174,7 +219,9 @@ class Headless:
 
         plan = self._plan
         asker = self._host if plan.asks_host else None
-        agent = await start_agent(plan.options, plan.agent, choice=plan.choice, asker=asker, ahead=ahead)
+        agent = await start_agent(
+            plan.options, plan.agent, choice=plan.choice, asker=asker, on_event=self._hear, ahead=ahead
+        )
         self._warming = Warming(agent.tools)
         return agent
 
@@ -184,14 +231,20 @@ class Headless:
             self._take(event)
             await self._writer.drained()
 
+    def _pass_on(self, event: Event) -> None:
+        """What hooks and the model have to tell the user, whatever the answer will be."""
+        if isinstance(event, HookSpoke):
+            click.echo(f"holdfast: {event.event} hook: {without_controls(event.text)}", err=True)
+        elif isinstance(event, CallFinished) and event.name == "SendUserMessage" and event.display:
+            click.echo(without_controls(event.display), err=True)
+
     def _take(self, event: Event) -> None:
         if self._progress is not None:
             self._progress.take(event)
         elif isinstance(event, RequestRetried):  # silence of minutes needs a word
             said = f"attempt {event.attempt} failed, the next in {event.delay_s:.1f} s: {event.reason}"
             click.echo(f"holdfast: {without_controls(said)}", err=True)
-        if isinstance(event, HookSpoke):
-            click.echo(f"holdfast: {event.event} hook: {without_controls(event.text)}", err=True)
+        self._pass_on(event)
         if self._is_stream:
             for line in self._lines.lines(event):
                 self._write(line)
@@ -226,7 +279,12 @@ class Headless:
         click.echo(f"holdfast: {line}", err=True)
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._writer.write(encode_json(line))
+        if not self._is_stream:
+            self._writer.write(encode_json(line))
+            return
+        from holdfast.cli.short_lines import short_line  # noqa: PLC0415 - behind the first request
+
+        self._writer.write(short_line(line))
 
     def _stop(self, code: int) -> None:
         """First the run is interrupted, and still tells how it ended; a second signal does not wait for that."""

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.agent.history import prompt_blocks
 from holdfast.cli.form_lines import FormReply, control_form_request, read_control_reply
+from holdfast.cli.host_calls import HostCalls
 from holdfast.cli.lines import LineReader
+from holdfast.cli.options import tell
 from holdfast.cli.stream_input import (
     ControlRequest,
+    HostReply,
     Message,
     PermissionAnswer,
     UserPrompt,
@@ -17,6 +20,8 @@ from holdfast.cli.stream_input import (
     permission_request,
     read_message,
 )
+from holdfast.cli.waiting_prompts import WaitingPrompts
+from holdfast.cli.wishes import grant
 from holdfast.contract import Answer, Form, FormAnswer, HoldfastError, Question, UsageError
 from holdfast.engine import OpenQuestions
 
@@ -25,9 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Host"]
 
-Content = str | list[dict[str, Any]]
 _GONE = Answer(message="standard input ended, so nobody can be asked any more")
 _STOPPED = Answer(message="the run was stopped")
+_INTERRUPT = ControlRequest("", "interrupt", {})
+"""A no that also ends the turn."""
 
 
 class Host:
@@ -45,13 +51,31 @@ class Host:
         self._forms: set[str] = set()
         self._dialogs: frozenset[str] = frozenset()
         """The kinds of dialogs that the host says it can show."""
-        self._prompts: asyncio.Queue[Content | None] = asyncio.Queue()
+        self.calls = HostCalls(write)
+        """What else the host is asked: its hooks and its MCP servers."""
+        self._inbox: asyncio.Queue[Message | None] = asyncio.Queue()
+        self._first: Message | None = None
+        self._prompts = WaitingPrompts()
+        self._worker: asyncio.Task[None] | None = None
         self._is_running = False
         self._reader: asyncio.Task[None] | None = None
 
-    def listen(self, agent: "RunningAgent") -> None:
-        """Begin to read; wishes are for this agent."""
-        self._reader = asyncio.create_task(self._read(LineReader(asyncio.get_running_loop()), agent))
+    def listen(self) -> None:
+        """Begin to read; what is meant for the session waits until `serve`."""
+        self._reader = asyncio.create_task(self._read(LineReader(asyncio.get_running_loop())))
+
+    async def opening(self) -> ControlRequest | None:
+        """Wait for the first line; the request if it is `initialize`, else None."""
+        first = await self._inbox.get()
+        if isinstance(first, ControlRequest) and first.subtype == "initialize":
+            return first
+        self._first = first
+        return None
+
+    def serve(self, agent: "RunningAgent", dialogs: frozenset[str] = frozenset()) -> None:
+        """From now on do what comes for this agent; `dialogs` are the kinds that the host can show."""
+        self._dialogs = dialogs
+        self._worker = asyncio.create_task(self._work(agent))
 
     async def ask(self, question: Question) -> Answer:
         """Put a question to the host and wait; a question that nobody needs answered any more is taken back."""
@@ -72,52 +96,72 @@ class Host:
         assert request is not None
         self._write(request)
 
-    async def next_prompt(self) -> Content | None:
+    async def next_prompt(self) -> UserPrompt | None:
         """Wait for the next prompt; None when there will be none."""
         self._is_running = False
-        prompt = await self._prompts.get()
+        prompt = await self._prompts.next()
         self._is_running = prompt is not None
         return prompt
 
     def end(self) -> None:
         """Take nothing more: no prompt follows, and questions are answered with no."""
-        if self._reader is not None:
-            self._reader.cancel()
+        for task in (self._reader, self._worker):
+            if task is not None:
+                task.cancel()
         self._questions.close(_STOPPED)
-        self._prompts.put_nowait(None)
+        self.calls.close(_STOPPED.message)
+        self._prompts.drop_all()
+        self._prompts.close()
 
-    async def _read(self, lines: LineReader, agent: "RunningAgent") -> None:
+    async def _read(self, lines: LineReader) -> None:
+        """Answers count at once, for a start or a wish may wait for them; all else goes in order."""
         try:
             async for line in lines:
                 if line.is_blank:
                     continue
                 try:
-                    await self._take(read_message(line.text(), self._forms), agent)
+                    self._sort(read_message(line.text(), self._forms))
                 except UsageError as error:
-                    self._write({"type": "error", "line": line.number, "message": str(error)})
+                    tell(f"line {line.number} of standard input: {error}")
         finally:  # also when a line brings us down: nobody must wait for a next one that cannot come
             self._questions.close(_GONE)
-            self._prompts.put_nowait(None)
+            self.calls.close(_GONE.message)
+            self._inbox.put_nowait(None)
 
-    async def _take(self, message: Message, agent: "RunningAgent") -> None:
-        if isinstance(message, UserPrompt):
-            prompt_blocks(message.content)  # what cannot be sent is told now, and does not end the session later
-            if message.is_urgent and self._is_running:
-                agent.submit(message.content)
-            else:
-                self._prompts.put_nowait(message.content)
-        elif isinstance(message, ControlRequest):
-            await self._control(message, agent)
-        elif isinstance(message, PermissionAnswer):
+    def _sort(self, message: Message) -> None:
+        if isinstance(message, PermissionAnswer):
+            for notice in message.notices:
+                tell(notice)
             is_open = self._questions.answer(message.request_id, message.answer)
             if not is_open and message.request_id not in self._asked:  # a late answer is no mistake
                 raise UsageError(f"no open question has the request_id {message.request_id!r}")
             if message.interrupts:
-                await agent.interrupt()
+                self._inbox.put_nowait(_INTERRUPT)
+        elif isinstance(message, HostReply):
+            self.calls.take(message.response)
         elif isinstance(message, FormReply):
-            await self._take_form(message, agent)
+            self._take_form(message)
+        else:
+            if isinstance(message, UserPrompt):
+                prompt_blocks(message.content)  # what cannot be sent is told now, and does not end the session later
+            self._inbox.put_nowait(message)
 
-    async def _take_form(self, reply: FormReply, agent: "RunningAgent") -> None:
+    async def _work(self, agent: "RunningAgent") -> None:
+        message = self._first or await self._inbox.get()
+        while message is not None:
+            if isinstance(message, UserPrompt):
+                if message.is_urgent and self._is_running:
+                    agent.submit(message.content)
+                else:
+                    self._prompts.put(message)
+            elif message is _INTERRUPT:
+                await agent.interrupt()
+            elif isinstance(message, ControlRequest):
+                await self._control(message, agent)
+            message = await self._inbox.get()
+        self._prompts.close()
+
+    def _take_form(self, reply: FormReply) -> None:
         form = self._questions.form(reply.request_id)
         if form is None:  # a late answer is no mistake
             return
@@ -128,7 +172,7 @@ class Host:
             raise
         self._questions.answer_form(reply.request_id, answer)
         if reply.response.get("behavior") == "deny" and reply.response.get("interrupt") is True:
-            await agent.interrupt()
+            self._inbox.put_nowait(_INTERRUPT)
 
     async def _control(self, request: ControlRequest, agent: "RunningAgent") -> None:
         try:
@@ -139,17 +183,18 @@ class Host:
             self._write(control_success(request.request_id, response))
 
     async def _do(self, request: ControlRequest, agent: "RunningAgent") -> dict[str, Any]:
-        wish, fields = request.subtype, request.fields
-        if wish == "initialize":
-            kinds = fields.get("supportedDialogKinds")
-            self._dialogs = frozenset(map(str, kinds)) if isinstance(kinds, list) else frozenset()  # pyright: ignore[reportUnknownArgumentType] - a host's list
-            return {"commands": [], "agents": [], "models": [], "output_style": "default", "account": {}}
-        if wish == "interrupt":
+        """What concerns the prompts that wait is done here; the rest is about the session."""
+        fields = request.fields
+        if request.subtype == "interrupt":
+            cancelled = {"cancelled": self._prompts.drop_all()} if fields.get("cancel_queued") is True else {}
+            still_queued = self._prompts.uuids
+            await agent.interrupt()
+            return {"still_queued": still_queued, **cancelled}
+        if request.subtype == "cancel_async_message":
+            return {"cancelled": self._prompts.drop(str(fields.get("message_uuid")))}
+        if request.subtype == "end_session":
+            self._prompts.drop_all()
+            self._prompts.close()
             await agent.interrupt()
             return {}
-        if wish == "set_permission_mode":
-            return {"mode": agent.change_mode(str(fields.get("mode")))}
-        if wish == "set_model":
-            agent.change_model(str(fields.get("model") or ""))
-            return {}
-        raise UsageError(f"the control request {wish!r} is not known here")
+        return await grant(agent, request.subtype, fields)

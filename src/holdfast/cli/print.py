@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
-_NOT_INTERACTIVE = (
-    "the interactive face is not built yet. Give a prompt to answer and end: `holdfast -p {prompt}`. "
-    "`holdfast --help` lists the commands; `holdfast demo` shows the work without a key"
+_MISSING = (
+    "the interactive terminal needs {name!r}, which is not installed. Install it with "
+    "`pip install prompt-toolkit rich`, or give a prompt to answer and end: `holdfast -p PROMPT`"
 )
 _SCHEMA_CHARS = 1 << 20
 _SCHEMA_BYTES = 4 * _SCHEMA_CHARS
@@ -39,6 +39,11 @@ class _PrintCommand(click.Command):
         return super().make_context("-p", args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if any(word.endswith("stream-json") for word in args):
+            from holdfast.cli.host_flags import settle_flags  # noqa: PLC0415 - only where a program starts us
+
+            known = frozenset(name for param in self.params for name in (*param.opts, *param.secondary_opts))
+            args = settle_flags(args, known)
         return super().parse_args(ctx, _spread_lists(args))
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -108,6 +113,8 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--system-prompt", "--systemPrompt", metavar="TEXT", help="Instead of our own words."),
         click.option("--append-system-prompt", "--appendSystemPrompt", metavar="TEXT", help="Behind our own words."),
+        click.option("--system-prompt-file", metavar="FILE", help="The same, from a file."),
+        click.option("--append-system-prompt-file", metavar="FILE", help="The same, from a file."),
         click.option("--json-schema", metavar="JSON|FILE", help="Want the answer as data that fits this schema."),
     )
     return _with(command, options)
@@ -151,6 +158,7 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="One prompt as text, or prompts as JSON lines.",
         ),
         click.option("--include-partial-messages", is_flag=True, help="stream-json: also the answer as it grows."),
+        click.option("--include-hook-events", is_flag=True, help="stream-json: also each hook that was heard."),
         click.option(
             "--permission-prompts",
             type=click.Choice(("host", "none", "stdio")),
@@ -158,6 +166,11 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--permission-prompt-tool", metavar="NAME", help="`stdio`: the same as --permission-prompts."),
         click.option("--dangerously-skip-permissions", is_flag=True, help="The mode bypassPermissions."),
+        click.option("--plain", "--ax-screen-reader", "is_plain", is_flag=True, help="Interactive: lines, no screen."),
+        click.option(
+            "--allow-dangerously-skip-permissions", is_flag=True, help="bypassPermissions may be entered later."
+        ),
+        click.option("--replay-user-messages", is_flag=True, help="stream-json: also the prompts that were sent."),
         click.option("--agents", metavar="JSON|FILE", help="More types of agents, each with description and prompt."),
         click.option("--verbose", is_flag=True, help="Say on standard error what happens, also without a terminal."),
         click.option("--debug", "-d", "is_debug", is_flag=True, help="Say on standard error what happens inside."),
@@ -194,16 +207,14 @@ def command(prompt: str | None, **given: Any) -> int:
     """  # noqa: D301 - click wants the character itself
     speaks_json = "stream-json" in (given["input_format"], given["output_format"])  # what hosts start us with
     if not given["is_print"] and not speaks_json:
-        raise UsageError(_NOT_INTERACTIVE.format(prompt=_quoted(prompt)))
-    if given["dangerously_skip_permissions"]:
-        if given["permission_mode"] not in (None, "bypassPermissions"):
-            raise UsageError("--dangerously-skip-permissions and another --permission-mode contradict each other")
-        given["permission_mode"] = "bypassPermissions"
+        _skip_permissions(given)
+        return _interactive(prompt, given)
+    _skip_permissions(given)
     from holdfast.cli.headless import Headless, Plan  # noqa: PLC0415 - wrong use is told before anything is loaded
 
     plan = Plan(
         prompt=prompt,
-        options=to_options(given),
+        options=to_options(given)._replace(may_bypass=given["allow_dangerously_skip_permissions"]),
         agent=_agent_options(given),
         choice=_session_choice(given),
         output_format=given["output_format"],
@@ -211,14 +222,32 @@ def command(prompt: str | None, **given: Any) -> int:
         has_partials=given["include_partial_messages"],
         asks_host=_asks_host(given),
         verbose=given["verbose"],
+        replays=given["replay_user_messages"],
+        has_hook_lines=given["include_hook_events"],
     )
     return asyncio.run(Headless(plan).run())
 
 
-def _quoted(prompt: str | None) -> str:
-    import shlex  # noqa: PLC0415 - only for this message
+def _skip_permissions(given: dict[str, Any]) -> None:
+    if given["dangerously_skip_permissions"]:
+        if given["permission_mode"] not in (None, "bypassPermissions"):
+            raise UsageError("--dangerously-skip-permissions and another --permission-mode contradict each other")
+        given["permission_mode"] = "bypassPermissions"
 
-    return "PROMPT" if prompt is None else shlex.quote(prompt)
+
+def _interactive(prompt: str | None, given: dict[str, Any]) -> int:
+    try:
+        from holdfast.tui.conversation import Launch  # noqa: PLC0415 - only here, and it may not be installed
+        from holdfast.tui.start import run_session  # noqa: PLC0415 - the same
+
+        launch = Launch(
+            to_options(given), _agent_options(given), _session_choice(given), prompt, plain=given["is_plain"]
+        )
+        return run_session(launch)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("prompt_toolkit", "rich", "wcwidth", "markdown_it", "pygments"):
+            raise
+        raise UsageError(_MISSING.format(name=error.name)) from error
 
 
 def _agent_options(given: dict[str, Any]) -> AgentOptions:
@@ -226,8 +255,8 @@ def _agent_options(given: dict[str, Any]) -> AgentOptions:
     return AgentOptions(
         model=given["model"],
         fallback_model=given["fallback_model"],
-        system_prompt=given["system_prompt"],
-        append_system_prompt=given["append_system_prompt"],
+        system_prompt=_text_or_file(given, "system_prompt"),
+        append_system_prompt=_text_or_file(given, "append_system_prompt"),
         max_turns=given["max_turns"],
         max_budget_usd=given["max_budget_usd"],
         thinking=given["thinking"] in ("adaptive", "enabled") or (given["max_thinking_tokens"] or 0) > 0,
@@ -235,6 +264,20 @@ def _agent_options(given: dict[str, Any]) -> AgentOptions:
         output_schema=None if schema is None else _schema(schema),
         agents=_agents(given["agents"]),
     )
+
+
+def _text_or_file(given: dict[str, Any], name: str) -> str | None:
+    path = given[f"{name}_file"]
+    if path is None:
+        return given[name]
+    option = f"--{name.replace('_', '-')}"
+    if given[name] is not None:
+        raise UsageError(f"{option} and {option}-file contradict each other; give one of them")
+    try:
+        return read_named(path, limit_bytes=_SCHEMA_BYTES).decode()
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise UsageError(f"{option}-file {path!r} cannot be read: {reason}") from error
 
 
 def _agents(text: str | None) -> "tuple[AgentDefinition, ...]":

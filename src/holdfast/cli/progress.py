@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from holdfast.cli.refusals import for_people
+from holdfast.app.plain_errors import for_people
 from holdfast.events import (
     CallFinished,
     CallProgressed,

@@ -10,19 +10,9 @@ if TYPE_CHECKING:
     from holdfast.permissions import PermissionContext
     from holdfast.permissions.advice import Advice
 
-__all__ = ["for_people", "refusal_line"]
+__all__ = ["refusal_line"]
 
 _MOST_RULES = 6
-_WORDS_FOR_MODELS = " Do not try to get around this; choose another way or ask."
-
-
-def for_people(text: str) -> str:
-    """An error without the marks and advice that only models need."""
-    plain = text.strip()
-    if plain.startswith("<tool_use_error>"):
-        plain = plain.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
-        return plain.removesuffix(_WORDS_FOR_MODELS).strip()
-    return text
 
 
 def refusal_line(denials: Iterable[Mapping[str, Any]], context: "PermissionContext", cwd: str) -> str:

@@ -1,7 +1,8 @@
 """`holdfast sandbox`: what the sandbox promises on this machine, and one command in it."""
 
+import asyncio
 import os
-import subprocess
+import signal
 import tempfile
 from typing import Any
 
@@ -73,29 +74,38 @@ def run(words: tuple[str, ...], **given: Any) -> int:
         scrub, variables = Scrub(rights.settings.env_scrub), {e.name: e.value for e in rights.settings.env}
         environment = child_environment(scrub=scrub, given=variables)
         try:
-            return _run(kit, Command(argv=words, cwd=rights.settings.cwd), environment)
+            return asyncio.run(_run(kit, Command(argv=words, cwd=rights.settings.cwd), environment))
         except (NotAvailable, StartError) as problem:
             raise UsageError(f"nothing was run: {problem}") from problem
         finally:
             kit.end()
 
 
-def _run(kit: SandboxKit, plain: Command, environment: dict[str, str]) -> int:
+async def _run(kit: SandboxKit, plain: Command, environment: dict[str, str]) -> int:
+    # The command hears Ctrl-C too, and says how it ends.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _nothing)
     entered = kit.enter(plain)
     try:
         made = entered.command
         changed = {name: value for name, value in made.env.items() if value is not None}
         argv = [os.fsdecode(word) for word in made.argv]
-        started = subprocess.Popen(argv, cwd=made.cwd, env={**environment, **changed}, pass_fds=made.pass_fds)
+        started = await asyncio.create_subprocess_exec(
+            *argv, cwd=made.cwd, env={**environment, **changed}, pass_fds=made.pass_fds
+        )
         entered.started()
-        while True:
-            try:
-                code = started.wait()
-                return 128 - code if code < 0 else code
-            except KeyboardInterrupt:
-                continue  # the command has heard it too, and says how it ends
+        try:
+            await entered.opened()
+        except BaseException:
+            started.kill()
+            raise
+        code = await started.wait()
+        return 128 - code if code < 0 else code
     except FileNotFoundError as problem:
         click.echo(f"holdfast: {problem}", err=True)
         return _NOT_FOUND
     finally:
         entered.left()
+
+
+def _nothing() -> None:
+    pass

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, cast
 import click
 import msgspec
 
+from holdfast.app.plain_errors import for_people
 from holdfast.cli.counted import counted
-from holdfast.cli.refusals import for_people
 from holdfast.cli.tables import echo_all, relative_time, table
 from holdfast.events import CallFinished, CallQueued, Event, TurnEnded, encode_json
 from holdfast.lib.visible import visible

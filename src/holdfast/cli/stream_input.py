@@ -1,18 +1,20 @@
 """The lines of `--input-format stream-json`: prompts, control requests and answers of the program that started us."""
 
-import logging
-from collections.abc import Container
+from collections.abc import Container, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import msgspec
 
 from holdfast.cli.form_lines import FormReply
+from holdfast.cli.host_answers import read_host_answer
 from holdfast.contract import Answer, Question, UsageError
 from holdfast.engine.call_hooks import suggested_updates
-from holdfast.permissions.update_wire import DESTINATIONS, read_updates
+from holdfast.lib.visible import visible
 
 __all__ = [
     "ControlRequest",
+    "HostReply",
     "Ignored",
     "Message",
     "PermissionAnswer",
@@ -23,8 +25,10 @@ __all__ = [
     "read_message",
 ]
 
-_log = logging.getLogger(__name__)
 Line = dict[str, Any]
+_PATHS = ("file_path", "notebook_path", "path")
+_SUBJECTS = ("command", *_PATHS, "url", "query", "pattern", "prompt")
+_SHOWN_CHARS = 500
 _URGENT = frozenset({"now", "next"})
 
 
@@ -34,6 +38,8 @@ class UserPrompt(NamedTuple):
     content: str | list[dict[str, Any]]
     is_urgent: bool = False
     """It joins a run that is under way, instead of waiting for its end."""
+    line: Mapping[str, Any] = MappingProxyType({})
+    """What was sent with it."""
 
 
 class ControlRequest(NamedTuple):
@@ -50,6 +56,14 @@ class PermissionAnswer(NamedTuple):
     request_id: str
     answer: Answer
     interrupts: bool = False
+    notices: tuple[str, ...] = ()
+    """What is odd about it, for people."""
+
+
+class HostReply(NamedTuple):
+    """The answer to a request of ours that is no question: a hook of the host, or one of its MCP servers."""
+
+    response: Line
 
 
 class Ignored(NamedTuple):
@@ -58,7 +72,7 @@ class Ignored(NamedTuple):
     kind: str
 
 
-Message = UserPrompt | ControlRequest | PermissionAnswer | FormReply | Ignored
+Message = UserPrompt | ControlRequest | PermissionAnswer | FormReply | HostReply | Ignored
 
 
 def read_message(line: bytes, forms: Container[str] = ()) -> Message:
@@ -81,6 +95,8 @@ def read_message(line: bytes, forms: Container[str] = ()) -> Message:
     if kind == "control_response":
         response = _object(message.get("response"))
         request_id = str(response.get("request_id", ""))
+        if request_id.startswith("holdfast_"):
+            return HostReply(response)
         if request_id in forms:
             error = str(response.get("error")) if response.get("subtype") == "error" else ""
             return FormReply(request_id, _object(response.get("response")), error)
@@ -102,33 +118,22 @@ def _user(message: Line) -> UserPrompt:
         content = cast("list[dict[str, Any]]", blocks)
     elif not isinstance(content, str) or not content.strip():
         raise UsageError(f"the content of a user message is a text or a list of content blocks, got {content!r}")
-    return UserPrompt(content, message.get("priority") in _URGENT)
+    sent = {key: value for key, value in message.items() if key not in ("type", "message", "priority")}
+    return UserPrompt(content, message.get("priority") in _URGENT, sent)
 
 
-def _answer(response: Line) -> Message:
+def _answer(response: Line) -> PermissionAnswer:
+    """What the host decided; one that cannot be read is a no, and says why."""
     request_id = str(response.get("request_id", ""))
     if response.get("subtype") == "error":
         return PermissionAnswer(request_id, Answer(message=f"the host could not decide: {response.get('error')}"))
-    said = _object(response.get("response"))
-    behavior = said.get("behavior")
-    if behavior not in ("allow", "deny"):
-        raise UsageError(f"behavior must be 'allow' or 'deny', got {behavior!r}")
-    updated: Any = said.get("updatedInput")
-    for update in cast("list[Any]", updates) if isinstance(updates := said.get("updatedPermissions"), list) else ():
-        where = _object(update).get("destination")
-        if where is not None and where not in DESTINATIONS:
-            raise UsageError(f"{where!r} is no destination; known are {', '.join(DESTINATIONS)}")
-    answer = Answer(
-        behavior,
-        cast("Line", updated) if isinstance(updated, dict) else None,
-        str(said.get("message") or ""),
-        updates=tuple(read_updates(said.get("updatedPermissions"), _refuse)),
-    )
-    return PermissionAnswer(request_id, answer, interrupts=behavior == "deny" and said.get("interrupt") is True)
-
-
-def _refuse(reason: str) -> None:
-    _log.warning("a permission update of the host does not count: %s", reason)
+    notices: list[str] = []
+    try:
+        said = read_host_answer(_object(response.get("response")), notices.append)
+    except UsageError as error:
+        problem = f"{error}; it counts as a no"
+        return PermissionAnswer(request_id, Answer(message=f"the answer cannot be read: {error}"), notices=(problem,))
+    return PermissionAnswer(request_id, said.answer, said.interrupts, tuple(notices))
 
 
 def permission_request(question: Question) -> Line:
@@ -143,9 +148,22 @@ def permission_request(question: Question) -> Line:
             "tool_use_id": question.tool_use_id,
             "permission_suggestions": suggested_updates(question.suggestions),
             "decision_reason": question.reason,
+            **_about(question),
             **({"preview": question.preview} if question.preview else {}),
         },
     }
+
+
+def _about(question: Question) -> Line:
+    """What a dialog shows: a sentence, the tool's name, and what the call is about."""
+    given = question.input
+    subject = next((str(given[key]) for key in _SUBJECTS if given.get(key)), "")
+    found: Line = {"title": f"{question.tool}: {subject}" if subject else question.tool, "display_name": question.tool}
+    if description := given.get("description") or subject:
+        found["description"] = str(description)
+    path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), None)
+    shown: Line = {key: visible(value, limit_chars=_SHOWN_CHARS) for key, value in found.items()}
+    return shown if path is None else {**shown, "blocked_path": path}
 
 
 def control_success(request_id: str, response: Line | None = None) -> Line:

@@ -1,10 +1,19 @@
 """The lines of `--output-format json` and `stream-json`, in the shapes that programs around agents already read."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.cli.partials import RawEvents
+from holdfast.cli.result_line import (
+    API_ERRORS,
+    bare_model,
+    is_api_failure,
+    model_limits,
+    new_uuid,
+    result_object,
+    usage_object,
+)
+from holdfast.cli.state_lines import TaskLines, hook_lines
 from holdfast.events import (
     AgentTold,
     AssistantReplied,
@@ -12,33 +21,21 @@ from holdfast.events import (
     CallProgressed,
     ContextCompacted,
     Event,
+    HookRan,
     HookSpoke,
+    ModelRequested,
     RequestRetried,
     ResultsSent,
     RunEnded,
     SideQuestionAnswered,
     TaskChanged,
-    to_builtins,
 )
 
-__all__ = ["SessionFacts", "StreamJson", "new_uuid", "result_object", "usage_object"]
+if TYPE_CHECKING:
+    from holdfast.app.start_agent import RunningAgent
 
-_SUBTYPES = frozenset(
-    {
-        "success",
-        "error_max_turns",
-        "error_max_budget_usd",
-        "error_max_structured_output_retries",
-        "error_during_execution",
-    }
-)
-_NO_ERRORS = frozenset({"success", "stopped_by_hook", "tool_deferred"})
-_USAGE = {
-    "input_tokens": "input_tokens",
-    "output_tokens": "output_tokens",
-    "cache_read_tokens": "cache_read_input_tokens",
-    "cache_write_tokens": "cache_creation_input_tokens",
-}
+__all__ = ["COMPATIBLE_VERSION", "SessionFacts", "StreamJson"]
+
 _MODEL_USAGE = {
     "input_tokens": "inputTokens",
     "output_tokens": "outputTokens",
@@ -47,6 +44,9 @@ _MODEL_USAGE = {
 }
 
 Line = dict[str, Any]
+COMPATIBLE_VERSION = "2.1.248"
+"""Which version of the protocol's first speaker hosts may take us for."""
+_CAPABILITIES = ("interrupt_receipt_v1", "interrupt_cancel_queued_v1")
 
 
 class SessionFacts(NamedTuple):
@@ -63,33 +63,37 @@ class SessionFacts(NamedTuple):
     agents: Sequence[str] = ()
     skills: Sequence[str] = ()
     slash_commands: Sequence[str] = ()
-
-
-def new_uuid() -> str:
-    """A random UUID; the module of that name would cost more than this whole file."""
-    digits = os.urandom(16).hex()
-    return (
-        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
-    )
-
-
-def usage_object(usage: Mapping[str, int]) -> dict[str, int]:
-    """Token counts under the names that programs know."""
-    return {theirs: int(usage.get(ours, 0)) for ours, theirs in _USAGE.items()}
+    output_style: str = "default"
 
 
 class StreamJson:
     """Turns the events of a session into lines. One for each session: it sums up what each model has used."""
 
-    def __init__(self, facts: SessionFacts, *, has_partials: bool = False) -> None:
+    def __init__(self, facts: SessionFacts, *, has_partials: bool = False, has_hooks: bool = False) -> None:
         self._facts = facts
         self._partials = RawEvents(facts.model) if has_partials else None
+        self._has_hooks = has_hooks
         self._replies: dict[str, CallFinished] = {}
         self._model_usage: dict[str, dict[str, Any]] = {}
+        self._windows: dict[str, int] = {}
+        self._cost_usd = 0.0
+        self._is_calling = False
+        self._asked: Mapping[str, Any] = {}
+        self.tasks = TaskLines(self._line)
+        """Which tasks work in the background."""
 
-    def init(self) -> Line:
-        """The first line."""
+    def init(self, agent: "RunningAgent | None" = None) -> Line:
+        """The first line of a run, as the session is now."""
         facts = self._facts
+        if agent is not None:
+            self._windows[bare_model(agent.model.name)] = agent.model.context_window
+            facts = facts._replace(
+                cwd=agent.cwd,
+                model=agent.model.name,
+                permission_mode=agent.mode,
+                tools=[tool.name for tool in agent.tools],
+                mcp_servers=agent.server_states,
+            )
         return {
             "type": "system",
             "subtype": "init",
@@ -97,16 +101,34 @@ class StreamJson:
             "session_id": facts.session_id,
             "tools": list(facts.tools),
             "mcp_servers": list(facts.mcp_servers),
-            "model": facts.model,
+            "model": bare_model(facts.model),
             "permissionMode": facts.permission_mode,
             "slash_commands": list(facts.slash_commands),
             "agents": list(facts.agents),
             "skills": list(facts.skills),
             "plugins": [],
             "apiKeySource": facts.key_source,
-            "output_style": "default",
+            "output_style": facts.output_style,
+            "claude_code_version": COMPATIBLE_VERSION,
+            "capabilities": list(_CAPABILITIES),
             "uuid": new_uuid(),
         }
+
+    def replayed(self, content: str | list[dict[str, Any]], sent: Mapping[str, Any]) -> Line:
+        """A prompt as it was sent, for hosts that want to know when it counts."""
+        message = {"role": "user", "content": content}
+        origin = {"origin": sent["origin"]} if "origin" in sent else {}
+        line = self._line("user", message=message, parent_tool_use_id=None, isReplay=True, **origin)
+        return {**line, "uuid": str(sent.get("uuid") or line["uuid"])}
+
+    def begin(self, sent: Mapping[str, Any]) -> None:
+        """A run for this prompt begins: its lines say which one they answer."""
+        self._asked = sent
+        self._is_calling = False
+
+    def state(self, state: str) -> Line:
+        """Whether the session works, waits for an answer of the host, or for the next prompt."""
+        return self._line("system", subtype="session_state_changed", state=state)
 
     def lines(self, event: Event) -> Iterator[Line]:
         """The lines an event becomes; most become none."""
@@ -117,12 +139,15 @@ class StreamJson:
             self._replies[event.tool_use_id] = event
         elif isinstance(event, AssistantReplied):
             self._count(event)
+            self._is_calling = event.stop_reason == "tool_use"
             yield from self._assistant_lines(event)
         elif isinstance(event, ResultsSent):
             yield from self._user_lines(event)
         elif isinstance(event, SideQuestionAnswered):
             self._count(event)
         elif isinstance(event, RunEnded):
+            if is_api_failure(event):
+                yield self._api_failure(event)
             yield self.result(event)
         elif isinstance(event, AgentTold):
             yield from self._child_lines(event)
@@ -131,7 +156,36 @@ class StreamJson:
 
     def result(self, ended: RunEnded) -> Line:
         """The last line of a run, and all of `--output-format json`."""
-        return result_object(ended, session_id=self._facts.session_id, model_usage=self._model_usage)
+        self._cost_usd += ended.cost_usd or 0.0
+        for name, counted in self._model_usage.items():
+            counted.update(model_limits(name, self._windows), costUSD=round(counted["costUSD"], 6))
+        found = result_object(
+            ended,
+            session_id=self._facts.session_id,
+            model_usage=self._model_usage,
+            cost_usd=self._cost_usd,
+            was_calling=self._is_calling,
+        )
+        if "origin" in self._asked:
+            found["origin"] = self._asked["origin"]
+        if isinstance(uuid := self._asked.get("uuid"), str):
+            found["user_message_uuid"] = uuid
+        return found
+
+    def _api_failure(self, ended: RunEnded) -> Line:
+        """What went wrong, as a message that programs show like any other."""
+        message = {
+            "id": f"msg_{new_uuid()}",
+            "type": "message",
+            "role": "assistant",
+            "model": "<synthetic>",
+            "content": [{"type": "text", "text": ended.error}],
+            "stop_reason": "stop_sequence",
+            "stop_sequence": "",
+            "usage": usage_object({}),
+        }
+        error = API_ERRORS.get(ended.error_kind, "unknown")
+        return self._line("assistant", message=message, parent_tool_use_id=None, error=error)
 
     def count_only(self, event: Event) -> None:
         """Take note of what a model has used, without any line."""
@@ -198,7 +252,9 @@ class StreamJson:
             yield self._line("user", message=message, parent_tool_use_id=None, isSynthetic=True)
 
     def _system_lines(self, event: Event) -> Iterator[Line]:
-        if isinstance(event, ContextCompacted):
+        if isinstance(event, ModelRequested):
+            self._is_calling = False
+        elif isinstance(event, ContextCompacted):
             about = {"trigger": event.trigger, "pre_tokens": event.tokens_before, "post_tokens": event.tokens_after}
             yield self._line("system", subtype="compact_boundary", compact_metadata=about)
         elif isinstance(event, RequestRetried):
@@ -213,55 +269,20 @@ class StreamJson:
         elif isinstance(event, CallProgressed):
             yield self._line("tool_progress", **_progress_fields(event), parent_tool_use_id=None)
         elif isinstance(event, TaskChanged):
-            task = {key: value for key, value in to_builtins(event).items() if key != "type"}
-            yield self._line("system", subtype="task_changed", **task)
+            yield from self.tasks.lines(event)
+        elif isinstance(event, HookRan):
+            if self._has_hooks:
+                yield from hook_lines(self._line, event, new_uuid())
         elif isinstance(event, HookSpoke):
             yield self._line("system", subtype="hook_message", hook_event=event.event, content=event.text)
 
     def _count(self, event: AssistantReplied | SideQuestionAnswered) -> None:
         known = self._model_usage.setdefault(
-            event.model, dict.fromkeys(_MODEL_USAGE.values(), 0) | {"webSearchRequests": 0, "costUSD": 0.0}
+            bare_model(event.model), dict.fromkeys(_MODEL_USAGE.values(), 0) | {"webSearchRequests": 0, "costUSD": 0.0}
         )
         for ours, theirs in _MODEL_USAGE.items():
             known[theirs] += int(event.usage.get(ours, 0))
         known["costUSD"] += event.cost_usd or 0.0
-
-
-def result_object(ended: RunEnded, *, session_id: str, model_usage: Mapping[str, Any]) -> Line:
-    """How a run went, as one object."""
-    is_error = ended.outcome not in _NO_ERRORS
-    found: Line = {
-        "type": "result",
-        "subtype": _subtype(ended.outcome),
-        "is_error": is_error,
-        "duration_ms": round(ended.duration_ms),
-        "duration_api_ms": round(ended.model_ms),
-        "num_turns": ended.turns,
-        "result": ended.text or ended.error,
-        "stop_reason": ended.stop_reason or None,
-        "session_id": session_id,
-        "total_cost_usd": ended.cost_usd or 0.0,
-        "usage": usage_object(ended.usage),
-        "modelUsage": dict(model_usage),
-        "permission_denials": [dict(denial) for denial in ended.denials],
-        "uuid": new_uuid(),
-    }
-    if is_error:
-        found["outcome"] = ended.outcome
-        found["errors"] = [ended.error or ended.outcome.replace("_", " ")]
-    elif ended.outcome == "stopped_by_hook":
-        found["outcome"] = ended.outcome
-    if ended.structured_output is not None:
-        found["structured_output"] = ended.structured_output
-    if ended.deferred is not None:
-        found["deferred_tool_use"] = ended.deferred
-    return found
-
-
-def _subtype(outcome: str) -> str:
-    if outcome in _NO_ERRORS:
-        return "success"
-    return outcome if outcome in _SUBTYPES else "error_during_execution"
 
 
 def _assistant_message(event: AssistantReplied, id_: str, block: Line, *, stop_reason: str) -> Line:
@@ -269,7 +290,7 @@ def _assistant_message(event: AssistantReplied, id_: str, block: Line, *, stop_r
         "id": id_,
         "type": "message",
         "role": "assistant",
-        "model": event.model,
+        "model": bare_model(event.model),
         "content": [block],
         "stop_reason": stop_reason or None,
         "stop_sequence": None,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Granted,
         ModeChanged,
         PromptQueued,
+        WorktreeChanged,
     )
     from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, Preview, RuleSubject, SubjectKind
     from holdfast.contract.result import ToolResult
@@ -102,6 +103,7 @@ __all__ = [
     "ToolResult",
     "ToolUse",
     "UsageError",
+    "WorktreeChanged",
     "check_answer",
     "conditional",
     "content_to_wire",
@@ -174,6 +176,7 @@ export_lazily(
             "Granted",
             "ModeChanged",
             "PromptQueued",
+            "WorktreeChanged",
         ),
         "permission": (
             "NO_OBJECTION",

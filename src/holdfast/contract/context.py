@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.contract.facts import SessionFacts
 from holdfast.contract.modifiers import FileStamp
-from holdfast.contract.roles import CallRights
+from holdfast.contract.roles import CallRights, EventHooks
 from holdfast.lib.names import read_path
 
 __all__ = ["ToolContext"]
@@ -24,7 +24,18 @@ def _ignore_progress(ctx: "ToolContext", data: Any) -> None:
 class ToolContext:
     """The surroundings of one call. More power comes to a tool by its constructor, not from here."""
 
-    __slots__ = ("_emit", "asked", "cancelled", "cwd", "file_reads", "granted", "rights", "session", "tool_use_id")
+    __slots__ = (
+        "_emit",
+        "asked",
+        "cancelled",
+        "cwd",
+        "file_reads",
+        "granted",
+        "hooks",
+        "rights",
+        "session",
+        "tool_use_id",
+    )
 
     def __init__(
         self,
@@ -34,6 +45,7 @@ class ToolContext:
         file_reads: Mapping[str, FileStamp] = _NO_READS,
         emit: Callable[["ToolContext", Any], None] = _ignore_progress,
         rights: CallRights | None = None,
+        hooks: EventHooks | None = None,
     ) -> None:
         self.cwd = cwd if type(cwd) is str else os.getcwd() if cwd is None else os.fspath(cwd)
         self.tool_use_id = tool_use_id
@@ -48,6 +60,8 @@ class ToolContext:
         """What let it run: the layer of the decision (`mode`, `allow`, `hook`, `classifier`); empty: nobody judged."""
         self.rights = rights
         """What whoever calls may see; none: nobody judges."""
+        self.hooks = hooks
+        """The user's hooks, where there are any."""
         self._emit = emit
 
     @property

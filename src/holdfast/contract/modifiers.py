@@ -2,7 +2,16 @@
 
 from typing import NamedTuple
 
-__all__ = ["ContextModifier", "CwdChanged", "FileRead", "FileStamp", "Granted", "ModeChanged", "PromptQueued"]
+__all__ = [
+    "ContextModifier",
+    "CwdChanged",
+    "FileRead",
+    "FileStamp",
+    "Granted",
+    "ModeChanged",
+    "PromptQueued",
+    "WorktreeChanged",
+]
 
 
 class FileStamp(NamedTuple):
@@ -56,6 +65,30 @@ class Granted(NamedTuple):
     rules: tuple[str, ...]
     turns: int | None = None
     """How many turns of the user the grant lasts, each from a prompt to its answer; none means the session."""
+    denied: tuple[str, ...] = ()
+    """Rules that deny for as long; they bind also where nobody said yes."""
+    readable: tuple[str, ...] = ()
+    """Directories that read as inside for the rest of the session: where a skill's files are."""
 
 
-ContextModifier = FileRead | CwdChanged | ModeChanged | PromptQueued | Granted
+class WorktreeChanged(NamedTuple):
+    """The session goes on in a worktree, or back where it was; counted only from the worktree tools."""
+
+    cwd: str
+    """Where later calls work."""
+    path: str = ""
+    """The worktree; empty: the session has left it."""
+    root: str = ""
+    """The checkout that the worktree stands for: what rules say about that holds in the worktree, too."""
+    branch: str = ""
+    head: str = ""
+    """The commit that it began with."""
+    made_by: str = ""
+    """`git` or `hook`; empty: it was there before, and is not ours to remove."""
+    original_cwd: str = ""
+    """Where the session worked before."""
+    original_root: str = ""
+    """The project's root before."""
+
+
+ContextModifier = FileRead | CwdChanged | ModeChanged | PromptQueued | Granted | WorktreeChanged

@@ -1,12 +1,26 @@
 """The few real inversions: what the engine needs from the rooms above it."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from holdfast.contract.forms import Form
+    from holdfast.contract.modifiers import WorktreeChanged
 
-__all__ = ["AgentReport", "AgentTask", "Answer", "Asker", "CallRights", "Question", "Resource", "Spawner"]
+__all__ = [
+    "AgentReport",
+    "AgentTask",
+    "Answer",
+    "Asker",
+    "CallRights",
+    "EventHooks",
+    "HookWord",
+    "PlanRights",
+    "Question",
+    "Resource",
+    "Spawner",
+]
 
 
 class Question(NamedTuple):
@@ -104,6 +118,16 @@ class Asker(Protocol):
         ...
 
 
+class PlanRights(NamedTuple):
+    """What the rights say about plan mode."""
+
+    is_on: bool
+    file: str
+    """Where the plan is written; empty: nowhere."""
+    mode_before: str
+    """The permission mode that comes back when a plan was approved."""
+
+
 class CallRights(Protocol):
     """The rights of whoever makes a call, as they are now. A tool that agents share asks these and no others."""
 
@@ -122,6 +146,37 @@ class CallRights(Protocol):
 
     def guarded_roots(self) -> tuple[str, ...]:
         """The directories whose programs run only for somebody who wants them."""
+        ...
+
+    @property
+    def plan(self) -> PlanRights:
+        """Whether plan mode is on, and what belongs to it."""
+        ...
+
+    @property
+    def worktree(self) -> "WorktreeChanged | None":
+        """The worktree that the session has gone to, if it is in one."""
+        ...
+
+
+class HookWord(NamedTuple):
+    """What the user's hooks say to an event."""
+
+    is_blocked: bool = False
+    reason: str = ""
+    more: Mapping[str, Any] = MappingProxyType({})
+    """What only this event knows."""
+
+
+class EventHooks(Protocol):
+    """The user's hooks, for a tool whose work is an event of its own, such as a new worktree."""
+
+    def hears_of(self, event: str) -> bool:
+        """Some hook is about this event."""
+        ...
+
+    async def tell(self, event: str, /, **fields: Any) -> HookWord:
+        """Tell the event and wait for what the hooks say."""
         ...
 
 

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from holdfast.definitions.fields import EFFORTS, Fields, ToolList, first_line, model_word, tool_list
 from holdfast.definitions.files import Head, decode_head, read_whole
@@ -17,6 +17,7 @@ from holdfast.lib.visible import visible
 __all__ = ["MAX_LISTED_CHARS", "Loaded", "Skill", "read_skill"]
 
 MAX_LISTED_CHARS: Final = 1_536
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _ODD_IN_NAMES: Final = re.compile(r"[\s/\\\x00-\x1f\x7f-\x9f]+")
 
@@ -101,9 +102,9 @@ class Skill:
         return model_word(self.fields)
 
     @cached_property
-    def effort(self) -> str | None:
+    def effort(self) -> "Effort | None":
         """How hard the model should try in that turn."""
-        return self.fields.choice(EFFORTS, "effort")
+        return cast("Effort | None", self.fields.choice(EFFORTS, "effort"))
 
     @property
     def forks(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import msgspec
 
 from holdfast.contract import Tool, ToolContext
+from holdfast.contract.roles import HookWord
 from holdfast.engine.call import Call
 from holdfast.engine.spill import SpillStore
 from holdfast.engine.state import AgentState
@@ -113,6 +114,19 @@ class CallHooks:
         verdict = await hear(found, event, self.hooks, emit=self.emit)
         self._pass_on(event.event_name, verdict)
         return verdict
+
+    def hears_of(self, event: str) -> bool:
+        """Some hook is about this event."""
+        return self.hooks.has(event)
+
+    async def tell(self, event: str, /, **fields: Any) -> HookWord:
+        """Tell an event that a tool is about, and what the hooks say."""
+        if not self.hooks.has(event):
+            return HookWord()
+        from holdfast.hooks.events import EVENTS  # noqa: PLC0415 - as above
+
+        verdict = await self.fire(self.fill(EVENTS[event], **fields))
+        return HookWord(verdict.blocks, verdict.reason, verdict.more)
 
     # Around one call.
 

@@ -257,8 +257,9 @@ class Executor:
         gate = self._gate
         while gate.queue and (call := gate.next()) is not None:
             call.state = "executing"
-            state = self.state
-            call.context = ToolContext(state.cwd, call.id, state.session, state.file_reads, self._progress, state)
+            now = self.state
+            around = (now.cwd, call.id, now.session, now.file_reads, self._progress, now, self.call_hooks)
+            call.context = ToolContext(*around)
             call.task = asyncio.get_running_loop().create_task(self._pipeline.run(call))
 
     def _leave(self, call: Call) -> None:

@@ -16,16 +16,19 @@ from holdfast.contract import (
     PromptQueued,
     SessionFacts,
     UsageError,
+    WorktreeChanged,
 )
+from holdfast.contract.roles import PlanRights
 
 if TYPE_CHECKING:
     from holdfast.permissions import PermissionContext, Rule
+    from holdfast.permissions.rules import Behavior
 
 __all__ = ["AgentState"]
 
 _log = logging.getLogger(__name__)
 _MAY_GRANT = frozenset({"ExitPlanMode", "Skill"})
-_MAY_CHANGE_MODE = frozenset({"EnterPlanMode", "ExitPlanMode"})
+_MAY_MOVE = frozenset({"EnterWorktree", "ExitWorktree"})
 
 
 class AgentState:
@@ -43,6 +46,7 @@ class AgentState:
         "prompts",
         "session",
         "tells_every_layer",
+        "worktree",
     )
 
     def __init__(self, cwd: str, permissions: "PermissionContext", session: SessionFacts) -> None:
@@ -58,6 +62,8 @@ class AgentState:
         """Which prompt is being answered."""
         self.effort: str | None = None
         """How hard the model was told to try."""
+        self.worktree: WorktreeChanged | None = None
+        """The worktree that the session has gone to."""
         self._grants: list[tuple[int, tuple[Rule, ...]]] = []
         """Grants that end: prompts left, and the rules."""
         self._reads: dict[str, FileStamp] = {}
@@ -73,6 +79,8 @@ class AgentState:
             self.prompts.append(modifier.text)
         elif isinstance(modifier, ModeChanged):
             self._change_mode(modifier, tool)
+        elif isinstance(modifier, WorktreeChanged):
+            self._move(modifier, tool)
         else:
             self._grant(modifier, tool)
 
@@ -95,6 +103,13 @@ class AgentState:
         """The directories whose programs run only for somebody who wants them."""
         return self.permissions.guarded_roots()
 
+    @property
+    def plan(self) -> PlanRights:
+        """Whether plan mode is on, and what belongs to it."""
+        permissions = self.permissions
+        files = permissions.roots.plan_file
+        return PlanRights(permissions.effective_mode == "plan", files[0] if files else "", permissions.before_plan)
+
     def end_prompt(self) -> None:
         """A prompt is answered: what was granted for so many of them ends."""
         if not self._grants:
@@ -112,27 +127,55 @@ class AgentState:
             self._reads[path] = stamp._replace(window=None)
 
     def _change_mode(self, modifier: ModeChanged, tool: str) -> None:
-        if tool in _MAY_CHANGE_MODE and modifier.mode != "bypassPermissions":
-            self.permissions = self.permissions.with_mode(modifier.mode)
+        """Into plan mode and back to where it was entered from: the plan tools lead nowhere else."""
+        permissions = self.permissions
+        back = permissions.before_plan if permissions.mode == "plan" else None
+        may_bypass = self.may_bypass or modifier.mode != "bypassPermissions"
+        if (tool == "EnterPlanMode" and modifier.mode == "plan") or (
+            tool == "ExitPlanMode" and modifier.mode == back and may_bypass
+        ):
+            self.permissions = permissions.with_mode(modifier.mode)
         else:
             _log.warning("%s asked for mode %s; only the plan tools change the mode", tool, modifier.mode)
 
+    def _move(self, modifier: WorktreeChanged, tool: str) -> None:
+        """Into a worktree or out of it: directory, project and rights go together."""
+        if tool not in _MAY_MOVE:
+            _log.warning("%s asked for another project directory; only the worktree tools change it", tool)
+            return
+        before, self.worktree = self.worktree, modifier if modifier.path else None
+        root = modifier.path or (before.original_root if before is not None else self.session.project_root)
+        self.cwd = modifier.cwd
+        self.session = self.session._replace(project_root=root)
+        place = (modifier.root, modifier.path) if modifier.path else None
+        self.permissions = self.permissions.with_options(
+            worktree=place, worktrees_of=modifier.root or (before.root if before is not None else None)
+        )
+
     def _grant(self, modifier: Granted, tool: str) -> None:
         if tool in _MAY_GRANT:
-            rules = tuple(_readable(modifier.rules, tool))
-            self.permissions = self.permissions.with_rules(*rules)
-            if modifier.turns is not None:
+            rules = (*_readable("allow", modifier.rules, tool), *_readable("deny", modifier.denied, tool))
+            if rules:
+                self.permissions = self.permissions.with_rules(*rules)
+            if modifier.readable:
+                self._let_read(modifier.readable)
+            if modifier.turns is not None and rules:
                 self._grants.append((modifier.turns, rules))
         else:
             _log.warning("%s asked for grants %s; only a plan or a skill may be granted any", tool, modifier.rules)
 
+    def _let_read(self, directories: tuple[str, ...]) -> None:
+        known = self.permissions.roots.readable
+        if new := [directory for directory in directories if directory not in known]:
+            self.permissions = self.permissions.with_options(readable=(*known, *new))
 
-def _readable(rules: Iterable[str], tool: str) -> "Iterator[Rule]":
+
+def _readable(behavior: "Behavior", rules: Iterable[str], tool: str) -> "Iterator[Rule]":
     """The rules that can be read; one that cannot disables only itself, loudly."""
     from holdfast.permissions import Rule  # noqa: PLC0415 - with the first grant
 
     for text in rules:
         try:
-            yield Rule.parse("allow", text)
+            yield Rule.parse(behavior, text)
         except UsageError:
             _log.warning("%s was granted a rule that cannot be read: %r", tool, text)

@@ -186,3 +186,7 @@ class RunEnded(Event, frozen=True, tag="run_ended"):
     """Calls that were refused: tool_name, tool_use_id, tool_input."""
     deferred: dict[str, Any] | None = None
     """The call that a hook left for later: id, name, input."""
+    error_kind: str = ""
+    """What kind of failure a model's was (see `holdfast.models.errors`)."""
+    error_status: int | None = None
+    """The status of the provider's answer, where it gave one."""

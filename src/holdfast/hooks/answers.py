@@ -75,6 +75,8 @@ def read_output(event: type[HookInput], code: int, stdout: str, stderr: str, *, 
         if code:
             said = f": {_short(stderr.strip())}" if stderr.strip() else ""
             raise HookFailed(f"it ended with exit code {code}{said}", is_soft=True)
+        if event.__name__ == "WorktreeCreate" and text:
+            return HookAnswer(more={"worktreePath": text.splitlines()[-1].strip()})
         return HookAnswer(additional_context=text) if event.plain_is_context and text else HookAnswer()
     try:
         found: Any = msgspec.json.decode(text)

@@ -32,6 +32,7 @@ _FIELDS: dict[str, frozenset[str]] = {
     "agent": frozenset({"prompt", "model"}),
     "mcp_tool": frozenset({"server", "tool", "input"}),
 }  # fmt: skip
+_REQUIRED = {"http": ("url",), "prompt": ("prompt",), "agent": ("prompt",), "mcp_tool": ("server", "tool")}
 _COMMON = frozenset({"type", "if", "timeout", "statusMessage", "once", "onFailure", "description", "id", "name"})
 _LONG_S = 3_600.0
 _DEFAULT_TIMEOUTS_S = {"prompt": 30.0, "agent": 60.0}
@@ -211,14 +212,16 @@ class _Reader:
         make = self._handlers.others.get(kind)
         if make is None:
             raise UsageError(f"handlers of the type {kind!r} are not supported here yet")
-        required = {"http": "url", "prompt": "prompt", "agent": "prompt", "mcp_tool": "tool"}[kind]
-        self._text(required, required=True)
+        for required in _REQUIRED[kind]:
+            self._text(required, required=True)
         runner, raw = make(self._entry), self._raw
         return lambda event: runner.run(raw, event, timeout_s)
 
 
 def _label(raw: Mapping[str, Any]) -> str:
-    for name in ("command", "url", "prompt", "tool"):
+    if raw.get("type") == "mcp_tool":
+        return f"{raw.get('server')}: {raw.get('tool')}"
+    for name in ("command", "url", "prompt"):
         value = raw.get(name)
         if isinstance(value, str):
             args: Any = raw.get("args")

@@ -45,6 +45,14 @@ class Entering(Protocol):
         """It runs."""
         ...
 
+    async def opened(self) -> None:
+        """Give it its way to the network, if it has one, and let it begin.
+
+        Raises:
+            StartError: It cannot have it.
+        """
+        ...
+
     def left(self) -> None:
         """Nothing of it runs any more."""
         ...

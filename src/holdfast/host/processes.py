@@ -128,6 +128,12 @@ class Processes:
         self._registry.started(pid)
         self._watch()
         self._spare.refill()
+        if entered is not None:
+            try:
+                await entered.opened()
+            except BaseException:
+                await process.kill_tree(0.0)
+                raise
         return process
 
     def _check(self, command: Command) -> None:

@@ -14,12 +14,20 @@ from holdfast.settings.mcp_servers import ServerEntry
 __all__ = ["ServerConfig", "parse_server"]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_KINDS = {"stdio": "stdio", "http": "http", "streamable-http": "http", "streamableHttp": "http", "sse": "sse"}
+_KINDS = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamableHttp": "http",
+    "sse": "sse",
+    "sdk": "sdk",
+}
 _DEFAULT_CALL_S = 600.0
 _IDLE_S = 300.0
 _MAX_MS = 24 * 60 * 60 * 1000
 
-Kind = Literal["stdio", "http", "sse"]
+Kind = Literal["stdio", "http", "sse", "sdk"]
+"""`sdk`: it lives in the program that started us."""
 
 
 class ServerConfig(NamedTuple):
@@ -70,7 +78,11 @@ def parse_server(entry: ServerEntry, environ: Mapping[str, str] | None = None) -
         always_load=raw.get("alwaysLoad") is True,
         oauth=_mapping(raw.get("oauth")),
     )
-    if kind == "stdio":
+    if kind == "sdk":
+        if entry.scope != "flag":
+            raise _bad(entry, "a server of the type `sdk` lives in the program that starts us, so no file can bring it")
+        config = config._replace(always_load=True)
+    elif kind == "stdio":
         command = raw.get("command")
         if not isinstance(command, str) or not command.strip():
             raise _bad(entry, "its `command` is missing; name the program to start")

@@ -12,6 +12,7 @@ from holdfast.lib.visible import visible
 from holdfast.mcp.config import ServerConfig
 from holdfast.mcp.connect import Elicit, Surroundings
 from holdfast.mcp.content import SaveBlob
+from holdfast.mcp.host_transport import AskHost
 from holdfast.mcp.names import safe_part, tool_names
 from holdfast.mcp.records import Record, Records
 from holdfast.mcp.remote_tool import DEFAULT_RESULT_CHARS, RemoteTool
@@ -40,6 +41,7 @@ class HubChoices(NamedTuple):
     max_result_chars: int = DEFAULT_RESULT_CHARS
     save_blob: SaveBlob | None = None
     elicit: Elicit | None = None
+    ask_host: AskHost | None = None
 
 
 class Hub:
@@ -81,6 +83,7 @@ class Hub:
             pins=choices.pins,
             save_blob=choices.save_blob,
             elicit=choices.elicit,
+            ask_host=choices.ask_host,
             log_path=self._log_path,
         )
         told = Told(self._tools_changed, self._notice)
@@ -88,8 +91,12 @@ class Hub:
             label = config.label if config.label not in self.servers else f"{config.label}-{safe_part(key[:8])}"
             chosen = config._replace(label=label)
             self._keys[label] = key
-            server = self.servers[label] = Server(chosen, records.load(key), around, told)
+            server = self.servers[label] = Server(chosen, self._remembered(chosen, key), around, told)
             self._make_tools(server)
+
+    def _remembered(self, config: ServerConfig, key: str) -> Record:
+        """What is known of a server; one inside the program that started us is that program's own code, always new."""
+        return Record() if config.kind == "sdk" else self._records.load(key)
 
     # For the session.
 
@@ -199,7 +206,8 @@ class Hub:
         server.tools, server.quarantined = tuple(made), quarantined
 
     def _keep(self, record: Record, config: ServerConfig) -> None:
-        self._records.save(self._keys[config.label], record)
+        if config.kind != "sdk":
+            self._records.save(self._keys[config.label], record)
 
     def _notice(self, text: str) -> None:
         _log.warning("%s", text)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 from holdfast.permissions.classifier import Risk
 from holdfast.permissions.facts import CallFacts, Sight
 from holdfast.permissions.git_reach import named_by_git, tracked_rule
+from holdfast.permissions.git_trees import removes_tracked
 from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
-from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
+from holdfast.permissions.paths import NULL_DEVICE, LiveDisk, PathFacts, is_inside
 from holdfast.permissions.powershell import judge_powershell
 from holdfast.permissions.read_names import ReadNames, opens_for_reading
 from holdfast.permissions.shell_forms import written_forms
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ShellPart", "ShellVerdict", "is_judged_by_words", "judge_shell", "only_reads"]
 
+TEMPORARY: Final = ("/tmp", "/var/tmp", NULL_DEVICE)  # noqa: S108 - where programs keep what nobody needs later
 _UNHELD: Final = (None, None, "")
 _NOTHING: Final = Sight()
 
@@ -351,10 +353,21 @@ class _Seen:
         from holdfast.permissions.shell.classify import high_risk  # noqa: PLC0415 - loaded only where it is used
 
         reason = high_risk(self._analysis, cwd=self._call.cwd)
-        written = () if reason else (*self.sight.writes, *self.sight.changed)
+        if reason is None and self._live and removes_tracked(self._forms.parts, self._call.cwd):
+            reason = "tracked-tree: removes files that are under version control"
+        scratch = () if reason else self._scratch()
+        written = () if reason else (path for path in (*self.sight.writes, *self.sight.changed) if path not in scratch)
         if any(row_of_write(path, self._context) != "edit inside" for path in written):
             reason = "it writes outside the working directories or to a protected path"
         return Risk("low", "nothing about the command is high risk") if reason is None else Risk("high", reason)
+
+    def _scratch(self) -> tuple[PathFacts, ...]:
+        """What redirects and `tee` write among temporary files: plain files, under their own names."""
+        from holdfast.permissions.shell.outward import writes_scratch  # noqa: PLC0415 - loaded only where it is used
+
+        told = [path for part in self._forms.parts if writes_scratch(part) for path in self._writes_of(part)]
+        found = self._looked((*told, *self._redirected("write", self._analysis.redirects)))
+        return tuple(path for path in found if path.given == path.target and is_inside(path.target, TEMPORARY))
 
     def shown(self) -> tuple[ShellPart, ...]:
         """Every simple command, for people."""

@@ -1,7 +1,7 @@
 """The permission context: mode, rules, roots and flags, deeply immutable. A change makes a new one."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
@@ -47,6 +47,9 @@ class Flags(TypedDict, total=False):
     trusted: bool
     sandbox_auto_allow: bool
     disabled_modes: Iterable[str]
+    before_plan: PermissionMode
+    worktree: tuple[str, str] | None
+    worktrees_of: str | None
     disk: Disk
     parent: "PermissionContext | None"
 
@@ -62,17 +65,22 @@ class PermissionContext:
             anchors `/x` patterns of sources without an own root; `start_directory` anchors relative allow patterns, so
             that a model cannot widen them by changing directory (deny and ask patterns hold there and in the current
             directory); `trusted` activates allow rules that the folder brings; `sandbox_auto_allow` lets sandboxed
-            shell calls pass; `disabled_modes` are the modes that policy forbids (they act as `default`); `disk` is
-            how paths are resolved; `parent` is the context whose rights this one may not exceed.
+            shell calls pass; `disabled_modes` are the modes that policy forbids (they act as `default`); `before_plan`
+            is the mode to go back to when a plan was approved; `worktree` is a checkout and the worktree that stands
+            for it now (see `in_worktree`); `worktrees_of` is a checkout that has worktrees of ours
+            below it; `disk` is how paths are resolved;
+            `parent` is the context whose rights this one may not exceed.
     """
 
     __slots__ = (
         "_known_forms",
         "_options",
+        "before_plan",
         "book",
         "disabled_modes",
         "disk",
         "effective_mode",
+        "grant_directories",
         "home",
         "mode",
         "parent",
@@ -87,11 +95,16 @@ class PermissionContext:
     mode: PermissionMode
     effective_mode: PermissionMode
     """The mode that counts: a mode that policy forbids acts as `default`."""
+    before_plan: PermissionMode
+    """The mode that plan mode was entered from; it is gone back to when a plan was approved."""
     rules: tuple[Rule, ...]
     roots: Roots
     home: str
     project_root: str
     start_directories: tuple[str, ...]
+    """Where relative deny and ask patterns hold besides the current directory."""
+    grant_directories: tuple[str, ...]
+    """Where relative allow patterns hold."""
     trusted: bool
     sandbox_auto_allow: bool
     disabled_modes: frozenset[str]
@@ -106,11 +119,13 @@ class PermissionContext:
         put = object.__setattr__
         disk = options.get("disk", _LIVE)
         home = options.get("home") or _user_home()
-        project_root = options.get("project_root") or ""
-        working = tuple(options.get("working_directories", ()))
+        there = _where_it_is(options.get("worktree"))
+        project_root = there(options.get("project_root") or "")
+        working = tuple(map(there, options.get("working_directories", ())))
         trusted = options.get("trusted", False)
         put(self, "disabled_modes", frozenset(options.get("disabled_modes", ())))
         _set_mode(self, mode)
+        put(self, "before_plan", options.get("before_plan", "default"))
         put(self, "rules", tuple(rules))
         put(self, "home", home)
         put(self, "disk", disk)
@@ -118,10 +133,12 @@ class PermissionContext:
         put(self, "project_root", project_root)
         put(self, "sandbox_auto_allow", options.get("sandbox_auto_allow", False))
         put(self, "parent", options.get("parent"))
-        start = options.get("start_directory")
+        before = options.get("start_directory")
+        start = there(before) if before else None
         known = {path: _both_forms((path,), disk) for path in (*working, *((start,) if start else ()))}
         put(self, "_known_forms", MappingProxyType(known))
-        put(self, "start_directories", _both_forms((start,), disk) if start else ())
+        put(self, "grant_directories", _both_forms((start,), disk) if start else ())
+        put(self, "start_directories", _both_forms((start, before), disk) if start and before else ())
         plan_file = options.get("plan_file")
         put(
             self,
@@ -134,11 +151,7 @@ class PermissionContext:
                 _both_forms(tuple(options.get("governing", ())), disk),
             ),
         )
-        active = tuple(
-            rule
-            for rule in self.rules
-            if trusted or rule.behavior != "allow" or rule.source.kind not in _FOLDER_BROUGHT
-        )
+        active = _active(self.rules, options, home=home)
         put(self, "book", RuleBook(active, home=home, project_root=project_root, forms=partial(_forms, disk)))
         put(self, "_options", MappingProxyType(dict(options)))
 
@@ -179,6 +192,9 @@ class PermissionContext:
         """The same rules in another mode; nothing is compiled again."""
         copy = self._copy()
         _set_mode(copy, mode)
+        if copy.mode == "plan" != self.mode:
+            object.__setattr__(copy, "before_plan", self.mode)
+            object.__setattr__(copy, "_options", MappingProxyType({**self._options, "before_plan": self.mode}))
         return copy
 
     def with_rules(self, *rules: Rule) -> "PermissionContext":
@@ -281,6 +297,31 @@ class PermissionContext:
 
 
 _LIVE = LiveDisk()
+
+
+def _where_it_is(worktree: tuple[str, str] | None) -> Callable[[str], str]:
+    """Gives the place of a directory of the checkout that a worktree stands for."""
+    if worktree is None:
+        return str
+    from holdfast.permissions.worktree_rules import moved  # noqa: PLC0415 - few sessions are in one
+
+    return partial(moved, place=worktree)
+
+
+def _active(rules: Iterable[Rule], options: Flags, *, home: str) -> tuple[Rule, ...]:
+    """The rules that count: allow rules that came with the folder wait for trust."""
+    worktree, checkout = options.get("worktree"), options.get("worktrees_of")
+    if worktree is not None or checkout:
+        from holdfast.permissions.worktree_rules import in_every_worktree, in_worktree  # noqa: PLC0415 - as above
+
+        if checkout:
+            rules = tuple(in_every_worktree(rules, checkout, options.get("start_directory") or checkout, home=home))
+        if worktree is not None:
+            rules = in_worktree(rules, *worktree, home=home)
+    trusted = options.get("trusted", False)
+    return tuple(
+        rule for rule in rules if trusted or rule.behavior != "allow" or rule.source.kind not in _FOLDER_BROUGHT
+    )
 
 
 def _forms(disk: Disk, path: str) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.rules import Rule
     from holdfast.permissions.shell.parts import Part
 
-__all__ = ["named_by_git", "tracked_rule"]
+__all__ = ["named_by_git", "top_of", "tracked_rule"]
 
 _PATCHES: Final = names(
     "diff show range-diff format-patch difftool archive fast-export bundle pack-objects checkout-index unpack-file"
@@ -90,7 +90,7 @@ def named_by_git(part: "Part", directory: str) -> Iterator[str]:
         yield from (posixpath.join(directory, word) for word in words if ":" not in word)
     if not coloned:
         return
-    top = _top_of(directory) or directory
+    top = top_of(directory) or directory
     for path in coloned:
         yield posixpath.join(directory, path)
         yield posixpath.join(top, path)
@@ -122,7 +122,7 @@ def tracked_rule(part: "Part", directory: str, context: "PermissionContext", cwd
         held = held_rules(context, cwd)
         return (held[0].rule, ".") if held else None
     directory = os.path.realpath(posixpath.join(directory, call.moved))
-    top = _top_of(directory)
+    top = top_of(directory)
     if call.name in ("diff", "difftool"):
         outside = _compared_rule(call, directory, top, context, cwd)
         if outside is not None:
@@ -174,7 +174,7 @@ def _takes_untracked(call: GitCall) -> bool:
 def _shows_patches(part: "Part", directory: str, home: str) -> bool:
     """Whether a setting may make `git stash show` print patches; settings elsewhere may be included."""
     files = [f"{home}/.gitconfig", f"{home}/.config/git/config", "/etc/gitconfig"]
-    files += [f"{_top_of(directory)}/.git/{name}" for name in ("config", "config.worktree")]
+    files += [f"{top_of(directory)}/.git/{name}" for name in ("config", "config.worktree")]
     text = "\n".join(part.texts)
     for path in filter(os.path.isfile, files):
         with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
@@ -276,7 +276,8 @@ def _matches(name: str, pattern: str) -> bool:
     return not _WILD.isdisjoint(pattern) and fnmatchcase(name, pattern)
 
 
-def _top_of(directory: str) -> str | None:
+def top_of(directory: str) -> str | None:
+    """The root of the working tree that a directory lies in."""
     here = directory
     while not os.path.lexists(f"{here}/.git") or _is_passed_by(f"{here}/.git"):
         parent = os.path.dirname(here)

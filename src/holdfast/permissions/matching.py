@@ -97,7 +97,7 @@ def _anchors(context: "PermissionContext", cwd: str) -> _Anchors:
     start = context.start_directories
     if not start or start == here:
         return here, here
-    return (*here, *start), start
+    return (*here, *start), context.grant_directories
 
 
 def _rules_of(
@@ -166,7 +166,8 @@ def _by_subject(behavior: Behavior, call: "CallFacts", context: "PermissionConte
     if kind == "agent":
         return context.book.named(behavior, "Agent", value, with_arguments=False)
     if kind == "skill":
-        arguments = bool(call.input.get("args")) or " " in str(call.input.get("command", "")).strip()
+        named = str(call.input.get("skill") or call.input.get("command") or "").strip()
+        arguments = bool(call.input.get("args")) or len(named.split(maxsplit=1)) > 1
         return context.book.named(behavior, "Skill", value, with_arguments=arguments)
     return None
 

@@ -4,8 +4,9 @@ Live calls bring their own facts from the tool object; policy tests, `explain` w
 this table.
 """
 
+import os
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from holdfast.contract import UNKNOWN_EFFECTS, Effects, RuleSubject
 from holdfast.contract.names import ALIASES
@@ -44,11 +45,12 @@ _TRAITS: Final[Mapping[str, Traits]] = {
     "WebFetch": Traits("domain", ("url",), read_only=True),
     "WebSearch": Traits(read_only=True),
     "Agent": Traits("agent", ("subagent_type",), read_only=True, default="general-purpose"),
-    "Skill": Traits("skill", ("skill", "command")),
+    "Skill": Traits("skill", ("skill", "command"), read_only=True, session_state=True),
+    "SendUserMessage": Traits(read_only=True),
     **dict.fromkeys(
         (
             *("TodoWrite", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "TaskOutput", "TaskStop"),
-            *("ToolSearch", "Sleep", "CronList", "SendUserMessage", "EnterPlanMode", "ExitPlanMode"),
+            *("ToolSearch", "Sleep", "CronList", "EnterPlanMode", "ExitPlanMode"),
             *("AskUserQuestion", "StructuredOutput"),
         ),
         _SESSION,
@@ -92,8 +94,8 @@ def facts_from_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> CallF
         names,
         arguments,
         cwd,
-        traits.read_only,
-        _effects(canonical, traits),
+        traits.read_only or _is_look(canonical, arguments),
+        _effects(canonical, traits, arguments, cwd),
         subject,
         session_state=traits.session_state,
         passthrough=canonical in _NETWORK,
@@ -101,7 +103,19 @@ def facts_from_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> CallF
     )
 
 
-def _effects(tool: str, traits: Traits) -> Effects:
-    if traits.session_state or traits.kind in ("read_path", "edit_path", "domain", "agent") or tool in _NETWORK:
+def _is_look(tool: str, arguments: Mapping[str, Any]) -> bool:
+    """Some tools change something only with certain arguments."""
+    if tool == "ExitWorktree":
+        return arguments.get("action") == "keep"
+    return tool == "Config" and arguments.get("value") is None
+
+
+def _effects(tool: str, traits: Traits, arguments: Mapping[str, Any], cwd: str) -> Effects:
+    if tool == "SendUserMessage":
+        files: Any = arguments.get("attachments")
+        names = cast("list[Any]", files) if isinstance(files, list) else []
+        return Effects(reads=[os.path.join(cwd, os.path.expanduser(read_path(str(name)))) for name in names])
+    known = traits.session_state or traits.kind in ("read_path", "edit_path", "domain", "agent")
+    if known or tool in _NETWORK or _is_look(tool, arguments):
         return Effects()
     return UNKNOWN_EFFECTS

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 
-from holdfast.contract import FileStamp
+from holdfast.contract import FileStamp, WorktreeChanged
 from holdfast.events import (
     CallDiscarded,
     CallFinished,
@@ -122,6 +122,8 @@ class Transcript:
         self.closed = False
         """The last writer ended in order."""
         self.cwd: str | None = None
+        self.worktree: WorktreeChanged | None = None
+        """The worktree that the session was in at the end."""
         """Where the session stood at its end."""
         self.file_reads: dict[str, FileStamp] = {}
         """The files the model has seen, as they were then."""
@@ -251,11 +253,19 @@ class Transcript:
             return
         if record.change == "CwdChanged":
             self.cwd = path
+        elif record.change == "WorktreeChanged":
+            self._take_worktree(value)
         elif record.change == "FileRead":
             try:
                 self.file_reads[path] = FileStamp(*value.get("stamp", ()))
             except TypeError:
                 return
+
+    def _take_worktree(self, value: dict[str, Any]) -> None:
+        known = {name: text for name, text in value.items() if name in WorktreeChanged._fields}
+        if all(isinstance(text, str) for text in known.values()) and known.get("cwd"):
+            self.cwd = known["cwd"]
+            self.worktree = WorktreeChanged(**known) if known["path"] else None
 
 
 def load_transcript(path: str | os.PathLike[str]) -> Transcript:

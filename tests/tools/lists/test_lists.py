@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.contract import ArgumentsInvalid, SessionFacts, Tool, ToolContext, ToolFailed, ToolResult, text_of
-from holdfast.tasks.work_list import WorkItem, WorkList
+from holdfast.contract import ArgumentsInvalid, SessionFacts, Tool, ToolContext, ToolResult, text_of
+from holdfast.engine import Executor
+from holdfast.hooks import Hook, HookAnswer
+from holdfast.permissions import PermissionContext
+from holdfast.tasks.work_list import WorkList
 from holdfast.tools.lists.task_create import TaskCreate
 from holdfast.tools.lists.task_get import TaskGet
 from holdfast.tools.lists.task_list import TaskList
@@ -152,16 +155,24 @@ def test_tasks_never_wait_for_each_other_in_a_circle() -> None:
 
 
 def test_a_refused_task_is_taken_away_and_a_refused_end_stays_open() -> None:
-    async def refuse(item: WorkItem) -> str | None:
-        return f"not {item.subject}"
+    told: list[tuple[str, Any]] = []
 
-    work = WorkList()
-    with pytest.raises(ToolFailed, match="not x"):
-        run(TaskCreate(work, gate=refuse), subject="x", description="")
-    assert run(TaskList(work)).data == {"tasks": []}
-    run(TaskCreate(work), subject="y", description="")
-    assert not run(TaskUpdate(work, gate=refuse), taskId="2", status="completed").data["success"]
-    assert run(TaskGet(work), taskId="2").data["task"]["status"] == "pending"
+    async def refuse(event: Any) -> HookAnswer:
+        told.append((event.event_name, (event.task_id, event.task_subject, event.task_description)))
+        return HookAnswer("deny", f"not {event.task_subject}") if event.task_subject != "y" else HookAnswer()
+
+    hooks = [Hook("TaskCreated", refuse), Hook("TaskCompleted", refuse)]
+    tools: list[Tool] = [TaskCreate(work := WorkList()), TaskUpdate(work), TaskGet(work), TaskList(work)]
+    executor = Executor(tools, hooks=hooks, permissions=PermissionContext())
+    refused = executor.call("TaskCreate", {"subject": "x", "description": "why"})
+    assert (refused.is_error, "not x" in str(refused.content)) == (True, True)
+    assert executor.call("TaskList", {}).data == {"tasks": []}
+    executor.call("TaskCreate", {"subject": "y", "description": ""})
+    executor.call("TaskUpdate", {"taskId": "2", "subject": "z"})
+    assert not executor.call("TaskUpdate", {"taskId": "2", "status": "completed"}).data["success"]
+    assert executor.call("TaskGet", {"taskId": "2"}).data["task"]["status"] == "pending"
+    assert told[0] == ("TaskCreated", ("1", "x", "why"))
+    assert told[-1] == ("TaskCompleted", ("2", "z", ""))
 
 
 def test_a_new_owner_is_told_and_three_ends_without_a_check_are_worth_a_word() -> None:

@@ -53,7 +53,7 @@ def arguments(
         opened: Opens what is to be mounted, so that a link that is put there meanwhile leads nowhere; None: by name.
     """
     made = [*_NAMESPACES, *(("--disable-userns",) if disables_users else ()), *_ALWAYS]
-    if policy.network != "open":
+    if not policy.open_network:
         made.append("--unshare-net")
     made += ["--ro-bind", "/", "/", "--dev", "/dev", *_proc(policy)]
     closed: list[str] = []

@@ -1,15 +1,17 @@
 """What one command may write, read and reach. All paths are absolute; none comes from a model."""
 
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-__all__ = ["PINNED", "Network", "Policy"]
+if TYPE_CHECKING:
+    from holdfast.host.sandbox.proxy import Border
+
+__all__ = ["PINNED", "Policy"]
 
 PINNED: Final = MappingProxyType({"commondir": b".\n", "config.worktree": b""})
 """What stands for such a file while it is missing: git finds in it what it would do without it."""
-Network = Literal["off", "proxy", "open"]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +33,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     sockets: tuple[str, ...] = ()
     """Unix sockets that may be reached; with none the address family itself is refused."""
     all_sockets: bool = False
-    network: Network = "off"
+    border: "Border | Any" = None  # msgspec would have to load the proxy to know it better
+    """Who may be reached through our proxy; None: nobody, and there is no network at all."""
+    open_network: bool = False
+    """The network is the machine's own."""
     temporary: str | None = None
     """The session's own directory for temporary files: writable, and named by TMPDIR."""
     is_nested: bool = False

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,26 +14,42 @@ from holdfast.host.sandbox.policy import Policy
 from holdfast.host.sandbox.probe import Found
 from holdfast.host.sandbox.seccomp import filter_program
 
+if TYPE_CHECKING:
+    from holdfast.host.sandbox.door import Doorkeeper
+    from holdfast.host.sandbox.way import Way
+
 __all__ = ["Entered", "Wall"]
 
 
 class Entered:
     """One command on its way in: its arguments, what it holds, and what happens when all of it is gone."""
 
-    def __init__(self, command: Command, handles: list[int], leave: Callable[[], None]) -> None:
+    def __init__(self, command: Command, handles: list[int], leave: Callable[[], None], way: "Way | None") -> None:
         self.command = command
         """What is really started."""
         self._handles = handles
         self._leave = leave
+        self._way = way
 
     def started(self) -> None:
         """It has its own copies of the handles now."""
         while self._handles:
             os.close(self._handles.pop())
 
+    async def opened(self) -> None:
+        """Give it its way to the network, if it has one, and let it begin.
+
+        Raises:
+            StartError: It cannot have it.
+        """
+        if self._way is not None:
+            await self._way.open()
+
     def left(self) -> None:
         """Nothing of it runs any more, or nothing came of it."""
         self.started()
+        if self._way is not None:
+            self._way.close()
         leave, self._leave = self._leave, _nothing
         leave()
 
@@ -44,10 +61,11 @@ class Wall:
         self._found = found
         self._placeholders = placeholders or Placeholders()
         self._blanks: Blanks | None = None
+        self._doorkeeper: Doorkeeper | None = None
 
     def wrap(self, command: Command, policy: Policy) -> Command:
         """The same command behind the wall."""
-        return msgspec.structs.replace(command, wall=_Way(self, policy))
+        return msgspec.structs.replace(command, wall=_Inward(self, policy))
 
     def enter(self, command: Command, policy: Policy) -> Entered:
         """Make ready what the command needs.
@@ -57,22 +75,40 @@ class Wall:
         """
         held: tuple[str, ...] = ()
         handles: list[int] = []
+        way: Way | None = None
         try:
             plan = plan_mounts(policy)
             held = self._placeholders.hold(plan.placeholders, plan.perhaps)
-            argv = self._arguments(command, policy, plan, handles)
+            way = self._way(policy, handles)
+            argv = self._arguments(command, policy, plan, handles, way)
         except OSError as problem:
             self._give_up(held, handles)
+            if way is not None:
+                way.close()
             raise StartError(f"The sandbox cannot be built: {problem}. Nothing was run.") from problem
         env = dict(command.env)
         if policy.temporary is not None:
             env.update(TMPDIR=policy.temporary, TMP=policy.temporary, TEMP=policy.temporary)
+        if way is not None:
+            env.update(way.variables(env))
         wrapped = msgspec.structs.replace(
             command, argv=[*argv, "--", *command.argv], env=env, pass_fds=(*command.pass_fds, *handles), wall=None
         )
-        return Entered(wrapped, handles, lambda: self._placeholders.release(held))
+        return Entered(wrapped, handles, lambda: self._placeholders.release(held), way)
 
-    def _arguments(self, command: Command, policy: Policy, plan: Plan, handles: list[int]) -> list[str]:
+    def _way(self, policy: Policy, handles: list[int]) -> "Way | None":
+        if policy.border is None:
+            return None
+        from holdfast.host.sandbox.door import Doorkeeper  # noqa: PLC0415 - only where something may be reached
+        from holdfast.host.sandbox.way import Way  # noqa: PLC0415 - the same
+
+        if self._doorkeeper is None:
+            self._doorkeeper = Doorkeeper()
+        return Way(policy.border, self._doorkeeper, handles)
+
+    def _arguments(
+        self, command: Command, policy: Policy, plan: Plan, handles: list[int], way: "Way | None"
+    ) -> list[str]:
         found = self._found
         cwd = command.cwd or os.getcwd()
         made = arguments(
@@ -86,6 +122,8 @@ class Wall:
         program = filter_program(
             unix=bool(policy.sockets) or policy.all_sockets, users=found.disables_users, internet=True
         )
+        if way is not None:
+            made += way.arguments
         filter_handle = _readable(program, handles)
         given = "\0".join([*made, "--seccomp", str(filter_handle), ""]).encode("utf-8", "surrogateescape")
         return [found.program, "--args", str(_readable(given, handles))]
@@ -105,9 +143,16 @@ class Wall:
         if self._blanks is not None:
             self._blanks.remove()
             self._blanks = None
+        self.rest()
+
+    def rest(self) -> None:
+        """End what waits for further commands; it starts again with the next."""
+        if self._doorkeeper is not None:
+            self._doorkeeper.close()
+            self._doorkeeper = None
 
 
-class _Way(msgspec.Struct, frozen=True):
+class _Inward(msgspec.Struct, frozen=True):
     """A wall and the policy of one command."""
 
     wall: Wall

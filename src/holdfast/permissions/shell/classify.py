@@ -4,12 +4,13 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.critical import critical_removal
+from holdfast.permissions.shell.outward import builds_request, deploys, opens_container, posts, shows_secret, stays_here
 from holdfast.permissions.shell.program_names import CHANGES_RIGHTS, runs_code
 from holdfast.permissions.shell.subcommands import after_global_options, subcommand_places
 from holdfast.permissions.shell.words import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from holdfast.permissions.shell.analysis import Analysis
     from holdfast.permissions.shell.parts import Part
@@ -38,6 +39,9 @@ HOOKS: Final = Risk("git-config", "changes git configuration or hooks")
 DAEMON: Final = Risk("background", "leaves something running or scheduled")
 HIDDEN: Final = Risk("hidden", "cannot be understood before it runs")
 INFRASTRUCTURE: Final = Risk("infrastructure", "changes running infrastructure")
+DEPLOYS: Final = Risk("deploys", "deploys, releases or migrates")
+CONTAINER: Final = Risk("container", "gives a container the rights or files of this machine")
+TRACKED: Final = Risk("tracked-tree", "removes files that are under version control")
 DATABASE: Final = Risk("database", "destroys data in a database")
 
 _SYSTEM: Final = names(
@@ -53,6 +57,7 @@ _SENDERS: Final = names("nc ncat netcat socat telnet ftp sftp scp rsync ssh mail
 _TUNNELS: Final = names("ngrok cloudflared localtunnel lt bore")
 _VAULTS: Final = names("security pass gopass op vault secret-tool keyring bw lpass")
 _PRINTS_ALL: Final = ("it prints the whole environment", "it prints every variable")
+_DECLARES: Final = names("export declare typeset readonly")
 _SCHEDULES: Final = names("crontab at batch nohup setsid disown daemonize systemd-run screen tmux pm2 forever")
 _SECRET_PATHS: Final = re.compile(
     r"(?:^|/)(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker/config\.json|\.netrc|\.npmrc|\.pypirc|\.git-credentials|"
@@ -91,6 +96,7 @@ _PUBLISH: Final = {
     "dotnet": {"nuget"},
     "mvn": {"deploy"},
 }
+_GIT_SENDS: Final = {"svn": {"dcommit"}, "p4": {"submit"}, "lfs": {"push"}, "subtree": {"push"}, "annex": {"sync"}}
 _GH_PUBLIC: Final = frozenset({"create", "merge", "close", "delete", "comment", "edit", "review", "upload", "transfer"})
 _INFRASTRUCTURE: Final = {
     "terraform": {"apply", "destroy", "import", "taint"},
@@ -133,12 +139,25 @@ def risks(analysis: "Analysis", *, cwd: str | None = None) -> list[Risk]:
     if analysis.doubt:
         found.append(HIDDEN)
     found.extend(risk for part in analysis.parts for check in _CHECKS if (risk := check(part)) is not None)
+    found.extend(_beyond(analysis, cwd))
     for redirect in analysis.redirect_writes:
         if redirect.target is not None:
             risk = _path_risk(redirect.target.text) or _outside(redirect.target.text, SYSTEM)
             if risk is not None:
                 found.append(risk)
     return list(dict.fromkeys(found))
+
+
+def _beyond(analysis: "Analysis", cwd: str | None) -> "Iterator[Risk]":
+    for part in analysis.parts:
+        if builds_request(part, analysis.values):
+            yield EXFILTRATION
+        if opens_container(part, cwd):
+            yield CONTAINER
+    if "whose name says it is a secret" in analysis.reason and any(
+        item.kind == "heredoc" for item in analysis.redirects
+    ):
+        yield CREDENTIALS
 
 
 def _pipes_to_interpreter(analysis: "Analysis") -> bool:
@@ -219,6 +238,10 @@ def _git(part: "Part") -> Risk | None:
 
 
 def _git_settings(operation: str, args: list[str]) -> Risk | None:
+    if operation == "send-email" or (operation in _GIT_SENDS and not _GIT_SENDS[operation].isdisjoint(args)):
+        return PUBLISHES
+    if operation == "rm" and any(_RECURSIVE.match(text) for text in args):
+        return TRACKED
     if operation == "config" or any(
         text in ("-c", "--exec-path") or text.startswith("--exec-path=") for text in args[:4]
     ):
@@ -262,8 +285,17 @@ def _infrastructure(part: "Part", args: list[str]) -> Risk | None:
     return None
 
 
+def _outward(part: "Part") -> Risk | None:
+    if deploys(part):
+        return DEPLOYS
+    if posts(part):
+        return PUBLISHES
+    lists_all = part.name in _DECLARES and all(text[:1] == "-" for text in part.texts[1:])
+    return CREDENTIALS if lists_all or shows_secret(part) else None
+
+
 def _network(part: "Part") -> Risk | None:
-    if part.name not in _FETCHERS:
+    if part.name not in _FETCHERS or stays_here(part):
         return None
     args = _arguments(part)
     if any(text in _UPLOADS or text.startswith(("--data", "--upload", "--post-", "-d@", "-F", "-T")) for text in args):
@@ -331,6 +363,7 @@ _CHECKS: Final["tuple[Callable[[Part], Risk | None], ...]"] = (
     _named,
     _git,
     _publishing,
+    _outward,
     _network,
     _permissions,
     _paths,

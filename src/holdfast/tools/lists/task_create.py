@@ -1,6 +1,5 @@
 """Put a task on the list. The text the model reads is in task_create.md, beside this file."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any, TypedDict
 
 from pydantic import Field
@@ -8,10 +7,7 @@ from pydantic import Field
 from holdfast.contract import Args, Effects, Tool, ToolContext, ToolFailed, ToolResult
 from holdfast.tasks.work_list import WorkItem, WorkList
 
-__all__ = ["TaskCreate", "TaskCreateArgs", "TaskCreateOutput", "TaskGate"]
-
-TaskGate = Callable[[WorkItem], Awaitable[str | None]]
-"""The user's own word on a task that was created or completed: a reason to refuse, or none."""
+__all__ = ["TaskCreate", "TaskCreateArgs", "TaskCreateOutput", "hooks_refusal"]
 
 
 class TaskCreateArgs(Args):
@@ -37,7 +33,7 @@ class TaskCreateOutput(TypedDict):
 
 
 class TaskCreate(Tool[TaskCreateArgs, TaskCreateOutput]):
-    """Adds one task; a refusal of the user's own gate takes it away again."""
+    """Adds one task; a refusal of the user's hooks takes it away again."""
 
     name, args_type = "TaskCreate", TaskCreateArgs
     output_type = TaskCreateOutput
@@ -45,9 +41,8 @@ class TaskCreate(Tool[TaskCreateArgs, TaskCreateOutput]):
     max_result_chars = 100_000
     session_state = read_only = True
 
-    def __init__(self, work: WorkList | None = None, *, gate: TaskGate | None = None) -> None:
+    def __init__(self, work: WorkList | None = None) -> None:
         self.work = work or WorkList()
-        self.gate = gate
 
     def effects(self, args: TaskCreateArgs, ctx: ToolContext) -> Effects:
         """It touches nothing but the session's own list."""
@@ -55,14 +50,25 @@ class TaskCreate(Tool[TaskCreateArgs, TaskCreateOutput]):
         return Effects()
 
     async def call(self, args: TaskCreateArgs, ctx: ToolContext) -> ToolResult[TaskCreateOutput]:
-        """Add it, then hear the gate."""
-        del ctx
+        """Add it, then hear the hooks."""
         item = self.work.change(
             lambda state: state.add(args.subject, args.description, args.activeForm, args.metadata or {})
         )
-        refusal = None if self.gate is None else await self.gate(item)
+        try:
+            refusal = await hooks_refusal("TaskCreated", item, ctx)
+        except BaseException:  # nobody has let it pass
+            self.work.change(lambda state: state.remove(item.id))
+            raise
         if refusal is not None:
             self.work.change(lambda state: state.remove(item.id))
-            raise ToolFailed(f"the task was not created: {refusal}")
+            raise ToolFailed(f"the task was not created: {refusal}", error_code=1)
         data: TaskCreateOutput = {"task": {"id": item.id, "subject": item.subject}}
         return ToolResult(data, f"Task {item.id} is on the list: {item.subject}")
+
+
+async def hooks_refusal(event: str, item: WorkItem, ctx: ToolContext) -> str | None:
+    """Why the user's hooks refuse what happens to a task; none when they do not."""
+    if ctx.hooks is None or not ctx.hooks.hears_of(event):
+        return None
+    word = await ctx.hooks.tell(event, task_id=item.id, task_subject=item.subject, task_description=item.description)
+    return (word.reason or f"a {event} hook refused") if word.is_blocked else None

@@ -8,7 +8,7 @@ from pydantic import Field
 from holdfast.contract import Args, Effects, Tool, ToolContext, ToolResult
 from holdfast.tasks.work_list import WorkItem, WorkList, WorkState
 from holdfast.tools.lists._checks import NUDGE, is_check, needs_check
-from holdfast.tools.lists.task_create import TaskGate
+from holdfast.tools.lists.task_create import hooks_refusal
 
 __all__ = ["TaskUpdate", "TaskUpdateArgs", "TaskUpdateOutput"]
 
@@ -62,11 +62,8 @@ class TaskUpdate(Tool[TaskUpdateArgs, TaskUpdateOutput]):
     max_result_chars = 100_000
     session_state = read_only = True
 
-    def __init__(
-        self, work: WorkList | None = None, *, gate: TaskGate | None = None, tell_owner: TellOwner | None = None
-    ) -> None:
+    def __init__(self, work: WorkList | None = None, *, tell_owner: TellOwner | None = None) -> None:
         self.work = work or WorkList()
-        self.gate = gate
         self.tell_owner = tell_owner
 
     def effects(self, args: TaskUpdateArgs, ctx: ToolContext) -> Effects:
@@ -75,13 +72,13 @@ class TaskUpdate(Tool[TaskUpdateArgs, TaskUpdateOutput]):
         return Effects()
 
     async def call(self, args: TaskUpdateArgs, ctx: ToolContext) -> ToolResult[TaskUpdateOutput]:
-        """Hear the gate where a task is completed, then change it."""
+        """Hear the hooks where a task is completed, then change it."""
         task_id = args.taskId.removeprefix("#")
         state = self.work.look()
         item = state.items.get(task_id)
         problem = _problem(args, task_id, state)
         if problem is None and item is not None and args.status == "completed" and item.status != "completed":
-            problem = None if self.gate is None else await self.gate(item)
+            problem = await hooks_refusal("TaskCompleted", item, ctx)
         if problem is not None:
             return _failed(task_id, problem)
         caller = ctx.session.agent_id or _MAIN

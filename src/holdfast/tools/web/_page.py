@@ -9,8 +9,8 @@ __all__ = ["title_of", "to_markdown"]
 
 _MAX_DEPTH = 1_000
 _ODD_LINK = re.compile(
-    r"(\]\(\s*<?|\]:\s*<?)(?!(?:https?|mailto):)[A-Za-z][A-Za-z0-9+.-]{0,30}:|(<)(?:javascript|vbscript|data|file|blob):",
-    re.IGNORECASE,
+    r"(\][(:]\s*<?)(?!(?:[Hh][Tt][Tt][Pp][Ss]?|[Mm][Aa][Ii][Ll][Tt][Oo]):)[A-Za-z][A-Za-z0-9+.-]{0,30}:"
+    r"|(<)(?i:javascript|vbscript|data|file|blob):"
 )
 """The target of a link that is no web address; as a bare link only what a program could act on."""
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)

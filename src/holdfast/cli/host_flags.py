@@ -1,0 +1,69 @@
+"""Flags that hosts start us with and this version does not know, or knows only by name."""
+
+import click
+
+from holdfast.cli.options import tell
+
+__all__ = ["settle_flags"]
+
+_NOT_DONE = {
+    "--session-mirror": 0, "--debug-to-stderr": 0, "--await-initialize": 0,
+    "--betas": 1, "--task-budget": 1, "--thinking-display": 1, "--debug-file": 1, "--plugin-dir": 1,
+    "--plugin-dir-no-mcp": 1, "--channels": 1, "--project-config-root": 1,
+}  # fmt: skip
+"""Known names without an effect here, and how many words follow; each is said."""
+_REFUSED = frozenset({
+    "--managed-settings", "--managed-settings-in-initialize", "--sdk-url", "--resume-drops-turn",
+    "--resume-session-at", "--agent",
+})  # fmt: skip
+"""The host would believe in a limit, a person or a conversation that is not there."""
+_GRAVE = ("permission", "disallow", "restrict", "sandbox", "managed", "deny")
+_NEAR = 0.87
+
+
+def settle_flags(args: list[str], known: frozenset[str]) -> list[str]:
+    """The words that count. Where a program speaks stream-json with us, an unknown flag is said and left out.
+
+    Raises:
+        UsageError: It may be a mistyped flag, or one that was meant to limit what may happen.
+    """
+    kept: list[str] = []
+    words = list(args)
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            return [*kept, word, *words]
+        name, equals, _ = word.partition("=")
+        if name == "--replay-user-messages" and words and words[0] == "":
+            del words[0]
+        if not word.startswith("--") or name in known:
+            kept.append(word)
+            if name in known and not equals and _takes_value(name) and words:
+                kept.append(words.pop(0))
+            continue
+        has_value = bool(words) and not words[0].startswith("-")
+        if name in _NOT_DONE:
+            has_value = has_value and _NOT_DONE[name] == 1
+            tell(f"this version does nothing with {name}")
+        else:
+            _judge(name, known)
+        if has_value and not equals:
+            del words[0]
+    return kept
+
+
+def _takes_value(name: str) -> bool:
+    """Whose next word may begin with a dash and is still no flag."""
+    return name in ("--system-prompt", "--append-system-prompt", "--settings", "--mcp-config")
+
+
+def _judge(name: str, known: frozenset[str]) -> None:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a flag that is none
+
+    if name in _REFUSED or any(word in name.lower() for word in _GRAVE):
+        raise click.UsageError(f"this version cannot do what {name} asks for, and must not start without it")
+    names: list[str] = [one for one in known if one.startswith("--")]
+    near = get_close_matches(name, names, n=1, cutoff=_NEAR)
+    if near:
+        raise click.UsageError(f"there is no option {name}. Did you mean {near[0]}?")
+    tell(f"the option {name} is not known here and is left out")

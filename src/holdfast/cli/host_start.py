@@ -1,0 +1,74 @@
+"""How a session with a host begins: its first request is read, the session started, and the request answered."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from holdfast.cli.opening import answer_initialize, read_initialize
+from holdfast.cli.result_line import new_uuid
+from holdfast.cli.stream_input import ControlRequest, control_error, control_success
+from holdfast.contract import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast.app.start_agent import RunningAgent
+    from holdfast.cli.headless import Plan
+    from holdfast.cli.host import Host
+
+__all__ = ["Opening"]
+
+
+class Opening:
+    """The beginning of one session; without a request of the host the command line alone counts."""
+
+    def __init__(self, request: ControlRequest | None, host: "Host", write: Callable[[dict[str, Any]], None]) -> None:
+        self._request = request
+        self._host = host
+        self._write = write
+        self._dialogs: frozenset[str] = frozenset()
+
+    def plan(self, plan: "Plan") -> "Plan":
+        """What was asked for, all together.
+
+        Raises:
+            UsageError: Something of it cannot be.
+        """
+        fields = {} if self._request is None else self._request.fields
+        wanted = read_initialize(fields, plan.options, plan.agent, self._host.calls)
+        self._dialogs = wanted.dialogs
+        return plan._replace(options=wanted.options, agent=wanted.agent)
+
+    @contextmanager
+    def told(self) -> Generator[None]:
+        """Tell the host of a start that fails: its request gets an error, and a result line says the same."""
+        try:
+            yield
+        except HoldfastError as error:
+            if self._request is not None:
+                self._write(control_error(self._request.request_id, str(error)))
+            self._write(_failed(str(error)))
+            raise
+
+    def done(self, agent: "RunningAgent") -> None:
+        """Answer the request, and let the host's further lines count."""
+        if self._request is not None:
+            self._write(control_success(self._request.request_id, answer_initialize(agent)))
+        self._host.serve(agent, self._dialogs)
+
+
+def _failed(reason: str) -> dict[str, Any]:
+    return {
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": True,
+        "duration_ms": 0,
+        "duration_api_ms": 0,
+        "num_turns": 0,
+        "result": reason,
+        "session_id": "",
+        "total_cost_usd": 0.0,
+        "usage": {},
+        "modelUsage": {},
+        "permission_denials": [],
+        "errors": [reason],
+        "uuid": new_uuid(),
+    }

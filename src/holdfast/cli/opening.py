@@ -1,0 +1,178 @@
+"""What a host asks for in its first request, `initialize`, and what it is told of the session."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import msgspec
+
+from holdfast.app.options import AgentOptions, Options
+from holdfast.cli.host_calls import HostCalls, hooks_of_host
+from holdfast.cli.options import tell
+from holdfast.cli.result_line import bare_model
+from holdfast.cli.stream_json import COMPATIBLE_VERSION
+from holdfast.contract import UsageError
+
+if TYPE_CHECKING:
+    from holdfast.app.start_agent import RunningAgent
+
+__all__ = ["Wanted", "answer_initialize", "model_list", "read_initialize"]
+
+Line = dict[str, Any]
+_USED = frozenset({
+    "subtype", "hooks", "sdkMcpServers", "jsonSchema", "systemPrompt", "appendSystemPrompt", "agents",
+    "supportedDialogKinds", "forwardSubagentText", "mcpServers", "sdkMcpServerConfigs",
+})  # fmt: skip
+_NOTHING_TO_DO = frozenset({
+    "promptSuggestions", "agentProgressSummaries", "perTaskStopAffordance",
+    "sdkMcpServerManifests", "sdkMcpServerManifestsOrigin", "systemPromptSnapshot",
+})  # fmt: skip
+"""Wishes for extra lines, and for speed; a host that gets none lacks nothing else."""
+
+
+class Wanted(NamedTuple):
+    """The session as the command line and the host want it together."""
+
+    options: Options
+    agent: AgentOptions
+    dialogs: frozenset[str] = frozenset()
+    """The kinds of dialogs that the host says it can show."""
+
+
+def read_initialize(fields: Line, options: Options, agent: AgentOptions, calls: HostCalls) -> Wanted:
+    """Put what the host wants on top of the command line; what this version does not do is said.
+
+    Raises:
+        UsageError: Something decides about safety or the answer and cannot be done as it is written.
+    """
+    hooks = hooks_of_host(fields.get("hooks"), calls)
+    servers = _servers(fields)
+    denies, asks = _policy(fields, servers)
+    options = options._replace(
+        disallowed_tools=(*options.disallowed_tools, *denies),
+        settings=(*options.settings, *([_json({"permissions": {"ask": asks}})] if asks else [])),
+        hooks=(*options.hooks, *hooks),
+        ask_host=calls.ask_server,
+        mcp_config=(*options.mcp_config, *([_json({"mcpServers": servers})] if servers else [])),
+    )
+    agent = _agent(fields, agent)
+    for name in sorted(set(fields) - _USED - _NOTHING_TO_DO):
+        if fields[name] not in (None, False, [], {}, ""):
+            tell(f"initialize: this version does nothing with {name!r}")
+    kinds: Any = fields.get("supportedDialogKinds")
+    dialogs = frozenset(map(str, cast("list[Any]", kinds))) if isinstance(kinds, list) else frozenset[str]()
+    return Wanted(options, agent, dialogs)
+
+
+def _servers(fields: Line) -> Line:
+    names: Any = fields.get("sdkMcpServers") or []
+    if not isinstance(names, list):
+        raise UsageError(f"sdkMcpServers must be a list of names, got {names!r}")
+    found: Line = {}
+    if isinstance(more := fields.get("mcpServers"), dict):
+        found.update(cast("Line", more))
+    configs: Any = fields.get("sdkMcpServerConfigs")
+    for name in map(str, cast("list[Any]", names)):
+        config = _config(configs, name)
+        timeout = {"timeout": config["timeout"]} if isinstance(config.get("timeout"), int | float) else {}
+        found[name] = {"type": "sdk", "name": name, **timeout}
+    return found
+
+
+def _config(configs: Any, name: str) -> Line:
+    found: Any = cast("Line", configs).get(name) if isinstance(configs, dict) else None
+    return cast("Line", found) if isinstance(found, dict) else {}
+
+
+def _policy(fields: Line, servers: Line) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The rules, deny and ask, that the host wants for the tools of its own servers; an unknown policy asks."""
+    from holdfast.mcp.names import safe_part, tool_names  # noqa: PLC0415 - few hosts say so
+
+    denies: list[str] = []
+    asks: list[str] = []
+    for server in servers:
+        tools: Any = _config(fields.get("sdkMcpServerConfigs"), server).get("tools")
+        for tool in cast("list[Any]", tools) if isinstance(tools, list) else []:
+            about = cast("Line", tool) if isinstance(tool, dict) else {}
+            if not isinstance(name := about.get("name"), str):
+                tell(f"initialize: a tool policy of the server {server!r} names no tool and does not count")
+                continue
+            policy = about.get("permission_policy")
+            whole = f"mcp__{safe_part(server)}"
+            # A name that cannot stand in a rule may get a mark later: then it holds for the whole server.
+            rule = f"{whole}__{name}" if tool_names(safe_part(server), [name])[name] == f"{whole}__{name}" else whole
+            if policy == "always_deny":
+                denies.append(rule)
+            elif policy != "always_allow":
+                asks.append(rule)
+    return tuple(denies), tuple(asks)
+
+
+def _agent(fields: Line, agent: AgentOptions) -> AgentOptions:
+    prompt = fields.get("systemPrompt")
+    if isinstance(prompt, list):
+        agent = agent._replace(system_prompt="\n\n".join(str(text) for text in cast("list[Any]", prompt)))
+    elif isinstance(prompt, str):
+        agent = agent._replace(system_prompt=prompt)
+    if isinstance(appended := fields.get("appendSystemPrompt"), str) and appended:
+        agent = agent._replace(append_system_prompt=appended)
+    if (schema := fields.get("jsonSchema")) is not None:
+        if not isinstance(schema, dict):
+            raise UsageError(f"jsonSchema must be a JSON object, got {schema!r}")
+        agent = agent._replace(output_schema=cast("Line", schema))
+    if given := fields.get("agents"):
+        if not isinstance(given, dict):
+            raise UsageError(f"agents must be an object of agents, got {given!r}")
+        from holdfast.definitions.agents import agents_of  # noqa: PLC0415 - few hosts bring some
+
+        made = agents_of(cast("Line", given))
+        for one in made:
+            for warning in (*one.warnings, *((one.refusal,) if one.refusal else ())):
+                tell(f"initialize: agent {one.name}: {warning}")
+        agent = agent._replace(agents=(*agent.agents, *made))
+    return agent
+
+
+def answer_initialize(agent: "RunningAgent") -> Line:
+    """What a host shows of the session: commands, agents, models."""
+    library = agent.definitions.library
+    commands = [] if library is None else [skill for skill in library if skill.for_user]
+    return {
+        "commands": [
+            {"name": skill.name, "description": skill.description or "", "argumentHint": ""} for skill in commands
+        ],
+        "agents": [{"name": name, "description": _about(agent, name)} for name in agent.agent_types],
+        "output_style": "default",
+        "available_output_styles": ["default"],
+        "models": model_list(agent),
+        "account": {},
+        "claude_code_version": COMPATIBLE_VERSION,
+        "hooks_applied": True,
+        "hook_on_failure_supported": True,
+    }
+
+
+def _about(agent: "RunningAgent", name: str) -> str:
+    from holdfast.tools.agents.types import BUILTIN_TYPES  # noqa: PLC0415 - loaded with the tools
+
+    found = agent.definitions.agents.get(name)
+    if found is not None:
+        return found.description or ""
+    return next((kind.about for kind in BUILTIN_TYPES if kind.name == name), "")
+
+
+def model_list(agent: "RunningAgent") -> list[Line]:
+    """The models that can be chosen by name; never empty, for the present one always can."""
+    from holdfast.models.open import ALIASES  # noqa: PLC0415 - loaded with the model
+
+    now = bare_model(agent.model.name)
+    found: list[Line] = [
+        {"value": "default", "displayName": "Default", "description": f"What this session began with: {now}"}
+    ]
+    if agent.model.name.startswith("anthropic:"):
+        found += [
+            {"value": short, "displayName": short.capitalize(), "description": name} for short, name in ALIASES.items()
+        ]
+    return found
+
+
+def _json(value: Line) -> str:
+    return msgspec.json.encode(value).decode()

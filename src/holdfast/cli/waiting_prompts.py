@@ -1,0 +1,54 @@
+"""The prompts of a host that wait for their turn."""
+
+import asyncio
+from collections import deque
+
+from holdfast.cli.stream_input import UserPrompt
+
+__all__ = ["WaitingPrompts"]
+
+
+class WaitingPrompts:
+    """A queue whose prompts can be taken back by their uuid."""
+
+    def __init__(self) -> None:
+        self._prompts: deque[UserPrompt] = deque()
+        self._news = asyncio.Event()
+        self._is_closed = False
+
+    def put(self, prompt: UserPrompt) -> None:
+        """Let a prompt wait."""
+        self._prompts.append(prompt)
+        self._news.set()
+
+    def close(self) -> None:
+        """No prompt will follow; those that wait are still handed out."""
+        self._is_closed = True
+        self._news.set()
+
+    async def next(self) -> UserPrompt | None:
+        """Wait for the next one; None when there will be none."""
+        while not self._prompts:
+            if self._is_closed:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        return self._prompts.popleft()
+
+    @property
+    def uuids(self) -> list[str]:
+        """Those that wait and can be named."""
+        return [str(prompt.line["uuid"]) for prompt in self._prompts if prompt.line.get("uuid")]
+
+    def drop(self, uuid: str) -> bool:
+        """Take a prompt back; false when it does not wait (any more)."""
+        kept = [prompt for prompt in self._prompts if prompt.line.get("uuid") != uuid]
+        is_found = len(kept) < len(self._prompts)
+        self._prompts = deque(kept)
+        return is_found
+
+    def drop_all(self) -> list[str]:
+        """Take all back; the uuids of those that have one."""
+        found = self.uuids
+        self._prompts.clear()
+        return found

@@ -1,0 +1,1 @@
+"""What the model may know and change of the settings."""

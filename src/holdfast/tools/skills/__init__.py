@@ -1,0 +1,1 @@
+"""Tools that follow what people wrote for agents: skills and commands."""

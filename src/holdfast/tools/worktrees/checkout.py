@@ -1,0 +1,281 @@
+"""Git worktrees: make one, see what would be lost with it, remove it. What git does not say counts as not known.
+
+Nothing here removes work by itself. Without `discard` git is asked not to force, so that it looks once more, and a
+branch goes only while it stands where it was looked at and every commit of it is reachable from elsewhere.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from holdfast.host.command import Command, StartError
+from holdfast.host.processes import Processes
+from holdfast.host.programs import find_program
+from holdfast.lib.visible import visible
+from holdfast.permissions import worktree_rules
+from holdfast.settings.directories import home_directory
+from holdfast.settings.layout import find_layout
+
+__all__ = [
+    "FOLDER",
+    "Git",
+    "GitFailed",
+    "Tree",
+    "Work",
+    "find_checkout",
+    "look_at",
+    "make_tree",
+    "remove_tree",
+    "starts_programs",
+    "trees_of",
+]
+
+FOLDER: Final = os.path.join(*worktree_rules.FOLDER.split("/"))
+_LOOK_S: Final = 60.0
+_WRITE_S: Final = 600.0
+_KEPT_BYTES: Final = 64 << 10
+_MAX_NAMES: Final = 10
+_SAID_CHARS: Final = 500
+
+
+class GitFailed(Exception):
+    """Git could not be run, or did not do it; the text says why."""
+
+
+class Tree(NamedTuple):
+    """One worktree."""
+
+    path: str
+    branch: str
+    """Empty: none of its own."""
+    head: str
+    """The commit that it began with."""
+
+
+class Work(NamedTuple):
+    """What would be lost with a worktree."""
+
+    files: int
+    """Changed and new files that are not committed."""
+    names: tuple[str, ...]
+    """Some of them."""
+    commits: int
+    """Commits since its beginning that no other branch, tag or remote branch has."""
+    tip: str
+    """Where its branch stands; empty: it has none."""
+
+    def __bool__(self) -> bool:
+        return bool(self.files or self.commits)
+
+
+class Git:
+    """Runs git in one repository. Nobody can answer it, and no variable of ours leads it to another repository."""
+
+    def __init__(self, processes: Callable[[], Processes], checkout: str, *, is_asked: bool = False) -> None:
+        """Take where to run.
+
+        Args:
+            processes: Where git is started.
+            checkout: The main checkout.
+            is_asked: A person has agreed, so that the repository's hooks and filters run as in their own terminal.
+        """
+        self.checkout = checkout
+        self._processes = processes
+        self._is_asked = is_asked
+
+    async def __call__(self, *words: str, cwd: str | None = None, limit_s: float = _LOOK_S) -> str:
+        """What git writes.
+
+        Raises:
+            GitFailed: It did not end well, or not in time.
+        """
+        return (await self._run(words, cwd, limit_s))[0]
+
+    async def lines(self, *words: str, cwd: str | None = None) -> tuple[int, tuple[str, ...]]:
+        """How many lines git writes, and the first of them."""
+        text, count = await self._run(words, cwd, _LOOK_S)
+        return count, tuple(visible(line, limit_chars=200) for line in text.splitlines()[:_MAX_NAMES])
+
+    async def _run(self, words: Sequence[str], cwd: str | None, limit_s: float) -> tuple[str, int]:
+        binary = find_program("git", outside=(self.checkout, cwd or self.checkout))
+        if binary is None:
+            raise GitFailed("git is not installed outside of this project")
+        command = Command(
+            argv=[binary, *words],
+            cwd=cwd or self.checkout,
+            env=self._variables(),
+            kept_bytes=_KEPT_BYTES,
+            timeout_s=limit_s,
+            label="git worktree",
+        )
+        shown = f"git {' '.join(words[:2])}"
+        try:
+            finished = await self._processes().run(command)
+        except StartError as error:
+            raise GitFailed(f"{shown} could not be started: {error}") from error
+        if finished.exit.timed_out:
+            raise GitFailed(f"{shown} gave no answer within {limit_s:g} s")
+        if finished.exit.code != 0:
+            said = visible(finished.output.stderr.head.decode("utf-8", "replace").strip(), limit_chars=_SAID_CHARS)
+            raise GitFailed(f"{shown} ended with {finished.exit.shell_code}{': ' + said if said else ''}")
+        out = finished.output.stdout
+        return os.fsdecode(out.head), out.line_count
+
+    def _variables(self) -> Mapping[str, str | None]:
+        from holdfast.permissions.shell.commands.git_config import (  # noqa: PLC0415 - with the first worktree
+            unasked_environment,
+        )
+
+        own = {name: None for name in os.environ if name.startswith("GIT_")}
+        quiet: dict[str, str | None] = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "false", "LC_ALL": "C"}
+        if self._is_asked:
+            return {**own, **quiet}
+        return {**own, **unasked_environment(()), **quiet}
+
+
+async def starts_programs(checkout: str) -> str | None:
+    """Why git should not run in this repository unasked; none when it may."""
+    from holdfast.permissions.shell.commands.git_config import git_config_refusal  # noqa: PLC0415 - as above
+
+    return await asyncio.to_thread(git_config_refusal, checkout)
+
+
+def find_checkout(cwd: str) -> str | None:
+    """The main checkout of the repository around a directory; none where there is none that vouches for it."""
+    layout = find_layout(cwd, home=home_directory())
+    if os.path.isdir(os.path.join(layout.root, ".git")):
+        return layout.root
+    return layout.main_checkout
+
+
+async def make_tree(git: Git, name: str) -> Tree:
+    """Make a worktree of the main checkout's commit, with a branch of its own.
+
+    Raises:
+        GitFailed: It could not be made; what was begun is gone again.
+    """
+    flat = name.replace("/", "+")
+    branch, path = f"worktree-{flat}", os.path.join(git.checkout, FOLDER, flat)
+    _make_folder(git.checkout)
+    if os.path.lexists(path):
+        raise GitFailed(f"{path!r} is there already; choose another name, or enter it by its path")
+    try:
+        head = (await git("rev-parse", "--verify", "HEAD^{commit}")).strip()
+    except GitFailed as error:
+        raise GitFailed(f"there is no commit to begin with ({error})") from error
+    if await _stands_at(git, branch):
+        raise GitFailed(f"there is a branch {branch!r} already; choose another name")
+    tree = Tree(path, branch, head)
+    try:
+        await git("worktree", "add", "-b", branch, path, head, limit_s=_WRITE_S)
+    except BaseException:
+        await asyncio.shield(asyncio.ensure_future(_take_back(git, tree)))
+        raise
+    return tree
+
+
+async def look_at(git: Git, tree: Tree) -> Work:
+    """What would be lost with a worktree.
+
+    Raises:
+        GitFailed: It cannot be told.
+    """
+    files, names = await git.lines(
+        *("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"), cwd=tree.path
+    )
+    own = [f"--exclude={tree.branch}"] if tree.branch else []
+    tip = await _stands_at(git, tree.branch) if tree.branch else ""
+    begun = [tree.head] if tree.head else []
+    counted = await git(
+        *("rev-list", "--count", "HEAD", *([tip] if tip else []), "--not", *begun),
+        *(*own, "--branches", "--tags", "--remotes"),
+        cwd=tree.path,
+    )
+    if not counted.strip().isdigit():
+        raise GitFailed(f"git rev-list answered {visible(counted, limit_chars=80)!r}")
+    return Work(files, names, int(counted), tip)
+
+
+async def remove_tree(git: Git, tree: Tree, seen: Work, *, discard: bool) -> str:
+    """Remove a worktree and its branch; returns what stayed, in words.
+
+    Raises:
+        GitFailed: The worktree is still there, perhaps not whole; what was committed is.
+    """
+    if seen and not discard:
+        raise GitFailed("there is work in it that would be lost")
+    try:
+        await git("worktree", "remove", *(["--force"] if discard else []), tree.path, limit_s=_WRITE_S)
+    except GitFailed:
+        if os.path.lexists(tree.path):
+            raise
+    if os.path.lexists(tree.path):
+        raise GitFailed("git worktree remove ended well, but the directory is still there")
+    if not tree.branch or not seen.tip:
+        return ""
+    try:
+        return await _remove_branch(git, tree, seen, discard=discard)
+    except GitFailed as error:
+        return f"The branch {tree.branch} stays: {error}."
+
+
+async def trees_of(git: Git) -> list[Tree]:
+    """The worktrees that the repository knows, the main checkout first."""
+    found: list[Tree] = []
+    for block in (await git("worktree", "list", "--porcelain")).split("\n\n"):
+        facts: dict[str, str] = {}
+        for line in block.splitlines():
+            key, _, value = line.partition(" ")
+            facts[key] = value
+        if "worktree" in facts:
+            branch = facts.get("branch", "").removeprefix("refs/heads/")
+            found.append(Tree(facts["worktree"], branch, facts.get("HEAD", "")))
+    return found
+
+
+async def _remove_branch(git: Git, tree: Tree, seen: Work, *, discard: bool) -> str:
+    if any(other.branch == tree.branch for other in await trees_of(git)):
+        return f"The branch {tree.branch} stays: another worktree is on it."
+    if not discard:
+        left = await git(
+            *("rev-list", "--count", seen.tip, "--not", "HEAD", f"--exclude={tree.branch}"),
+            *("--branches", "--tags", "--remotes"),
+        )
+        if left.strip() != "0":
+            return f"The branch {tree.branch} stays: it has commits that no other branch has."
+    # Only from where it was looked at: a commit that came since keeps it.
+    await git("update-ref", "-d", f"refs/heads/{tree.branch}", seen.tip)
+    return ""
+
+
+async def _stands_at(git: Git, branch: str) -> str:
+    return (await git("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")).strip()
+
+
+async def _take_back(git: Git, tree: Tree) -> None:
+    """Nobody has worked there yet, so nothing is lost."""
+    with suppress(GitFailed):
+        await git("worktree", "remove", "--force", tree.path)
+    with suppress(GitFailed):
+        await git("worktree", "prune")
+    with suppress(GitFailed):
+        await git("update-ref", "-d", f"refs/heads/{tree.branch}", tree.head)
+
+
+def _make_folder(checkout: str) -> None:
+    """Our folder for worktrees, which git does not see; no link leads it elsewhere."""
+    path = checkout
+    try:
+        for name in FOLDER.split(os.sep):
+            path = os.path.join(path, name)
+            with suppress(FileExistsError):
+                os.mkdir(path)
+            if os.path.islink(path) or not os.path.isdir(path):
+                raise GitFailed(f"{path!r} is no directory; move it away")
+        ignoring = os.path.join(path, ".gitignore")
+        with suppress(FileExistsError), open(ignoring, "x", encoding="ascii") as file:
+            file.write("*\n")
+    except OSError as error:
+        raise GitFailed(f"{path!r} cannot be made: {error.strerror}") from error

@@ -1,0 +1,174 @@
+"""Go to a worktree. The text the model reads is in enter_worktree.md, beside this file."""
+
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final, NotRequired, TypedDict
+
+from pydantic import Field
+
+from holdfast.contract import (
+    NO_OBJECTION,
+    Args,
+    ArgumentsInvalid,
+    Opinion,
+    SessionFacts,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    WorktreeChanged,
+)
+from holdfast.host.processes import Processes
+from holdfast.tools.worktrees.checkout import Git, GitFailed, Tree, find_checkout, make_tree, starts_programs, trees_of
+
+__all__ = ["EnterWorktree", "EnterWorktreeArgs", "EnterWorktreeOutput"]
+
+_MAX_NAME: Final = 64
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*")
+_NOT_GITS: Final = re.compile(r"\.\.|\.lock(?:/|\Z)|\.\Z|(?:\A|/)\.(?:/|\Z)|\A\.git\Z")
+
+
+class EnterWorktreeArgs(Args):
+    """Which worktree."""
+
+    name: str | None = Field(default=None, description="Name of the new worktree; random when left out.")
+    path: str | None = Field(default=None, description="A worktree of this repository that exists already.")
+
+
+class EnterWorktreeOutput(TypedDict):
+    """Where the session works now."""
+
+    worktreePath: str
+    worktreeBranch: NotRequired[str]
+    message: str
+
+
+class EnterWorktree(Tool[EnterWorktreeArgs, EnterWorktreeOutput]):
+    """Makes a worktree of the main checkout, or lets a hook make one, and moves the session there."""
+
+    name, args_type = "EnterWorktree", EnterWorktreeArgs
+    output_type = EnterWorktreeOutput
+    search_hint = "isolated copy of the repository, separate branch, parallel checkout"
+    max_result_chars = 100_000
+    should_defer = True
+
+    def __init__(self, processes: Callable[[], Processes]) -> None:
+        """Take where git is started."""
+        self._processes = processes
+
+    def is_enabled(self, session: SessionFacts) -> bool:
+        """Only for the first agent: others are started in a worktree where they should work in one."""
+        return session.agent_id is None
+
+    def classifier_input(self, args: EnterWorktreeArgs) -> str | None:
+        """All of it."""
+        return f"make a git worktree {args.name or ''} and work there" if args.path is None else f"enter {args.path}"
+
+    def render_use(self, raw: Mapping[str, Any]) -> str:
+        """Which one."""
+        return f"{self.name}({raw.get('name') or raw.get('path') or ''})"
+
+    async def validate(self, args: EnterWorktreeArgs, ctx: ToolContext) -> None:
+        """Not from one into another, and only where there is a repository or a hook that makes worktrees."""
+        if args.name is not None and args.path is not None:
+            raise ArgumentsInvalid("give either a name for a new worktree or the path of one that exists", error_code=1)
+        if args.name is not None:
+            _check_name(args.name)
+        if ctx.rights is None or ctx.session.agent_id is not None:
+            raise ToolFailed("only a session can go to a worktree; work where you are", error_code=2)
+        if (now := ctx.rights.worktree) is not None:
+            raise ToolFailed(f"the session is in the worktree {now.path!r}; call ExitWorktree first", error_code=3)
+        if not (_is_hooked(args, ctx) or find_checkout(ctx.cwd)):
+            raise ToolFailed(
+                f"{ctx.cwd!r} is in no git repository, so there is nothing to make a worktree of; work where you are",
+                error_code=4,
+            )
+
+    async def check_permission(self, args: EnterWorktreeArgs, ctx: ToolContext) -> Opinion:
+        """A repository whose configuration starts programs needs a person's yes."""
+        checkout = None if _is_hooked(args, ctx) else find_checkout(ctx.cwd)
+        reason = None if checkout is None else await starts_programs(checkout)
+        return NO_OBJECTION if reason is None else Opinion.ask(reason)
+
+    async def call(self, args: EnterWorktreeArgs, ctx: ToolContext) -> ToolResult[EnterWorktreeOutput]:
+        """Make it, and move."""
+        name = args.name or secrets.token_hex(4)
+        try:
+            if _is_hooked(args, ctx):
+                moved = await self._by_hook(name, ctx)
+            else:
+                moved = await self._by_git(args, name, ctx)
+        except GitFailed as error:
+            raise ToolFailed(f"the session stays where it is: {error}", error_code=5) from error
+        return _entered(moved)
+
+    async def _by_git(self, args: EnterWorktreeArgs, name: str, ctx: ToolContext) -> WorktreeChanged:
+        checkout = find_checkout(ctx.cwd)
+        if checkout is None:
+            raise GitFailed("the repository is gone")
+        git = Git(self._processes, checkout, is_asked=ctx.asked)
+        if args.path is not None:
+            tree, made_by = await _known(git, os.path.realpath(ctx.resolve(args.path))), ""
+        else:
+            tree, made_by = await make_tree(git, name), "git"
+        return _moved(tree, checkout, made_by, ctx)
+
+    async def _by_hook(self, name: str, ctx: ToolContext) -> WorktreeChanged:
+        assert ctx.hooks is not None
+        word = await ctx.hooks.tell("WorktreeCreate", name=name)
+        if word.is_blocked:
+            raise GitFailed(f"a WorktreeCreate hook refused: {word.reason}")
+        given = word.more.get("worktreePath")
+        if not isinstance(given, str) or not os.path.isabs(given) or not os.path.isdir(given):
+            raise GitFailed(f"the WorktreeCreate hook named no directory ({given!r}); it must print an absolute path")
+        path = os.path.realpath(given)
+        head = ""
+        with suppress(GitFailed):  # whatever the hook has made, it may be no git; then nobody can tell what is in it
+            head = (await Git(self._processes, path)("rev-parse", "--verify", "HEAD^{commit}")).strip()
+        return _moved(Tree(path, "", head), find_checkout(ctx.cwd) or ctx.session.project_root, "hook", ctx)
+
+
+def _is_hooked(args: EnterWorktreeArgs, ctx: ToolContext) -> bool:
+    return args.path is None and ctx.hooks is not None and ctx.hooks.hears_of("WorktreeCreate")
+
+
+def _check_name(name: str) -> None:
+    if len(name) > _MAX_NAME or not _NAME.fullmatch(name) or _NOT_GITS.search(name):
+        raise ArgumentsInvalid(
+            f"{name[:100]!r} is no name for a worktree; use letters, digits, '.', '_' and '-' in parts joined by '/', "
+            f"at most {_MAX_NAME} characters, no part '.' or '..'",
+            error_code=1,
+        )
+
+
+async def _known(git: Git, path: str) -> Tree:
+    main, *others = await trees_of(git)
+    for tree in others:
+        if os.path.realpath(tree.path) == path and os.path.isdir(path):
+            return tree._replace(path=path)
+    if os.path.realpath(main.path) == path:
+        raise GitFailed(f"{path!r} is the main checkout, not a worktree")
+    raise GitFailed(f"{path!r} is no worktree of {git.checkout!r}; `git worktree list` names them")
+
+
+def _moved(tree: Tree, checkout: str, made_by: str, ctx: ToolContext) -> WorktreeChanged:
+    root = ctx.session.project_root
+    inner = os.path.relpath(ctx.cwd, root) if root and (ctx.cwd + os.sep).startswith(root + os.sep) else "."
+    there = os.path.normpath(os.path.join(tree.path, inner))
+    cwd = there if os.path.isdir(there) else tree.path
+    return WorktreeChanged(cwd, tree.path, checkout, tree.branch, tree.head, made_by, ctx.cwd, root)
+
+
+def _entered(moved: WorktreeChanged) -> ToolResult[EnterWorktreeOutput]:
+    on = f" on the branch {moved.branch}" if moved.branch else ""
+    message = (
+        f"The session works in the worktree {moved.path}{on} now; the working directory is {moved.cwd}. "
+        f"{moved.root} is left as it is: use paths in the worktree. ExitWorktree leads back."
+    )
+    data: EnterWorktreeOutput = {"worktreePath": moved.path, "message": message}
+    if moved.branch:
+        data["worktreeBranch"] = moved.branch
+    return ToolResult(data, message, modifiers=(moved,))

@@ -1,0 +1,266 @@
+"""One session at the terminal: what the person types, what the agent does, and in what order."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.app.begin import NEW_SESSION, SessionChoice
+from holdfast.app.options import AgentOptions, Options
+from holdfast.contract.errors import HoldfastError, UsageError
+from holdfast.events import Event
+from holdfast.lib.visible import visible
+from holdfast.tui.face import Face
+from holdfast.tui.menu import Menu, Option
+from holdfast.tui.questions import TerminalAsker
+from holdfast.tui.view import View
+from holdfast.tui.words import Line, prose, wrapped
+
+if TYPE_CHECKING:
+    from holdfast.app.running import RunningAgent
+
+__all__ = ["Conversation", "Launch"]
+
+_CYCLE = ("default", "acceptEdits", "plan")
+_TOLD_CHARS = 20_000
+
+
+class Launch(NamedTuple):
+    """What the command line asked for."""
+
+    options: Options = Options()
+    agent: AgentOptions = AgentOptions()
+    choice: SessionChoice = NEW_SESSION
+    prompt: str | None = None
+    plain: bool = False
+
+
+class Conversation:
+    """Starts agents, runs prompts one after the other, and answers commands."""
+
+    def __init__(self, face: Face, launch: Launch) -> None:
+        self.face = face
+        self.launch = launch
+        self.agent: RunningAgent | None = None
+        self.view = View(face, self._use_of)
+        self.view.on_prompt = self._delivered
+        self.asker = TerminalAsker(face)
+        self.farewell = ""
+        self.queued: list[str] = []
+        """What was typed and not told to the model yet."""
+        self._told: list[str] = []
+        """What the person ran here and the model should know."""
+        self._prompts: asyncio.Queue[str] = asyncio.Queue()
+        self._is_busy = False
+        self._has_started = asyncio.Event()
+        self._jobs: set[asyncio.Task[Any]] = set()
+
+    # Beginning and end.
+
+    async def run(self) -> None:
+        """Start the agent and answer what is typed, until somebody cancels this."""
+        await self.start(self.launch.choice)
+        if self.launch.prompt:
+            self.submit(self.launch.prompt)
+        self._has_started.set()
+        while True:
+            text = await self._prompts.get()
+            self._is_busy = True
+            try:
+                await self._answer(text)
+            finally:
+                self._is_busy = False
+                self._prompts.task_done()
+                self.face.refresh()
+
+    async def start(self, choice: SessionChoice) -> bool:
+        """Start an agent in place of the one there is; false if that one stays."""
+        from holdfast.app.start_agent import start_agent  # noqa: PLC0415 - the prompt is on the screen by now
+        from holdfast.tui.first_run import ask_trust  # noqa: PLC0415 - the same
+
+        try:
+            await ask_trust(self.face, self.launch.options)
+            agent = await start_agent(
+                self.launch.options, self.launch.agent, choice=choice, asker=self.asker, on_event=self._hear
+            )
+        except HoldfastError as error:
+            if self.agent is None:
+                raise
+            self.say("bad", str(error))
+            return False
+        before, self.agent = self.agent, agent
+        if before is not None:
+            await before.close()
+        agent.let_hooks_defer(False)  # noqa: FBT003 - the one thing it says
+        for notice in agent.notices():
+            self.say("warn", notice)
+        self.say("dim", f"{agent.model.name} · {agent.cwd} · session {agent.session_id} · /help")
+        return True
+
+    async def close(self) -> None:
+        """End everything that was started, and have a last word ready."""
+        if self.agent is not None and self.agent.history and self.launch.choice.is_kept:
+            self.farewell = f"to go on: holdfast --resume {self.agent.session_id}"
+        for job in self._jobs:
+            job.cancel()
+        if self.agent is not None:
+            await self.agent.close()
+
+    # What the person does.
+
+    def submit(self, text: str) -> None:
+        """Take what was typed: a command, a shell line, or words for the model, now or between two turns."""
+        from holdfast.tui.commands import is_command  # noqa: PLC0415 - with the first line
+
+        agent = self.agent
+        if agent is not None and self._is_busy and agent.is_running:
+            if is_command(text) or text.startswith("!"):
+                self._prompts.put_nowait(text)
+                self.say("dim", f"{text.split(maxsplit=1)[0]} waits until the run has ended")
+            else:
+                self.queued.append(text)
+                agent.submit(self._with_told(text))
+        else:
+            self._prompts.put_nowait(text)
+        self.face.refresh()
+
+    async def idle(self) -> None:
+        """Return when the session has begun and everything that was typed is answered."""
+        await self._has_started.wait()
+        await self._prompts.join()
+
+    def interrupt(self) -> bool:
+        """Stop the run, if there is one."""
+        agent = self.agent
+        if agent is None or not agent.is_running:
+            return False
+        self.spawn(agent.interrupt())
+        return True
+
+    def next_mode(self) -> None:
+        """Go to the next permission mode."""
+        if self.agent is None:
+            return
+        mode = self.agent.mode
+        wanted = _CYCLE[(_CYCLE.index(mode) + 1) % len(_CYCLE)] if mode in _CYCLE else "default"
+        try:
+            self.agent.change_mode(wanted)
+        except UsageError as error:
+            self.say("warn", str(error))
+        self.face.refresh()
+
+    def background(self) -> None:
+        """Let the newest call that can go on in the background."""
+        if self.agent is not None and any(self.agent.background(id_) for id_ in reversed(self.view.running)):
+            return
+        self.say("dim", "nothing that runs now can go to the background")
+
+    def open_result(self) -> None:
+        """Show the whole output of the last call."""
+        if not self.view.results:
+            self.say("dim", "no call has ended yet")
+            return
+        use, text = self.view.results[-1]
+        from holdfast.tui.words import shown_lines  # noqa: PLC0415 - only when asked for
+
+        self.face.commit([[("bold", use)], *([("dim", f"  {line}")] for line in shown_lines(text))])
+
+    # What is shown for now.
+
+    def live(self, rows: int) -> list[Line]:
+        """What runs, and what waits to be told."""
+        waiting: list[Line] = [[("dim", f"  queued: {prose(text).splitlines()[0][:60]}")] for text in self.queued[-2:]]
+        if self.agent is None:
+            waiting.append([("dim", "✻ starting")])
+        return [*self.view.live(max(1, rows - len(waiting))), *waiting]
+
+    def status(self) -> Line:
+        """Mode, model, context, cost, and what Enter would do now."""
+        agent = self.agent
+        if agent is None:
+            return [("dim", "starting; what you type is kept")]
+        mode = agent.mode
+        shown: Line = [("warn" if mode in ("bypassPermissions", "auto") else "accent", mode), ("dim", " (shift+tab)")]
+        window = agent.model.context_window or 1
+        parts = [_short_name(agent.model.name), f"context {100 * agent.context_tokens // window} %"]
+        if agent.cost_usd:
+            parts.append(f"${agent.cost_usd:.2f}")
+        if agent.is_running:
+            parts = ["Esc interrupts, Enter tells it between turns", *parts]
+        room = self.face.columns - 1 - sum(len(text) for _, text in shown)
+        for part in parts:
+            if len(part) + 3 <= room:
+                shown.append(("dim", f" · {part}"))
+                room -= len(part) + 3
+        return shown
+
+    def say(self, style: str, text: str) -> None:
+        """Words of our own, or of others made safe."""
+        columns = self.face.columns - 1
+        self.face.commit([part for line in prose(text).split("\n") for part in wrapped([(style, line)], columns)])
+
+    def spawn(self, work: Any) -> None:
+        """Do something beside."""
+        job: asyncio.Task[Any] = asyncio.ensure_future(work)
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+
+    async def pick(self, title: str, options: list[tuple[str, str]]) -> str | None:
+        """Let the person choose one of some values."""
+        return (await self.face.choose(Menu(title, [Option(label, value) for label, value in options]))).value
+
+    # Inside.
+
+    async def _answer(self, text: str) -> None:
+        from holdfast.models.errors import ModelError  # noqa: PLC0415 - loaded with the agent
+        from holdfast.tui.commands import is_command, run_command  # noqa: PLC0415 - with the first line
+
+        try:
+            if is_command(text):
+                await run_command(self, text)
+            elif text.startswith("!"):
+                await self._shell(text[1:].strip())
+            else:
+                await self._ask(text)
+        except (HoldfastError, ModelError) as error:
+            self.say("bad", str(error))
+
+    async def _ask(self, text: str | None) -> None:
+        agent = self.agent
+        if agent is None:
+            return
+        prompt = None if text is None else self._with_told(text)
+        async for _event in agent.run(prompt):
+            pass
+        if self.queued:  # said too late for this run
+            with suppress(UsageError):
+                await self._ask(None)
+            self.queued.clear()
+
+    async def _shell(self, command: str) -> None:
+        if self.agent is None or not command:
+            return
+        reply = await self.agent.call_tool("Bash", {"command": command})
+        text = reply.content if isinstance(reply.content, str) else str(reply.content)
+        self._told.append(f"I ran `{command}` myself. It wrote:\n{text[:_TOLD_CHARS]}")
+
+    def _with_told(self, text: str) -> str:
+        told, self._told = self._told, []
+        return "\n\n".join([*told, text])
+
+    def _delivered(self, text: str) -> None:
+        for waiting in self.queued:
+            if text.endswith(waiting):
+                self.queued.remove(waiting)
+                return
+
+    def _hear(self, event: Event) -> None:
+        self.view.take(event)
+
+    def _use_of(self, name: str, raw: Mapping[str, Any]) -> str:
+        found = None if self.agent is None else self.agent.tools.find(name)
+        return name if found is None else found.tool.render_use(raw)
+
+
+def _short_name(model: str) -> str:
+    return visible(model.rpartition(":")[2].rpartition("/")[2], limit_chars=24)

@@ -1,0 +1,42 @@
+"""What the conversation needs of whoever shows it: a screen, or plain lines."""
+
+from typing import Protocol
+
+from holdfast.tui.markdown import Piece
+from holdfast.tui.menu import Chosen, Menu
+from holdfast.tui.words import Line
+
+__all__ = ["Face"]
+
+
+class Face(Protocol):
+    """Shows lines for good, a few more for now, and puts questions."""
+
+    @property
+    def columns(self) -> int:
+        """How wide it is now."""
+        ...
+
+    def commit(self, lines: list[Line]) -> None:
+        """Show these for good."""
+        ...
+
+    def commit_piece(self, piece: Piece) -> None:
+        """Show a finished piece of an answer for good."""
+        ...
+
+    def refresh(self) -> None:
+        """Something that is shown for now has changed."""
+        ...
+
+    async def choose(self, menu: Menu) -> Chosen:
+        """Put a question; several wait for each other."""
+        ...
+
+    def fill_input(self, text: str) -> None:
+        """Put words into the input line, for the person to send."""
+        ...
+
+    def leave(self) -> None:
+        """The person wants to go."""
+        ...

@@ -1,0 +1,144 @@
+"""What each key does: in the input line, and while a question is open."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.filters import Always, Condition, Filter
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from holdfast.tui.words import Line
+
+if TYPE_CHECKING:
+    from holdfast.tui.menu import Menu
+    from holdfast.tui.screen import Screen
+
+__all__ = ["Actions", "Keys"]
+
+_ALWAYS = Always()
+_PASTED = re.compile(r"\r\n?")
+
+
+class Actions:
+    """What keys do; the conversation sets these."""
+
+    def __init__(self) -> None:
+        self.submit: Callable[[str], None] = lambda _text: None
+        self.interrupt: Callable[[], bool] = lambda: False
+        self.next_mode: Callable[[], None] = lambda: None
+        self.background: Callable[[], None] = lambda: None
+        self.open_result: Callable[[], None] = lambda: None
+        self.live: Callable[[int], list[Line]] = lambda _rows: []
+        self.status: Callable[[], Line] = list
+
+
+class Keys:
+    """The keys of one screen."""
+
+    def __init__(self, screen: "Screen") -> None:
+        self._screen = screen
+        self._said_bye = False
+
+    def bindings(self) -> KeyBindings:
+        """All of them."""
+        keys = KeyBindings()
+        self._for_questions(keys)
+        self._for_input(keys)
+        return keys
+
+    def _for_questions(self, keys: KeyBindings) -> None:
+        choosing = Condition(lambda: bool(self._screen.menus) and not self._menu.is_typing)
+        saying = Condition(lambda: bool(self._screen.menus) and self._menu.is_typing)
+        for key, name in (("up", "up"), ("down", "down"), (" ", "space"), ("enter", "enter"), ("tab", "tab")):
+            _bind(keys, key, do=partial(self._menu_key, name), when=choosing)
+        for digit in "123456789":
+            _bind(keys, digit, do=partial(self._menu_key, digit), when=choosing)
+        _bind(keys, "escape", do=partial(self._menu_key, "escape"), when=choosing | saying, eager=True)
+        for swallowed in ("<any>", "<bracketed-paste>"):  # what is typed or pasted blindly answers nothing
+            _bind(keys, swallowed, do=lambda: None, when=choosing)
+        _bind(keys, "enter", do=self._say, when=saying)
+
+    def _for_input(self, keys: KeyBindings) -> None:
+        free = ~Condition(lambda: bool(self._screen.menus))
+        buffer = self._screen.buffer
+        _bind(keys, "enter", do=self._enter, when=free)
+        for newline in (("escape", "enter"), ("c-j",)):
+            _bind(keys, *newline, do=partial(buffer.insert_text, "\n"), when=free)
+        _bind(keys, "escape", do=partial(self._act, "interrupt"), when=free)
+        _bind(keys, "escape", "escape", do=buffer.reset, when=free)
+        _bind(keys, "c-c", do=self._stop)
+        _bind(keys, "<sigint>", do=self._stop)
+        _bind(keys, "c-d", do=self._end, when=free)
+        _bind(keys, "c-z", do=self._suspend)
+        _bind(keys, "c-l", do=self._screen.refresh)  # the library's own would clear the screen
+        _bind(keys, "s-tab", do=partial(self._act, "next_mode"))
+        _bind(keys, "c-b", do=partial(self._act, "background"), when=free)
+        _bind(keys, "c-o", do=partial(self._act, "open_result"))
+        _bind(keys, "tab", do=self._complete, when=free)
+
+    @property
+    def _menu(self) -> "Menu":
+        return self._screen.menus[0]
+
+    def _act(self, name: str) -> None:
+        getattr(self._screen.actions, name)()
+
+    def _menu_key(self, name: str) -> None:
+        self._menu.key(name)
+
+    def _suspend(self) -> None:
+        self._screen.app.suspend_to_background()
+
+    def _complete(self) -> None:
+        buffer = self._screen.buffer
+        if buffer.complete_state is not None:
+            buffer.complete_next()
+        else:
+            buffer.start_completion(select_first=True)
+
+    def _say(self) -> None:
+        buffer = self._screen.buffer
+        text, buffer.text = buffer.text, ""
+        self._menu.say(_PASTED.sub("\n", text).strip())
+
+    def _enter(self) -> None:
+        buffer = self._screen.buffer
+        if buffer.text.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.insert_text("\n")
+            return
+        text = _PASTED.sub("\n", buffer.text)
+        self._said_bye = False
+        if text.strip():
+            buffer.append_to_history()
+            buffer.reset()
+            self._screen.actions.submit(text)
+
+    def _end(self) -> None:
+        if self._screen.buffer.text:
+            self._screen.buffer.delete()
+        else:
+            self._screen.leave()
+
+    def _stop(self) -> None:
+        if self._screen.menus:
+            self._menu.withdraw()
+        if self._screen.actions.interrupt():
+            self._said_bye = False
+        elif self._screen.buffer.text:
+            self._screen.buffer.reset()
+        elif self._said_bye:
+            self._screen.leave()
+        else:
+            self._said_bye = True
+            self._screen.commit([[("dim", "Ctrl-C again, Ctrl-D or /exit leaves")]])
+
+
+def _bind(
+    keys: KeyBindings, *names: str, do: Callable[[], object], when: Filter = _ALWAYS, eager: bool = False
+) -> None:
+    def handle(_event: KeyPressEvent) -> None:
+        do()
+
+    keys.add(*names, filter=when, eager=eager)(handle)

@@ -1,0 +1,179 @@
+"""A question with numbered answers: the safe one is chosen beforehand, and it is deaf for a moment at first."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from holdfast.lib.visible import visible
+from holdfast.tui.words import Line
+
+__all__ = ["GUARD_S", "Chosen", "Menu", "Option"]
+
+GUARD_S = 0.3
+"""What is typed so soon after a question appears was not meant for it."""
+
+
+class Option(NamedTuple):
+    """One of the answers."""
+
+    label: str
+    value: str
+    wants_text: bool = False
+    """Choosing it asks for words first."""
+
+
+class Chosen(NamedTuple):
+    """What the person did."""
+
+    value: str | None
+    """None: put away."""
+    text: str = ""
+    marked: tuple[str, ...] = ()
+    """Of a menu of which several may hold: those that do."""
+
+
+class Menu:
+    """The state of one question. Keys come in by `key`, the answer goes out by `answer`."""
+
+    def __init__(
+        self,
+        title: str,
+        options: list[Option],
+        *,
+        body: "list[Line] | None" = None,
+        default: int = 0,
+        has_many: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.title = title
+        self.body: list[Line] = body or []
+        """What stands above it for good."""
+        self.options = options
+        self.place = default
+        self.has_many = has_many
+        self.marked: set[str] = set()
+        self.is_typing = False
+        """It waits for words in the input line."""
+        self._clock = clock
+        self._shown_at: float | None = None
+        self.answer: asyncio.Future[Chosen] = asyncio.get_running_loop().create_future()
+
+    def shown(self) -> None:
+        """It is on the screen from now on."""
+        self._shown_at = self._clock()
+
+    @property
+    def is_deaf(self) -> bool:
+        """Keys do not count yet."""
+        return self._shown_at is None or self._clock() - self._shown_at < GUARD_S
+
+    def key(self, key: str) -> None:
+        """A key was pressed: a digit, up, down, space, enter, tab or escape."""
+        if self.answer.done() or self.is_deaf:
+            return
+        if key == "escape":
+            self._escape()
+        elif key in ("up", "down"):
+            self.place = (self.place + (1 if key == "down" else -1)) % len(self.options)
+        elif key.isdigit():
+            if 0 < int(key) <= len(self.options):
+                self.place = int(key) - 1
+                self._choose()
+        elif key == "space" and self.has_many:
+            self._mark()
+        elif key == "tab":
+            self._amend()
+        elif key == "enter":
+            self._choose(is_enter=True)
+
+    def say(self, text: str) -> None:
+        """The words that it waited for."""
+        self.is_typing = False
+        self._end(Chosen(self.options[self.place].value, text))
+
+    def answer_in_words(self, text: str) -> None:
+        """Words instead of a choice: those that an option wants, or else nothing is chosen."""
+        place = next((at for at, option in enumerate(self.options) if option.wants_text), None)
+        if place is None or not text:
+            self.withdraw()
+        else:
+            self.answer_with(place, text)
+
+    def answer_with(self, place: int, text: str = "") -> None:
+        """Choose an option at once; words count where it wants them."""
+        self.place = place
+        option = self.options[place]
+        self._end(Chosen(option.value, text if option.wants_text else ""))
+
+    def answer_with_marks(self, places: list[int]) -> None:
+        """Choose several options at once."""
+        self._end(Chosen("done", marked=tuple(self.options[place].value for place in sorted(set(places)))))
+
+    def withdraw(self) -> None:
+        """Nobody needs the answer any more."""
+        self._end(Chosen(None))
+
+    def lines(self) -> list[Line]:
+        """The question as it is now."""
+        lines: list[Line] = [[("warn", "? "), ("bold", self.title)]]
+        for number, option in enumerate(self.options, 1):
+            is_here = number - 1 == self.place
+            mark = ("[x] " if option.value in self.marked else "[ ] ") if self.has_many else ""
+            if option.value == "done":
+                mark = ""
+            style = "chosen" if is_here else ""
+            pointer = "❯" if is_here else " "  # noqa: RUF001 - the mark people know
+            lines.append([(style, f"{pointer} {number}. {mark}{option.label}")])
+        return lines
+
+    def said(self, chosen: Chosen) -> str:
+        """An answer in words, safe to show."""
+        if chosen.value is None:
+            return "put away"
+        label = next((option.label for option in self.options if option.value == chosen.value), chosen.value)
+        if self.has_many and chosen.marked:
+            label = ", ".join(option.label for option in self.options if option.value in chosen.marked)
+        return f"{label}: {visible(chosen.text)}" if chosen.text else label
+
+    def hint(self, waiting: int = 0) -> str:
+        """Which keys count now."""
+        if self.is_typing:
+            keys = "Enter sends · Esc goes back"
+        elif self.has_many:
+            keys = "Space marks · Enter on Done · Esc puts it away"
+        else:
+            has_words = any(option.wants_text for option in self.options)
+            keys = "1-9 or ↑↓ Enter · Esc: no" + (" · Tab: in your words" if has_words else "")
+        return keys + (f" · {waiting} more waiting" if waiting else "")
+
+    def _escape(self) -> None:
+        if self.is_typing:
+            self.is_typing = False
+        else:
+            self._end(Chosen(None))
+
+    def _mark(self) -> None:
+        value = self.options[self.place].value
+        if value != "done":
+            self.marked ^= {value}
+
+    def _amend(self) -> None:
+        for place, option in enumerate(self.options):
+            if option.wants_text:
+                self.place, self.is_typing = place, True
+                return
+
+    def _choose(self, *, is_enter: bool = False) -> None:
+        option = self.options[self.place]
+        if option.wants_text:
+            self.is_typing = True
+        elif self.has_many and option.value != "done":
+            self._mark()
+            del is_enter
+        else:
+            self._end(Chosen(option.value, marked=tuple(o.value for o in self.options if o.value in self.marked)))
+
+    def _end(self, chosen: Chosen) -> None:
+        if not self.answer.done():
+            self.answer.set_result(chosen)

@@ -1,0 +1,158 @@
+"""Lines instead of a screen: for screen readers, dumb terminals and pipes, with the same abilities."""
+
+import asyncio
+import codecs
+import os
+import sys
+import threading
+from contextlib import suppress
+
+from holdfast.tui.conversation import Conversation, Launch
+from holdfast.tui.markdown import Piece
+from holdfast.tui.menu import Chosen, Menu
+from holdfast.tui.words import Line, as_text, prose
+
+__all__ = ["run_plain"]
+
+
+_COLUMNS = 10_000
+"""Lines are not broken: a terminal does it, and whoever reads them aloud wants them whole."""
+_GLYPHS = {"● ": "tool: ", "? ": "", "✻ ": "note: ", "❯ ": "you: "}  # noqa: RUF001 - the marks of the screen
+_HOW = "Permission required: a number and Enter. Other words are a no, and the model is told them"
+_HOW_MANY = "The numbers with spaces between them, and Enter"
+
+
+class PlainFace:
+    """Writes every line once and reads whole lines."""
+
+    def __init__(self) -> None:
+        self.lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self.is_over = asyncio.Event()
+        self._asking = asyncio.Lock()
+        self.menu: Menu | None = None
+        self.has_ended = False
+        """Nobody can answer any more."""
+        self._is_blank = True
+
+    @property
+    def columns(self) -> int:
+        """How wide a line may be."""
+        return _COLUMNS
+
+    def commit(self, lines: list[Line]) -> None:
+        """Write the lines."""
+        for line in lines:
+            text = as_text([(style, _GLYPHS.get(part, part)) for style, part in line]).rstrip()
+            if text or not self._is_blank:
+                sys.stdout.write(f"{text}\n".encode("utf-8", "backslashreplace").decode())
+            self._is_blank = not text
+        sys.stdout.flush()
+
+    def commit_piece(self, piece: Piece) -> None:
+        """Write a piece of the answer as it is, made safe."""
+        self.commit([[("", line)] for line in prose(piece.text).split("\n")])
+
+    def refresh(self) -> None:
+        """Nothing is shown for now."""
+
+    def fill_input(self, text: str) -> None:
+        """Say what could be sent."""
+        self.commit([[("", f"suggestion: {prose(text)}")]])
+
+    def leave(self) -> None:
+        """Go."""
+        self.is_over.set()
+
+    async def choose(self, menu: Menu) -> Chosen:
+        """Write the question with its numbers; the next line is the answer."""
+        async with self._asking:
+            if self.has_ended:
+                return Chosen(None)
+            self.commit(menu.body)
+            self.commit(menu.lines()[:1])
+            for number, option in enumerate(menu.options, 1):
+                if option.value != "done":
+                    self.commit([[("", f"{number}. {option.label}")]])
+            self.commit([[("", _HOW_MANY if menu.has_many else _HOW)]])
+            self.menu = menu
+            try:
+                return await menu.answer
+            finally:
+                self.menu = None
+
+    def end(self) -> None:
+        """The input is over: what is open is put away, and nothing more is asked."""
+        self.has_ended = True
+        if self.menu is not None:
+            self.menu.withdraw()
+
+    def take(self, line: str) -> bool:
+        """Whether this line is the answer to a question."""
+        menu = self.menu
+        if menu is None:
+            return False
+        words = line.replace(",", " ").split() if menu.has_many else line.split(maxsplit=1)
+        first = _place(menu, words[0]) if words else None
+        if first is None:
+            menu.answer_in_words(line.strip())
+        elif menu.has_many:
+            menu.answer_with_marks([place for word in words if (place := _place(menu, word)) is not None])
+        else:
+            menu.answer_with(first, words[1] if len(words) > 1 else "")
+        return True
+
+
+def _place(menu: Menu, word: str) -> int | None:
+    """Which option a number means."""
+    place = int(word) - 1 if word.isascii() and word.isdigit() else -1
+    return place if 0 <= place < len(menu.options) else None
+
+
+async def run_plain(launch: Launch) -> int:
+    """Run a session line by line, until its input ends or somebody leaves."""
+    face = PlainFace()
+    talk = Conversation(face, launch)
+    reader = threading.Thread(target=_read, args=(asyncio.get_running_loop(), face.lines), name="stdin", daemon=True)
+    reader.start()
+    work = asyncio.create_task(talk.run())
+    over = asyncio.create_task(face.is_over.wait())
+    reading = asyncio.create_task(_read_all(face, talk))
+    try:
+        await asyncio.wait({work, over, reading}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done() and not work.cancelled() and (error := work.exception()):
+            raise error
+    finally:
+        for task in (work, over, reading):
+            task.cancel()
+        await asyncio.wait({work, over, reading})
+        await talk.close()
+    return 0
+
+
+async def _read_all(face: PlainFace, talk: Conversation) -> None:
+    while (line := await face.lines.get()) is not None:
+        if not face.take(line) and line.strip():
+            talk.submit(line)
+    face.end()
+    await talk.idle()
+
+
+def _read(loop: asyncio.AbstractEventLoop, lines: "asyncio.Queue[str | None]") -> None:
+    """Hand over the lines of standard input, then None. By descriptor: a reader that waits holds no lock."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    rest = ""
+    with suppress(RuntimeError):  # the loop has ended: nobody wants the rest
+        while chunk := _chunk():
+            *found, rest = (rest + decoder.decode(chunk)).split("\n")
+            for line in found:
+                loop.call_soon_threadsafe(lines.put_nowait, line.rstrip("\r"))
+        if rest:
+            loop.call_soon_threadsafe(lines.put_nowait, rest)
+        loop.call_soon_threadsafe(lines.put_nowait, None)
+
+
+def _chunk() -> bytes:
+    try:
+        return os.read(0, 1 << 16)
+    except OSError:  # the terminal went away: as good as the end
+        return b""

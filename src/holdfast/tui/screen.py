@@ -1,0 +1,255 @@
+"""The terminal: a small live region at the bottom, and everything that is finished above it, written once."""
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import Completer, ThreadedCompleter
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import History
+from prompt_toolkit.input import Input
+from prompt_toolkit.layout import ConditionalContainer, HSplit, Layout, Window
+from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
+from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.output import Output
+from prompt_toolkit.output.defaults import create_output
+from prompt_toolkit.styles import Style
+
+from holdfast.tui.keys import Actions, Keys
+from holdfast.tui.markdown import Piece
+from holdfast.tui.menu import Chosen, Menu
+from holdfast.tui.words import STYLES, Line, as_ansi, cut
+
+__all__ = ["Screen", "is_terminal"]
+
+_LIVE_ROWS = 8
+_INPUT_ROWS = 6
+_OFFERED = 6
+_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+"""Between these the terminal shows nothing half done."""
+
+
+class Screen:
+    """A face in the normal screen. It never clears it, and takes no mouse."""
+
+    def __init__(
+        self,
+        *,
+        history: History | None = None,
+        given_input: Input | None = None,
+        output: Output | None = None,
+    ) -> None:
+        self.actions = Actions()
+        self.has_colour = not os.environ.get("NO_COLOR")
+        self.menus: deque[Menu] = deque()
+        self._pending: list[str] = []
+        self._is_flushing = False
+        self._is_blank = True
+        """The last line that was written is empty."""
+        self._was_code = False
+        self._draft = ""
+        self.buffer = Buffer(
+            multiline=True,
+            history=history,
+            complete_while_typing=Condition(lambda: self.buffer.text.startswith("/") or "@" in self.buffer.text),
+        )
+        self.app: Application[None] = Application(
+            layout=self._layout(),
+            key_bindings=Keys(self).bindings(),
+            style=Style.from_dict({f"hf-{name}": spec for name, (spec, _) in STYLES.items() if name}),
+            full_screen=False,
+            erase_when_done=True,
+            mouse_support=False,
+            min_redraw_interval=0.02,
+            refresh_interval=0.5,
+            input=given_input,
+            output=output or _output(),
+        )
+        self.app.ttimeoutlen = 0.05
+        self.app.timeoutlen = 0.3
+
+    # The face.
+
+    @property
+    def columns(self) -> int:
+        """How wide the terminal is now."""
+        return self.app.output.get_size().columns
+
+    def commit(self, lines: list[Line]) -> None:
+        """Show these for good."""
+        self._was_code = False
+        self._write([as_ansi(line, has_colour=self.has_colour) if line else "" for line in lines])
+
+    def commit_piece(self, piece: Piece) -> None:
+        """Show a finished piece of an answer for good."""
+        from holdfast.tui.rich_text import render  # noqa: PLC0415 - rich waits for the first answer
+
+        is_code = piece.language is not None
+        lines = render(piece, columns=self.columns, has_colour=self.has_colour).split("\n")
+        if self._was_code and not is_code:
+            lines.insert(0, "")
+        self._write(lines if is_code else [*lines, ""], keeps_blank=is_code)
+        self._was_code = is_code
+
+    def refresh(self) -> None:
+        """Draw the live region anew, soon."""
+        self.app.invalidate()
+
+    async def choose(self, menu: Menu) -> Chosen:
+        """Put a question behind those that wait."""
+        self.menus.append(menu)
+        if len(self.menus) == 1:
+            self._show(menu)
+        try:
+            return await menu.answer
+        finally:
+            was_first = self.menus[0] is menu
+            self.menus.remove(menu)
+            if was_first:
+                self.fill_input(self._draft)
+                self._draft = ""
+                if self.menus:
+                    self._show(self.menus[0])
+            self.refresh()
+
+    def fill_input(self, text: str) -> None:
+        """Put words into the input line."""
+        self.buffer.text = text
+        self.buffer.cursor_position = len(text)
+        self.refresh()
+
+    def leave(self) -> None:
+        """End the application; what is committed stays."""
+        self._flush()
+        if self.app.is_running and not self.app.is_done:
+            self.buffer.reset()
+            self.app.exit()
+
+    def complete_with(self, completer: Completer) -> None:
+        """Offer what this one finds, without making the keys wait."""
+        self.buffer.completer = ThreadedCompleter(completer)
+
+    # Writing above the live region.
+
+    def _show(self, menu: Menu) -> None:
+        self._draft, self.buffer.text = self.buffer.text, ""
+        if menu.body:
+            self.commit(menu.body)
+        self._flush()
+        menu.shown()
+        self.refresh()
+
+    def _write(self, lines: list[str], *, keeps_blank: bool = False) -> None:
+        for line in lines:
+            if line or keeps_blank or not self._is_blank:
+                self._pending.append(line)
+            self._is_blank = not line
+        loop = self.app.loop
+        if loop is None or not self.app.is_running:
+            self._flush()
+        elif not self._is_flushing:
+            self._is_flushing = True
+            loop.call_later(0.02, self._flush)
+
+    def _flush(self) -> None:
+        self._is_flushing = False
+        if not self._pending:
+            return
+        raw = "".join(f"{line}\r\n" for line in self._pending)
+        self._pending = []
+        app, output = self.app, self.app.output
+        if not app.is_running or app.is_done:
+            output.write_raw(raw)
+            output.flush()
+            return
+        output.write_raw(_BEGIN)
+        app.renderer.erase(leave_alternate_screen=False)
+        output.write_raw(raw)
+        app._redraw()  # noqa: SLF001 - as the application itself does after a resize; tests hold it
+        output.write_raw(_END)
+        output.flush()
+
+    # The live region.
+
+    def _layout(self) -> Layout:
+        has_menu = Condition(lambda: bool(self.menus))
+        is_writing = Condition(lambda: not self.menus or self.menus[0].is_typing)
+        has_offers = Condition(lambda: self.buffer.complete_state is not None and not self.menus)
+        text = Window(
+            BufferControl(self.buffer, input_processors=[BeforeInput(self._prompt)]),
+            height=Dimension(min=1, max=_INPUT_ROWS),
+            dont_extend_height=True,
+            wrap_lines=True,
+        )
+        rows: list[Any] = [
+            ConditionalContainer(self._window(self._live), Condition(lambda: not self.menus and bool(self._live()))),
+            ConditionalContainer(self._window(self._menu_lines), has_menu),
+            ConditionalContainer(text, is_writing),
+            ConditionalContainer(self._window(self._offers), has_offers),
+            Window(FormattedTextControl(self._status), height=1, dont_extend_height=True),
+        ]
+        return Layout(HSplit(rows), focused_element=text)
+
+    def _window(self, lines: Callable[[], list[Line]]) -> Window:
+        return Window(
+            FormattedTextControl(lambda: _fragments(lines())), dont_extend_height=True, wrap_lines=True, height=None
+        )
+
+    def _live(self) -> list[Line]:
+        rows = self.app.output.get_size().rows
+        return self.actions.live(max(1, min(_LIVE_ROWS, rows - 5)))
+
+    def _menu_lines(self) -> list[Line]:
+        return self.menus[0].lines() if self.menus else []
+
+    def _prompt(self) -> StyleAndTextTuples:
+        return [("class:hf-you", "say: " if self.menus else "❯ ")]  # noqa: RUF001 - the mark people know
+
+    def _offers(self) -> list[Line]:
+        state = self.buffer.complete_state
+        if state is None:
+            return []
+        at = state.complete_index or 0
+        first = max(0, min(at - _OFFERED // 2, len(state.completions) - _OFFERED))
+        columns = self.columns - 1
+        return [
+            [
+                (
+                    "chosen" if place == state.complete_index else "dim",
+                    cut(f"  {one.display_text}  {one.display_meta_text}", columns),
+                )
+            ]
+            for place, one in enumerate(state.completions[first : first + _OFFERED], first)
+        ]
+
+    def _status(self) -> StyleAndTextTuples:
+        if self.menus:
+            return _fragments([[("dim", cut(self.menus[0].hint(len(self.menus) - 1), self.columns - 1))]])
+        return _fragments([self.actions.status()])
+
+
+def is_terminal() -> bool:
+    """A person sits at a terminal that can move its cursor."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "", "unknown")
+
+
+def _output() -> Output:
+    output = create_output()
+    if hasattr(output, "enable_cpr"):  # where the cursor is need not be asked: the region never grows into free rows
+        output.enable_cpr = False  # pyright: ignore[reportAttributeAccessIssue] - of the terminals' class alone
+    return output
+
+
+def _fragments(lines: list[Line]) -> StyleAndTextTuples:
+    found: StyleAndTextTuples = []
+    for place, line in enumerate(lines):
+        if place:
+            found.append(("", "\n"))
+        found += [(f"class:hf-{style}" if style else "", text) for style, text in line]
+    return found

@@ -1,0 +1,114 @@
+"""`holdfast` without a prompt to answer and end: the session at the terminal."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from holdfast.settings.directories import private_directory, user_directories
+from holdfast.tui.conversation import Conversation, Launch
+
+if TYPE_CHECKING:
+    from holdfast.tui.screen import Screen
+
+__all__ = ["run_session"]
+
+_ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+_READERS = ("HOLDFAST_SCREEN_READER", "CLAUDE_AX_SCREEN_READER")
+
+
+def run_session(launch: Launch) -> int:
+    """Run a session: on the screen, or line by line where there is none."""
+    from holdfast.tui.plain import run_plain  # noqa: PLC0415 - one of the two
+
+    if launch.plain or any(os.environ.get(name) not in (None, "", "0", "false") for name in _READERS):
+        return asyncio.run(run_plain(launch))
+    from holdfast.tui.screen import is_terminal  # noqa: PLC0415 - the same
+
+    return asyncio.run(_on_screen(launch) if is_terminal() else run_plain(launch))
+
+
+async def _on_screen(launch: Launch) -> int:
+    from prompt_toolkit.patch_stdout import patch_stdout  # noqa: PLC0415 - only on a screen
+
+    screen, talk = _connected(launch)
+    work: asyncio.Task[None] | None = None
+
+    def begin() -> None:
+        nonlocal work
+        work = asyncio.ensure_future(talk.run())
+        work.add_done_callback(lambda _task: screen.leave())
+
+    ended_by: list[int] = []
+    try:
+        with patch_stdout(raw=True), _leaving(screen, ended_by):
+            await screen.app.run_async(pre_run=begin)
+    finally:
+        if work is not None:
+            work.cancel()
+            await asyncio.wait({work})
+        await talk.close()
+    if work is not None and not work.cancelled() and (error := work.exception()):
+        raise error
+    if talk.farewell:
+        print(talk.farewell)  # noqa: T201 - the screen has ended
+    return 128 + ended_by[0] if ended_by else 0
+
+
+def _connected(launch: Launch) -> "tuple[Screen, Conversation]":
+    """A screen, and the conversation that its keys speak to."""
+    from prompt_toolkit.history import FileHistory, InMemoryHistory  # noqa: PLC0415 - only on a screen
+
+    from holdfast.tui.completing import InputCompleter  # noqa: PLC0415 - the same
+    from holdfast.tui.screen import Screen  # noqa: PLC0415 - the same
+
+    path = _history_file()
+    screen = Screen(history=InMemoryHistory() if path is None else FileHistory(path))
+    talk = Conversation(screen, launch)
+
+    def cwd() -> str:
+        return os.getcwd() if talk.agent is None else talk.agent.cwd
+
+    def hides(path: str) -> bool:
+        return talk.agent is not None and talk.agent.permissions.hides(path)
+
+    screen.complete_with(InputCompleter(cwd, hides))
+    actions = screen.actions
+    actions.submit, actions.interrupt, actions.next_mode = talk.submit, talk.interrupt, talk.next_mode
+    actions.background, actions.open_result = talk.background, talk.open_result
+    actions.live, actions.status = talk.live, talk.status
+    return screen, talk
+
+
+@contextmanager
+def _leaving(screen: "Screen", ended_by: list[int]) -> Generator[None]:
+    """A signal to end leaves the terminal as it was found."""
+    loop = asyncio.get_running_loop()
+
+    def leave(number: int) -> None:
+        ended_by.append(number)
+        screen.leave()
+
+    caught: list[int] = []
+    for number in _ENDING:
+        with suppress(NotImplementedError, RuntimeError):  # no such thing here
+            loop.add_signal_handler(number, leave, number)
+            caught.append(number)
+    try:
+        yield
+    finally:
+        for number in caught:
+            loop.remove_signal_handler(number)
+
+
+def _history_file() -> str | None:
+    """Where typed lines are kept across sessions, readable by the user alone."""
+    with suppress(OSError):
+        directory = str(user_directories().state)
+        private_directory(directory)
+        path = os.path.join(directory, "typed-lines")
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+        return path
+    return None

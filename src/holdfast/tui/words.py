@@ -1,0 +1,119 @@
+"""Words on the screen: pieces of text with a style, safe to look at whoever wrote them."""
+
+import re
+import unicodedata
+
+from holdfast.lib.visible import visible
+
+__all__ = ["STYLES", "Line", "as_ansi", "as_text", "cells", "cut", "prose", "shown_lines", "wrapped"]
+
+Line = list[tuple[str, str]]
+"""Pieces of one line: the name of a style, and text that is safe already."""
+
+STYLES = {
+    "": ("", ""),
+    "dim": ("ansibrightblack", "90"),
+    "bold": ("bold", "1"),
+    "ok": ("ansigreen", "32"),
+    "bad": ("ansired", "31"),
+    "warn": ("ansiyellow", "33"),
+    "accent": ("ansicyan", "36"),
+    "you": ("ansicyan bold", "1;36"),
+    "add": ("ansigreen", "32"),
+    "del": ("ansired", "31"),
+    "add-word": ("ansigreen bold reverse", "1;7;32"),
+    "del-word": ("ansired bold reverse", "1;7;31"),
+    "chosen": ("ansicyan bold", "1;36"),
+}
+"""By name: how prompt_toolkit writes the style, and the numbers that a terminal knows it by."""
+
+_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
+"""Parts of ordinary emoji and scripts; prose may hold them."""
+_WORDS = re.compile(r"\s*\S+\s*|\s+")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+class _Prose(dict[int, str]):
+    """Every character as prose shows it; each is judged once."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        if char in "\n\t" or char in _JOINERS:
+            shown = char
+        elif code < 0x20 or 0x7F <= code < 0xA0:
+            shown = f"\\x{code:02x}"
+        elif unicodedata.category(char) in _HIDDEN:
+            shown = f"<U+{code:04X}>"
+        else:
+            shown = char
+        self[code] = shown
+        return shown
+
+
+_PROSE = _Prose()
+
+
+def prose(text: str) -> str:
+    """A text for people, with its lines and tabs; what a terminal would obey or hide is spelled out."""
+    return text if text.isascii() and text.isprintable() else text.translate(_PROSE).expandtabs(4)
+
+
+def shown_lines(text: str, *, most: int | None = None) -> list[str]:
+    """The lines of a text from outside, each spelled out; behind `most` of them their number."""
+    lines = text.expandtabs(4).split("\n")
+    if most is None or len(lines) <= most:
+        return [visible(line) for line in lines]
+    return [*(visible(line) for line in lines[:most]), f"… {len(lines) - most} more lines"]
+
+
+def cells(text: str) -> int:
+    """How many columns a safe line takes."""
+    if text.isascii():
+        return len(text)
+    from wcwidth import wcswidth  # noqa: PLC0415 - only for text beyond ASCII, and a screen has it already
+
+    return max(wcswidth(text), 0) or len(text)
+
+
+def cut(text: str, columns: int) -> str:
+    """As much of one safe line as fits into so many columns."""
+    if cells(text) <= columns:
+        return text
+    kept, room = 0, columns - 1
+    for char in text:
+        room -= cells(char)
+        if room < 0:
+            break
+        kept += 1
+    return f"{text[:kept]}…"
+
+
+def wrapped(line: Line, columns: int) -> list[Line]:
+    """The line in as many as it needs, broken between words; the further ones are set in like the first."""
+    if cells(as_text(line)) <= columns:
+        return [line]
+    whole = as_text(line)
+    inset = " " * min(len(whole) - len(whole.lstrip(" ?✻●⎿")), columns // 2)
+    found: list[Line] = [[]]
+    room = columns
+    for style, text in line:
+        for word in _WORDS.findall(text):
+            width = cells(word)
+            if cells(word.rstrip()) > room and as_text(found[-1]).strip():
+                found.append([("", inset)])
+                room = columns - len(inset)
+            found[-1].append((style, word))
+            room -= width
+    return found
+
+
+def as_ansi(line: Line, *, has_colour: bool = True) -> str:
+    """The line for a terminal."""
+    if not has_colour:
+        return as_text(line)
+    return "".join(f"\x1b[{STYLES[style][1]}m{text}\x1b[0m" if STYLES[style][1] else text for style, text in line)
+
+
+def as_text(line: Line) -> str:
+    """The line without its styles."""
+    return "".join(text for _, text in line)

@@ -1,0 +1,463 @@
+"""Worktrees with real git: into one, out of it, and no work is ever lost that nobody gave up."""
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.app import build_executor
+from holdfast.app.begin import SessionChoice
+from holdfast.app.build import OpenSession, open_session
+from holdfast.app.options import Options
+from holdfast.contract import Answer
+from holdfast.engine import Executor
+from holdfast.events import CallFinished
+from holdfast.testing import ScriptedAsker
+
+IDENTITY = {f"GIT_{who}_{what}": "t@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+def git(where: Path, *words: str) -> str:
+    env = {**os.environ, **IDENTITY}
+    done = subprocess.run(["git", *words], cwd=where, env=env, capture_output=True, text=True, check=True, timeout=30)
+    return done.stdout.strip()
+
+
+class Scene:
+    """A repository with one commit, and a session in it."""
+
+    def __init__(self, place: Path, *, mode: str = "bypassPermissions", below: str = "", **options: Any) -> None:
+        self.repository = place / "project"
+        self.repository.mkdir()
+        git(self.repository, "init", "-q", "-b", "main")
+        (self.repository / "code.py").write_text("x = 1\n")
+        (self.repository / "secrets").mkdir()
+        (self.repository / "secrets" / "key.txt").write_text("token\n")
+        (self.repository / "part").mkdir()
+        (self.repository / "part" / "a.txt").write_text("a\n")
+        git(self.repository, "add", "-A")
+        git(self.repository, "commit", "-qm", "first")
+        self.asker = ScriptedAsker([Answer("allow") for _ in range(20)])
+        self.cwd = self.repository / below
+        self.executor: Executor = build_executor(
+            Options(cwd=str(self.cwd), permission_mode=mode, **options), asker=self.asker
+        )
+
+    def call(self, name: str, /, **raw: Any) -> CallFinished:
+        return self.executor.call(name, raw)
+
+    def enter(self, name: str = "a") -> Path:
+        reply = self.call("EnterWorktree", name=name)
+        assert not reply.is_error, reply.content
+        return Path(reply.data["worktreePath"])
+
+    def commit(self, tree: Path, text: str = "y = 2\n") -> str:
+        (tree / "new.py").write_text(text)
+        git(tree, "add", "-A")
+        git(tree, "commit", "-qm", f"more {text!r}")
+        return git(tree, "rev-parse", "HEAD")
+
+    @property
+    def branches(self) -> list[str]:
+        return git(self.repository, "branch", "--format=%(refname:short)").split()
+
+
+def test_a_session_goes_to_a_worktree_and_back_and_the_clean_one_is_gone(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    reply = scene.call("EnterWorktree", name="feature/one")
+    tree = scene.repository / ".holdfast" / "worktrees" / "feature+one"
+    assert reply.data["worktreePath"] == str(tree)
+    assert reply.data["worktreeBranch"] == "worktree-feature+one"
+    state = scene.executor.state
+    assert (state.cwd, state.session.project_root) == (str(tree), str(tree))
+    assert scene.call("Bash", command="pwd").data["stdout"].strip() == str(tree)
+    assert scene.call("Read", file_path="code.py").is_error is False
+    assert git(scene.repository, "status", "--porcelain") == ""  # our folder does not show
+    out = scene.call("ExitWorktree", action="remove").data
+    assert (out["action"], out["originalCwd"], out["worktreePath"]) == ("remove", str(scene.repository), str(tree))
+    assert (out["discardedFiles"], out["discardedCommits"]) == (0, 0)
+    assert (state.cwd, state.session.project_root) == (str(scene.repository), str(scene.repository))
+    assert (tree.exists(), scene.branches) == (False, ["main"])
+
+
+def test_a_kept_worktree_stays_with_its_branch_and_can_be_entered_again_but_not_removed(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    tree = scene.enter()
+    made = scene.commit(tree)
+    assert scene.call("ExitWorktree", action="keep").data["worktreeBranch"] == "worktree-a"
+    assert (tree / "new.py").exists()
+    again = scene.call("EnterWorktree", path=str(tree))
+    assert (again.data["worktreePath"], scene.executor.state.cwd) == (str(tree), str(tree))
+    refused = scene.call("ExitWorktree", action="remove", discard_changes=True)
+    assert (refused.is_error, "before this session" in str(refused.content)) == (True, True)
+    assert git(tree, "rev-parse", "HEAD") == made
+
+
+@pytest.mark.parametrize("work", ["changed", "new", "staged", "hidden by a setting", "committed", "on a detached head"])
+def test_work_is_not_removed_unless_it_is_given_up(tmp_path: Path, work: str) -> None:
+    scene = Scene(tmp_path)
+    tree = scene.enter()
+    if work == "changed":
+        (tree / "code.py").write_text("x = 2\n")
+    elif work == "committed":
+        scene.commit(tree)
+    elif work == "on a detached head":
+        git(tree, "checkout", "-q", "--detach")
+        scene.commit(tree)
+    else:
+        (tree / "new.py").write_text("z\n")
+        if work == "staged":
+            git(tree, "add", "-A")
+        if work == "hidden by a setting":
+            git(tree, "config", "status.showUntrackedFiles", "no")
+    refused = scene.call("ExitWorktree", action="remove")
+    assert (refused.is_error, "discard_changes" in str(refused.content)) == (True, True)
+    assert (tree.exists(), scene.executor.state.cwd) == (True, str(tree))
+    out = scene.call("ExitWorktree", action="remove", discard_changes=True).data
+    assert out["discardedFiles"] + out["discardedCommits"] >= 1
+    assert (tree.exists(), scene.branches) == (False, ["main"])
+
+
+def test_merged_work_is_no_loss(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.commit(scene.enter())
+    git(scene.repository, "merge", "-q", "worktree-a")
+    assert not scene.call("ExitWorktree", action="remove").is_error
+    assert scene.branches == ["main"]
+
+
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Git that fails where a file says: a file with the words of a call, and what it does before it dies."""
+    real = shutil.which("git")
+    place = tmp_path / "bin"
+    place.mkdir()
+    (place / "git").write_text(
+        "#!/bin/bash\n"
+        f'plan={place}/plan real={real}\n[ -f "$plan" ] && {{ read -r words; read -r act; }} < "$plan"\n'
+        'if [ -n "$words" ] && [[ "$*" == *"$words"* ]]; then path="${@: -1}"; eval "$act"; exit 128; fi\n'
+        'exec "$real" "$@"\n'
+    )
+    (place / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
+    return place / "plan"
+
+
+HALF_WAY = {
+    "nothing happens": ":",
+    "it is killed": "kill -9 $$",
+    "it answers nonsense": "echo nonsense; exit 0",
+    "half of it is done": "rm -f $path/code.py; kill -9 $$",
+}
+
+
+@pytest.mark.parametrize("act", HALF_WAY.values(), ids=HALF_WAY)
+@pytest.mark.parametrize(
+    "words", ["status", "rev-list", "for-each-ref", "worktree remove", "update-ref", "worktree list"]
+)
+def test_no_work_is_lost_where_git_fails_in_the_middle(tmp_path: Path, failing: Path, words: str, act: str) -> None:
+    scene = Scene(tmp_path)
+    tree = scene.enter()
+    made = scene.commit(tree)
+    (tree / "draft.txt").write_text("not committed")
+    failing.write_text(f"{words}\n{act}\n")
+    reply = scene.call("ExitWorktree", action="remove")
+    failing.unlink()
+    assert reply.is_error
+    assert ((tree / "draft.txt").read_text(), scene.executor.state.cwd) == ("not committed", str(tree))
+    assert made in git(scene.repository, "rev-list", "--all")
+
+
+@pytest.mark.parametrize("act", HALF_WAY.values(), ids=HALF_WAY)
+@pytest.mark.parametrize("words", ["status", "rev-list", "worktree remove", "update-ref", "worktree list"])
+def test_a_clean_worktree_goes_whole_or_the_session_stays_in_it(
+    tmp_path: Path, failing: Path, words: str, act: str
+) -> None:
+    scene = Scene(tmp_path)
+    tree = scene.enter()
+    made = scene.commit(tree)
+    git(scene.repository, "merge", "-q", "worktree-a")
+    failing.write_text(f"{words}\n{act}\n")
+    reply = scene.call("ExitWorktree", action="remove")
+    failing.unlink()
+    assert scene.executor.state.cwd == str(tree if reply.is_error else scene.repository)
+    assert tree.exists() is bool(reply.is_error)
+    assert made in git(scene.repository, "rev-list", "--all")
+
+
+def test_what_is_lost_is_only_what_was_given_up_over_many_histories(tmp_path: Path, failing: Path) -> None:
+    rng = random.Random(18)
+    scene = Scene(tmp_path)
+    for number in range(12):
+        tree = scene.enter(f"w{number}")
+        commits: list[str] = []
+        draft = False
+        for _ in range(rng.randint(0, 3)):
+            step = rng.choice(["commit", "draft", "merge", "detach", "rename"])
+            if step == "commit":
+                commits.append(scene.commit(tree, f"{rng.random()}\n"))
+                draft = False  # all of it is in the commit
+            elif step == "draft":
+                (tree / "draft.txt").write_text(f"{number} {rng.random()}")
+                draft = True
+            elif step == "merge":
+                git(scene.repository, "merge", "-q", "-X", "theirs", "-m", "m", git(tree, "rev-parse", "HEAD"))
+            elif step == "detach":
+                git(tree, "checkout", "-q", "--detach")
+            elif step == "rename" and git(tree, "rev-parse", "--abbrev-ref", "HEAD") != "HEAD":
+                git(tree, "branch", "-m", f"renamed-{number}-{rng.randrange(10**6)}")
+        if rng.random() < 0.5:
+            words = rng.choice(["worktree remove", "update-ref", "rev-list"])
+            failing.write_text(f"{words}\n{rng.choice([*HALF_WAY.values()])}\n")
+        reply = scene.call("ExitWorktree", action="remove")
+        failing.unlink(missing_ok=True)
+        known = git(scene.repository, "rev-list", "--all", "HEAD")
+        heads = git(tree, "rev-parse", "HEAD") if tree.exists() else ""
+        assert all(commit in known or commit == heads or tree.exists() for commit in commits), number
+        assert not draft or (tree / "draft.txt").exists(), number
+        if reply.is_error:
+            assert not scene.call("ExitWorktree", action="keep").is_error
+
+
+@pytest.mark.parametrize(
+    "name", ["", "..", "a/../b", "/a", "a/", "a b", "ä", "x" * 65, "a.lock", ".git", "a;b", "-" * 70, "a//b", "."]
+)
+def test_a_name_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
+    scene = Scene(tmp_path)
+    reply = scene.call("EnterWorktree", name=name)
+    assert (reply.outcome, scene.executor.state.cwd) == ("invalid", str(scene.repository))
+
+
+def test_a_name_is_made_up_where_none_is_given(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    tree = Path(scene.call("EnterWorktree").data["worktreePath"])
+    assert tree.is_dir()
+
+
+def test_not_into_a_second_one_and_only_ones_own_is_left(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    assert "entered no worktree" in str(scene.call("ExitWorktree", action="remove").content)
+    scene.enter()
+    assert "ExitWorktree first" in str(scene.call("EnterWorktree", name="b").content)
+
+
+def test_from_inside_a_worktree_that_was_there_the_new_one_belongs_to_the_main_checkout(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    other = tmp_path / "other"
+    git(scene.repository, "worktree", "add", "-q", str(other))
+    executor = build_executor(Options(cwd=str(other), permission_mode="bypassPermissions"))
+    reply = executor.call("EnterWorktree", {"name": "n"})
+    assert reply.data["worktreePath"] == str(scene.repository / ".holdfast" / "worktrees" / "n")
+    executor.call("ExitWorktree", {"action": "remove"})
+    assert executor.state.cwd == str(other)
+
+
+def test_what_was_begun_is_taken_back_where_it_cannot_be_made(tmp_path: Path, failing: Path) -> None:
+    scene = Scene(tmp_path)
+    failing.write_text('worktree add\n"$real" "$@" >/dev/null 2>&1; kill -9 $$\n')
+    reply = scene.call("EnterWorktree", name="a")
+    failing.unlink()
+    assert (reply.is_error, scene.executor.state.cwd) == (True, str(scene.repository))
+    assert (scene.branches, (scene.repository / ".holdfast" / "worktrees" / "a").exists()) == (["main"], False)
+    assert scene.enter().is_dir()
+
+
+def test_there_must_be_a_repository_with_a_commit(tmp_path: Path) -> None:
+    bare = tmp_path / "plain"
+    bare.mkdir()
+    executor = build_executor(Options(cwd=str(bare), permission_mode="bypassPermissions"))
+    assert "no git repository" in str(executor.call("EnterWorktree", {}).content)
+    git(bare, "init", "-q")
+    executor = build_executor(Options(cwd=str(bare), permission_mode="bypassPermissions"))
+    assert "no commit" in str(executor.call("EnterWorktree", {}).content)
+
+
+def test_a_folder_that_is_a_link_is_not_used(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (scene.repository / ".holdfast").symlink_to(tmp_path / "elsewhere")
+    assert "no directory" in str(scene.call("EnterWorktree", name="a").content)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def open_again(scene: Scene, choice: SessionChoice) -> OpenSession:
+    return open_session(Options(cwd=str(scene.repository), permission_mode="bypassPermissions"), choice=choice)
+
+
+async def call_in(opened: OpenSession, tool: str, **raw: Any) -> CallFinished:
+    opened.executor.add({"id": f"{tool}-1", "name": tool, "input": raw})
+    return [event async for event in opened.executor.results() if isinstance(event, CallFinished)][-1]
+
+
+def test_a_resumed_session_is_in_its_worktree_and_a_fork_may_not_remove_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+
+    async def whole() -> None:
+        async with open_again(scene, SessionChoice()) as first:
+            tree = (await call_in(first, "EnterWorktree", name="a")).data["worktreePath"]
+            assert first.session is not None
+            id_ = first.session.id
+        async with open_again(scene, SessionChoice(resume=id_, fork=True)) as fork:
+            assert fork.executor.state.cwd == tree
+            assert (await call_in(fork, "ExitWorktree", action="remove")).is_error
+        async with open_again(scene, SessionChoice(resume=id_)) as again:
+            assert (again.executor.state.cwd, again.executor.state.session.project_root) == (tree, tree)
+            assert not (await call_in(again, "ExitWorktree", action="remove")).is_error
+            assert again.executor.state.cwd == str(scene.repository)
+        async with open_again(scene, SessionChoice(resume=id_)) as last:
+            assert (last.executor.state.cwd, last.executor.state.worktree) == (str(scene.repository), None)
+
+    asyncio.run(whole())
+    assert scene.branches == ["main"]
+
+
+# Rights
+
+
+def settings(deny: list[str], allow: tuple[str, ...] = ()) -> str:
+    return json.dumps({"permissions": {"deny": deny, "allow": list(allow)}})
+
+
+@pytest.mark.parametrize("rule", ["Read(secrets/**)", "Read(/secrets/**)", "Read(./secrets/key.txt)", "Read(key.txt)"])
+def test_what_is_denied_in_the_checkout_is_denied_in_the_worktree_and_still_there(tmp_path: Path, rule: str) -> None:
+    scene = Scene(tmp_path, settings=(settings([rule]),))
+    tree = scene.enter()
+    for place in (tree, scene.repository):
+        assert scene.call("Read", file_path=str(place / "secrets" / "key.txt")).outcome == "denied", place
+        assert "token" not in str(scene.call("Grep", pattern="token", path=str(place), output_mode="content").content)
+        assert scene.call("Bash", command=f"cat {place}/secrets/key.txt").outcome == "denied", place
+
+
+@pytest.mark.parametrize(
+    "rule", ["Read(secrets/**)", "Read(/secrets/**)", "Read(./secrets/key.txt)", "Read(secrets/key.*)", "Read(//{})"]
+)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_copy_in_a_worktree_that_stays_is_as_denied_as_the_file(tmp_path: Path, rule: str, *, is_new: bool) -> None:
+    text = rule.replace("{}", f"{tmp_path}/project/secrets/**"[1:])
+    scene = Scene(tmp_path, settings=(settings([text]),))
+    tree = scene.enter()
+    scene.call("ExitWorktree", action="keep")
+    if is_new:
+        options = Options(cwd=str(scene.repository), permission_mode="bypassPermissions", settings=(settings([text]),))
+        scene.executor = build_executor(options)
+    inner = tree.relative_to(scene.repository)
+    assert scene.call("Read", file_path=f"{inner}/secrets/key.txt").outcome == "denied"
+    assert scene.call("Bash", command=f"cat {inner}/secrets/key.txt").outcome == "denied"
+    assert not scene.call("Read", file_path=f"{inner}/code.py").is_error
+
+
+def test_an_absolute_rule_about_the_checkout_holds_in_the_worktree(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, settings=(settings([f"Read(/{tmp_path}/project/secrets/**)"]),))
+    tree = scene.enter()
+    assert scene.call("Read", file_path=str(tree / "secrets" / "key.txt")).outcome == "denied"
+
+
+def test_rules_that_allow_hold_in_the_worktree_and_the_checkout_is_outside_of_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, mode="default", settings=(settings([], ("Edit(part/**)",)),))
+    tree = scene.enter()
+    before = len(scene.asker.questions)
+    assert not scene.call("Write", file_path=str(tree / "part" / "new.txt"), content="x").is_error
+    assert not scene.call("Read", file_path=str(tree / "code.py")).is_error
+    assert not scene.call("Bash", command="git status --short").is_error
+    assert len(scene.asker.questions) == before
+    scene.call("Write", file_path=str(scene.repository / "part" / "new.txt"), content="x")
+    scene.call("Read", file_path=str(scene.repository / "code.py"))
+    assert len(scene.asker.questions) == before + 2
+    scene.call("ExitWorktree", action="keep")
+    before = len(scene.asker.questions)
+    assert not scene.call("Write", file_path=str(scene.repository / "part" / "more.txt"), content="x").is_error
+    assert len(scene.asker.questions) == before
+
+
+def test_a_session_below_the_root_stays_below_it_in_the_worktree(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, mode="default", below="part")
+    tree = scene.enter()
+    assert scene.executor.state.cwd == str(tree / "part")
+    assert not scene.executor.state.permissions.is_inside(str(tree / "code.py"))
+    assert scene.executor.state.permissions.is_inside(str(tree / "part" / "a.txt"))
+
+
+@pytest.mark.parametrize("mode", ["plan", "dontAsk"])
+def test_plan_mode_and_dont_ask_make_no_worktree(tmp_path: Path, mode: str) -> None:
+    scene = Scene(tmp_path, mode=mode)
+    assert scene.call("EnterWorktree", name="a").outcome == "denied"
+    assert scene.branches == ["main"]
+
+
+def test_nobody_makes_one_unasked_where_the_repository_starts_programs(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, mode="default", settings=(settings([], ("EnterWorktree", "ExitWorktree")),))
+    scene.enter()
+    assert scene.asker.questions == []
+    assert not scene.call("ExitWorktree", action="remove").is_error
+    git(scene.repository, "config", "filter.x.smudge", "touch smudged")
+    scene.enter("b")
+    assert "filter.x.smudge" in scene.asker.questions[0].reason
+
+
+def test_hooks_of_the_repository_run_only_with_a_persons_yes(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, mode="default", settings=(settings([], ("EnterWorktree", "ExitWorktree")),))
+    hook = scene.repository / ".git" / "hooks" / "post-checkout"
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    hook.chmod(0o755)
+    scene.enter()
+    assert not (tmp_path / "ran").exists()
+
+
+# Hooks of the user
+
+
+def hooked(tmp_path: Path, create: str, remove: str | None) -> str:
+    hooks = {"WorktreeCreate": [{"hooks": [{"type": "command", "command": create}]}]}
+    if remove is not None:
+        hooks["WorktreeRemove"] = [{"hooks": [{"type": "command", "command": remove}]}]
+    return json.dumps({"hooks": hooks})
+
+
+def test_a_hook_makes_the_worktree_and_a_hook_removes_it(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    create = f"cat > {tmp_path}/told; mkdir -p {made}; echo {made}"
+    remove = f"rm -rf {made}"
+    scene = Scene(tmp_path, settings=(hooked(tmp_path, create, remove),))
+    assert scene.call("EnterWorktree", name="n").data["worktreePath"] == str(made)
+    assert json.loads((tmp_path / "told").read_text())["name"] == "n"
+    assert scene.executor.state.cwd == str(made)
+    unknown = scene.call("ExitWorktree", action="remove")
+    assert (unknown.is_error, "cannot be told" in str(unknown.content)) == (True, True)
+    assert not scene.call("ExitWorktree", action="remove", discard_changes=True).is_error
+    assert (made.exists(), scene.executor.state.cwd) == (False, str(scene.repository))
+
+
+def test_a_hook_that_fails_or_names_nothing_makes_no_worktree(tmp_path: Path) -> None:
+    for command, said in (("echo no >&2; exit 1", "no"), ("echo relative", "absolute"), ("true", "absolute")):
+        place = tmp_path / said / command.replace("/", "").replace(" ", "")
+        place.mkdir(parents=True)
+        scene = Scene(place, settings=(hooked(tmp_path, command, None),))
+        reply = scene.call("EnterWorktree", name="n")
+        assert (reply.is_error, said in str(reply.content)) == (True, True)
+        assert scene.executor.state.cwd == str(scene.repository)
+
+
+def test_what_a_hook_made_is_kept_where_no_hook_removes_it(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    scene = Scene(tmp_path, settings=(hooked(tmp_path, f"echo {made}", None),))
+    scene.call("EnterWorktree", name="n")
+    assert "WorktreeRemove" in str(scene.call("ExitWorktree", action="remove", discard_changes=True).content)
+    assert not scene.call("ExitWorktree", action="keep").is_error
+    assert made.exists()
+
+
+def test_a_person_who_says_no_keeps_everything(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, mode="default")
+    tree = scene.enter()
+    (tree / "new.txt").write_text("x")
+    scene.asker._answers.clear()
+    scene.asker._answers.append(Answer(message="no"))
+    assert scene.call("ExitWorktree", action="remove", discard_changes=True).outcome == "denied"
+    assert (tree / "new.txt").exists()
