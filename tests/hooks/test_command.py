@@ -1,5 +1,6 @@
 """Commands as hooks: what they are told, and what their exit codes and output mean."""
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -7,7 +8,12 @@ from typing import Any
 
 import pytest
 
-from .conftest import Play, entry
+from holdfast import Executor
+from holdfast.contract import ModeUpdate
+from holdfast.hooks import Hook, HookAnswer
+from holdfast.hooks.inputs import PermissionRequest
+
+from .conftest import Play, echo, entry
 
 DENY = (
     '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}'
@@ -253,6 +259,28 @@ def test_a_permission_request_is_answered_by_hooks_where_no_rule_wants_a_person(
     assert play(changed, mode="default").reply.data == {"echoed": "other"}
     assert play(yes, entry("PreToolUse", say(permissionDecision="ask"))).reply.outcome == "denied"
     assert play(entry("PermissionRequest", "exit 2"), mode="default").reply.outcome == "denied"
+
+
+def test_a_hook_never_enters_the_mode_that_asks_nothing():
+    heard: list[str] = []
+
+    async def yes(event: PermissionRequest) -> HookAnswer:
+        heard.append(event.permission_mode)
+        modes = [ModeUpdate("bypassPermissions"), ModeUpdate("acceptEdits")]
+        return HookAnswer("allow", updates=tuple(modes[: 2 - len(heard) % 2]))
+
+    executor = Executor([echo], hooks=[Hook("PermissionRequest", yes)], permission_mode="default")
+    executor.state.may_bypass = True
+
+    async def run() -> None:
+        for number in range(3):
+            executor.add({"id": f"c{number}", "name": "Echo", "input": {}})
+            _ = [event async for event in executor.results()]
+            executor.end_turn()
+        await executor.close()
+
+    asyncio.run(run())
+    assert heard == ["default", "default", "acceptEdits"]
 
 
 def test_a_refused_call_is_told_and_may_be_tried_again(play: Play, tmp_path: Path):

@@ -56,7 +56,8 @@ def server() -> Iterator[tuple[str, list[Any]]]:
 
 def ask(url: str, *, own: bool = True, **handler: Any) -> HookAnswer:
     event = PreToolUse(tool_name="Bash", tool_input={"command": "ls"}, tool_use_id="t")
-    return asyncio.run(HttpRunner(may_be_private=own).run({"url": url, **handler}, event, 20.0))
+    runner = HttpRunner(may_be_private=own, is_of_folder=handler.pop("folder", False))
+    return asyncio.run(runner.run({"url": url, **handler}, event, 20.0))
 
 
 def test_a_good_answer_with_json_decides_and_the_event_is_the_body(server: tuple[str, list[Any]]):
@@ -85,6 +86,16 @@ def test_headers_see_only_the_variables_that_the_hook_names(server: tuple[str, l
     )
     headers = {name.lower(): value for name, value in server[1][0][0].items()}
     assert (headers["authorization"], headers["x-other"]) == ("Bearer t0k", ".")
+
+
+def test_a_folders_hook_sends_no_key_of_a_model_provider(server: tuple[str, list[Any]], monkeypatch: Any):
+    monkeypatch.setenv("OPENAI_API_KEY", "k3y")
+    given: dict[str, Any] = {"headers": {"X": "$OPENAI_API_KEY"}, "allowedEnvVars": ["OPENAI_API_KEY"]}
+    with pytest.raises(HookFailed, match="key of a model provider"):
+        ask(f"{server[0]}/x", folder=True, **given)
+    assert server[1] == []
+    ask(f"{server[0]}/x", **given)
+    assert {name.lower(): value for name, value in server[1][0][0].items()}["x"] == "k3y"
 
 
 def test_a_folders_hook_does_not_reach_this_machine_and_nobody_a_metadata_service(server: tuple[str, list[Any]]):

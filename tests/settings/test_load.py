@@ -200,6 +200,40 @@ def test_a_broken_gate_of_the_user_stops_and_one_of_a_trusted_folder_counts_as_f
         world.load()
 
 
+@pytest.mark.parametrize(
+    ("group", "word"),
+    [
+        ({"hooks": [{"command": "x"}]}, "hooks.type"),
+        ({"hooks": [{"type": 5}]}, "hooks.type"),
+        ({"hooks": [{"type": "command"}]}, "hooks.command"),
+        ({"hooks": [{"type": "command", "command": " "}]}, "hooks.command"),
+        ({"matcher": "(Bash", "hooks": []}, "JavaScript pattern"),
+        ({"matcher": "(?P<a>x)", "hooks": []}, "JavaScript pattern"),
+    ],
+)
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_a_gate_of_the_user_that_could_never_run_stops_the_start(world: Any, group: Any, word: str, event: str) -> None:
+    given = {"hooks": {event: [group]}}
+    world.write(".claude/settings.json", given)
+    world.load(trusted=True)  # a folder does not stop anybody: there it is a gate that failed
+    path = world.write("~/.claude/settings.json", given)
+    with pytest.raises(SettingsError, match=word) as caught:
+        world.load()
+    assert caught.value.path == str(path)
+    world.write("~/.claude/settings.json", {"hooks": {"Stop": [group]}})
+    world.load()
+
+
+def test_what_stands_beside_hooks_and_is_not_known_is_told(world: Any) -> None:
+    handlers = [{"type": "command", "command": "true"}]
+    known = {"matcher": "Bash", "description": "d", "id": "i", "hooks": handlers}
+    world.write("~/.claude/settings.json", {"hooks": {"PreToolUse": [known, {"Matcher": "Bash", "hooks": handlers}]}})
+    settings = world.load()
+    assert len(settings.hooks) == 2
+    [problem] = settings.problems
+    assert "did you mean matcher?" in problem.message
+
+
 @pytest.mark.parametrize("place", [".claude/settings.json", "~/.claude/settings.json"])
 def test_any_other_broken_hook_is_off_with_a_warning(world: Any, place: str) -> None:
     world.write(place, '{"hooks": {"Stop": {"preEdit": "x"}}, "permissions": {"deny": ["A"]}}')

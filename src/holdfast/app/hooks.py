@@ -154,8 +154,9 @@ class HookKit:
     def _http_runner(self, entry: "HookEntry") -> "Runner":
         from holdfast.hooks.http import HttpRunner  # noqa: PLC0415 - see above
 
-        own = entry.folder is None or self._settings().get("hooks.allowPrivateAddresses") is True
-        return HttpRunner(may_be_private=own)
+        is_own = entry.folder is None
+        may_be_private = is_own or self._settings().get("hooks.allowPrivateAddresses") is True
+        return HttpRunner(may_be_private=may_be_private, is_of_folder=not is_own)
 
     def _prompt_runner(self, entry: "HookEntry") -> "Runner":
         from holdfast.hooks.prompt import PromptRunner  # noqa: PLC0415 - see above

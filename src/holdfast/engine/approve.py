@@ -26,7 +26,7 @@ from holdfast.engine.call_hooks import CallHooks, opinion_of
 from holdfast.engine.consult import DEFAULT_CLASSIFY_TIMEOUT_S, consult
 from holdfast.engine.forms import FormDesk
 from holdfast.engine.state import AgentState
-from holdfast.engine.updating import KeepRules, RightsUpdater
+from holdfast.engine.updating import KeepRules, RightsUpdater, chosen_by_hook
 from holdfast.events import Event, PermissionAsked, PermissionDecided, PermissionWithdrawn
 from holdfast.permissions import CallFacts, Classify, Decision, HookOpinion, Step, decide
 from holdfast.permissions.facts import places_of, with_places
@@ -278,7 +278,7 @@ class Approver:
         elif decision.layer in _HELD_FOR_PEOPLE or decision.guarded or tool.requires_user_interaction:
             return None
         else:
-            said = Answer("allow", heard.updated_input, updates=tuple(heard.updates))
+            said = Answer("allow", heard.updated_input, updates=chosen_by_hook(heard.updates))
             approval = await self._take_answer(call, tool, ctx, said, asked=asked)
             ctx.asked, ctx.granted = False, "hook"  # a hook is no person
         self._announce(call, tool, decision, approval, layer="hook", reason=approval.reason or "a hook said yes")

@@ -1,15 +1,15 @@
 """Change the rights as an answer wants it, as far as it may."""
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 
-from holdfast.contract import ModeChanged, PermissionUpdate, RuleUpdate
+from holdfast.contract import ModeChanged, ModeUpdate, PermissionUpdate, RuleUpdate
 from holdfast.engine.call import Call
 from holdfast.engine.state import AgentState
 from holdfast.events import ContextChanged, Event
 from holdfast.permissions import Rule
 
-__all__ = ["KeepRules", "RightsUpdater"]
+__all__ = ["KeepRules", "RightsUpdater", "chosen_by_hook"]
 
 _log = logging.getLogger(__name__)
 KeepRules = Callable[[PermissionUpdate], Collection[str]]
@@ -48,3 +48,14 @@ class RightsUpdater:
     def _keep(self, update: PermissionUpdate) -> Collection[str]:
         keep = None if update.destination in ("session", "cliArg") else self._keep_rules
         return () if keep is None else keep(update)
+
+
+def chosen_by_hook(updates: Iterable[PermissionUpdate]) -> tuple[PermissionUpdate, ...]:
+    """What of these a hook may choose: the mode that lifts every question is entered by people alone."""
+    kept: list[PermissionUpdate] = []
+    for update in updates:
+        if isinstance(update, ModeUpdate) and update.mode == "bypassPermissions":
+            _log.warning("a PermissionRequest hook wants the mode bypassPermissions, which no hook may choose")
+        else:
+            kept.append(update)
+    return tuple(kept)

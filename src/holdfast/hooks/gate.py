@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
+from holdfast.contract.names import RETIRED
 from holdfast.hooks.answers import HookAnswer
 from holdfast.hooks.inputs import ToolHookInput
 from holdfast.hooks.matcher import NameTest, compile_matcher
@@ -90,6 +91,8 @@ class Hooks:
             return ()
         found = self._known.get((event, names[0]))
         if found is None:
+            if event in _TOOL_EVENTS:
+                names = (*names, *(old for old, today in RETIRED.items() if today == names[0]))
             unique: dict[object, Hook] = {}
             for hook, fits in self._compiled:
                 if hook.event == event and hook not in self._spent and fits(names):

@@ -17,12 +17,14 @@ import msgspec
 from holdfast.events import encode_json
 from holdfast.hooks.answers import HookAnswer, HookFailed, read_answer
 from holdfast.hooks.inputs import HookInput
+from holdfast.host.child_env import is_provider_credential
 from holdfast.host.http import HttpClient, HttpError, Request, without_login
 from holdfast.permissions.web import address_problem
 
 __all__ = ["HttpRunner"]
 
 _MAX_BYTES: Final = 1_000_000
+_NO_NAMES: Final = frozenset[str]()
 _VARIABLE: Final = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 _METADATA: Final = tuple(
     ipaddress.ip_network(network)
@@ -33,9 +35,15 @@ _METADATA: Final = tuple(
 class HttpRunner:
     """Runs the http hooks of one origin."""
 
-    def __init__(self, *, may_be_private: bool) -> None:
-        """`may_be_private`: addresses of this machine and the local network are fine."""
+    def __init__(self, *, may_be_private: bool, is_of_folder: bool = False) -> None:
+        """Take what the hooks may reach.
+
+        Args:
+            may_be_private: Addresses of this machine and the local network are fine.
+            is_of_folder: A folder brings them, so the keys of model providers are not theirs to send.
+        """
         self._may_be_private = may_be_private
+        self._is_of_folder = is_of_folder
 
     async def run(self, handler: Mapping[str, Any], event: HookInput, timeout_s: float | None) -> HookAnswer:
         """Post the event and read the answer.
@@ -45,7 +53,7 @@ class HttpRunner:
         """
         url = str(handler["url"])
         limit_s = type(event).timeout_s if timeout_s is None else timeout_s
-        headers = {"content-type": "application/json", **_headers(handler)}
+        headers = {"content-type": "application/json", **self._headers(handler)}
         try:
             async with asyncio.timeout(limit_s):
                 status, body = await self._post(url, headers, encode_json(event))
@@ -65,6 +73,29 @@ class HttpRunner:
         finally:
             await client.close()
 
+    def _headers(self, handler: Mapping[str, Any]) -> dict[str, str]:
+        given: Any = handler.get("headers") or {}
+        if not isinstance(given, Mapping):
+            raise HookFailed(f"its headers are {given!r}; give an object")
+        allowed: Any = handler.get("allowedEnvVars") or ()
+        names = frozenset(map(str, cast("list[Any]", allowed))) if isinstance(allowed, tuple | list) else _NO_NAMES
+
+        def value_of(found: re.Match[str]) -> str:
+            name = found[1] or found[2]
+            return self._variable(name) if name in names else ""
+
+        headers = {str(k).lower(): _VARIABLE.sub(value_of, str(v)) for k, v in cast("Mapping[str, Any]", given).items()}
+        for name, value in headers.items():
+            if any(char in name + value for char in "\r\n\0"):
+                raise HookFailed(f"its header {name!r} holds a line break")
+        return headers
+
+    def _variable(self, name: str) -> str:
+        value = os.environ.get(name, "")
+        if self._is_of_folder and is_provider_credential(name, value):
+            raise HookFailed(f"it wants to send {name}, a key of a model provider; a folder's hook may not")
+        return value
+
     async def _addresses(self, host: str, port: int) -> Sequence[str]:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=1)
         addresses = list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
@@ -76,24 +107,6 @@ class HttpRunner:
             if not self._may_be_private and (problem := address_problem(address)):
                 raise HttpError(f"{host}: {problem}; a folder's hook may not reach it", "invalid")
         return addresses
-
-
-def _headers(handler: Mapping[str, Any]) -> dict[str, str]:
-    given: Any = handler.get("headers") or {}
-    if not isinstance(given, Mapping):
-        raise HookFailed(f"its headers are {given!r}; give an object")
-    allowed: Any = handler.get("allowedEnvVars") or ()
-    names = frozenset(map(str, cast("list[Any]", allowed))) if isinstance(allowed, tuple | list) else frozenset[str]()
-
-    def value_of(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
-        return os.environ.get(name, "") if name in names else ""
-
-    headers = {str(k).lower(): _VARIABLE.sub(value_of, str(v)) for k, v in cast("Mapping[str, Any]", given).items()}
-    for name, value in headers.items():
-        if any(char in name + value for char in "\r\n\0"):
-            raise HookFailed(f"its header {name!r} holds a line break")
-    return headers
 
 
 def _read(event: type[HookInput], body: bytes) -> HookAnswer:

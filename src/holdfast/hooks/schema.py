@@ -142,14 +142,14 @@ class _Reader:
         )
 
     def _note_retired(self, fits: NameTest) -> None:
-        """Say which tools of the matcher are gone, unless it names what does their work as well."""
+        """Say which tools of the matcher are gone and what is heard in their place, unless it names that as well."""
         matcher, entry = self._entry.matcher or "", self._entry
         if EVENTS[entry.event].matched_by != "tool_name":
             return
         for name, today in RETIRED.items():
             if re.search(rf"\b{name}\b", matcher) and fits((name,)) and not fits((today,)):
                 self.warn(
-                    f"the matcher {matcher!r} names {name}, a tool that was retired; {today} does its work, name it"
+                    f"the matcher {matcher!r} names {name}, a tool that was retired; {today} does its work and is heard"
                 )
 
     def _note_fields(self, kind: str) -> None:

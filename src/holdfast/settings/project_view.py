@@ -267,9 +267,10 @@ def _mapping(node: Node) -> Mapping[str, object]:
 def hook_text(handler: Node) -> str:
     """Say what a hook handler would do: its command, address or prompt, else the whole of it."""
     if isinstance(handler, Object):
+        says_more = not {"args", "headers", "allowedEnvVars"}.isdisjoint(handler.members)
         for name in ("command", "url", "prompt"):
             value = handler.members.get(name)
-            if isinstance(value, Scalar) and isinstance(value.value, str) and "args" not in handler.members:
+            if isinstance(value, Scalar) and isinstance(value.value, str) and not says_more:
                 return value.value
     return _shown(handler)
 

@@ -34,6 +34,7 @@ DOTTED = (
     "shell.functions",
     "classifier.model",
 )
+
 GATE_EVENTS = ("PreToolUse", "PermissionRequest")
 # fmt: off
 HOOK_EVENTS = frozenset({
@@ -201,38 +202,9 @@ def _env(check: _Check, key: str, node: Node) -> None:
 
 
 def _hooks(check: _Check, key: str, node: Node) -> None:
-    if not isinstance(node, Object):
-        raise check.fail(key, node, "an object")
-    for event, groups in node.members.items():
-        if event not in HOOK_EVENTS:
-            near = nearest_name(event, sorted(HOOK_EVENTS))
-            meant = "" if near is None else f" (did you mean {near}?)"
-            shown = visible(repr(event), limit_chars=60)
-            check.note(f"hooks has the event {shown}, which is not known and is skipped{meant}", groups)
-            continue
-        try:
-            _hook_groups(check, f"{key}.{event}", groups)
-        except SettingsError as error:
-            if not check.is_folder and event in GATE_EVENTS:
-                raise
-            # The rest of the file counts. A gate of a folder that cannot be read counts as one that failed.
-            check.flaws.append(Flaw(error.reason, error.line or groups.line))
+    from holdfast.settings.hook_schema import check_hooks  # noqa: PLC0415 - most files have none
 
-
-def _hook_groups(check: _Check, key: str, node: Node) -> None:
-    if not isinstance(node, Array):
-        raise check.fail(key, node, "a list")
-    for group in node.items:
-        if not isinstance(group, Object):
-            raise check.fail(key, group, "a list of objects")
-        if (matcher := group.members.get("matcher")) is not None:
-            _string(check, f"{key}.matcher", matcher)
-        handlers = group.members.get("hooks")
-        if not isinstance(handlers, Array):
-            raise check.fail(f"{key}.hooks", handlers or group, "a list of handlers")
-        for handler in handlers.items:
-            if not isinstance(handler, Object):
-                raise check.fail(f"{key}.hooks", handler, "a list of objects")
+    check_hooks(check, key, node)
 
 
 _SANDBOX = _fields(
