@@ -58,6 +58,7 @@ def pytest_unconfigure() -> None:
 
 
 _ORDINARY = (
+    "cli/test_call.py",
     "cli/test_commands.py",
     "cli/test_exec.py",
     "cli/test_people.py",

@@ -110,6 +110,31 @@ def test_a_machine_that_lacks_something_is_told_in_one_line(limit: int, most: in
     assert done.stderr.count("\n") <= 1
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="the limit on processes does not bind root")
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize(
+    ("name", "given"), [("Bash", '{"command": "ls"}'), ("Grep", '{"pattern": "x"}'), ("Read", '{"file_path": "a.txt"}')]
+)
+def test_a_user_who_may_start_no_more_processes_is_told_in_one_line(
+    place: Path, name: str, given: str, most: int
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast", "call", name, given],
+        cwd=place,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)),
+    )
+    said = done.stderr + done.stdout
+    # What else runs under this user decides how far it comes: it works, or says in a line what is lacking.
+    assert (done.returncode, "ulimit -u" in said) in ((0, False), (1, True))
+    assert "Traceback" not in said
+    assert done.stderr.count("\n") <= 1
+
+
 def test_a_call_says_what_a_run_says_at_its_start(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (place / ".claude").mkdir()
     (place / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Bash(make *)"]}}', encoding="utf-8")

@@ -76,17 +76,30 @@ def test_a_stream_that_never_ends_is_left(ask: Callable[..., Any], spec: str) ->
     assert "100000 bytes" in str(asked.error)
 
 
+PING = b'event: ping\ndata: {"type":"ping"}\n\n'
+BEGUN = {
+    "anthropic:claude-x": b'event: message_start\ndata: {"type":"message_start","message":{"id":"m","model":"x"}}\n\n',
+    "openai:local": b'data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n',
+}
+
+
+@pytest.mark.parametrize("spec", ["anthropic:claude-x", "openai:local"])
+def test_nobody_has_to_ask_for_a_bound_on_what_a_server_sends(ask: Callable[..., Any], spec: str) -> None:
+    comment = b":" + b" " * ((1 << 20) - 3) + b"\n\n"
+    stream = ask([FakeTurn(raw=[BEGUN[spec], *[comment] * 70], keeps_open=True)], spec=spec)
+    assert (stream.error.kind, f"more than {64 << 20} bytes" in str(stream.error)) == ("broken_stream", True)
+    line = ask([FakeTurn(raw=[BEGUN[spec], b"data: ", *[b"x" * (1 << 20)] * 20], keeps_open=True)], spec=spec)
+    assert f"more than {16 << 20} bytes" in str(line.error)
+    whole = FakeTurn(raw=[b"{", *[b" x" * (1 << 19)] * 40], keeps_open=True, content_type="application/json")
+    assert f"more than {32 << 20} bytes" in str(ask([whole], spec=spec).error)
+
+
 def test_what_a_server_says_cannot_steer_a_terminal(ask: Callable[..., Any]) -> None:
     said = {"type": "error", "error": {"type": "invalid_request_error", "message": "no\x1b]52;c;eA==\x07\u202e"}}
     error = ask([FakeTurn(raw=json.dumps(said).encode(), status=400, content_type="application/json")]).error
     assert r"no\x1b]52;c;eA==\x07<U+202E>" in str(error)
 
 
-PING = b'event: ping\ndata: {"type":"ping"}\n\n'
-BEGUN = {
-    "anthropic:claude-x": b'event: message_start\ndata: {"type":"message_start","message":{"id":"m","model":"x"}}\n\n',
-    "openai:local": b'data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n',
-}
 EMPTY = b'data: {"id":"c","choices":[{"index":0,"delta":{"content":""}}]}\n\n'
 
 

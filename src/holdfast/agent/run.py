@@ -375,4 +375,10 @@ def _new_blocks(replies: Iterable[CallFinished]) -> Iterable[Block]:
 
 
 def _spent_words(spent_usd: float, limit_usd: float) -> str:
-    return f"The run has cost {spent_usd:.4f} USD, and its budget is {limit_usd:g} USD; give it more to go on."
+    return f"The run has cost {_usd(spent_usd)}, and its budget is {_usd(limit_usd)}; give it more to go on."
+
+
+def _usd(amount: float) -> str:
+    """An amount as people write it: cents, and more places only where there is something in them."""
+    whole, _, places = f"{amount:.6f}".partition(".")
+    return f"{whole}.{places[:2]}{places[2:].rstrip('0')} USD"

@@ -24,6 +24,7 @@ from holdfast.host.registry import ProcessRegistry
 from holdfast.host.sidecar import Sidecar
 from holdfast.host.watchdog import MAX_DESCENDANTS, TICK_S, Pressure
 from holdfast.lib import posix
+from holdfast.lib.shortage import shortage
 
 _GIVE_UP_S = 5.0
 _SIDECAR_END_S = 2.0
@@ -344,4 +345,5 @@ def _explain(command: Command, problem: Exception) -> str:
         return f"{name} was not started: not permitted ({problem}). Check that it is executable."
     if isinstance(problem, ValueError):
         return f"{name} was not started: {problem}. Remove NUL bytes from arguments and variables."
-    return f"{name} was not started: {problem}. Wait for other processes to end, or make the command smaller."
+    lacks = shortage(problem) or f"{problem}. Wait for other processes to end, or make the command smaller"
+    return f"{name} was not started: {lacks}."

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from holdfast.contract import ToolFailed, UsageError
 from holdfast.host.child_env import child_environment
 from holdfast.host.programs import current_folder, find_program
+from holdfast.lib.shortage import shortage
 
 try:
     import fcntl
@@ -123,13 +124,16 @@ class Ripgrep:
             with suppress(ToolFailed):
                 await work
             raise
+        except RuntimeError as error:  # no thread can be had that would read its output
+            job.abandon()
+            raise ToolFailed(f"ripgrep could not be watched: {shortage(error) or error}") from error
 
 
 def _start(argv: list[str], directory: int, take: Callable[[bytes], bool], environment: Mapping[str, str]) -> "_Job":
     try:
         return _Job(argv, directory, take, environment)
     except OSError as error:
-        raise ToolFailed(f"ripgrep could not be started: {error.strerror or error}") from error
+        raise ToolFailed(f"ripgrep could not be started: {shortage(error) or error.strerror or error}") from error
 
 
 class _Job:
@@ -156,6 +160,15 @@ class _Job:
         """End the process; the thread then sees the end of its output."""
         self._stopped = True
         self._process.kill()
+
+    def abandon(self) -> None:
+        """End and collect a process that nobody has begun to watch."""
+        process = self._process
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+        process.kill()
+        process.wait()
 
     def run(self, limit_s: float) -> Searched:
         """Feed the output until it ends or enough was taken; returns how that went."""

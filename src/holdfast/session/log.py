@@ -182,7 +182,8 @@ def configure_logging(
     own = logging.getLogger("holdfast")
     own.setLevel(logging.DEBUG if debug else logging.INFO)
     if refusal is not None:
-        own.error("no log is kept, as %r cannot be used: %s", directory, _words(refusal))
+        advice = "check its rights, or let XDG_STATE_HOME name another place"
+        own.error("no log is kept, as %r cannot be used: %s; %s", directory, _words(refusal), advice)
     return setup
 
 
