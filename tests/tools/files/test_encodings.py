@@ -44,3 +44,15 @@ def test_a_declared_encoding_takes_every_character_that_it_has(place: Path) -> N
     assert call("Edit", old_string="café", new_string="€") == 1
     assert call("Write", content="ñ\n") == 0
     assert file.read_bytes() == b"\xf1\n"
+
+
+def test_a_file_that_is_utf_8_already_stays_so_whatever_is_declared(
+    place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (place / ".editorconfig").write_text("[*.txt]\ncharset = latin1\n", encoding="utf-8")
+    file = place / "a.txt"
+    file.write_bytes("café – one\n".encode())
+    assert call("Read") == 0
+    assert "café – one" in capfd.readouterr().out, "as its letters, not as the two bytes of each"
+    assert call("Edit", old_string="café", new_string="naïve") == 0
+    assert file.read_bytes() == "naïve – one\n".encode()
