@@ -64,6 +64,7 @@ def test_what_does_not_decide_may_be_left_out_and_notes_mean_nothing(
     ("tool", "text", "told"),
     [
         ("Raed", "{}", "Did you mean 'Read'?"),
+        ("Raed", "a.txt", "Did you mean 'Read'?"),
         ("Bash", "{}", "Bash needs 'command'"),
         ("Bash", '{"comand": "ls"}', "Did you mean 'command'?"),
         ("Bash", '{"command"', "this is not valid JSON"),

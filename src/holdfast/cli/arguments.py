@@ -47,8 +47,9 @@ def given_input(tool: str, text: str) -> dict[str, Any]:
     """The input of a call: a JSON object, or the plain text of the tool's main argument, such as a command or a path.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: It is neither, or there is no such tool.
     """
+    _check_name(tool)
     name = ALIASES.get(tool, tool)
     main = _MAIN.get(name) or next(iter(traits_of(name).fields), None)
     if text.lstrip().startswith("{") or main is None:
@@ -62,6 +63,11 @@ def given_input(tool: str, text: str) -> dict[str, Any]:
     return {main: text}
 
 
+def _check_name(tool: str) -> None:
+    if tool not in KNOWN_TOOLS and not tool.startswith("mcp__"):
+        raise UsageError(f"there is no tool named {tool!r}.{did_you_mean(tool, sorted(KNOWN_TOOLS))}".rstrip("."))
+
+
 def check_call(tool: str, raw: Mapping[str, Any]) -> None:
     """Say what is wrong with a call that is only to be judged: a tool that is none, a key that is none, a wrong value.
 
@@ -70,8 +76,7 @@ def check_call(tool: str, raw: Mapping[str, Any]) -> None:
     Raises:
         UsageError: In words, with what may have been meant.
     """
-    if tool not in KNOWN_TOOLS and not tool.startswith("mcp__"):
-        raise UsageError(f"there is no tool named {tool!r}.{did_you_mean(tool, sorted(KNOWN_TOOLS))}".rstrip("."))
+    _check_name(tool)
     name = ALIASES.get(tool, tool)
     traits = traits_of(name)
     found = [field for field in traits.fields if raw.get(field) is not None]
