@@ -80,10 +80,10 @@ def test_the_first_signal_ends_a_run_whose_answer_never_ends(tmp_path: Path, for
         async with FakeProvider([FakeTurn(raw=endless)]) as provider:  # pyright: ignore[reportArgumentType] - it is gone through once
             process = await start(provider, tmp_path, "--output-format", form)
             try:
-                await endless.flows.wait()
+                await asyncio.wait_for(endless.flows.wait(), 60)
                 at_bytes = endless.sent_bytes
                 process.send_signal(signal.SIGTERM)
-                await process.communicate()
+                await asyncio.wait_for(process.communicate(), 60)
             finally:
                 if process.returncode is None:
                     process.kill()

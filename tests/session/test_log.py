@@ -195,7 +195,9 @@ def test_without_a_log_errors_are_told_in_plain_lines_and_debug_shows_all(
             assert "Traceback" in screen.getvalue()
             return
         assert screen.getvalue().splitlines() == [
-            f"holdfast: no log is kept, as {str(tmp_path / 'file' / 'state')!r} cannot be used: File exists; "
-            "check its rights, or let XDG_STATE_HOME name another place",
+            (
+                f"holdfast: no log is kept, as {str(tmp_path / 'file' / 'state')!r} cannot be used: File exists; "
+                "check its rights, or let XDG_STATE_HOME name another place"
+            ),
             "holdfast: it broke: two lines \\x1b[2J [redacted] (--debug shows where)",
         ]

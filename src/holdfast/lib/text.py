@@ -114,8 +114,8 @@ def detect(head: bytes, *, complete: bool, declared: Declared | None = None) -> 
     """Tell the encoding from the first bytes of a file.
 
     A byte order mark decides; then a line in the file that names its encoding, what is declared for the file, strong
-    evidence, and at last a guess. Letters that are valid UTF-8 win over both names: text in another encoding hardly ever
-    is, and what is added must fit what is there. Plain ASCII proves nothing: see `detect_whole`.
+    evidence, and at last a guess. Letters that are valid UTF-8 win over both names: text in another encoding hardly
+    ever is, and what is added must fit what is there. Plain ASCII proves nothing: see `detect_whole`.
 
     Args:
         head: The start of the file, `SAMPLE_BYTES` or more if there is more.
