@@ -24,3 +24,12 @@ def test_progress_results_and_errors_are_shown_short():
     assert SHOW.render_result(text) == "a\nb\nc\n… 3 more lines"
     assert SHOW.render_result(text, condensed=False) == text
     assert SHOW.render_result("a\nb\nc") == "a\nb\nc"
+
+
+def test_a_tool_may_name_what_of_its_input_is_shown() -> None:
+    class Other(Rendering):
+        name = "Other"
+        shown_arguments = ("path", "limit")
+
+    assert Other().render_use({"content": "x" * 500, "limit": 3, "path": "a.py"}) == "Other(a.py, limit=3)"
+    assert Other().render_use({"content": "half of it"}) == "Other()"

@@ -35,7 +35,7 @@ def test_calls_are_lines_and_a_yes_runs_what_was_asked(terminal: Terminal) -> No
     terminal.until("default (shift+tab)")
     terminal.say("go")
     shown = terminal.answer("Let Bash do this?", "1")
-    assert "● Read(file_path=notes.txt) · 2 lines" in shown
+    assert "● Read(notes.txt) · 2 lines" in shown
     assert "│ touch made.txt" in shown
     assert "asked because" in shown
     assert f"{MARK} 5. No (Esc)" in shown
@@ -105,11 +105,12 @@ def test_a_line_typed_during_a_run_is_told_between_two_turns(terminal: Terminal)
 def test_nothing_that_a_model_or_a_command_writes_reaches_the_terminal_as_a_command(terminal: Terminal) -> None:
     evil = "before \x1b]0;evil\x07 \x1b[2J \x9b31m \u202eafter"
     (terminal.place / "evil.txt").write_text(evil, encoding="utf-8")
-    call = {"tool": "Bash", "input": {"command": "cat evil.txt"}}
+    call = {"tool": "Bash", "input": {"command": "cat evil.txt; touch seen"}}  # what only reads shows no output
     terminal.open(columns=200)
     terminal.tmux("set", "-g", "set-titles", "on")
-    terminal.holdfast("--model", terminal.script({"blocks": [evil + "\n\n```\n" + evil + "\n```\n", call]}, "End."))
-    terminal.until("default (shift+tab)")
+    model = terminal.script({"blocks": [evil + "\n\n```\n" + evil + "\n```\n", call]}, "End.")
+    terminal.holdfast("--model", model, "--permission-mode", "bypassPermissions")
+    terminal.until("(shift+tab)")
     terminal.say("go")
     shown = terminal.until("End.")
     for spelled in (r"\x1b]0;evil\x07", r"\x1b[2J", "<U+202E>after"):
@@ -133,3 +134,25 @@ def test_a_signal_leaves_the_terminal_as_it_was(terminal: Terminal, number: sign
     terminal.until(f"was {128 + number}", lambda text: text.count("ready") == 2)
     assert (terminal.place / "after").read_text("utf-8") == (terminal.place / "before").read_text("utf-8")
     assert terminal.tmux("display", "-p", "-t", "a", "#{cursor_flag}").strip() == "1"
+
+
+def test_the_whole_output_opens_above_the_conversation_which_goes_on_below(terminal: Terminal) -> None:
+    call = {"tool": "Bash", "input": {"command": "seq 1 20000; until test -e go; do sleep 0.05; done"}}
+    late = {"tool": "Bash", "input": {"command": "echo late; touch done"}}
+    terminal.open()
+    model = terminal.script({"blocks": [call]}, {"blocks": [late]}, "End.")
+    terminal.holdfast("--model", model, "--permission-mode", "bypassPermissions")
+    terminal.until("(shift+tab)")
+    (terminal.place / "go").touch()
+    terminal.say("go")
+    terminal.until("End.", "all of it (Ctrl-O)")
+    before = terminal.screen(all_of_it=True)
+    terminal.press("C-o")
+    terminal.until("$ echo late", "(2 of 2)")
+    terminal.press("Left")
+    terminal.until("(1 of 2)", "of 20,001")
+    terminal.say("/19999")
+    terminal.until("19999", "20000")
+    terminal.press("q")
+    terminal.until("(shift+tab)")
+    assert terminal.screen(all_of_it=True) == before

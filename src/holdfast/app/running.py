@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from holdfast.app.models import open_given
 from holdfast.app.rights import Rights
 from holdfast.app.servers import server_states
-from holdfast.contract import Form, Question, ToolUse, UsageError
+from holdfast.contract import ArgumentsInvalid, Form, Question, ToolUse, UsageError
 from holdfast.contract.names import PermissionMode
 from holdfast.events import CallFinished, ContextCompacted, Event, PromptSource, TaskChanged
 from holdfast.permissions import PermissionContext
@@ -165,6 +165,17 @@ class RunningAgent:
     def tools(self) -> "Pool":
         """What the model is offered."""
         return self.opened.executor.pool
+
+    def folds_into(self, name: str, raw: Mapping[str, Any]) -> str | None:
+        """Whether faces may show this call with others of its kind in one line: as `search` or `read`."""
+        found = self.tools.find(name)
+        if found is None:
+            return None
+        try:
+            args = found.tool.arguments.parse(raw, self.opened.executor.state.session.prompt)
+        except ArgumentsInvalid:
+            return None
+        return found.tool.search_or_read(args)
 
     @property
     def model(self) -> "Model":

@@ -13,6 +13,8 @@ class Rendering:
     """Generic display of one call in each of its states; every method must also cope with partial input."""
 
     name: str = ""
+    shown_arguments: tuple[str, ...] = ()
+    """What of the input is shown, where not all of it: the first by its value alone, the others by their names too."""
 
     def user_facing_name(self, raw: Mapping[str, Any] | None = None) -> str:
         """What people call this tool."""
@@ -21,7 +23,9 @@ class Rendering:
 
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """The call itself, from input that may still be arriving."""
-        shown = ", ".join(f"{key}={_short(value)}" for key, value in raw.items())
+        first = self.shown_arguments[:1]
+        keys = [key for key in self.shown_arguments if raw.get(key) is not None] if first else list(raw)
+        shown = ", ".join(f"{'' if key in first else f'{key}='}{_short(raw[key])}" for key in keys)
         return f"{self.user_facing_name(raw)}({_cut(shown)})"
 
     def render_queued(self, raw: Mapping[str, Any]) -> str:

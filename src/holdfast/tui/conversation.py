@@ -1,6 +1,7 @@
 """One session at the terminal: what the person types, what the agent does, and in what order."""
 
 import asyncio
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,11 +11,11 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.contract.errors import HoldfastError, UsageError
 from holdfast.events import Event
 from holdfast.lib.visible import visible
+from holdfast.tui.ask.menu import Menu, Option
+from holdfast.tui.ask.questions import TerminalAsker
 from holdfast.tui.face import Face
-from holdfast.tui.menu import Menu, Option
-from holdfast.tui.questions import TerminalAsker
-from holdfast.tui.view import View
-from holdfast.tui.words import Line, prose, wrapped
+from holdfast.tui.show.view import View
+from holdfast.tui.show.words import Line, prose, wrapped
 
 if TYPE_CHECKING:
     from holdfast.app.running import RunningAgent
@@ -42,7 +43,8 @@ class Conversation:
         self.face = face
         self.launch = launch
         self.agent: RunningAgent | None = None
-        self.view = View(face, self._use_of)
+        self.view = View(face)
+        self.view.naming.use_of, self.view.naming.fold_of = self._use_of, self._fold_of
         self.view.on_prompt = self._delivered
         self.asker = TerminalAsker(face)
         self.farewell = ""
@@ -76,7 +78,7 @@ class Conversation:
     async def start(self, choice: SessionChoice) -> bool:
         """Start an agent in place of the one there is; false if that one stays."""
         from holdfast.app.start_agent import start_agent  # noqa: PLC0415 - the prompt is on the screen by now
-        from holdfast.tui.first_run import ask_trust  # noqa: PLC0415 - the same
+        from holdfast.tui.ask.trust import ask_trust  # noqa: PLC0415 - the same
 
         try:
             await ask_trust(self.face, self.launch.options)
@@ -110,7 +112,7 @@ class Conversation:
 
     def submit(self, text: str) -> None:
         """Take what was typed: a command, a shell line, or words for the model, now or between two turns."""
-        from holdfast.tui.commands import is_command  # noqa: PLC0415 - with the first line
+        from holdfast.tui.commands.run import is_command  # noqa: PLC0415 - with the first line
 
         agent = self.agent
         if agent is not None and self._is_busy and agent.is_running:
@@ -151,19 +153,19 @@ class Conversation:
 
     def background(self) -> None:
         """Let the newest call that can go on in the background."""
-        if self.agent is not None and any(self.agent.background(id_) for id_ in reversed(self.view.running)):
+        if self.agent is not None and any(self.agent.background(id_) for id_ in reversed(self.view.calls.running)):
             return
         self.say("dim", "nothing that runs now can go to the background")
 
     def open_result(self) -> None:
-        """Show the whole output of the last call."""
-        if not self.view.results:
-            self.say("dim", "no call has ended yet")
-            return
-        use, text = self.view.results[-1]
-        from holdfast.tui.words import shown_lines  # noqa: PLC0415 - only when asked for
+        """Open the whole output of the last call; those before it are a key away."""
+        from holdfast.tui.panels.outputs import output_page  # noqa: PLC0415 - only when asked for
 
-        self.face.commit([[("bold", use)], *([("dim", f"  {line}")] for line in shown_lines(text))])
+        kept = self.view.kept.all()
+        if kept:
+            self.spawn(self.face.open(output_page(kept)))
+        else:
+            self.say("dim", "no call has ended yet")
 
     # What is shown for now.
 
@@ -213,7 +215,7 @@ class Conversation:
 
     async def _answer(self, text: str) -> None:
         from holdfast.models.errors import ModelError  # noqa: PLC0415 - loaded with the agent
-        from holdfast.tui.commands import is_command, run_command  # noqa: PLC0415 - with the first line
+        from holdfast.tui.commands.run import is_command, run_command  # noqa: PLC0415 - with the first line
 
         try:
             if is_command(text):
@@ -259,7 +261,12 @@ class Conversation:
 
     def _use_of(self, name: str, raw: Mapping[str, Any]) -> str:
         found = None if self.agent is None else self.agent.tools.find(name)
-        return name if found is None else found.tool.render_use(raw)
+        if found is None or self.agent is None:
+            return name
+        return found.tool.render_use(raw).replace(f"{self.agent.cwd}{os.sep}", "")
+
+    def _fold_of(self, name: str, raw: Mapping[str, Any]) -> str | None:
+        return None if self.agent is None else self.agent.folds_into(name, raw)
 
 
 def _short_name(model: str) -> str:

@@ -2,9 +2,10 @@
 
 from typing import Protocol
 
-from holdfast.tui.markdown import Piece
-from holdfast.tui.menu import Chosen, Menu
-from holdfast.tui.words import Line
+from holdfast.tui.ask.menu import Chosen, Menu
+from holdfast.tui.panels.pages import Page
+from holdfast.tui.show.markdown import Piece
+from holdfast.tui.show.words import Line
 
 __all__ = ["Face"]
 
@@ -31,6 +32,10 @@ class Face(Protocol):
 
     async def choose(self, menu: Menu) -> Chosen:
         """Put a question; several wait for each other."""
+        ...
+
+    async def open(self, page: Page) -> None:
+        """Show a page until the person closes it."""
         ...
 
     def fill_input(self, text: str) -> None:

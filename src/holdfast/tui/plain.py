@@ -7,10 +7,11 @@ import sys
 import threading
 from contextlib import suppress
 
+from holdfast.tui.ask.menu import Chosen, Menu
 from holdfast.tui.conversation import Conversation, Launch
-from holdfast.tui.markdown import Piece
-from holdfast.tui.menu import Chosen, Menu
-from holdfast.tui.words import Line, as_text, prose
+from holdfast.tui.panels.pages import Page
+from holdfast.tui.show.markdown import Piece
+from holdfast.tui.show.words import Line, as_text, prose
 
 __all__ = ["run_plain"]
 
@@ -54,6 +55,10 @@ class PlainFace:
 
     def refresh(self) -> None:
         """Nothing is shown for now."""
+
+    async def open(self, page: Page) -> None:
+        """Write all of it."""
+        self.commit([[("", page.title)], *page.all_lines(), []])
 
     def fill_input(self, text: str) -> None:
         """Say what could be sent."""

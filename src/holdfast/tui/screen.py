@@ -4,9 +4,9 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from prompt_toolkit.application import Application
+from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer, ThreadedCompleter
 from prompt_toolkit.filters import Condition
@@ -21,18 +21,21 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.styles import Style
 
-from holdfast.tui.keys import Actions, Keys
-from holdfast.tui.markdown import Piece
-from holdfast.tui.menu import Chosen, Menu
-from holdfast.tui.words import STYLES, Line, as_ansi, cut
+from holdfast.tui.ask.menu import Chosen, Menu
+from holdfast.tui.input.keys import Actions, Keys
+from holdfast.tui.panels.pages import Page
+from holdfast.tui.scrollback import Scrollback
+from holdfast.tui.show.markdown import Piece
+from holdfast.tui.show.words import STYLES, Line, as_ansi, cut, fragments
+
+if TYPE_CHECKING:
+    from holdfast.tui.panels.panel import Panel
 
 __all__ = ["Screen", "is_terminal"]
 
 _LIVE_ROWS = 8
 _INPUT_ROWS = 6
 _OFFERED = 6
-_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
-"""Between these the terminal shows nothing half done."""
 
 
 class Screen:
@@ -48,10 +51,7 @@ class Screen:
         self.actions = Actions()
         self.has_colour = not os.environ.get("NO_COLOR")
         self.menus: deque[Menu] = deque()
-        self._pending: list[str] = []
-        self._is_flushing = False
-        self._is_blank = True
-        """The last line that was written is empty."""
+        self._panel: Panel | None = None
         self._was_code = False
         self._draft = ""
         self.buffer = Buffer(
@@ -59,10 +59,11 @@ class Screen:
             history=history,
             complete_while_typing=Condition(lambda: self.buffer.text.startswith("/") or "@" in self.buffer.text),
         )
+        self._style = Style.from_dict({f"hf-{name}": spec for name, (spec, _) in STYLES.items() if name})
         self.app: Application[None] = Application(
             layout=self._layout(),
             key_bindings=Keys(self).bindings(),
-            style=Style.from_dict({f"hf-{name}": spec for name, (spec, _) in STYLES.items() if name}),
+            style=self._style,
             full_screen=False,
             erase_when_done=True,
             mouse_support=False,
@@ -71,6 +72,7 @@ class Screen:
             input=given_input,
             output=output or _output(),
         )
+        self.paper = Scrollback(self.app)
         self.app.ttimeoutlen = 0.05
         self.app.timeoutlen = 0.3
 
@@ -84,17 +86,17 @@ class Screen:
     def commit(self, lines: list[Line]) -> None:
         """Show these for good."""
         self._was_code = False
-        self._write([as_ansi(line, has_colour=self.has_colour) if line else "" for line in lines])
+        self.paper.write([as_ansi(line, has_colour=self.has_colour) if line else "" for line in lines])
 
     def commit_piece(self, piece: Piece) -> None:
         """Show a finished piece of an answer for good."""
-        from holdfast.tui.rich_text import render  # noqa: PLC0415 - rich waits for the first answer
+        from holdfast.tui.show.rich_text import render  # noqa: PLC0415 - rich waits for the first answer
 
         is_code = piece.language is not None
         lines = render(piece, columns=self.columns, has_colour=self.has_colour).split("\n")
         if self._was_code and not is_code:
             lines.insert(0, "")
-        self._write(lines if is_code else [*lines, ""], keeps_blank=is_code)
+        self.paper.write(lines if is_code else [*lines, ""], keeps_blank=is_code)
         self._was_code = is_code
 
     def refresh(self) -> None:
@@ -118,6 +120,25 @@ class Screen:
                     self._show(self.menus[0])
             self.refresh()
 
+    async def open(self, page: Page) -> None:
+        """Show a page above everything until the person closes it; lines and questions wait meanwhile."""
+        from holdfast.tui.panels.panel import Panel  # noqa: PLC0415 - with the first one
+
+        if self._panel is not None or self.menus or not self.app.is_running:
+            return
+        self.paper.flush()
+        panel = Panel(page, style=self._style, given_input=self.app.input, output=self.app.output)
+        panel.notice = self._notice
+        async with in_terminal():
+            self._panel, self.paper.is_covered = panel, True
+            try:
+                await panel.run()
+            finally:
+                self._panel, self.paper.is_covered = None, False
+        self.paper.flush()
+        if self.menus:
+            self._show(self.menus[0])
+
     def fill_input(self, text: str) -> None:
         """Put words into the input line."""
         self.buffer.text = text
@@ -126,7 +147,9 @@ class Screen:
 
     def leave(self) -> None:
         """End the application; what is committed stays."""
-        self._flush()
+        if self._panel is not None:
+            self._panel.close()
+        self.paper.flush()
         if self.app.is_running and not self.app.is_done:
             self.buffer.reset()
             self.app.exit()
@@ -135,45 +158,22 @@ class Screen:
         """Offer what this one finds, without making the keys wait."""
         self.buffer.completer = ThreadedCompleter(completer)
 
-    # Writing above the live region.
+    # Questions.
 
     def _show(self, menu: Menu) -> None:
+        if self._panel is not None:  # it is shown when the panel is closed
+            self.app.output.bell()
+            self._panel.app.invalidate()
+            return
         self._draft, self.buffer.text = self.buffer.text, ""
         if menu.body:
             self.commit(menu.body)
-        self._flush()
+        self.paper.flush()
         menu.shown()
         self.refresh()
 
-    def _write(self, lines: list[str], *, keeps_blank: bool = False) -> None:
-        for line in lines:
-            if line or keeps_blank or not self._is_blank:
-                self._pending.append(line)
-            self._is_blank = not line
-        loop = self.app.loop
-        if loop is None or not self.app.is_running:
-            self._flush()
-        elif not self._is_flushing:
-            self._is_flushing = True
-            loop.call_later(0.02, self._flush)
-
-    def _flush(self) -> None:
-        self._is_flushing = False
-        if not self._pending:
-            return
-        raw = "".join(f"{line}\r\n" for line in self._pending)
-        self._pending = []
-        app, output = self.app, self.app.output
-        if not app.is_running or app.is_done:
-            output.write_raw(raw)
-            output.flush()
-            return
-        output.write_raw(_BEGIN)
-        app.renderer.erase(leave_alternate_screen=False)
-        output.write_raw(raw)
-        app._redraw()  # noqa: SLF001 - as the application itself does after a resize; tests hold it
-        output.write_raw(_END)
-        output.flush()
+    def _notice(self) -> str:
+        return "a question waits for you: Esc" if self.menus else ""
 
     # The live region.
 
@@ -198,7 +198,7 @@ class Screen:
 
     def _window(self, lines: Callable[[], list[Line]]) -> Window:
         return Window(
-            FormattedTextControl(lambda: _fragments(lines())), dont_extend_height=True, wrap_lines=True, height=None
+            FormattedTextControl(lambda: fragments(lines())), dont_extend_height=True, wrap_lines=True, height=None
         )
 
     def _live(self) -> list[Line]:
@@ -230,8 +230,8 @@ class Screen:
 
     def _status(self) -> StyleAndTextTuples:
         if self.menus:
-            return _fragments([[("dim", cut(self.menus[0].hint(len(self.menus) - 1), self.columns - 1))]])
-        return _fragments([self.actions.status()])
+            return fragments([[("dim", cut(self.menus[0].hint(len(self.menus) - 1), self.columns - 1))]])
+        return fragments([self.actions.status()])
 
 
 def is_terminal() -> bool:
@@ -244,12 +244,3 @@ def _output() -> Output:
     if hasattr(output, "enable_cpr"):  # where the cursor is need not be asked: the region never grows into free rows
         output.enable_cpr = False  # pyright: ignore[reportAttributeAccessIssue] - of the terminals' class alone
     return output
-
-
-def _fragments(lines: list[Line]) -> StyleAndTextTuples:
-    found: StyleAndTextTuples = []
-    for place, line in enumerate(lines):
-        if place:
-            found.append(("", "\n"))
-        found += [(f"class:hf-{style}" if style else "", text) for style, text in line]
-    return found

@@ -61,7 +61,7 @@ def _connected(launch: Launch) -> "tuple[Screen, Conversation]":
     """A screen, and the conversation that its keys speak to."""
     from prompt_toolkit.history import FileHistory, InMemoryHistory  # noqa: PLC0415 - only on a screen
 
-    from holdfast.tui.completing import InputCompleter  # noqa: PLC0415 - the same
+    from holdfast.tui.input.completing import InputCompleter  # noqa: PLC0415 - the same
     from holdfast.tui.screen import Screen  # noqa: PLC0415 - the same
 
     path = _history_file()

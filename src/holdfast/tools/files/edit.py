@@ -44,6 +44,7 @@ class Edit(Tool[EditArgs, dict[str, Any]]):
     name, args_type = "Edit", EditArgs
     output_type = EditOutput
     search_hint = "modify part of a file in place"
+    shown_arguments = ("file_path",)
     max_result_chars = 100_000
     strict = True
 

@@ -39,6 +39,7 @@ class NotebookEdit(Tool[NotebookEditArgs, dict[str, Any]]):
     name, args_type = "NotebookEdit", NotebookEditArgs
     output_type = NotebookEditOutput
     search_hint = "change cells of a Jupyter ipynb file"
+    shown_arguments = ("notebook_path", "cell_id", "edit_mode")
     max_result_chars = 100_000
     should_defer = True
 

@@ -47,6 +47,7 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
     name, args_type = "Read", ReadArgs
     output_type = ReadOutput
     search_hint = "open a file, picture, PDF or notebook and show it"
+    shown_arguments = ("file_path", "offset", "limit", "pages")
     max_result_chars = None
     read_only = concurrency_safe = True
     interrupt_behavior = "cancel"

@@ -39,6 +39,7 @@ class Write(Tool[WriteArgs, dict[str, Any]]):
     name, args_type = "Write", WriteArgs
     output_type = WriteOutput
     search_hint = "create or overwrite a file with new content"
+    shown_arguments = ("file_path",)
     max_result_chars = 100_000
     strict = True
 

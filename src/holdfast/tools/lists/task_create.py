@@ -38,6 +38,7 @@ class TaskCreate(Tool[TaskCreateArgs, TaskCreateOutput]):
     name, args_type = "TaskCreate", TaskCreateArgs
     output_type = TaskCreateOutput
     search_hint = "add work to the list, plan steps"
+    shown_arguments = ("subject",)
     max_result_chars = 100_000
     session_state = read_only = True
 

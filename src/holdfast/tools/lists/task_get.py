@@ -39,6 +39,7 @@ class TaskGet(Tool[TaskGetArgs, TaskGetOutput]):
     name, args_type = "TaskGet", TaskGetArgs
     output_type = TaskGetOutput
     search_hint = "details of one item of the list of work"
+    shown_arguments = ("taskId",)
     max_result_chars = 100_000
     session_state = read_only = concurrency_safe = should_defer = True
 

@@ -59,6 +59,7 @@ class TaskUpdate(Tool[TaskUpdateArgs, TaskUpdateOutput]):
     name, args_type = "TaskUpdate", TaskUpdateArgs
     output_type = TaskUpdateOutput
     search_hint = "mark work as started or done, assign, order"
+    shown_arguments = ("taskId", "status", "subject")
     max_result_chars = 100_000
     session_state = read_only = True
 

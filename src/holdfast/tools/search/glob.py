@@ -41,6 +41,7 @@ class Glob(Tool[GlobArgs, GlobOutput]):
     name, args_type = "Glob", GlobArgs
     output_type = GlobOutput
     search_hint = "find files by name pattern or wildcard"
+    shown_arguments = ("pattern", "path")
     max_result_chars = 100_000
     read_only = concurrency_safe = True
     interrupt_behavior = "cancel"

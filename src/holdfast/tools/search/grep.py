@@ -61,6 +61,7 @@ class Grep(Tool[GrepArgs, GrepOutput]):
     name, args_type = "Grep", GrepArgs
     output_type = GrepOutput
     search_hint = "search file contents with a regular expression"
+    shown_arguments = ("pattern", "path", "glob", "type")
     max_result_chars = 20_000
     read_only = concurrency_safe = True
     interrupt_behavior = "cancel"

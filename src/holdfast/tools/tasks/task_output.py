@@ -59,6 +59,7 @@ class TaskOutput(Tool[TaskOutputArgs, TaskOutputData]):
     )
     renamed_arguments = {"bash_id": "task_id", "shell_id": "task_id", "agentId": "task_id"}  # noqa: RUF012 - the contract's form
     search_hint = "read output of background commands or agents"
+    shown_arguments = ("task_id", "filter")
     max_result_chars = 30_000
     overflow = "keep-both"
     preview_chars = 30_000

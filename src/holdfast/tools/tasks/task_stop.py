@@ -33,6 +33,7 @@ class TaskStop(Tool[TaskStopArgs, TaskStopOutput]):
     aliases = ("KillShell",)
     renamed_arguments = {"shell_id": "task_id", "bash_id": "task_id"}  # noqa: RUF012 - the contract's form
     search_hint = "kill a running background command or agent"
+    shown_arguments = ("task_id",)
     max_result_chars = 100_000
     concurrency_safe = session_state = True
     should_defer = True

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.lib.visible import visible
-from holdfast.tui.words import Line
+from holdfast.tui.show.words import Line
 
 __all__ = ["GUARD_S", "Chosen", "Menu", "Option"]
 

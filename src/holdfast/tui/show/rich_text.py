@@ -9,8 +9,8 @@ from rich.markdown import Heading, Markdown
 from rich.padding import Padding
 from rich.syntax import Syntax
 
-from holdfast.tui.markdown import Piece
-from holdfast.tui.words import prose
+from holdfast.tui.show.markdown import Piece
+from holdfast.tui.show.words import prose
 
 __all__ = ["render"]
 

@@ -3,12 +3,18 @@
 import re
 from typing import NamedTuple
 
-__all__ = ["MarkdownStream", "Piece"]
+from holdfast.tui.show.words import Line, prose, wrapped
+
+__all__ = ["MarkdownStream", "Piece", "tail_lines"]
 
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})\s*([\w+#.-]*)")
 _ITEM = re.compile(r"^\s*([-*+]|\d{1,9}[.)])\s")
 _OPEN_CHARS = 8_000
 """So much of one block may stay open; a longer one comes out in parts."""
+
+
+_TAIL_CHARS = 4_000
+_STYLED = re.compile(r"(`[^`\n]+`|\*\*[^*\n]+\*\*)")
 
 
 class Piece(NamedTuple):
@@ -91,3 +97,24 @@ class MarkdownStream:
             if self._fence is not None or text.strip():
                 pieces.append(Piece(text, self._language if self._fence is not None else None))
         self._block, self._size = [], 0
+
+
+def tail_lines(tail: str, columns: int, rows: int) -> list[Line]:
+    """The last rows of what is still being written, with the plainest marks already drawn."""
+    lines: list[Line] = []
+    for text in prose(tail[-_TAIL_CHARS:]).split("\n")[-rows:]:
+        lines += wrapped(_styled(text), columns)
+    return lines[-rows:]
+
+
+def _styled(text: str) -> Line:
+    stripped = text.lstrip()
+    if stripped.startswith("#"):
+        return [("bold", stripped.lstrip("#").lstrip())]
+    pieces: Line = []
+    for place, part in enumerate(_STYLED.split(text)):
+        if place % 2:
+            pieces.append(("accent", part[1:-1]) if part.startswith("`") else ("bold", part[2:-2]))
+        elif part:
+            pieces.append(("", part))
+    return pieces or [("", "")]

@@ -2,10 +2,14 @@
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from holdfast.lib.visible import visible
 
-__all__ = ["STYLES", "Line", "as_ansi", "as_text", "cells", "cut", "prose", "shown_lines", "wrapped"]
+if TYPE_CHECKING:
+    from prompt_toolkit.formatted_text import StyleAndTextTuples
+
+__all__ = ["STYLES", "Line", "as_ansi", "as_text", "cells", "cut", "fragments", "prose", "shown_lines", "wrapped"]
 
 Line = list[tuple[str, str]]
 """Pieces of one line: the name of a style, and text that is safe already."""
@@ -30,6 +34,8 @@ STYLES = {
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 """Parts of ordinary emoji and scripts; prose may hold them."""
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
+_INSET = re.compile(r"[ ?✻●⎿│├└]*(?:\d+ [-+ ] )?")
+"""What stands before the words of a line: marks, branches, the number of a line in a diff."""
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -93,7 +99,8 @@ def wrapped(line: Line, columns: int) -> list[Line]:
     if cells(as_text(line)) <= columns:
         return [line]
     whole = as_text(line)
-    inset = " " * min(len(whole) - len(whole.lstrip(" ?✻●⎿")), columns // 2)
+    found_inset = _INSET.match(whole)
+    inset = " " * min(found_inset.end() if found_inset else 0, columns // 2)
     found: list[Line] = [[]]
     room = columns
     for style, text in line:
@@ -117,3 +124,13 @@ def as_ansi(line: Line, *, has_colour: bool = True) -> str:
 def as_text(line: Line) -> str:
     """The line without its styles."""
     return "".join(text for _, text in line)
+
+
+def fragments(lines: list[Line]) -> "StyleAndTextTuples":
+    """The lines as prompt_toolkit reads them."""
+    found: StyleAndTextTuples = []
+    for place, line in enumerate(lines):
+        if place:
+            found.append(("", "\n"))
+        found += [(f"class:hf-{style}" if style else "", text) for style, text in line]
+    return found

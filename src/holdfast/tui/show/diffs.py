@@ -1,12 +1,14 @@
 """A diff for people: line numbers, colour, and the words that changed."""
 
 import re
+from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
+from typing import Any, cast
 
 from holdfast.lib.visible import visible
-from holdfast.tui.words import Line
+from holdfast.tui.show.words import Line
 
-__all__ = ["diff_lines", "is_diff"]
+__all__ = ["count_changes", "diff_lines", "is_diff"]
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
@@ -17,6 +19,17 @@ _MOST_CHARS = 400
 def is_diff(text: str) -> bool:
     """Whether a text is a unified diff."""
     return text.startswith(("diff --git ", "--- ")) and "\n@@ " in text
+
+
+def count_changes(hunks: Iterable[Any]) -> tuple[int, int]:
+    """How many lines the hunks of a patch add, and how many they take away."""
+    lines = [
+        str(line)
+        for hunk in hunks
+        if isinstance(hunk, Mapping)
+        for line in cast("list[Any]", cast("Mapping[str, Any]", hunk).get("lines") or [])
+    ]
+    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
 def diff_lines(diff: str, *, most: int | None = None) -> list[Line]:

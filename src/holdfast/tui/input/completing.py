@@ -8,7 +8,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from holdfast.lib.visible import visible
-from holdfast.tui.commands import COMMANDS
+from holdfast.tui.commands.run import COMMANDS
 
 __all__ = ["InputCompleter"]
 

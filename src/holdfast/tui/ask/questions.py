@@ -8,10 +8,10 @@ import msgspec
 from holdfast.contract import Answer, Form, FormAnswer, Question
 from holdfast.contract.forms import FormField
 from holdfast.lib.visible import visible
-from holdfast.tui.diffs import diff_lines, is_diff
+from holdfast.tui.ask.menu import Chosen, Menu, Option
 from holdfast.tui.face import Face
-from holdfast.tui.menu import Chosen, Menu, Option
-from holdfast.tui.words import Line, prose, shown_lines, wrapped
+from holdfast.tui.show.diffs import diff_lines, is_diff
+from holdfast.tui.show.words import Line, prose, shown_lines, wrapped
 
 __all__ = ["TerminalAsker"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from prompt_toolkit.filters import Always, Condition, Filter
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from holdfast.tui.words import Line
+from holdfast.tui.show.words import Line
 
 if TYPE_CHECKING:
-    from holdfast.tui.menu import Menu
+    from holdfast.tui.ask.menu import Menu
     from holdfast.tui.screen import Screen
 
 __all__ = ["Actions", "Keys"]

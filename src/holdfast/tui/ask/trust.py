@@ -7,9 +7,9 @@ from holdfast.app.options import Options
 from holdfast.app.rights import load_rights
 from holdfast.settings import SettingsRoots, TrustStore
 from holdfast.settings.trust_question import trust_question
+from holdfast.tui.ask.menu import Menu, Option
 from holdfast.tui.face import Face
-from holdfast.tui.menu import Menu, Option
-from holdfast.tui.words import Line
+from holdfast.tui.show.words import Line
 
 __all__ = ["ask_trust"]
 

@@ -1,0 +1,1 @@
+"""Questions and forms to the person."""

@@ -1,0 +1,1 @@
+"""What is typed: keys, completion, history, paste."""

@@ -1,0 +1,200 @@
+"""What a panel can show: rows to choose from, or a text to read. The state of each, without a screen."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from holdfast.tui.show.words import Line, as_text, cut, wrapped
+
+__all__ = ["ListPage", "Page", "Row", "TextPage"]
+
+
+class Row(NamedTuple):
+    """One row of a list."""
+
+    line: Line
+    open: "Callable[[], Page | None] | None" = None
+    """What Enter opens."""
+    actions: "dict[str, tuple[str, Callable[[], Awaitable[None]]]]" = {}  # noqa: RUF012 - nobody changes it
+    """By key: a word for it, and what it does."""
+
+
+class Page:
+    """Something that fills the screen between a title and a line of keys."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        """Safe to show."""
+
+    def view(self, columns: int, rows: int) -> list[Line]:
+        """The lines in sight now, not more than there are rows."""
+        raise NotImplementedError
+
+    def hint(self) -> str:
+        """Which keys count."""
+        raise NotImplementedError
+
+    def key(self, key: str, rows: int) -> "Page | Awaitable[None] | None":
+        """A key was pressed; another page to show, or something to do, may come of it."""
+        raise NotImplementedError
+
+    def all_lines(self) -> list[Line]:
+        """All of it, for faces without a screen."""
+        raise NotImplementedError
+
+
+class ListPage(Page):
+    """Rows, one of which is chosen. They are asked for anew each time, so that they live."""
+
+    def __init__(self, title: str, rows: Callable[[], list[Row]], *, empty: str = "nothing here yet") -> None:
+        super().__init__(title)
+        self._rows = rows
+        self._empty = empty
+        self.place = 0
+
+    def view(self, columns: int, rows: int) -> list[Line]:
+        """The rows around the chosen one."""
+        found = self._rows()
+        self.place = max(0, min(self.place, len(found) - 1))
+        if not found:
+            return [[("dim", f"  {self._empty}")]]
+        first = max(0, min(self.place - rows // 2, len(found) - rows))
+        lines: list[Line] = []
+        for place, row in enumerate(found[first : first + rows], first):
+            is_here = place == self.place
+            mark: Line = [("chosen", "❯ ")] if is_here else [("", "  ")]  # noqa: RUF001 - the mark people know
+            lines.append([*mark, *_cut_line(row.line, columns - 2, "chosen" if is_here else None)])
+        return lines
+
+    def hint(self) -> str:
+        """Which keys count."""
+        found = self._rows()
+        row = found[self.place] if self.place < len(found) else None
+        words = ["↑↓ choose"]
+        if row is not None:
+            words += ["Enter opens"] if row.open is not None else []
+            words += [f"{key} {word}" for key, (word, _) in row.actions.items()]
+        return " · ".join([*words, "Esc closes"])
+
+    def key(self, key: str, rows: int) -> "Page | Awaitable[None] | None":
+        """Move, open, or act on a row."""
+        found = self._rows()
+        moves = {"up": -1, "down": 1, "pageup": -rows, "pagedown": rows, "home": -len(found), "end": len(found)}
+        if key in moves:
+            self.place = max(0, min(self.place + moves[key], len(found) - 1))
+            return None
+        if self.place >= len(found):
+            return None
+        row = found[self.place]
+        if key == "enter" and row.open is not None:
+            return row.open()
+        action = row.actions.get(key)
+        return None if action is None else action[1]()
+
+    def all_lines(self) -> list[Line]:
+        """Every row."""
+        return [row.line for row in self._rows()] or [[("dim", self._empty)]]
+
+
+class TextPage(Page):
+    """A text that can be scrolled and searched; `follows` keeps its end in sight while it grows."""
+
+    def __init__(
+        self,
+        title: str,
+        lines: Callable[[], list[Line]],
+        *,
+        follows: bool = False,
+        neighbour: "Callable[[int], Page | None] | None" = None,
+        actions: "dict[str, tuple[str, Callable[[], Awaitable[None]]]] | None" = None,
+    ) -> None:
+        super().__init__(title)
+        self._lines = lines
+        self._follows = follows
+        self._neighbour = neighbour
+        self._actions = actions or {}
+        self.top = 0
+        self._found: re.Pattern[str] | None = None
+
+    def view(self, columns: int, rows: int) -> list[Line]:
+        """The lines from the topmost in sight on, broken where they are too long."""
+        lines = self._lines()
+        if self._follows:
+            self.top = max(0, len(lines) - rows)
+        self.top = max(0, min(self.top, len(lines) - 1))
+        shown: list[Line] = []
+        for line in lines[self.top : self.top + rows]:
+            marked = [("chosen", text) for _, text in line] if self._has(line) else line
+            shown += _broken(marked, columns)
+        return shown[-rows:] if self._follows else shown[:rows]
+
+    def hint(self) -> str:
+        """Which keys count, and where in the text we are."""
+        count = len(self._lines())
+        words = [f"line {min(self.top + 1, count):,} of {count:,}", "↑↓ PgUp PgDn g G", "/ searches"]
+        words += ["n next"] if self._found is not None else []
+        words += ["←→ other calls"] if self._neighbour is not None else []
+        words += [f"{key} {word}" for key, (word, _) in self._actions.items()]
+        return " · ".join([*words, "Esc closes"])
+
+    def key(self, key: str, rows: int) -> "Page | Awaitable[None] | None":
+        """Scroll, go to the neighbour, or act."""
+        count = len(self._lines())
+        moves = {"up": -1, "down": 1, "pageup": -rows, " ": rows, "pagedown": rows, "home": -count, "g": -count}
+        if key in ("end", "G"):
+            self.top = max(0, count - rows)
+        elif key in moves:
+            self._follows = False
+            self.top = max(0, min(self.top + moves[key], count - 1))
+        elif key in ("left", "right") and self._neighbour is not None:
+            return self._neighbour(-1 if key == "left" else 1)
+        elif key == "n":
+            self._next()
+        elif key in self._actions:
+            return self._actions[key][1]()
+        return None
+
+    def search(self, text: str) -> bool:
+        """Go to the next line with this; whether there is one."""
+        self._found = re.compile(re.escape(text), re.IGNORECASE) if text else None
+        self._follows = False
+        return self._next(0)
+
+    def all_lines(self) -> list[Line]:
+        """Every line."""
+        return self._lines()
+
+    def _next(self, ahead: int = 1) -> bool:
+        lines = self._lines()
+        for place in (*range(self.top + ahead, len(lines)), *range(self.top + ahead)):
+            if place < len(lines) and self._has(lines[place]):
+                self.top = place
+                return True
+        return False
+
+    def _has(self, line: Line) -> bool:
+        return self._found is not None and self._found.search(as_text(line)) is not None
+
+
+def _broken(line: Line, columns: int) -> list[Line]:
+    """The line in rows of this width; a word that is too long for one is broken, too."""
+    found: list[Line] = []
+    for part in wrapped(line, columns):
+        text = as_text(part)
+        if len(text) <= columns:
+            found.append(part)
+        else:
+            style = part[-1][0]
+            found += [[(style, text[at : at + columns])] for at in range(0, len(text), columns)]
+    return found or [[]]
+
+
+def _cut_line(line: Line, columns: int, style: str | None) -> Line:
+    kept: Line = []
+    for own, text in line:
+        shown = cut(text, columns)
+        kept.append((own if style is None else style, shown))
+        columns -= len(shown)
+        if columns <= 0:
+            break
+    return kept

@@ -1,0 +1,199 @@
+"""All calls of a session: those that run as they are now, and those that ended as lines for good.
+
+Calls that ran side by side are shown together, once all of them have ended. Calls that only read or searched become
+one line, as long as nothing else comes between them.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from holdfast.events import CallFinished
+from holdfast.lib.visible import visible
+from holdfast.tui.face import Face
+from holdfast.tui.show.call import Call
+from holdfast.tui.show.kept import Kept, KeptTexts
+from holdfast.tui.show.outcomes import counted, text_of
+from holdfast.tui.show.words import Line, cut, wrapped
+
+__all__ = ["CallBoard", "Naming"]
+
+_USE_CHARS = 400
+_FOLDED = {"read": ("Read", "file"), "search": ("Searched", "time")}
+
+
+class Naming:
+    """How calls are named and grouped; the conversation knows its tools."""
+
+    def __init__(self) -> None:
+        self.use_of: Callable[[str, Mapping[str, Any]], str] = lambda name, _raw: name
+        self.fold_of: Callable[[str, Mapping[str, Any]], str | None] = lambda _name, _raw: None
+
+    def use(self, name: str, raw: Any) -> str:
+        """A call in one safe line."""
+        given = cast("Mapping[str, Any]", raw if isinstance(raw, Mapping) else {})
+        return visible(self.use_of(name, given).replace("\n", "⏎"), limit_chars=_USE_CHARS)
+
+    def fold(self, name: str, raw: Any) -> str | None:
+        """Whether it reads or searches and does nothing else."""
+        return self.fold_of(name, cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else None
+
+
+class CallBoard:
+    """Knows every call that has no line for good yet."""
+
+    def __init__(self, face: Face, naming: Naming, kept: KeptTexts) -> None:
+        self._face = face
+        self._naming = naming
+        self._kept = kept
+        self._open: dict[str, Call] = {}
+        self._ended: list[Call] = []
+        """Ended, but others run beside them."""
+        self._folded: list[Call] = []
+        """Reads and searches that may become one line."""
+
+    @property
+    def running(self) -> list[str]:
+        """The ids of the calls that run now, the oldest first."""
+        return [id_ for id_, call in self._open.items() if call.state == "running"]
+
+    @property
+    def has_open(self) -> bool:
+        """Some call is written, waits or runs."""
+        return bool(self._open)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing to show for now."""
+        return not (self._open or self._ended or self._folded)
+
+    def find(self, id_: str) -> Call | None:
+        """The call, unless it has ended."""
+        return self._open.get(id_)
+
+    # What happens to them.
+
+    def grow(self, id_: str, name: str, partial_json: str) -> None:
+        """A model writes a call."""
+        call = self._open.get(id_)
+        if call is None:
+            call = self._open[id_] = Call(id_, name)
+        if call.grow(partial_json):
+            call.use = self._naming.use(name, call.partial_input())
+
+    def queue(self, id_: str, name: str, raw: Any) -> None:
+        """Its input is complete."""
+        use = self._naming.use(name, raw)
+        call = Call(id_, name, use=use, fold=self._naming.fold(name, raw))
+        call.can_leave = name in ("Bash", "Agent")
+        self._open[id_] = call
+
+    def ask(self, id_: str) -> None:
+        """A person is asked about it; what was done before should be in sight."""
+        self.unfold()
+        if (call := self._open.get(id_)) is not None:
+            call.state = "asked"
+
+    def start(self, id_: str) -> None:
+        """It acts now."""
+        call = self._open.get(id_)
+        if call is None:
+            return
+        for other in self._open.values():
+            if other.state == "running":
+                other.is_together = call.is_together = True
+        call.start()
+
+    def drop(self, id_: str) -> None:
+        """It leaves without a reply."""
+        self._open.pop(id_, None)
+
+    def drop_unfinished(self) -> None:
+        """No more of what was only written will come."""
+        self._open = {id_: call for id_, call in self._open.items() if call.state != "writing"}
+
+    def finish(self, event: CallFinished) -> None:
+        """Its one reply."""
+        call = self._open.pop(event.tool_use_id, None) or Call(event.tool_use_id, event.name)
+        call.event, call.state = event, "done"
+        path = event.spilled_to
+        if path is None and isinstance(event.data, Mapping):
+            path = cast("Mapping[str, Any]", event.data).get("persistedOutputPath")
+        self._kept.add(Kept(call.use, text_of(event.content), str(path) if path else None))
+        self._ended.append(call)
+        if not any(other.is_together for other in self._open.values()):
+            self._settle_ended()
+
+    def clear(self) -> None:
+        """Nothing of all this goes on."""
+        self._settle_ended()
+        self._open.clear()
+        self.unfold()
+
+    # For good.
+
+    def unfold(self) -> None:
+        """Something else follows: what was folded so far is one line."""
+        calls, self._folded = self._folded, []
+        if calls:
+            self._face.commit([[], *self._folded_lines(calls, self._face.columns - 1), []])
+
+    def _settle_ended(self) -> None:
+        calls, self._ended = self._ended, []
+        if calls and all(call.may_fold for call in calls):
+            self._folded += calls
+            return
+        self.unfold()
+        columns = self._face.columns - 1
+        lines: list[Line] = []
+        if len(calls) > 1:
+            lines += [[], [("accent", "● "), ("bold", f"{len(calls)} calls side by side")]]
+            for place, call in enumerate(calls):
+                is_last = place == len(calls) - 1
+                lines.append(call.head(columns, branch="  └ " if is_last else "  ├ "))
+                lines += [[("dim", "    " if is_last else "  │ "), *line] for line in self._fitted(call, columns - 4)]
+        else:
+            for call in calls:
+                lines += [[], call.head(columns), *self._fitted(call, columns)]
+        self._face.commit([*lines, []])
+
+    @staticmethod
+    def _fitted(call: Call, columns: int) -> list[Line]:
+        return [part for line in call.body() for part in wrapped(line, columns)]
+
+    def _folded_lines(self, calls: list[Call], columns: int) -> list[Line]:
+        if len(calls) == 1:
+            return [calls[0].head(columns)]
+        words = [
+            f"{verb} {counted(number, noun)}"
+            for kind, (verb, noun) in _FOLDED.items()
+            if (number := sum(call.fold == kind for call in calls))
+        ]
+        said = ", ".join([words[0], *(word[0].lower() + word[1:] for word in words[1:])])
+        names = ", ".join(call.use for call in calls)
+        return [
+            [("ok", "● "), ("", said), ("dim", " (Ctrl-O)")],
+            [("dim", cut(f"  ⎿ {names}", columns))],
+        ]
+
+    # For now.
+
+    def live_lines(self, columns: int, rows: int) -> list[Line]:
+        """Everything that has no line for good yet, in so many rows at most."""
+        now = time.monotonic()
+        lines: list[Line] = []
+        if self._folded:
+            lines += self._folded_lines(self._folded, columns)[: 1 if self._open or self._ended else 2]
+        calls = [*self._ended, *self._open.values()]
+        is_group = sum(call.is_together for call in calls) > 1
+        if is_group:
+            lines.append([("accent", "● "), ("bold", f"{len(calls)} calls side by side")])
+        room = max(1, rows - len(lines))
+        shown = calls if len(calls) <= room else calls[: room - 1]
+        most_tail = min(4, (room - len(shown)) // max(1, len(shown)))
+        for place, call in enumerate(shown):
+            branch = ("  └ " if place == len(calls) - 1 else "  ├ ") if is_group else ""
+            lines += call.live_lines(columns, most_tail=most_tail, now=now, branch=branch)
+        if len(shown) < len(calls):
+            lines.append([("dim", f"  … and {len(calls) - len(shown)} more calls")])
+        return lines

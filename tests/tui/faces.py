@@ -1,0 +1,45 @@
+"""A face that keeps what it is shown."""
+
+from holdfast.tui.ask.menu import Chosen, Menu
+from holdfast.tui.panels.pages import Page
+from holdfast.tui.show.markdown import Piece
+from holdfast.tui.show.words import Line, as_text
+
+
+class MemoryFace:
+    """Keeps every line; nobody sits before it, so every question is put away."""
+
+    def __init__(self, columns: int = 80) -> None:
+        self.columns = columns
+        self.lines: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What is shown for good, without doubled blank lines."""
+        kept: list[str] = []
+        for line in self.lines:
+            if line or (kept and kept[-1]):
+                kept.append(line)
+        return "\n".join(kept).strip("\n")
+
+    def commit(self, lines: list[Line]) -> None:
+        self.lines += [as_text(line).rstrip() for line in lines]
+
+    def commit_piece(self, piece: Piece) -> None:
+        self.lines += piece.text.split("\n")
+
+    def refresh(self) -> None:
+        pass
+
+    async def choose(self, menu: Menu) -> Chosen:
+        del menu
+        return Chosen(None)
+
+    async def open(self, page: Page) -> None:
+        self.commit(page.all_lines())
+
+    def fill_input(self, text: str) -> None:
+        del text
+
+    def leave(self) -> None:
+        pass

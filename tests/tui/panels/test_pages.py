@@ -1,0 +1,79 @@
+"""Pages of panels: what is in sight, and what keys do."""
+
+from holdfast.tui.panels.outputs import output_page
+from holdfast.tui.panels.pages import ListPage, Page, Row, TextPage
+from holdfast.tui.show.kept import Kept, KeptTexts
+from holdfast.tui.show.words import Line, as_text
+
+
+def seen(page: Page, columns: int = 40, rows: int = 5) -> list[str]:
+    return [as_text(line) for line in page.view(columns, rows)]
+
+
+def numbered(count: int) -> list[Line]:
+    return [[("", f"line {number}")] for number in range(count)]
+
+
+def test_a_text_is_scrolled_and_searched() -> None:
+    page = TextPage("title", lambda: numbered(100))
+    assert seen(page) == [f"line {n}" for n in range(5)]
+    page.key("pagedown", 5)
+    assert seen(page)[0] == "line 5"
+    page.key("G", 5)
+    assert seen(page)[-1] == "line 99"
+    assert page.search("LINE 42")
+    assert seen(page)[0] == "line 42"
+    assert not page.search("nowhere")
+    page.key("g", 5)
+    assert seen(page)[0] == "line 0"
+    assert "line 1 of 100" in page.hint()
+
+
+def test_a_growing_text_is_followed_until_somebody_scrolls() -> None:
+    lines = numbered(10)
+    page = TextPage("title", lambda: lines, follows=True)
+    assert seen(page)[-1] == "line 9"
+    lines += [[("", "new")]]
+    assert seen(page)[-1] == "new"
+    page.key("up", 5)
+    lines += [[("", "newer")]]
+    assert "newer" not in seen(page)
+
+
+def test_long_lines_are_broken_and_never_more_rows_than_there_are() -> None:
+    page = TextPage("title", lambda: [[("", "x" * 200)], [("", "word " * 50)]])
+    shown = seen(page, columns=20, rows=7)
+    assert len(shown) == 7
+    assert all(len(line.rstrip()) <= 20 for line in shown)
+
+
+def test_rows_live_and_the_choice_stays_inside() -> None:
+    names = ["a", "b", "c"]
+    page = ListPage("title", lambda: [Row([("", name)], open=lambda: None) for name in names])
+    page.key("end", 5)
+    assert seen(page)[2].endswith(" c")
+    del names[1:]
+    assert len(seen(page)) == 1
+    assert page.place == 0
+    names.clear()
+    assert seen(page) == ["  nothing here yet"]
+    assert page.key("enter", 5) is None
+
+
+def test_the_neighbours_of_an_output_are_a_key_away() -> None:
+    items = [Kept("first", "one"), Kept("second", "two \x1b[2J")]
+    page = output_page(items)
+    assert page.title == "second  (2 of 2)"
+    assert seen(page) == ["two \\x1b[2J"]
+    before = page.key("left", 5)
+    assert isinstance(before, Page)
+    assert seen(before) == ["one"]
+    assert before.key("left", 5) is None
+
+
+def test_what_is_kept_is_bounded() -> None:
+    kept = KeptTexts()
+    for number in range(1_000):
+        kept.add(Kept(str(number), "x" * 100_000))
+    assert sum(len(item.text) for item in kept.all()) <= 4_000_000
+    assert kept.all()[-1].title == "999"
