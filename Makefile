@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle fuzz soak mutants versions mcp-servers
+.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle shadow fuzz soak mutants versions mcp-servers
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -81,6 +81,9 @@ torture: setup system ## Long: kill sessions, crash writers, race editors, chaot
 
 oracle: setup system ## Long: run generated read-only commands under strace (N=20000, SEED=1)
 	@$(BIN)/python scripts/shell_oracle.py --count $(or $(N),20000) --seed $(or $(SEED),1)
+
+shadow: setup ## Hold every shell verdict against those of the commit before permissions/ was cut anew (SHARE=20: a part)
+	@$(BIN)/python scripts/shadow.py --share $(or $(SHARE),1)
 
 fuzz: setup ## Long (about 20 minutes): the property tests with many examples, and 200,000 pairs against git check-ignore
 	@HYPOTHESIS_PROFILE=deep HOLDFAST_SUITE_LIMIT_S=14400 HOLDFAST_GITIGNORE_PAIRS=200000 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600 \
