@@ -175,7 +175,7 @@ def _executor(
     refuse_what_must_hold(rights.settings)
     environment = Environment(os.environ)
     home = call_home if session is None else session.path
-    shell, files = _kits(rights, session, home, interactive=asker is not None, on_event=on_event)
+    shell, files = _kits(rights, session, home, options, interactive=asker is not None, on_event=on_event)
     shell.background = shell.background and call_home is None
     facts = SessionFacts(
         session_id=session.id if session is not None else "local",
@@ -252,6 +252,7 @@ def _kits(
     rights: Rights,
     session: Session | None,
     home: str | None,
+    options: Options,
     *,
     interactive: bool,
     on_event: Callable[[Event], None] | None,
@@ -273,7 +274,7 @@ def _kits(
         on_event=on_event,
     )
     shell.confine(rights)
-    files = FileKit(home)
+    files = FileKit(home, options.buffers)
     for removed in files.recover():
         _log.info("removed %s, which a crashed process left", removed)
     readable = [shell.places.results, shell.places.tasks, *([] if session is None else [str(session.blobs)])]

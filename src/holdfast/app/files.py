@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 
 from holdfast.contract import Tool
+from holdfast.contract.roles import OpenBuffers
 from holdfast.host.programs import current_folder
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.host.targets import Targets
@@ -28,10 +29,14 @@ CHECKPOINTS = "checkpoints"
 class FileKit:
     """Read, Write, Edit, NotebookEdit, Glob and Grep around one view of the files."""
 
-    def __init__(self, session_directory: str | None = None) -> None:
-        """With a session's directory every change can be taken back, and a crash leaves nothing behind."""
+    def __init__(self, session_directory: str | None = None, buffers: OpenBuffers | None = None) -> None:
+        """With a session's directory every change can be taken back, and a crash leaves nothing behind.
+
+        `buffers` is the editor that runs the session, where it tells what is not saved.
+        """
         self.permissions: Callable[[], PermissionContext] | None = None
         """The session's rights as they are now, for what is found once for all; calls bring their own."""
+        self._buffers = buffers
         self._checkpoints = None if session_directory is None else checkpoints_of(session_directory)
         self._strays = None if session_directory is None else StrayNotes(_stray_directory())
 
@@ -47,9 +52,9 @@ class FileKit:
         """The tools, all with the same view."""
         limit = None if settings is None else settings.get("globLimits.maxResults")
         targets = Targets()
-        bench = Workbench(targets, checkpoints=self._checkpoints, strays=self._strays)
+        bench = Workbench(targets, checkpoints=self._checkpoints, strays=self._strays, buffers=self._buffers)
         return [
-            Read(targets),
+            Read(targets, self._buffers),
             Write(bench),
             Edit(bench),
             NotebookEdit(bench),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from holdfast.contract import Tool
+    from holdfast.contract.roles import OpenBuffers
     from holdfast.definitions.agents import AgentDefinition
     from holdfast.hooks import Hook
     from holdfast.mcp.host_transport import AskHost
@@ -39,6 +40,8 @@ class Options(NamedTuple):
     """Only those servers count."""
     ask_host: "AskHost | None" = None
     """Reaches MCP servers inside the program that runs the session."""
+    buffers: "OpenBuffers | None" = None
+    """The editor that runs the session, which may hold changes that are not saved."""
     may_bypass: bool = False
     """The mode `bypassPermissions` may be entered later."""
 

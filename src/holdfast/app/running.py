@@ -11,7 +11,7 @@ from holdfast.app.models import open_given
 from holdfast.app.rights import Rights
 from holdfast.app.servers import server_states
 from holdfast.contract import ArgumentsInvalid, Form, Question, ToolUse, UsageError
-from holdfast.contract.names import PermissionMode
+from holdfast.contract.names import MODES, PermissionMode
 from holdfast.events import CallFinished, ContextCompacted, Event, PromptSource, TaskChanged
 from holdfast.permissions import PermissionContext
 from holdfast.permissions.updates import change_mode
@@ -150,6 +150,15 @@ class RunningAgent:
         state = self.opened.executor.state
         state.permissions = change_mode(state.permissions, mode, may_bypass=state.may_bypass)
         return state.permissions.mode
+
+    @property
+    def modes(self) -> list[PermissionMode]:
+        """The permission modes that `change_mode` goes to."""
+        state = self.opened.executor.state
+        rights = state.permissions
+        found: list[PermissionMode] = [mode for mode in MODES if mode not in rights.disabled_modes]
+        may_bypass = state.may_bypass or rights.mode == "bypassPermissions"
+        return [mode for mode in found if may_bypass or mode != "bypassPermissions"]
 
     @property
     def permissions(self) -> PermissionContext:

@@ -10,7 +10,6 @@ import msgspec
 from holdfast.app import Options, open_session
 from holdfast.app.servers import join_servers
 from holdfast.cli.form_lines import form_request, form_withdrawn, read_form_response
-from holdfast.cli.lines import LineReader, LineWriter
 from holdfast.cli.options import session_options, tell, to_options, warn
 from holdfast.cli.wire import error_line, event_line, result_line
 from holdfast.contract import Answer, Fatal, FormAnswer, PermissionUpdate, Question, UsageError
@@ -24,6 +23,7 @@ from holdfast.events import (
     PermissionWithdrawn,
     encode_json,
 )
+from holdfast.host.stdio import LineReader, LineWriter
 from holdfast.lib.visible import without_controls
 from holdfast.permissions import Rule
 from holdfast.permissions.update_wire import DESTINATIONS, read_updates

@@ -12,11 +12,11 @@ from holdfast.app.ahead import Ahead, ask_ahead
 from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.choose_model import key_source
 from holdfast.app.options import AgentOptions, Options
-from holdfast.cli.lines import LineWriter
 from holdfast.cli.options import warn
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.contract.errors import UsageError
 from holdfast.events import CallFinished, Event, HookSpoke, RequestRetried, RunEnded, TaskChanged, encode_json
+from holdfast.host.stdio import LineWriter
 from holdfast.lib.visible import visible, without_controls
 from holdfast.models import Usage
 from holdfast.models.errors import ModelError

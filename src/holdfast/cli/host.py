@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.agent.history import prompt_blocks
 from holdfast.cli.form_lines import FormReply, control_form_request, read_control_reply
 from holdfast.cli.host_calls import HostCalls
-from holdfast.cli.lines import LineReader
 from holdfast.cli.options import tell
 from holdfast.cli.stream_input import (
     ControlRequest,
@@ -24,6 +23,7 @@ from holdfast.cli.waiting_prompts import WaitingPrompts
 from holdfast.cli.wishes import grant
 from holdfast.contract import Answer, Form, FormAnswer, HoldfastError, Question, UsageError
 from holdfast.engine import OpenQuestions
+from holdfast.host.stdio import LineReader
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent

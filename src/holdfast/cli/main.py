@@ -18,6 +18,7 @@ from holdfast.lib.shortage import shortage
 __all__ = ["cli", "run"]
 
 _COMMANDS = {
+    "acp": ("holdfast.cli.acp", "Work for an editor: the Agent Client Protocol over standard input and output."),
     "call": ("holdfast.cli.call", "Run one tool and print its result."),
     "completion": ("holdfast.cli.completion", "Print what makes a shell complete our words."),
     "doctor": ("holdfast.cli.doctor", "Check what Holdfast can promise on this machine."),

@@ -6,9 +6,9 @@ import sys
 
 from holdfast.app import Options
 from holdfast.app.serve import Served, served
-from holdfast.cli.lines import InputLine, LineReader, LineWriter
 from holdfast.cli.options import tell, warn
 from holdfast.contract import Fatal, UsageError
+from holdfast.host.stdio import InputLine, LineReader, LineWriter
 from holdfast.mcp.serve.peer import Peer
 from holdfast.mcp.wire import PARSE_ERROR, error_bytes, id_in, read_line
 

@@ -14,6 +14,7 @@ __all__ = [
     "CRON_NAMES",
     "MODES",
     "MODE_ALIASES",
+    "MODE_WORDS",
     "RETIRED",
     "TASK_LIST_NAMES",
     "PermissionMode",
@@ -89,6 +90,17 @@ PermissionMode: TypeAlias = Literal["default", "plan", "acceptEdits", "auto", "d
 MODES: Final[tuple[PermissionMode, ...]] = get_args(PermissionMode)
 MODE_ALIASES: Final[Mapping[str, PermissionMode]] = MappingProxyType({"manual": "default"})
 """Another name of a mode, and the mode."""
+MODE_WORDS: Final[Mapping[PermissionMode, tuple[str, str]]] = MappingProxyType(
+    {
+        "default": ("Ask", "Asks before anything that changes something"),
+        "acceptEdits": ("Accept edits", "Edits files of the folder, asks before other changes"),
+        "plan": ("Plan", "Changes nothing, writes a plan"),
+        "auto": ("Auto", "Asks only before what is risky"),
+        "dontAsk": ("Never ask", "Refuses what would be asked about"),
+        "bypassPermissions": ("Bypass", "Asks about nothing but ask rules and critical removals"),
+    }
+)
+"""What people read of a mode: its title, and what it does."""
 BY_STRICTNESS: Final[tuple[PermissionMode, ...]] = (
     *("plan", "dontAsk", "default"),
     *("acceptEdits", "auto", "bypassPermissions"),

@@ -16,6 +16,7 @@ __all__ = [
     "CallRights",
     "EventHooks",
     "HookWord",
+    "OpenBuffers",
     "PlanRights",
     "Question",
     "Resource",
@@ -156,6 +157,17 @@ class CallRights(Protocol):
     @property
     def worktree(self) -> "WorktreeChanged | None":
         """The worktree that the session has gone to, if it is in one."""
+        ...
+
+
+class OpenBuffers(Protocol):
+    """An editor in which the person may have changed files without saving them."""
+
+    async def unsaved(self, path: str) -> str | None:
+        """The text that the editor holds of a file, where it differs from the one on the disk.
+
+        Raises `TimeoutError` when the editor does not say.
+        """
         ...
 
 

@@ -62,6 +62,7 @@ class Edit(Tool[EditArgs, dict[str, Any]]):
     async def validate(self, args: EditArgs, ctx: ToolContext) -> None:
         """Nobody is asked about an edit that cannot work."""
         real = self.bench.targets.take(ctx, args.file_path)
+        await self.bench.require_saved(ctx, args.file_path)
         if real.lower().endswith(".ipynb"):
             raise ToolFailed(f"{args.file_path!r} is a notebook; change its cells with NotebookEdit")
         if not args.old_string:
@@ -82,6 +83,7 @@ class Edit(Tool[EditArgs, dict[str, Any]]):
 
     async def call(self, args: EditArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
         """Edit in a thread."""
+        await self.bench.require_saved(ctx, args.file_path)
         return await asyncio.to_thread(self._edit, args, ctx)
 
     def _edit(self, args: EditArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:

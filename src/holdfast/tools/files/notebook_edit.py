@@ -57,6 +57,7 @@ class NotebookEdit(Tool[NotebookEditArgs, dict[str, Any]]):
     async def validate(self, args: NotebookEditArgs, ctx: ToolContext) -> None:
         """Nobody is asked about a notebook that was not read, or without the cell in question."""
         real = self.bench.targets.take(ctx, args.notebook_path)
+        await self.bench.require_saved(ctx, args.notebook_path)
         if not real.lower().endswith(".ipynb"):
             raise ToolFailed(f"{args.notebook_path!r} is not a notebook (.ipynb); use Edit")
         if args.edit_mode == "insert" and args.cell_type is None:
@@ -68,6 +69,7 @@ class NotebookEdit(Tool[NotebookEditArgs, dict[str, Any]]):
 
     async def call(self, args: NotebookEditArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
         """Edit in a thread."""
+        await self.bench.require_saved(ctx, args.notebook_path)
         return await asyncio.to_thread(self._edit, args, ctx)
 
     def _edit(self, args: NotebookEditArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:

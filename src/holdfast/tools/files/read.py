@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import tempfile
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -18,6 +20,7 @@ from holdfast.contract import (
     ToolContext,
     ToolResult,
 )
+from holdfast.contract.roles import OpenBuffers
 from holdfast.host.file_state import is_unchanged, stamp_read
 from holdfast.host.targets import Targets
 from holdfast.lib.editorconfig import declared_charset
@@ -30,6 +33,8 @@ from holdfast.tools.files._pdf import is_pdf
 from holdfast.tools.files._text import DEFAULT_LINES, read_text
 
 _UNCHANGED = "[Unchanged: you have already read these lines and the file is still the same; look at that result.]"
+
+_UNSAVED = "[The user has changed this file in the editor and not saved it. This is the editor's text.]"
 
 
 class ReadArgs(Args):
@@ -54,9 +59,10 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
     folds_into = "read"
     strict = True
 
-    def __init__(self, targets: Targets | None = None) -> None:
+    def __init__(self, targets: Targets | None = None, buffers: OpenBuffers | None = None) -> None:
         self.targets = targets or Targets()
         self.lines = LineReader()
+        self._buffers = buffers
 
     def effects(self, args: ReadArgs, ctx: ToolContext) -> Effects:
         """It reads the one file."""
@@ -82,6 +88,10 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
             before, window = ctx.file_reads.get(real), (args.offset or 1, args.limit or DEFAULT_LINES)
             if real.lower().endswith(".ipynb") and not _is_known(before, window, handle):
                 return await show_notebook(handle, real, args.file_path, window=window, before=before)
+        if self._buffers is not None:
+            with suppress(TimeoutError):
+                if (held := await self._buffers.unsaved(real)) is not None:
+                    return await asyncio.to_thread(self._of_editor, args, real, held)
         # The thread opens the file itself: a cancelled call leaves it running, and its handle must stay its own.
         return await asyncio.to_thread(self._in_thread, args, real, ctx)
 
@@ -114,6 +124,23 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
         if part.over_budget:
             data["truncatedByTokenCap"] = True
         return ToolResult(data, part.text, modifiers=(FileRead(real, stamp),))
+
+    def _of_editor(self, args: ReadArgs, real: str, held: str) -> ToolResult[dict[str, Any]]:
+        """What the person sees. It does not count as read: the file on the disk is another."""
+        window = (args.offset or 1, args.limit or DEFAULT_LINES)
+        with tempfile.TemporaryFile() as file:
+            file.write(held.encode("utf-8", "replace"))
+            file.flush()
+            part = read_text(self.lines, file.fileno(), args.file_path, first=window[0], limit=window[1])
+        shown: dict[str, Any] = {
+            "filePath": real,
+            "content": part.bare,
+            "numLines": part.lines,
+            "startLine": window[0],
+            "totalLines": part.total,
+            "encoding": part.encoding.label,
+        }
+        return ToolResult({"type": "text", "file": shown}, f"{_UNSAVED}\n{part.text}")
 
 
 def _is_known(before: FileStamp | None, window: tuple[int, int], handle: int) -> bool:

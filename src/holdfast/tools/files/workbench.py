@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.contract import FileRead, ToolContext, ToolFailed
+from holdfast.contract.roles import OpenBuffers
 from holdfast.host.file_state import is_unchanged, require_read, stale, stamp_written
 from holdfast.host.targets import Targets
 from holdfast.lib.atomic import ABSENT, FileChangedError, StrayNotes, write_atomic
@@ -47,11 +48,29 @@ class Workbench:
         checkpoints: CheckpointStore | None = None,
         strays: StrayNotes | None = None,
         on_changed: Callable[[str], None] | None = None,
+        buffers: OpenBuffers | None = None,
     ) -> None:
         self.targets = targets or Targets()
+        self._buffers = buffers
         self._checkpoints = checkpoints
         self._strays = strays
         self._on_changed = on_changed
+
+    async def require_saved(self, ctx: ToolContext, shown_as: str) -> None:
+        """Refuse to change a file that an editor holds with changes of the person.
+
+        Raises:
+            ToolFailed: Code 3: the file on the disk is not what the person works on.
+        """
+        if self._buffers is None:
+            return
+        try:
+            if await self._buffers.unsaved(self.targets.take(ctx, shown_as)) is None:
+                return
+            reason = f"the user has changed {shown_as!r} in the editor and not saved it; ask them to save it"
+        except TimeoutError:
+            reason = f"the editor does not say whether {shown_as!r} is saved; try again later"
+        raise ToolFailed(f"{reason}, then Read it again", error_code=3)
 
     @contextmanager
     def seen_file(self, ctx: ToolContext, real: str, shown_as: str, *, whole: bool) -> Generator[Current]:

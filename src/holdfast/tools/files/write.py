@@ -57,6 +57,7 @@ class Write(Tool[WriteArgs, dict[str, Any]]):
     async def validate(self, args: WriteArgs, ctx: ToolContext) -> None:
         """Nobody is asked about a file that has not been read."""
         real = self.bench.targets.take(ctx, args.file_path)
+        await self.bench.require_saved(ctx, args.file_path)
         if exists(real, args.file_path):
             if real.lower().endswith(".ipynb"):
                 raise ToolFailed(f"{args.file_path!r} is a notebook; change its cells with NotebookEdit")
@@ -68,6 +69,7 @@ class Write(Tool[WriteArgs, dict[str, Any]]):
 
     async def call(self, args: WriteArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
         """Write in a thread."""
+        await self.bench.require_saved(ctx, args.file_path)
         return await asyncio.to_thread(self._write, args, ctx)
 
     def _write(self, args: WriteArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import AsyncIterator, Callable
 
 from holdfast.contract import UsageError
-from holdfast.lib.visible import json_for_terminal
 
 __all__ = ["InputLine", "LineReader", "LineWriter"]
 
@@ -122,7 +121,11 @@ class LineWriter:
 
     def write(self, line: bytes) -> None:
         """Queue one line; never waits."""
-        self._lines.put((json_for_terminal(line) if self._is_terminal else line) + b"\n")
+        if self._is_terminal:
+            from holdfast.lib.visible import json_for_terminal  # noqa: PLC0415 - programs read the very bytes
+
+            line = json_for_terminal(line)
+        self._lines.put(line + b"\n")
         if self._lines.qsize() > _WRITE_AHEAD and not self._is_done.is_set():
             self._has_room.clear()
 
