@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
+from holdfast import assemble
 from holdfast.cli.progress import ProgressLines
 from holdfast.events import CallFinished, CallProgressed, CallQueued, CallStarted, Event
-from holdfast.registry import assemble
 
 
 class Terminal(io.StringIO):
@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
 
 def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, *events: Event) -> str:
     monkeypatch.setattr("sys.stderr", stream)
-    lines = ProgressLines(assemble(()))
+    lines = ProgressLines(assemble())
     for event in events:
         lines.take(event)
     return stream.getvalue()

@@ -2,6 +2,7 @@ from pathlib import Path
 
 from holdfast import ToolContext, ToolResult, tool
 from holdfast.contract import CwdChanged, Image, Text, ToolFailed
+from holdfast.contract.render import ShownResult
 from holdfast.hooks import Hook, HookAnswer, HookCall
 from holdfast.testing import ScriptedAsker, TestingPermission, run_tool, run_tool_async, run_virtual
 
@@ -89,6 +90,6 @@ def test_testing_permission_is_denied_after_a_no_and_when_nobody_can_be_asked():
 
 def test_testing_permission_shows_nothing_and_describes_itself():
     tool = TestingPermission()
-    assert tool.render_use({}) == tool.render_result("anything") == ""
+    assert tool.render_use({}) == tool.render_result(ShownResult(text="anything")) == ""
     assert "permission" in tool.description()
     assert tool.arguments.schema() == {"type": "object", "properties": {}, "additionalProperties": False}

@@ -3,14 +3,19 @@
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
+from holdfast.app.call_lines import CallLines
 from holdfast.app.results import RunResult
+from holdfast.app.tools import all_tools
 from holdfast.cli.demo_view import DemoView, subject_of
 from holdfast.contract import Form
+from holdfast.contract.render import Line
 from holdfast.events import AgentTold, CallFinished, CallQueued, Event
+from holdfast.tools.lists.drawing import item_line
 
 __all__ = ["AgentsView"]
 
-_MARKS: Final = {"pending": ("☐", None), "in_progress": ("▶", "cyan"), "completed": ("✔", "green")}
+_DRAWN: Final = frozenset({"Agent", "AskUserQuestion", "EnterPlanMode", "EnterWorktree", "ExitWorktree"})
+_COLOURS: Final = {"ok": "green", "bad": "red", "warn": "yellow", "accent": "cyan"}
 _SHOWN_PLAN: Final = 12
 
 
@@ -24,6 +29,7 @@ class AgentsView(DemoView):
         self._inner: dict[tuple[str, str], str] = {}
         self._inner_calls = 0
         self._list: dict[str, tuple[str, str]] = {}
+        self._drawn = CallLines({tool.name: tool for tool in all_tools()}.get)
 
     def take(self, event: Event) -> None:
         """Show one event as it happens."""
@@ -55,10 +61,14 @@ class AgentsView(DemoView):
             subject, _ = self._list[data["taskId"]]
             self._list[data["taskId"]] = (subject, data["statusChange"]["to"])
             for name, status in self._list.values():
-                mark, colour = _MARKS[status]
-                self._line(f"      {self._style(f'{mark} {name}', fg=colour)}")
-        elif event.name == "Agent":
-            self._say(f"“{data['result']}”", indent=6)
+                self._put(item_line(status, name))
+        elif event.name in _DRAWN:
+            for line in self._drawn.result(event):
+                self._put(line)
+
+    def _put(self, line: Line) -> None:
+        pieces = (self._style(text, fg=_COLOURS.get(role), dim=role == "dim") for role, text in line)
+        self._line("      " + "".join(pieces))
 
     # Forms.
 

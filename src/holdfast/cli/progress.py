@@ -4,10 +4,12 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from holdfast.app.call_lines import CallLines
 from holdfast.app.plain_errors import for_people
 from holdfast.events import (
     CallFinished,
@@ -22,6 +24,7 @@ from holdfast.events import (
 from holdfast.lib.visible import visible
 
 if TYPE_CHECKING:
+    from holdfast.contract import Tool
     from holdfast.registry import Pool
 
 __all__ = ["ProgressLines", "wants_progress"]
@@ -41,7 +44,7 @@ class ProgressLines:
     """Calls as they start, errors and retries, on standard error. Colour only on a terminal, and NO_COLOR counts."""
 
     def __init__(self, pool: "Pool") -> None:
-        self._pool = pool
+        self._lines = CallLines(partial(_tool_of, pool))
         self._inputs: dict[str, Any] = {}
         self._is_terminal = sys.stderr.isatty()
         self._has_colour = self._is_terminal and not os.environ.get("NO_COLOR")
@@ -73,7 +76,7 @@ class ProgressLines:
 
     def _move(self, event: CallProgressed) -> None:
         """How a long call goes on, in one line that the next one takes the place of; only a terminal can do that."""
-        told = _last_line(event.data)
+        told = self._lines.progress(event.name, event.data)
         if self._is_terminal and told:
             columns = shutil.get_terminal_size().columns
             line = visible(f"  ⎿ {event.elapsed_s:.0f} s  {told}", limit_chars=max(20, columns - _COUNT_CHARS))
@@ -86,10 +89,7 @@ class ProgressLines:
             click.echo(_CLEAR, err=True, nl=False, color=True)
 
     def _use(self, name: str, raw: Any) -> str:
-        found = self._pool.find(name)
-        if found is None or not isinstance(raw, Mapping):
-            return name
-        return found.tool.render_use(cast("Mapping[str, Any]", raw))
+        return self._lines.use(name, cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else name
 
     def _say(self, mark: str, text: str, colour: str) -> None:
         self._clear()
@@ -102,14 +102,6 @@ def _first_line(content: str | list[dict[str, Any]]) -> str:
     return for_people(text).strip().split("\n", 1)[0]
 
 
-def _last_line(data: Any) -> str:
-    """What a tool's report says last: a word of its own, or the last line that its command wrote."""
-    if isinstance(data, str):
-        return data
-    if not isinstance(data, Mapping):
-        return ""
-    report = cast("Mapping[str, Any]", data)
-    lines = str(report.get("fullOutput") or report.get("message") or "").rstrip().splitlines()
-    count = report.get("totalLines")
-    text = lines[-1] if lines else "no output so far"
-    return f"{count:,} lines: {text}" if isinstance(count, int) and count else text
+def _tool_of(pool: "Pool", name: str) -> "Tool | None":
+    found = pool.find(name)
+    return None if found is None else found.tool

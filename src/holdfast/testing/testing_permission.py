@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from holdfast.contract import Args, Opinion, Tool, ToolContext, ToolResult
+from holdfast.contract.render import ShownResult
 
 __all__ = ["TestingPermission"]
 
@@ -40,7 +41,7 @@ class TestingPermission(Tool[TestingPermissionArgs, str]):
         del raw
         return ""
 
-    def render_result(self, text: str, *, condensed: bool = True) -> str:
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> str:
         """Nothing to show."""
-        del text, condensed
+        del result, condensed
         return ""

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.app.begin import NEW_SESSION, SessionChoice
+from holdfast.app.call_lines import CallLines
 from holdfast.app.options import AgentOptions, Options
 from holdfast.contract.errors import HoldfastError, UsageError
 from holdfast.events import Event
@@ -19,6 +20,7 @@ from holdfast.tui.show.words import Line, prose, wrapped
 
 if TYPE_CHECKING:
     from holdfast.app.running import RunningAgent
+    from holdfast.contract import Tool
 
 __all__ = ["Conversation", "Launch"]
 
@@ -45,6 +47,8 @@ class Conversation:
         self.agent: RunningAgent | None = None
         self.view = View(face)
         self.view.naming.use_of, self.view.naming.fold_of = self._use_of, self._fold_of
+        self._lines = CallLines(self._tool)
+        self.view.naming.result_of = self._lines.own_result
         self.view.on_prompt = self._delivered
         self.asker = TerminalAsker(face)
         self.farewell = ""
@@ -260,10 +264,11 @@ class Conversation:
         self.view.take(event)
 
     def _use_of(self, name: str, raw: Mapping[str, Any]) -> str:
+        return name if self.agent is None else self._lines.use(name, raw).replace(f"{self.agent.cwd}{os.sep}", "")
+
+    def _tool(self, name: str) -> "Tool | None":
         found = None if self.agent is None else self.agent.tools.find(name)
-        if found is None or self.agent is None:
-            return name
-        return found.tool.render_use(raw).replace(f"{self.agent.cwd}{os.sep}", "")
+        return None if found is None else found.tool
 
     def _fold_of(self, name: str, raw: Mapping[str, Any]) -> str | None:
         return None if self.agent is None else self.agent.folds_into(name, raw)

@@ -1,6 +1,6 @@
 """Start another agent for one task. The text the model reads is in agent.md, beside this file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, cast
 
 from pydantic import Field
@@ -19,6 +19,7 @@ from holdfast.contract import (
     conditional,
 )
 from holdfast.contract.names import PermissionMode
+from holdfast.contract.render import Line, ShownResult, lines_of
 from holdfast.contract.roles import AgentReport, AgentTask, Spawner
 
 __all__ = ["DEFAULT_TYPE", "Agent", "AgentArgs", "AgentDone", "AgentLaunched", "AgentOutput"]
@@ -153,6 +154,15 @@ class Agent(Tool[AgentArgs, AgentOutput]):
             return str(progress)
         told = cast("dict[str, Any]", progress)
         return f"{told.get('tool') or 'at work'} ({told.get('toolUses', 0)} calls)"
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """What it said, and what it took."""
+        data = result.data
+        if not data or data["status"] == "async_launched":
+            return f"works in the background as {data['agentId']}" if data else result.text
+        said: Line = [("dim", f"{data['totalToolUseCount']} calls, {data['totalTokens']:,} tokens")]
+        words = super().render_result(ShownResult(text=data["result"]), condensed=condensed)
+        return [*lines_of(words), said]
 
 
 def _task(args: AgentArgs, ctx: ToolContext) -> AgentTask:

@@ -1,11 +1,14 @@
 """Put a task on the list. The text the model reads is in task_create.md, beside this file."""
 
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from pydantic import Field
 
 from holdfast.contract import Args, Effects, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import WorkItem, WorkList
+from holdfast.tools.lists.drawing import item_line
 
 __all__ = ["TaskCreate", "TaskCreateArgs", "TaskCreateOutput", "hooks_refusal"]
 
@@ -49,6 +52,11 @@ class TaskCreate(Tool[TaskCreateArgs, TaskCreateOutput]):
         """It touches nothing but the session's own list."""
         del args, ctx
         return Effects()
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """The new task."""
+        del condensed
+        return [item_line("pending", result.data["task"]["subject"])] if result.data else result.text
 
     async def call(self, args: TaskCreateArgs, ctx: ToolContext) -> ToolResult[TaskCreateOutput]:
         """Add it, then hear the hooks."""

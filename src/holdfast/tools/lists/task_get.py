@@ -1,11 +1,14 @@
 """Read one task. The text the model reads is in task_get.md, beside this file."""
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 from pydantic import Field
 
 from holdfast.contract import Args, Effects, Tool, ToolContext, ToolResult
+from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import Status, WorkList
+from holdfast.tools.lists.drawing import item_line
 
 __all__ = ["TaskDetail", "TaskGet", "TaskGetArgs", "TaskGetOutput"]
 
@@ -50,6 +53,11 @@ class TaskGet(Tool[TaskGetArgs, TaskGetOutput]):
         """It touches nothing but the session's own list."""
         del args, ctx
         return Effects()
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """The task in one line, or with everything about it."""
+        task = result.data["task"] if result.data else None
+        return [item_line(task["status"], task["subject"])] if task is not None and condensed else result.text
 
     async def call(self, args: TaskGetArgs, ctx: ToolContext) -> ToolResult[TaskGetOutput]:
         """Look it up."""

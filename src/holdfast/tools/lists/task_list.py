@@ -1,9 +1,12 @@
 """Show the list of work. The text the model reads is in task_list.md, beside this file."""
 
-from typing import NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
 
 from holdfast.contract import Args, Effects, Tool, ToolContext, ToolResult
+from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import Status, WorkItem, WorkList, WorkState
+from holdfast.tools.lists.drawing import list_lines
 
 __all__ = ["TaskList", "TaskListArgs", "TaskListOutput", "TaskRow"]
 
@@ -44,6 +47,16 @@ class TaskList(Tool[TaskListArgs, TaskListOutput]):
         """It touches nothing but the session's own list."""
         del args, ctx
         return Effects()
+
+    def render_use(self, raw: Mapping[str, Any]) -> str:
+        """Its name says all."""
+        del raw
+        return self.name
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """The list."""
+        rows = result.data["tasks"] if result.data else ()
+        return list_lines(rows, "subject", condensed=condensed) if rows else result.text
 
     async def call(self, args: TaskListArgs, ctx: ToolContext) -> ToolResult[TaskListOutput]:
         """Look at all."""

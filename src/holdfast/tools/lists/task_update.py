@@ -1,13 +1,15 @@
 """Change a task. The text the model reads is in task_update.md, beside this file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from pydantic import Field
 
 from holdfast.contract import Args, Effects, Tool, ToolContext, ToolResult
+from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import WorkItem, WorkList, WorkState
 from holdfast.tools.lists._checks import NUDGE, is_check, needs_check
+from holdfast.tools.lists.drawing import item_line
 from holdfast.tools.lists.task_create import hooks_refusal
 
 __all__ = ["TaskUpdate", "TaskUpdateArgs", "TaskUpdateOutput"]
@@ -71,6 +73,13 @@ class TaskUpdate(Tool[TaskUpdateArgs, TaskUpdateOutput]):
         """It touches nothing but the session's own list."""
         del args, ctx
         return Effects()
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """The task as it is now."""
+        change = result.data.get("statusChange") if result.data else None
+        if change is None or result.display is None:
+            return result.text if not condensed or result.display is None else result.display
+        return [item_line(change["to"], result.display)]
 
     async def call(self, args: TaskUpdateArgs, ctx: ToolContext) -> ToolResult[TaskUpdateOutput]:
         """Hear the hooks where a task is completed, then change it."""
@@ -192,4 +201,4 @@ def _done(change: _Change, args: TaskUpdateArgs) -> ToolResult[TaskUpdateOutput]
         if args.status == "completed" and needs_check(change.unverified):
             data["verificationNudgeNeeded"] = True
             text += f" {NUDGE}"
-    return ToolResult(data, text)
+    return ToolResult(data, text, display=change.item.subject)

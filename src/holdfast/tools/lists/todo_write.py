@@ -1,13 +1,15 @@
 """Replace the list of things to do. The text the model reads is in todo_write.md, beside this file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
 
 from holdfast.contract import Args, ArgumentsInvalid, Effects, Tool, ToolContext, ToolResult
+from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import Status, Todo, WorkList, WorkState
 from holdfast.tools.lists._checks import NUDGE, is_check, needs_check
+from holdfast.tools.lists.drawing import list_lines
 
 __all__ = ["TodoItem", "TodoWrite", "TodoWriteArgs", "TodoWriteOutput"]
 
@@ -62,6 +64,10 @@ class TodoWrite(Tool[TodoWriteArgs, TodoWriteOutput]):
         rows: list[Any] = given if isinstance(given, list) else []  # pyright: ignore[reportUnknownVariableType] - partial input
         done = sum(1 for row in rows if isinstance(row, dict) and row.get("status") == "completed")  # pyright: ignore[reportUnknownMemberType]
         return f"{self.name}({done} of {len(rows)} done)"
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """The list as it is now."""
+        return list_lines(result.data["newTodos"], "content", condensed=condensed) if result.data else result.text
 
     async def validate(self, args: TodoWriteArgs, ctx: ToolContext) -> None:
         """At most one item is worked on, and names are not used twice."""

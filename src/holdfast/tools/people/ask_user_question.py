@@ -1,6 +1,6 @@
 """Ask the user. The text the model reads is in ask_user_question.md, beside this file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict, cast
 
 from pydantic import Field
@@ -19,6 +19,7 @@ from holdfast.contract import (
     ToolResult,
     internal,
 )
+from holdfast.contract.render import Line, ShownResult
 
 __all__ = ["AskUserQuestion", "AskUserQuestionArgs", "AskUserQuestionOutput", "UserQuestion", "UserQuestionOption"]
 
@@ -91,6 +92,14 @@ class AskUserQuestion(Tool[AskUserQuestionArgs, AskUserQuestionOutput]):
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         return f"{self.name}({text[:80]}{more})"
 
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """Each question with its answer."""
+        del condensed
+        answers: Mapping[str, Any] = result.data["answers"] if result.data else {}
+        return [[("dim", f"{question} "), ("accent", _said(answer))] for question, answer in answers.items()] or (
+            result.text
+        )
+
     async def validate(self, args: AskUserQuestionArgs, ctx: ToolContext) -> None:
         """Answers are told by the texts of questions and options, so no two are the same."""
         del ctx
@@ -152,11 +161,14 @@ class AskUserQuestion(Tool[AskUserQuestionArgs, AskUserQuestionOutput]):
         return ToolResult(data, _reply(args, answers, open_))
 
 
+def _said(answer: Any) -> str:
+    return ", ".join(cast("list[str]", answer)) if isinstance(answer, list) else str(answer)
+
+
 def _reply(args: AskUserQuestionArgs, answers: Mapping[str, Any], open_: list[str]) -> str:
     lines = ["The user answered:"] if answers else ["The user answered none of the questions."]
     for question, answer in answers.items():
-        said = ", ".join(cast("list[str]", answer)) if isinstance(answer, list) else str(answer)
-        lines.append(f"- {question}\n  {said or '(nothing chosen)'}")
+        lines.append(f"- {question}\n  {_said(answer) or '(nothing chosen)'}")
         note: Any = (args.notes or {}).get(question)
         if note:
             text = cast("dict[str, Any]", note).get("notes") if isinstance(note, dict) else note

@@ -1,8 +1,10 @@
 """Begin to plan. The text the model reads is in enter_plan_mode.md, beside this file."""
 
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 from holdfast.contract import Args, Effects, ModeChanged, SessionFacts, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.contract.render import Line, ShownResult
 
 __all__ = ["EnterPlanMode", "EnterPlanModeArgs", "EnterPlanModeOutput"]
 
@@ -34,6 +36,17 @@ class EnterPlanMode(Tool[EnterPlanModeArgs, EnterPlanModeOutput]):
         """It touches nothing."""
         del args, ctx
         return Effects()
+
+    def render_use(self, raw: Mapping[str, Any]) -> str:
+        """Its name says all."""
+        del raw
+        return self.name
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """That it is on; the rest is for the model."""
+        return (
+            [[("accent", "Plan mode is on: nothing is changed until a plan is approved")]] if condensed else result.text
+        )
 
     async def validate(self, args: EnterPlanModeArgs, ctx: ToolContext) -> None:
         """Not twice, and not by an agent that another one has started."""

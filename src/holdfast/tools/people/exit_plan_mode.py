@@ -1,7 +1,7 @@
 """Have a plan approved. The text the model reads is in exit_plan_mode.md, beside this file."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from pydantic import ConfigDict, Field
@@ -23,6 +23,7 @@ from holdfast.contract import (
     ToolResult,
     internal,
 )
+from holdfast.contract.render import Line, ShownResult, lines_of
 
 __all__ = ["AllowedPrompt", "AskLeader", "ExitPlanMode", "ExitPlanModeArgs", "ExitPlanModeOutput"]
 
@@ -100,6 +101,21 @@ class ExitPlanMode(Tool[ExitPlanModeArgs, ExitPlanModeOutput]):
         """It touches nothing but the plan file, which is the session's own."""
         del args, ctx
         return Effects()
+
+    def render_use(self, raw: Mapping[str, Any]) -> str:
+        """What it asks for besides."""
+        asked: Any = raw.get("allowedPrompts")
+        return f"{self.name}({len(asked)} commands)" if isinstance(asked, list) and asked else self.name  # pyright: ignore[reportUnknownArgumentType] - partial input
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """What became of the plan, and its first lines."""
+        data = result.data
+        if not data:
+            return result.text
+        edited = " with your changes" if data.get("planWasEdited") else ""
+        waits = data.get("awaitingLeaderApproval")
+        said: Line = [("warn", "The plan waits for the leader")] if waits else [("ok", f"The plan is approved{edited}")]
+        return [said, *lines_of(super().render_result(ShownResult(text=data["plan"].strip()), condensed=condensed))]
 
     async def validate(self, args: ExitPlanModeArgs, ctx: ToolContext) -> None:
         """There must be a plan, and a mode to leave."""

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NotRequired, TypedDict
 from pydantic import Field
 
 from holdfast.contract import Args, Effects, SessionFacts, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.contract.render import ShownResult
 
 __all__ = ["SendUserMessage", "SendUserMessageArgs", "SendUserMessageOutput", "SentFile"]
 
@@ -69,6 +70,11 @@ class SendUserMessage(Tool[SendUserMessageArgs, SendUserMessageOutput]):
         message, files = raw.get("message"), raw.get("attachments")
         more = f" with {len(files)} files" if isinstance(files, list) and files else ""  # pyright: ignore[reportUnknownArgumentType] - partial input
         return f"{self.name}({' '.join(str(message or '').split())[:80]}{more})"
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> str:
+        """All of it: it was written for the person who sees this."""
+        del condensed
+        return result.display or result.text
 
     async def call(self, args: SendUserMessageArgs, ctx: ToolContext) -> ToolResult[SendUserMessageOutput]:
         """Look at the files, and show all of it."""

@@ -1,12 +1,13 @@
 """Settings, told and changed. The text the model reads is in config.md, beside this file."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NotRequired, TypedDict, cast
 
 from pydantic import Field
 
 from holdfast.contract import Args, ArgumentsInvalid, Effects, SessionFacts, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.contract.render import Line, ShownResult
 from holdfast.lib.spelling import did_you_mean
 from holdfast.settings import Settings, SettingsError, SettingsRoots, SourceKind
 
@@ -89,6 +90,21 @@ class Config(Tool[ConfigArgs, ConfigOutput]):
         """The setting, and what it should be."""
         change = f" = {raw['value']}" if raw.get("value") is not None else ""
         return f"{self.name}({raw.get('setting', '')}{change})"
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """The value, and what it was."""
+        data = result.data
+        if not data or not condensed or not data["success"]:
+            return result.text
+        if data["operation"] == "get":
+            return [[("dim", f"{data['setting']} = "), ("", repr(data["value"]))]]
+        return [
+            [
+                ("dim", f"{data['setting']} = "),
+                ("accent", repr(data["newValue"])),
+                ("dim", f", was {data['previousValue']!r}"),
+            ]
+        ]
 
     async def validate(self, args: ConfigArgs, ctx: ToolContext) -> None:
         """What cannot be told or changed is refused before anybody is asked."""

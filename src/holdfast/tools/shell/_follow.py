@@ -1,14 +1,15 @@
 """Follow a running command: progress while it runs, and a word when it should go on without us."""
 
 import asyncio
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, cast
 
 from holdfast.contract import ToolContext
 from holdfast.host.capture import Capture
 from holdfast.host.command import Exit
 from holdfast.host.process import Process
 
-__all__ = ["PROGRESS_AFTER_S", "Followed", "Follower", "Leave"]
+__all__ = ["PROGRESS_AFTER_S", "Followed", "Follower", "Leave", "progress_line"]
 
 Leave = Literal["timeout", "user", "automatic"]
 """Why we stop waiting although the command runs."""
@@ -144,3 +145,14 @@ def _since(capture: Capture, told_bytes: int) -> str:
     """What came since, at most its last few thousand bytes."""
     count = min(capture.total_bytes - told_bytes, _RECENT_BYTES)
     return (capture.head[-count:] + capture.tail)[-count:].decode("utf-8", "ignore") if count else ""
+
+
+def progress_line(report: Any) -> str:
+    """A report for people: how many lines the command wrote so far, and the last of them."""
+    if not isinstance(report, Mapping):
+        return str(report)
+    told = cast("Mapping[str, Any]", report)
+    lines = str(told.get("fullOutput") or "").rstrip().splitlines()
+    count = told.get("totalLines")
+    text = lines[-1] if lines else "no output so far"
+    return f"{count:,} lines: {text}" if isinstance(count, int) and count > 1 else text

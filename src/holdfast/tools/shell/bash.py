@@ -29,7 +29,7 @@ from holdfast.permissions import shell
 from holdfast.tasks import TaskBoard
 from holdfast.tools.shell._directory import Inside, InsideProject, may_move
 from holdfast.tools.shell._environment import ShellEnvironment
-from holdfast.tools.shell._follow import Followed
+from holdfast.tools.shell._follow import Followed, progress_line
 from holdfast.tools.shell._output import BashOutput
 from holdfast.tools.shell._sed import SedEdit, preview_sed_edit, write_shown_edit
 
@@ -191,6 +191,10 @@ class Bash(Tool[BashArgs, BashOutput]):
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """The command itself: what runs is what is shown."""
         return f"$ {raw.get('command', '')}"
+
+    def render_progress(self, progress: Any) -> str:
+        """The last line that it wrote, and how many there are."""
+        return progress_line(progress)
 
     def may_object(self, args: BashArgs) -> bool:
         """Only what would run unasked is looked at again: files of the project may start programs.

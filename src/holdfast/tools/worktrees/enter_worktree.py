@@ -3,7 +3,7 @@
 import os
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NotRequired, TypedDict
 
@@ -21,6 +21,7 @@ from holdfast.contract import (
     ToolResult,
     WorktreeChanged,
 )
+from holdfast.contract.render import Line, ShownResult
 from holdfast.host.processes import Processes
 from holdfast.tools.worktrees.checkout import Git, GitFailed, Tree, find_checkout, make_tree, starts_programs, trees_of
 
@@ -70,6 +71,13 @@ class EnterWorktree(Tool[EnterWorktreeArgs, EnterWorktreeOutput]):
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """Which one."""
         return f"{self.name}({raw.get('name') or raw.get('path') or ''})"
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """Where the session is, and on which branch."""
+        if not result.data or not condensed:
+            return result.text
+        branch = result.data.get("worktreeBranch")
+        return [[("accent", result.data["worktreePath"]), ("dim", f" on {branch}" if branch else "")]]
 
     async def validate(self, args: EnterWorktreeArgs, ctx: ToolContext) -> None:
         """Not from one into another, and only where there is a repository or a hook that makes worktrees."""

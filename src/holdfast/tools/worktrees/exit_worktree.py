@@ -1,7 +1,7 @@
 """Leave a worktree. The text the model reads is in exit_worktree.md, beside this file."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
@@ -19,6 +19,7 @@ from holdfast.contract import (
     ToolResult,
     WorktreeChanged,
 )
+from holdfast.contract.render import Line, ShownResult
 from holdfast.host.processes import Processes
 from holdfast.tools.worktrees.checkout import Git, GitFailed, Tree, Work, look_at, remove_tree, starts_programs
 
@@ -83,6 +84,15 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """What becomes of it."""
         return f"{self.name}({raw.get('action', '')}{', discarding changes' if raw.get('discard_changes') else ''})"
+
+    def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
+        """Where the session is again, and what became of the worktree."""
+        data = result.data
+        if not data or not condensed:
+            return result.text
+        lost = data.get("discardedFiles") or data.get("discardedCommits")
+        became = "is removed, with work in it" if lost else "is removed" if data["action"] == "remove" else "stays"
+        return [[("", f"back in {data['originalCwd']}"), ("warn" if lost else "dim", f"; the worktree {became}")]]
 
     async def validate(self, args: ExitWorktreeArgs, ctx: ToolContext) -> None:
         """There must be one of this session, and no work in it that would be lost."""

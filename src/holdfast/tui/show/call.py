@@ -1,9 +1,10 @@
 """One call as the screen knows it, from the first letter of its name to its one reply."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
+from holdfast.contract.render import Line as ToolLine
 from holdfast.events import CallFinished
 from holdfast.lib.visible import visible
 from holdfast.tui.show.outcomes import body_of, facts_of
@@ -36,6 +37,8 @@ class Call:
         self.tail: list[str] = []
         self.line_count = 0
         self.event: CallFinished | None = None
+        self.drawn: Sequence[ToolLine] | None = None
+        """What its tool draws of the result; none: what everybody would."""
         self._partial = ""
         self.arrived_chars = 0
 
@@ -123,7 +126,7 @@ class Call:
 
     def body(self) -> list[Line]:
         """What stands under it for good."""
-        return [] if self.event is None else body_of(self.event)
+        return [] if self.event is None else body_of(self.event, self.drawn)
 
     @property
     def may_fold(self) -> bool:

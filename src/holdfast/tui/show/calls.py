@@ -5,9 +5,10 @@ one line, as long as nothing else comes between them.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from holdfast.contract.render import Line as ToolLine
 from holdfast.events import CallFinished
 from holdfast.lib.visible import visible
 from holdfast.tui.face import Face
@@ -27,6 +28,7 @@ class Naming:
 
     def __init__(self) -> None:
         self.use_of: Callable[[str, Mapping[str, Any]], str] = lambda name, _raw: name
+        self.result_of: Callable[[CallFinished], Sequence[ToolLine] | None] = lambda _event: None
         self.fold_of: Callable[[str, Mapping[str, Any]], str | None] = lambda _name, _raw: None
 
     def use(self, name: str, raw: Any) -> str:
@@ -115,7 +117,7 @@ class CallBoard:
     def finish(self, event: CallFinished) -> None:
         """Its one reply."""
         call = self._open.pop(event.tool_use_id, None) or Call(event.tool_use_id, event.name)
-        call.event, call.state = event, "done"
+        call.event, call.state, call.drawn = event, "done", self._naming.result_of(event)
         path = event.spilled_to
         if path is None and isinstance(event.data, Mapping):
             path = cast("Mapping[str, Any]", event.data).get("persistedOutputPath")

@@ -1,9 +1,10 @@
 """What came of a call, in a few words and a few lines, from its data where it has some."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from holdfast.app.plain_errors import for_people
+from holdfast.contract.render import Line as ToolLine
 from holdfast.events import CallFinished
 from holdfast.lib.visible import visible
 from holdfast.tui.show.diffs import count_changes, diff_lines, is_diff
@@ -13,9 +14,8 @@ __all__ = ["body_of", "facts_of", "text_of"]
 
 _FIRST, _LAST = 3, 4
 """So many lines of a longer output are shown, from its two ends."""
-_MESSAGE_LINES = 200
+_DRAWN_LINES = 200
 _DIFF_LINES = 60
-_MARKS = {"completed": "☒", "in_progress": "◐", "pending": "☐"}
 
 Data = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ def facts_of(event: CallFinished) -> str:
     return "" if found is None else visible(found(data))
 
 
-def body_of(event: CallFinished) -> list[Line]:
+def body_of(event: CallFinished, drawn: Sequence[ToolLine] | None = None) -> list[Line]:
     """Under the call's own line: a diff, a list, or the ends of its output."""
     if event.is_error:
         return _set_in(_ends(for_people(text_of(event.content)).strip("\n")), "")
@@ -45,13 +45,11 @@ def body_of(event: CallFinished) -> list[Line]:
     data = _data(event)
     if data is not None and event.name == "Bash":
         return _command(event, data)
-    if data is not None and event.name == "TodoWrite":
-        return _todos(data)
     if data is not None and event.name in _FACTS:
         return []
+    if drawn is not None:
+        return [*_by_tool(drawn), *_where(event.spilled_to)]
     shown = (event.display or text_of(event.content)).strip("\n")
-    if event.name == "SendUserMessage":
-        return _set_in(shown_lines(shown, most=_MESSAGE_LINES), "")
     return [*_set_in(_ends(shown)), *_where(event.spilled_to)]
 
 
@@ -76,16 +74,15 @@ def _where(path: Any) -> list[Line]:
     return [] if not path else [[("dim", f"    all of it (Ctrl-O): {visible(str(path))}")]]
 
 
-def _todos(data: Data) -> list[Line]:
-    items = data.get("newTodos")
-    lines: list[Line] = []
-    for item in cast("list[Any]", items) if isinstance(items, list) else []:
-        if isinstance(item, Mapping):
-            todo = cast("Data", item)
-            status = str(todo.get("status"))
-            style = {"completed": "dim", "in_progress": "accent"}.get(status, "")
-            lines.append([(style, f"    {_MARKS.get(status, '☐')} {visible(str(todo.get('content', '')))}")])
-    return lines
+def _by_tool(lines: Sequence[ToolLine]) -> list[Line]:
+    """What a tool draws, made safe and set in."""
+    return [
+        [
+            ("dim", f"  {'⎿' if not place else ' '} "),
+            *((role, visible(text.expandtabs(4), limit_chars=_LINE_CHARS)) for role, text in line),
+        ]
+        for place, line in enumerate(lines[:_DRAWN_LINES])
+    ]
 
 
 def _set_in(lines: list[str], style: str = "dim", *, is_first: bool = True) -> list[Line]:
