@@ -193,3 +193,15 @@ def test_what_was_kept_says_when_its_file_is_gone(tmp_path: Path) -> None:
     ended(view, "a", name="Other", text="preview", spilled_to=str(tmp_path / "gone"))
     assert "cannot be read any more" in view.kept.all()[-1].whole()
     assert view.kept.all()[-1].whole().endswith("preview")
+
+
+def test_what_a_tool_draws_stands_under_its_call_and_is_safe() -> None:
+    face = MemoryFace()
+    view = view_on(face)
+    view.naming.result_of = lambda event: (
+        [[("ok", "✔ Read"), ("dim", " \x1b[2J")]] if event.name == "TodoWrite" else None
+    )
+    queued(view, "a", name="TodoWrite")
+    ended(view, "a", name="TodoWrite", text="The list is saved.", data={"newTodos": []})
+    over(view)
+    assert face.text == "● TodoWrite(a)\n  ⎿ ✔ Read \\x1b[2J"
