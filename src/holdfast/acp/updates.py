@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.acp.content import text_block
 from holdfast.acp.tool_calls import ToolCalls
 from holdfast.acp.wire import as_list, as_object
+from holdfast.app.call_lines import CallLines
 from holdfast.events import (
     AgentTold,
     AssistantReplied,
@@ -26,6 +27,7 @@ from holdfast.events import (
 
 if TYPE_CHECKING:
     from holdfast.app.running import RunningAgent
+    from holdfast.contract import Tool
 
 __all__ = ["Updates"]
 
@@ -45,6 +47,7 @@ class Updates:
         self._work: dict[str, Fields] = {}
         self.mode = agent.mode
         """The mode that the editor knows."""
+        self._lines = CallLines(self._tool)
         self.calls = ToolCalls(self._use_of, lambda: agent.cwd)
         self._by_type: dict[type[Event], Callable[[Any], Iterator[Fields]]] = {
             TextStreamed: lambda event: iter([_chunk("agent_message_chunk", event.text)]),
@@ -73,8 +76,11 @@ class Updates:
             yield {"sessionUpdate": "current_mode_update", "currentModeId": self.mode}
 
     def _use_of(self, name: str, raw: Any) -> str:
+        return self._lines.use(name, as_object(raw))
+
+    def _tool(self, name: str) -> "Tool | None":
         found = self._agent.tools.find(name)
-        return name if found is None else found.tool.render_use(raw)
+        return None if found is None else found.tool
 
     # Calls.
 
@@ -82,9 +88,7 @@ class Updates:
         yield {"sessionUpdate": "tool_call", **self.calls.begin(event.tool_use_id, event.name, event.input)}
 
     def _progressed(self, event: CallProgressed) -> Iterator[Fields]:
-        found = self._agent.tools.find(event.name)
-        text = found.tool.render_progress(event.data) if found is not None else ""
-        if text:
+        if text := self._lines.progress(event.name, event.data):
             content = [{"type": "content", "content": text_block(text)}]
             yield _update(event.tool_use_id, status="in_progress", content=content)
 
