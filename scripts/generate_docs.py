@@ -10,6 +10,8 @@ from holdfast.app import all_tools
 from holdfast.app.offered import FILE
 from holdfast.app.subagents import AGENT_TYPES
 from holdfast.contract import PromptFacts, SessionFacts, Tool
+from holdfast.hooks.events import EVENTS
+from holdfast.hooks.inputs import HookInput
 from holdfast.registry import project_bytes
 from holdfast.tools.lists.todo_write import TodoWrite
 
@@ -48,7 +50,20 @@ def pages() -> dict[Path, str]:
     index += [f"- [{tool.name}]({tool.name.lower()}.md): {tool.description()}" for tool in tools]
     made = {TOOLS / "README.md": "\n".join(index) + "\n"}
     made |= {TOOLS / f"{tool.name.lower()}.md": tool_page(tool) for tool in tools}
-    return made | {FILE: offered()}
+    return made | {FILE: offered(), HOOKS: hooks_page(HOOKS.read_text("utf-8"))}
+
+
+def hooks_page(text: str) -> str:
+    """The page with the table of events between its two marks."""
+    head, mark, rest = text.partition("<!-- generated: events -->\n")
+    _, end, tail = rest.partition("<!-- end -->")
+    lines = ["| event | when | what it brings | exit code 2 |", "|---|---|---|---|"]
+    for kind in EVENTS.values():
+        own = [name for name in kind.__struct_fields__ if name not in HookInput.__struct_fields__]
+        fields = ", ".join(f"**`{name}`**" if name == kind.matched_by else f"`{name}`" for name in own)
+        about = kind.about if kind.awaited != "later" else f"{kind.about}; not told yet"
+        lines.append(f"| {kind.__name__} | {about} | {fields} | {kind.exit_two} |")
+    return f"{head}{mark}{chr(10).join(lines)}\n{end}{tail}"
 
 
 def offered() -> str:

@@ -118,6 +118,26 @@ def test_an_interrupted_hook_leaves_no_process(isolated_home: Path, tmp_path: Pa
     assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
 
 
+def test_what_still_works_in_the_background_is_told_at_the_end(isolated_home: Path, tmp_path: Path):
+    user_hooks(isolated_home, Stop=f"jq -c .background_tasks > {tmp_path}/tasks")
+    started = {"type": "tool_use", "id": "t1", "name": "Bash"}
+    given = {"command": "sleep 300", "description": "wait", "run_in_background": True}
+    run([{"blocks": [{**started, "input": given}]}, "done"], tmp_path)
+    [task] = json.loads((tmp_path / "tasks").read_text())
+    assert (task["status"], task["command"]) == ("running", "sleep 300")
+
+
+def test_files_that_a_matcher_names_are_watched_in_the_working_directory(isolated_home: Path, tmp_path: Path):
+    seen = f"jq -r '.event + \" \" + .file_path' >> {tmp_path}/seen"
+    groups = [{"matcher": ".envrc|.env", "hooks": [{"type": "command", "command": seen}]}]
+    user_hooks(isolated_home).write_text(json.dumps({"hooks": {"FileChanged": groups}}))
+    (tmp_path / ".env").write_text("A=1")
+    run([bash("echo B=2 >> .env; touch .envrc other"), bash("rm .envrc", "t2"), "done"], tmp_path)
+    lines = (tmp_path / "seen").read_text().splitlines()
+    assert sorted(lines[:2]) == [f"add {tmp_path}/.envrc", f"change {tmp_path}/.env"]
+    assert lines[2:] == [f"unlink {tmp_path}/.envrc"]
+
+
 def test_a_change_of_settings_that_a_hook_blocks_does_not_count(isolated_home: Path, tmp_path: Path):
     seen = f"jq -r .source >> {tmp_path}/seen; exit 2"
     path = user_hooks(isolated_home, ConfigChange=seen)

@@ -142,6 +142,50 @@ def test_a_deferred_call_ends_the_run_and_is_made_when_the_session_is_resumed(is
     assert (tmp_path / "made").exists()
 
 
+def user_settings(home: Path, **events: str) -> None:
+    (home / ".claude").mkdir()
+    hooks = {name: [{"hooks": [{"type": "command", "command": one}]}] for name, one in events.items()}
+    (home / ".claude" / "settings.json").write_text(json.dumps({"hooks": hooks}))
+
+
+def test_setup_hooks_prepare_the_project_before_the_session(isolated_home: Path, tmp_path: Path):
+    say = f'tee -a {tmp_path}/heard | grep -o \'SessionStart\\|"trigger":"[a-z]*"\' >> {tmp_path}/order; echo'
+    leave = 'echo export PREPARED=yes >> "$CLAUDE_ENV_FILE"'
+    user_settings(isolated_home, Setup=f"{say}; {leave}; echo broken >&2; exit 1", SessionStart=say)
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "echo $PREPARED > out"}}
+    model = scripted(tmp_path / "m.jsonl", {"blocks": [call]}, "Done.")
+    words = ("-p", "go", "--init", "--maintenance", "--model", model, "--permission-mode", "bypassPermissions")
+    done = holdfast(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "order").read_text().split() == ['"trigger":"init"', '"trigger":"maintenance"', "SessionStart"]
+    assert (tmp_path / "out").read_text() == "yes\n"
+    assert "Setup hook" in done.stderr
+    assert "broken" in done.stderr
+
+
+def test_only_set_up_needs_no_model_and_ends(isolated_home: Path, tmp_path: Path):
+    user_settings(
+        isolated_home, Setup="touch ready", SessionStart="touch begun", Stop="touch never", SessionEnd="touch end"
+    )
+    done = holdfast("--init-only", cwd=tmp_path, HOLDFAST_MODEL="anthropic:claude-x", ANTHROPIC_API_KEY="")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["begun", "end", "ready"]
+
+
+def test_hooks_hear_how_a_session_at_the_terminal_begins_and_ends(isolated_home: Path, tmp_path: Path):
+    note = f"jq -r '.hook_event_name + \" \" + (.source // .reason)' >> {tmp_path}/heard"
+    user_settings(isolated_home, SessionStart=note, SessionEnd=note)
+    model = scripted(tmp_path / "m.jsonl", "One.")
+    done = holdfast("--model", model, cwd=tmp_path, stdin="hi\n/clear\nhi again\n")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "heard").read_text().splitlines() == [
+        "SessionStart startup",
+        "SessionEnd clear",
+        "SessionStart clear",
+        "SessionEnd prompt_input_exit",
+    ]
+
+
 def test_a_gate_that_cannot_run_is_listed_as_one_that_failed(tmp_path: Path):
     broken = {"matcher": "Bash", "hooks": [{"type": "telepathy"}]}
     fine = {"matcher": "Edit", "hooks": [{"type": "command", "command": "true"}]}

@@ -1,6 +1,7 @@
 """What the model is told between turns besides results: prompts, ends of tasks, instructions, reminders. Each once."""
 
 import os
+from typing import Any
 
 from holdfast.agent.gates import Gates, text_of
 from holdfast.agent.history import Block, prompt_blocks
@@ -43,6 +44,10 @@ class Between:
             return
         if parts.instructions_for is not None or parts.skills_for is not None:
             self._read[event.value["path"]] = None
+
+    def background(self) -> list[dict[str, Any]]:
+        """The tasks that still work in the background, as hooks are told."""
+        return [] if self._parts.background is None else [dict(task) for task in self._parts.background()]
 
     def look_back(self) -> None:
         """The history was shortened: what it no longer says is told again."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.agent.history import Block
@@ -20,9 +20,10 @@ _log = logging.getLogger(__name__)
 MAX_STOPS = 8
 """So many times in a row a Stop hook may make the model go on."""
 _END_S = 1.5
-_OF_SESSIONS = frozenset({"SessionStart", "SessionEnd", "UserPromptSubmit", "InstructionsLoaded", "StopFailure"})
+_OF_SESSIONS = frozenset(
+    {"Setup", "SessionStart", "SessionEnd", "UserPromptSubmit", "InstructionsLoaded", "StopFailure"}
+)
 """What happens to a session and its user, and not to an agent that was started in it."""
-_IN_AGENTS = {"Stop": "SubagentStop"}
 
 
 class Gates:
@@ -43,8 +44,6 @@ class Gates:
 
     async def ask(self, event: str, /, **fields: Any) -> "Verdict | None":
         """Ask the hooks about an event; None when there are none."""
-        if self._hooks.state.session.agent_id is not None:
-            event = _IN_AGENTS.get(event, event)
         if not self.has(event):
             return None
         return await self._hooks.fire(self._made(event, fields))
@@ -58,6 +57,7 @@ class Gates:
         """A session begins; returns what hooks want the model to know."""
         state = self._hooks.state
         self._cwd, self._directories = state.cwd, frozenset(state.permissions.roots.working)
+        self._watch_names()
         if state.session.agent_id is not None:
             heard = await self.ask("SubagentStart")
         else:
@@ -90,10 +90,26 @@ class Gates:
         ]
         return await self.ask("PostToolBatch", tool_calls=told)
 
+    async def stop(
+        self, text: str, background: Callable[[], list[dict[str, Any]]], *, is_again: bool
+    ) -> "Verdict | None":
+        """The model is done; of an agent in a session its own words are told, of the session what still works."""
+        if self._hooks.state.session.agent_id is not None:
+            path = self._hooks.state.session.transcript_path
+            return await self.ask(
+                "SubagentStop", agent_transcript_path=path, last_assistant_message=text, stop_hook_active=is_again
+            )
+        if not self.has("Stop"):
+            return None
+        return await self.ask(
+            "Stop", stop_hook_active=is_again, last_assistant_message=text, background_tasks=background()
+        )
+
     async def end(self, reason: str) -> None:
         """The session ends; its hooks together have a second and a half."""
         if not self.has("SessionEnd"):
             return
+        reason = "other" if reason == "exit" else reason
         try:
             async with asyncio.timeout(_END_S):
                 await self.ask("SessionEnd", reason=reason)
@@ -108,19 +124,35 @@ class Gates:
         self._look()
         waiting, self._waiting = self._waiting, []
         for event in waiting:
-            await self._hooks.fire(event)
+            heard = await self._hooks.fire(event)
+            self.watch(heard.more.get("watchPaths"))
+
+    async def set_up(self, trigger: str) -> list[str]:
+        """The project is prepared; returns what hooks want the model to know."""
+        heard = await self.ask("Setup", trigger=trigger)
+        return [] if heard is None else self.told(heard)
 
     def watch(self, paths: Any) -> None:
         """Notice when these files change."""
         if isinstance(paths, list):
             for path in cast("list[Any]", paths)[:1_000]:
                 if isinstance(path, str) and os.path.isabs(path):
-                    self._watched[path] = _stat(path)
+                    self._watched.setdefault(path, _stat(path))
+
+    def _watch_names(self) -> None:
+        """Notice the files of the working directory that matchers of FileChanged name."""
+        if not self.has("FileChanged"):
+            return
+        matchers = [hook.matcher or "" for hook in self._hooks.hooks if hook.event == "FileChanged"]
+        names = [name.strip() for matcher in matchers for name in matcher.split("|")]
+        cwd = self._hooks.state.cwd
+        self.watch([os.path.join(cwd, name) for name in names if name not in ("", "*", ".", "..")])
 
     def _look(self) -> None:
         state = self._hooks.state
         if self._cwd is not None and state.cwd != self._cwd:
             self.later("CwdChanged", old_cwd=self._cwd, new_cwd=state.cwd)
+            self._watch_names()
         if self.has("DirectoryAdded"):
             now = frozenset(state.permissions.roots.working)
             for directory in sorted(now - self._directories):

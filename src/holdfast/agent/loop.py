@@ -150,6 +150,20 @@ class Loop:
                 self._driver = self._feed = None
         driver.result()
 
+    async def set_up(self, trigger: str) -> None:
+        """Let the hooks prepare the project, before the first run."""
+        for told in await self._gates.set_up(trigger):
+            self._between.remind("hook", told)
+
+    async def begin(self) -> None:
+        """Announce the session and let the hooks hear of it, once; the first run does it, too."""
+        if self._is_started:
+            return
+        self._is_started = True
+        self._announce()
+        for told in await self._gates.start(self._parts.begins_as, self._state.model.name):
+            self._between.remind("hook", told)
+
     def submit(self, prompt: str | list[Block], source: PromptSource = "user") -> None:
         """Say something while a run is under way: it is delivered between turns, once, in order, users first.
 
@@ -242,11 +256,7 @@ class Loop:
     async def _drive(self, feed: Feed) -> None:
         run = Run(self._state, self._between, self._compactor, self._guard)
         try:
-            if not self._is_started:
-                self._is_started = True
-                self._announce()
-                for told in await self._gates.start(self._parts.begins_as, self._state.model.name):
-                    self._between.remind("hook", told)
+            await self.begin()
             ended = await run.go()
         except asyncio.CancelledError:
             await run.settle(notes.INTERRUPTED)

@@ -64,6 +64,8 @@ class LoopParts(NamedTuple):
     """What the tools' texts depend on."""
     notices: Callable[[], Sequence[str]] | None = None
     """Asked between turns and at the end of a run for what the model should know now, each told once."""
+    background: Callable[[], Sequence[Mapping[str, Any]]] | None = None
+    """Asked at the end of a run for the tasks that still work in the background, for the hooks that hear of the end."""
     instructions: Sequence[InstructionFile] = ()
     """What the system prompt holds already; only announced."""
     instructions_for: Callable[[str], Sequence[InstructionFile]] | None = None

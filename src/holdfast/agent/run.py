@@ -192,7 +192,7 @@ class Run:
         """The model is done; hooks may have it go on, so many times."""
         gates = self._between.gates
         text = "".join(self._text)
-        heard = await gates.ask("Stop", stop_hook_active=self._stops > 0, last_assistant_message=text)
+        heard = await gates.stop(text, self._between.background, is_again=self._stops > 0)
         if heard is None or not heard.blocks or heard.stop is not None:
             return _SUCCESS
         if self._stops >= MAX_STOPS:

@@ -28,6 +28,8 @@ class SessionChoice(NamedTuple):
     """The id of the new session; made up when omitted."""
     is_kept: bool = True
     """False: nothing is written."""
+    is_cleared: bool = False
+    """It takes the place of a conversation that the user has put away."""
 
 
 NEW_SESSION = SessionChoice()
@@ -40,7 +42,7 @@ class Beginning(NamedTuple):
     """None: nothing is written to disk."""
     transcript: "Transcript | None"
     """What the resumed session remembers."""
-    source: Literal["startup", "resume", "fork"]
+    source: Literal["startup", "clear", "resume", "fork"]
 
 
 def begin_session(project: str, choice: SessionChoice = NEW_SESSION) -> Beginning:
@@ -55,7 +57,7 @@ def begin_session(project: str, choice: SessionChoice = NEW_SESSION) -> Beginnin
     if choice.resume is None:
         if choice.fork:
             raise UsageError("a fork needs a session to fork from; add --resume ID or --continue")
-        return Beginning(_new_session(project, choice), None, "startup")
+        return Beginning(_new_session(project, choice), None, "clear" if choice.is_cleared else "startup")
     if choice.session_id is not None and not choice.fork:
         raise UsageError("a resumed session keeps its id; add --fork-session to go on under a new one")
     from holdfast.session import user_store  # noqa: PLC0415 - the choice is made before the first request, not this

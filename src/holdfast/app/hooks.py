@@ -261,7 +261,7 @@ async def rehearse(options: "Options", event: str, fixture: Mapping[str, Any]) -
     async with Processes(environment=environment) as processes:
         kit = HookKit(lambda: settings, lambda: processes)
         hooks = kit.current()
-        found = hooks.fitting(event, _names(told.subject()) if told.matched_by == "tool_name" else (told.subject(),))
+        found = hooks.fitting(event, _names(told.subjects()[0]) if told.matched_by == "tool_name" else told.subjects())
         verdict = await hear(found, told, hooks, emit=lambda one: ran.append(one) if isinstance(one, HookRan) else None)
         await kit.close()
     return Rehearsal(verdict, ran)

@@ -212,6 +212,18 @@ class RunningAgent:
         """About how much of the model's window the conversation fills."""
         return self.loop.context_tokens
 
+    async def set_up(self, trigger: str) -> None:
+        """Let the hooks prepare the project (`init`, `maintenance`), before the first run."""
+        await self.loop.set_up(trigger)
+
+    async def begin(self) -> None:
+        """Begin the session without a prompt: its hooks hear of it now instead of with the first run."""
+        await self.loop.begin()
+
+    def tell_waiting(self) -> None:
+        """Let the user's notifiers know that the agent waits for a prompt."""
+        self.opened.executor.call_hooks.notify("the agent waits for your next prompt", "idle_prompt")
+
     def let_hooks_defer(self, may: bool) -> None:  # noqa: FBT001 - the one thing it says
         """Whether a hook may leave a call for a later process: only where this one ends with its run."""
         self.opened.executor.call_hooks.may_defer = may
@@ -258,14 +270,14 @@ class RunningAgent:
 
     # Ending.
 
-    async def close(self) -> None:
-        """End every call and task, then the journal and the connections."""
+    async def close(self, reason: str = "exit") -> None:
+        """End every call and task, then the journal and the connections; the reason is for hooks and listeners."""
         async with AsyncExitStack() as parts:  # from the last to the first, whatever one of them raises
             parts.callback(self._listener.close)
             for model in self._models:
                 parts.push_async_callback(model.close)
             parts.push_async_callback(self.opened.close)
-            parts.push_async_callback(self.loop.close)
+            parts.push_async_callback(self.loop.close, reason)
 
     async def __aenter__(self) -> Self:
         return self

@@ -128,6 +128,7 @@ def _make_loop(
         ),
         facts=opened.executor.state.session.prompt,
         notices=partial(_notices, opened),
+        background=partial(_background, opened),
         instructions_for=place.instructions.for_file,
         instructions=place.instructions.files,
         expands=expander,
@@ -137,15 +138,15 @@ def _make_loop(
         on_event=listener.of_loop,
     )
     listener.loop = loop = Loop(opened.executor, models[0], parts)
-    agents = AgentParts(opened, place, listener.of_child, definitions)
-    expander.begin(loop, offer_skills(loop, opened, definitions, _offer_agents(loop, agents)))
-    opened.account.pay = loop.pay
-    _equip_hooks(loop, agents)
+    _equip(loop, AgentParts(opened, place, listener.of_child, definitions), expander)
     return loop
 
 
-def _equip_hooks(loop: "Loop", parts: AgentParts) -> None:
+def _equip(loop: "Loop", parts: AgentParts, expander: Expander) -> None:
+    """Give what stands on the loop what it needs of it: skills, agents, the account, and hooks that ask models."""
     hooks, opened = parts.opened.hooks, parts.opened
+    expander.begin(loop, offer_skills(loop, opened, parts.definitions, _offer_agents(loop, parts)))
+    opened.account.pay = loop.pay
     hooks.ask_model = partial(ask_model, loop, opened)
     hooks.ask_agent = partial(ask_agent, loop, parts)
     hooks.call_server = partial(call_server, opened)
@@ -167,6 +168,18 @@ def _offer_agents(loop: "Loop", parts: AgentParts) -> Subagents | None:
 def _notices(opened: OpenSession) -> list[str]:
     offered = opened.executor.pool.find("TaskOutput") is not None
     return [notice.text for notice in opened.shell.board.take_notices(has_task_output=offered)]
+
+
+def _background(opened: OpenSession) -> list[dict[str, Any]]:
+    """The tasks that still work, as hooks are told of them."""
+    from holdfast.tasks.states import is_terminal  # noqa: PLC0415 - loaded with the shell
+
+    found = [task for task in opened.shell.board.all() if not is_terminal(task.status)]
+    return [
+        {"id": task.id, "type": task.type, "status": task.status, "description": task.description}
+        | ({} if task.command is None else {"command": task.command})
+        for task in found
+    ]
 
 
 def _system(

@@ -15,7 +15,16 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.options import warn
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.contract.errors import UsageError
-from holdfast.events import CallFinished, Event, HookSpoke, RequestRetried, RunEnded, TaskChanged, encode_json
+from holdfast.events import (
+    CallFinished,
+    Event,
+    HookRan,
+    HookSpoke,
+    RequestRetried,
+    RunEnded,
+    TaskChanged,
+    encode_json,
+)
 from holdfast.host.stdio import LineWriter
 from holdfast.lib.visible import visible, without_controls
 from holdfast.models import Usage
@@ -59,6 +68,10 @@ class Plan(NamedTuple):
     verbose: bool = False
     replays: bool = False
     has_hook_lines: bool = False
+    set_up: tuple[str, ...] = ()
+    """What Setup hooks are told before the first prompt."""
+    is_only_set_up: bool = False
+    """The session begins for its hooks, and ends."""
 
 
 class Headless:
@@ -103,6 +116,9 @@ class Headless:
 
     async def _work(self) -> None:
         plan = self._plan
+        if plan.is_only_set_up:
+            await self._only_set_up()
+            return
         if plan.input_format == "stream-json":
             if plan.prompt is not None:
                 raise UsageError(
@@ -113,11 +129,30 @@ class Headless:
             self._host = Host(self._write)
             self._host.listen()
             await self._open(self._host)
+            await self._set_up()
             await self._converse(self._host)
             return
         prompt = await self._text_prompt()
         await self._start(await ask_ahead(plan.options, plan.agent, plan.choice, prompt))
+        await self._set_up()
         await self._answer(prompt)
+
+    async def _only_set_up(self) -> None:
+        try:
+            await self._start()
+        except (ModelError, UsageError):  # nobody is asked anything, so nobody needs a model or its key
+            from holdfast.models.scripted import ScriptedModel  # noqa: PLC0415 - only here
+
+            self._plan = self._plan._replace(agent=self._plan.agent._replace(model=ScriptedModel([])))
+            await self._start()
+        await self._set_up()
+        assert self._agent is not None
+        await self._agent.begin()
+
+    async def _set_up(self) -> None:
+        assert self._agent is not None
+        for trigger in self._plan.set_up:
+            await self._agent.set_up(trigger)
 
     async def _converse(self, host: "Host") -> None:
         """Answer prompt after prompt."""
@@ -140,8 +175,10 @@ class Headless:
 
     def _hear(self, event: Event) -> None:
         """What happens while no run is under way; a run tells its own events."""
-        is_told = self._agent is None or self._agent.is_running
-        if self._is_stream and isinstance(event, TaskChanged) and not is_told:
+        if self._agent is None or self._agent.is_running or not isinstance(event, (TaskChanged, HookRan, HookSpoke)):
+            return
+        self._pass_on(event)
+        if self._is_stream:
             for line in self._lines.lines(event):
                 self._write(line)
 

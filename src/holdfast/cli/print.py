@@ -170,6 +170,9 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--allow-dangerously-skip-permissions", is_flag=True, help="bypassPermissions may be entered later."
         ),
+        click.option("--init", "is_init", is_flag=True, help="First let Setup hooks prepare the project."),
+        click.option("--init-only", is_flag=True, help="Let Setup and SessionStart hooks run, and end."),
+        click.option("--maintenance", is_flag=True, help="First let Setup hooks with this trigger run."),
         click.option("--replay-user-messages", is_flag=True, help="stream-json: also the prompts that were sent."),
         click.option("--agents", metavar="JSON|FILE", help="More types of agents, each with description and prompt."),
         click.option("--verbose", is_flag=True, help="Say on standard error what happens, also without a terminal."),
@@ -206,7 +209,7 @@ def command(prompt: str | None, **given: Any) -> int:
     holdfast -p "And now the docs" --continue
     """  # noqa: D301 - click wants the character itself
     speaks_json = "stream-json" in (given["input_format"], given["output_format"])  # what hosts start us with
-    if not given["is_print"] and not speaks_json:
+    if not (given["is_print"] or given["init_only"] or speaks_json):
         _skip_permissions(given)
         return _interactive(prompt, given)
     _skip_permissions(given)
@@ -224,8 +227,16 @@ def command(prompt: str | None, **given: Any) -> int:
         verbose=given["verbose"],
         replays=given["replay_user_messages"],
         has_hook_lines=given["include_hook_events"],
+        set_up=_set_up(given),
+        is_only_set_up=given["init_only"],
     )
     return asyncio.run(Headless(plan).run())
+
+
+def _set_up(given: dict[str, Any]) -> tuple[str, ...]:
+    """What Setup hooks are told before the session begins."""
+    init = ("init",) if given["is_init"] or given["init_only"] else ()
+    return (*init, "maintenance") if given["maintenance"] else init
 
 
 def _skip_permissions(given: dict[str, Any]) -> None:
@@ -241,7 +252,12 @@ def _interactive(prompt: str | None, given: dict[str, Any]) -> int:
         from holdfast.tui.start import run_session  # noqa: PLC0415 - the same
 
         launch = Launch(
-            to_options(given), _agent_options(given), _session_choice(given), prompt, plain=given["is_plain"]
+            to_options(given),
+            _agent_options(given),
+            _session_choice(given),
+            prompt,
+            plain=given["is_plain"],
+            set_up=_set_up(given),
         )
         return run_session(launch)
     except ModuleNotFoundError as error:

@@ -110,7 +110,7 @@ class CallHooks:
         """Tell an event that is about no call to the hooks that fit."""
         from holdfast.hooks.hear import hear  # noqa: PLC0415 - who has no hooks needs none of it
 
-        found = self.hooks.fitting(event.event_name, (event.subject(),))
+        found = self.hooks.fitting(event.event_name, event.subjects())
         verdict = await hear(found, event, self.hooks, emit=self.emit)
         self._pass_on(event.event_name, verdict)
         return verdict

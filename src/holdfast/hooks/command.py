@@ -25,6 +25,8 @@ _NOT_STARTED = frozenset({126, 127})
 """How shells say that a program cannot be run or is not there."""
 _REWAKE_CHARS = 10_000
 _ENV_FILE_S = 5.0
+_LEAVE_VARIABLES = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
+"""Events whose hooks may leave variables for later commands."""
 _MARK = b"\0holdfast-variables\0"
 _SHOW_VARIABLES = "env -0; printf '\\0holdfast-variables\\0'; set -a; . \"$1\" >&2; env -0"
 
@@ -121,7 +123,7 @@ class CommandRunner:
         except StartError as error:
             raise HookFailed(str(error)) from error
         _check(finished.exit, command)
-        if event.event_name == "SessionStart" and self.surroundings.on_env is not None:
+        if event.event_name in _LEAVE_VARIABLES and self.surroundings.on_env is not None:
             await self._take_variables(str(command.env.get("CLAUDE_ENV_FILE") or ""))
         try:
             return _read(handler, type(event), finished, command)
@@ -154,7 +156,7 @@ class CommandRunner:
         head, dropped, tail = finished.output.stdout.kept()
         before, mark, after = (head + tail).partition(_MARK)
         if dropped or not mark:
-            _log.warning("the variables of a SessionStart hook cannot be read: %s", finished.output.stderr.text()[:300])
+            _log.warning("the variables that a hook left cannot be read: %s", finished.output.stderr.text()[:300])
             return
         known = set(before.split(b"\0"))
         found = [entry.partition(b"=") for entry in after.split(b"\0") if entry not in known]
@@ -205,7 +207,7 @@ class CommandRunner:
             "TOOL_NAME": getattr(event, "tool_name", None),
             **_of_input(getattr(event, "tool_input", None)),
         }
-        if event.event_name == "SessionStart" and around.env_file is not None:
+        if event.event_name in _LEAVE_VARIABLES and around.env_file is not None:
             own["ENV_FILE"] = around.env_file()
         found = {prefix + name: str(value) for name, value in own.items() if value for prefix in _PREFIXES}
         return {name: value for name, value in found.items() if name not in handler.variables and "\0" not in value}

@@ -22,7 +22,8 @@ __all__ = [
 ]
 
 ExitTwo: TypeAlias = Literal["blocks", "tells the model", "shows the user", "is ignored"]
-Waits: TypeAlias = Literal["engine", "loop", "app", "later", "never"]
+Waits: TypeAlias = Literal["engine", "loop", "tool", "app", "later", "never"]
+"""Who tells the event and waits: one call, the loop, a tool whose work it is, the session's start, or nobody yet."""
 _TIMEOUT_S = 600.0
 
 
@@ -54,9 +55,9 @@ class HookInput(msgspec.Struct, frozen=True, kw_only=True, tag_field="hook_event
         """The event's name."""
         return type(self).__name__
 
-    def subject(self) -> str:
+    def subjects(self) -> tuple[str, ...]:
         """What a matcher is compared with."""
-        return str(getattr(self, self.matched_by)) if self.matched_by else ""
+        return (str(getattr(self, self.matched_by)) if self.matched_by else "",)
 
 
 class ToolHookInput(HookInput, frozen=True, kw_only=True):

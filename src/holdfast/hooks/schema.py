@@ -92,7 +92,7 @@ class _Reader:
         kind = raw.get("type")
         if kind not in _TYPES:
             raise UsageError(f"the handler's type is {kind!r}; {', '.join(_TYPES)} are known")
-        if EVENTS[entry.event].awaited == "never":
+        if EVENTS[entry.event].awaited in ("never", "later"):
             self.warn("this event never fires here, so the hook never runs")
         self._note_fields(str(kind))
         timeout_s = self._timeout(str(kind))

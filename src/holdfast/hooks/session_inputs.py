@@ -1,5 +1,6 @@
 """What hooks are told about a session beside its calls: prompts, starts and ends, compaction, settings, files."""
 
+import os
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -65,6 +66,7 @@ class UserPromptExpansion(HookInput, frozen=True, kw_only=True):
     """A command of the user is expanded."""
 
     about: ClassVar[str] = "when a slash command is expanded"
+    awaited: ClassVar[Waits] = "loop"
     exit_two: ClassVar[ExitTwo] = "blocks"
     matched_by: ClassVar[str] = "command_name"
     plain_is_context: ClassVar[bool] = True
@@ -128,10 +130,9 @@ class SessionEnd(HookInput, frozen=True, kw_only=True):
 class Setup(HookInput, frozen=True, kw_only=True):
     """A project is prepared."""
 
-    about: ClassVar[str] = "with `--init` or `--maintenance`, before the session starts"
+    about: ClassVar[str] = "with `--init`, `--init-only` or `--maintenance`, before the session starts"
     matched_by: ClassVar[str] = "trigger"
-    awaited: ClassVar[Waits] = "later"
-    plain_is_context: ClassVar[bool] = True
+    awaited: ClassVar[Waits] = "app"
 
     trigger: str = "init"
 
@@ -166,6 +167,7 @@ class SubagentStart(HookInput, frozen=True, kw_only=True):
     """A subagent begins."""
 
     about: ClassVar[str] = "when a subagent begins"
+    awaited: ClassVar[Waits] = "loop"
     matched_by: ClassVar[str] = "agent_type"
 
 
@@ -173,6 +175,7 @@ class SubagentStop(HookInput, frozen=True, kw_only=True):
     """A subagent is done."""
 
     about: ClassVar[str] = "when a subagent is done; a block makes it go on"
+    awaited: ClassVar[Waits] = "loop"
     exit_two: ClassVar[ExitTwo] = "blocks"
     matched_by: ClassVar[str] = "agent_type"
 
@@ -193,6 +196,7 @@ class TaskCreated(_OfTask, frozen=True, kw_only=True):
     """An entry of the task list is made."""
 
     about: ClassVar[str] = "when an entry of the task list is made"
+    awaited: ClassVar[Waits] = "tool"
     exit_two: ClassVar[ExitTwo] = "blocks"
 
 
@@ -200,6 +204,7 @@ class TaskCompleted(_OfTask, frozen=True, kw_only=True):
     """An entry of the task list is done."""
 
     about: ClassVar[str] = "when an entry of the task list is marked done"
+    awaited: ClassVar[Waits] = "tool"
     exit_two: ClassVar[ExitTwo] = "blocks"
 
 
@@ -281,18 +286,26 @@ class DirectoryAdded(HookInput, frozen=True, kw_only=True):
 class FileChanged(HookInput, frozen=True, kw_only=True):
     """A watched file changed."""
 
-    about: ClassVar[str] = "when a file changed that a SessionStart hook asked to watch, told at the end of the turn"
+    about: ClassVar[str] = (
+        "when a file changed that a matcher names (in the working directory) or a hook asked to watch, told at the end "
+        "of the turn"
+    )
     matched_by: ClassVar[str] = "file_path"
     awaited: ClassVar[Waits] = "loop"
 
     file_path: str = ""
     event: str = "change"
 
+    def subjects(self) -> tuple[str, ...]:
+        """Its name, as matchers write it, and its path."""
+        return os.path.basename(self.file_path), self.file_path
+
 
 class WorktreeCreate(HookInput, frozen=True, kw_only=True):
     """A worktree is wanted."""
 
     about: ClassVar[str] = "when a worktree is wanted; any exit code but 0 blocks"
+    awaited: ClassVar[Waits] = "tool"
     exit_two: ClassVar[ExitTwo] = "blocks"
 
     name: str = ""
@@ -302,6 +315,7 @@ class WorktreeRemove(HookInput, frozen=True, kw_only=True):
     """A worktree goes."""
 
     about: ClassVar[str] = "when a worktree goes"
+    awaited: ClassVar[Waits] = "tool"
 
     worktree_path: str = ""
 

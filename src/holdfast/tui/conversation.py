@@ -26,6 +26,8 @@ __all__ = ["Conversation", "Launch"]
 
 _CYCLE = ("default", "acceptEdits", "plan")
 _TOLD_CHARS = 20_000
+_IDLE_S = 60.0
+"""After so long without a prompt the user's notifiers are told."""
 
 
 class Launch(NamedTuple):
@@ -36,6 +38,8 @@ class Launch(NamedTuple):
     choice: SessionChoice = NEW_SESSION
     prompt: str | None = None
     plain: bool = False
+    set_up: tuple[str, ...] = ()
+    """What Setup hooks are told before the first prompt."""
 
 
 class Conversation:
@@ -66,11 +70,14 @@ class Conversation:
     async def run(self) -> None:
         """Start the agent and answer what is typed, until somebody cancels this."""
         await self.start(self.launch.choice)
+        for trigger in self.launch.set_up:
+            if self.agent is not None:
+                await self.agent.set_up(trigger)
         if self.launch.prompt:
             self.submit(self.launch.prompt)
         self._has_started.set()
         while True:
-            text = await self._prompts.get()
+            text = await self._next_prompt()
             self._is_busy = True
             try:
                 await self._answer(text)
@@ -78,6 +85,17 @@ class Conversation:
                 self._is_busy = False
                 self._prompts.task_done()
                 self.face.refresh()
+
+    async def _next_prompt(self) -> str:
+        """What is typed next; after a while of waiting the user's notifiers are told, once for each answer."""
+        agent = self.agent
+        waits = agent is not None and bool(agent.history)
+        alarm = asyncio.get_running_loop().call_later(_IDLE_S, agent.tell_waiting) if agent and waits else None
+        try:
+            return await self._prompts.get()
+        finally:
+            if alarm is not None:
+                alarm.cancel()
 
     async def start(self, choice: SessionChoice) -> bool:
         """Start an agent in place of the one there is; false if that one stays."""
@@ -96,7 +114,7 @@ class Conversation:
             return False
         before, self.agent = self.agent, agent
         if before is not None:
-            await before.close()
+            await before.close("clear" if choice.is_cleared else "resume")
         agent.let_hooks_defer(False)  # noqa: FBT003 - the one thing it says
         for notice in agent.notices():
             self.say("warn", notice)
@@ -110,7 +128,7 @@ class Conversation:
         for job in self._jobs:
             job.cancel()
         if self.agent is not None:
-            await self.agent.close()
+            await self.agent.close("prompt_input_exit")
 
     # What the person does.
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from holdfast.app.begin import NEW_SESSION, SessionChoice
+from holdfast.app.begin import SessionChoice
 from holdfast.lib.visible import visible
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def _help(talk: "Conversation", rest: str) -> None:
 
 async def _clear(talk: "Conversation", rest: str) -> None:
     del rest
-    if await talk.start(NEW_SESSION):
+    if await talk.start(SessionChoice(is_cleared=True)):
         talk.say("dim", "a new conversation; the old one is kept, /resume goes back to it")
 
 
