@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle shadow fuzz soak mutants versions mcp-servers
+.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle shadow fuzz soak mutants versions friction mcp-servers
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -94,6 +94,9 @@ soak: setup ## Keep 64 background jobs busy and watch files and memory (SOAK_S=6
 
 mutants: setup ## Long: change the deciding code in small ways and see whether its tests notice (MINUTES=60)
 	@$(BIN)/python scripts/mutants.py --minutes $(or $(MINUTES),60)
+
+friction: setup ## How often people are asked: real or own sessions, by mode, with and without saved rules (FILES="a.jsonl")
+	@$(BIN)/python scripts/friction.py --show $(or $(SHOW),0) $(FILES)
 
 lock: setup ## Recompute requirements/*.txt with hashes
 	@scripts/lock.sh

@@ -57,6 +57,7 @@ def test_it_shows_what_would_change_with_rule_file_and_line(
         'ask (answered: deny) → allow  Read {"file_path":"/etc/hostname"}',
         f"    now  the rule Read(//etc/**) allows it   ({place}:4)",
         "3 calls, 2 would change, 1 allow to deny, 1 ask to allow",
+        "1 question then, 0 now",
     ]
 
 
@@ -71,14 +72,20 @@ def test_as_json_every_call_has_a_line_and_the_sums_come_last(capfd: pytest.Capt
         ("call", False),
         ("summary", 2),
     ]
-    assert lines[-1] == {"type": "summary", "calls": 3, "changed": 2, "by": {"allow to deny": 2}}
+    assert lines[-1] == {
+        "type": "summary",
+        "calls": 3,
+        "changed": 2,
+        "by": {"allow to deny": 2},
+        "questions": {"old": 1, "new": 1},
+    }
 
 
 @pytest.mark.usefixtures("session")
 def test_without_a_change_the_exit_code_is_zero(capfd: pytest.CaptureFixture[str]) -> None:
     same = ["--allowed-tools", "Bash(touch *)", "--fail-on-change"]
     assert run(["permissions", "backtest", "latest", *same]) == 0
-    assert capfd.readouterr().out == "3 calls, 0 would change\n"
+    assert capfd.readouterr().out == "3 calls, 0 would change\n1 question then, 1 now\n"
     assert run(["permissions", "backtest", "latest", "--all", *same]) == 0
     assert capfd.readouterr().out.count("→") == 3
 

@@ -2,37 +2,35 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from holdfast.app import Options, Rights, load_rights
-from holdfast.cli.arguments import check_call, decode_object, given_input, to_object
+from holdfast.app import Rights, load_rights
+from holdfast.cli.arguments import check_call, given_input, to_object
 from holdfast.cli.completers import complete_sessions, complete_tools
 from holdfast.cli.counted import counted
 from holdfast.cli.named_file import NamedFile
 from holdfast.cli.options import session_options, to_options
+from holdfast.cli.permissions_learn import learn_command
+from holdfast.cli.recorded import recorded_calls, rights_as_in
 from holdfast.cli.standard_streams import read_argument
 from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
-from holdfast.events import ContextChanged, PermissionDecided, encode_json
+from holdfast.events import encode_json
 from holdfast.lib.visible import visible, without_controls
 from holdfast.permissions.advice import what_would_allow
-from holdfast.permissions.backtest import Comparison, RecordedCall, compare
+from holdfast.permissions.backtest import Comparison, compare
 from holdfast.permissions.bash_rules import judge_shell
-from holdfast.permissions.context import MODES
 from holdfast.permissions.decide import decide, survey
 from holdfast.permissions.explain import explain_lines, explain_wire, place_of
 from holdfast.permissions.lint import lint
-from holdfast.permissions.paths import NoDisk
 from holdfast.permissions.policy_tests import CaseResult, run_case
 from holdfast.permissions.suggest import suggest_rules_for
 from holdfast.permissions.traits import facts_from_input
 
 if TYPE_CHECKING:
-    from holdfast.permissions import PermissionContext
-    from holdfast.session import Transcript
+    pass
 
 __all__ = ["command"]
 
@@ -184,19 +182,27 @@ def backtest_command(session: str, *, as_json: bool, everything: bool, fail_on_c
     store = user_store()
     place = store.nearest(session, os.getcwd())
     transcript = store.load(os.path.basename(place))
-    context = _as_in(transcript, to_options(given), place)
-    found = [compare(call, context) for call in _recorded(transcript, follow_mode=given["permission_mode"] is None)]
+    context = rights_as_in(transcript, to_options(given), place)
+    found = [
+        compare(call, context) for call in recorded_calls(transcript, follow_mode=given["permission_mode"] is None)
+    ]
     for one in found:
         if as_json:
             click.echo(json_line(one.to_wire()))
         elif one.changed or everything:
             _show(one)
     changed = Counter(f"{one.old.behavior} to {one.new.behavior}" for one in found if one.changed)
+    questions = {
+        "old": sum(one.old.behavior == "ask" for one in found),
+        "new": sum(one.new.behavior == "ask" for one in found),
+    }
     if as_json:
-        click.echo(json_line({"type": "summary", "calls": len(found), "changed": changed.total(), "by": changed}))
+        sums = {"calls": len(found), "changed": changed.total(), "by": changed, "questions": questions}
+        click.echo(json_line({"type": "summary", **sums}))
     else:
         kinds = "".join(f", {count} {kind}" for kind, count in sorted(changed.items()))
         click.echo(f"{counted(len(found), 'call')}, {changed.total()} would change{kinds}")
+        click.echo(f"{counted(questions['old'], 'question')} then, {questions['new']} now")
     return 1 if fail_on_change and changed else 0
 
 
@@ -209,51 +215,6 @@ def waiting_rules(rights: Rights) -> list[tuple[str, str]]:
     """The folder's allow rules that are not in force before the folder is trusted, each with its place."""
     items = [item for item in rights.settings.withheld if item.kind == "allow rule" and item.needs == "trust"]
     return [(item.text, f"{item.path}:{item.line}" if item.line else item.path) for item in items]
-
-
-def _as_in(transcript: "Transcript", options: Options, place: str) -> "PermissionContext":
-    """The rights that the options and the settings of today give, in the directory of the session."""
-    cwd = transcript.header.cwd if transcript.header else ""
-    there = os.path.isdir(cwd)
-    if options.cwd is None and there:
-        # What the user names stands where the user is, not where the session was.
-        files = tuple(text if text.lstrip().startswith("{") else os.path.abspath(text) for text in options.settings)
-        directories = tuple(map(os.path.abspath, options.add_dirs))
-        options = options._replace(cwd=cwd, settings=files, add_dirs=directories)
-    rights = load_rights(options)
-    for line in rights.warnings():
-        click.echo(f"holdfast: {line}", err=True)
-    context = rights.permissions.with_options(readable=(place,))
-    if there or not cwd:
-        return context
-    click.echo(f"holdfast: {visible(cwd)} is gone, so its own settings and links are not looked at", err=True)
-    return context.with_options(working_directories=(cwd,), project_root=cwd, start_directory=cwd, disk=NoDisk())
-
-
-def _recorded(transcript: "Transcript", *, follow_mode: bool) -> "Iterator[RecordedCall]":
-    """The decided calls of a session, each with the directory and mode it had."""
-    cwd = transcript.header.cwd if transcript.header and transcript.header.cwd else os.getcwd()
-    mode: str | None = None
-    judged = {id(call.decision): call for call in transcript.calls if call.decision is not None}
-    for _, event in transcript.entries:
-        if isinstance(event, ContextChanged) and isinstance(event.value, dict):
-            value = cast("dict[str, Any]", event.value)
-            if event.change == "CwdChanged":
-                cwd = str(value.get("path") or cwd)
-            elif event.change == "ModeChanged" and follow_mode and value.get("mode") in MODES:
-                mode = value["mode"]
-        elif isinstance(event, PermissionDecided) and id(event) in judged:
-            call = judged[id(event)]
-            yield RecordedCall(
-                call.id, event.name, _arguments(call.input), cwd, event.behavior, event.decision, call.read_only, mode
-            )
-
-
-def _arguments(given: object) -> dict[str, Any]:
-    """A call's input; a model may have sent it as text."""
-    if isinstance(given, str):
-        return decode_object(given)
-    return cast("dict[str, Any]", given) if isinstance(given, dict) else {}
 
 
 def _show(one: Comparison) -> None:
@@ -278,3 +239,6 @@ def _judge(line: bytes, number: int, base: Any) -> tuple[CaseResult | None, list
     for problem in bad_rules:
         click.echo(f"holdfast: line {number}: {without_controls(problem)}", err=True)
     return result, list(result.failures)
+
+
+command.add_command(learn_command)
