@@ -32,7 +32,7 @@ def alone() -> None:
         extract_metadata=False,
         skip_images=True,
         base_url=URL,
-        max_depth=1_000,
+        max_depth=300,
         preprocessing=PreprocessingOptions(preset="aggressive"),
     )
     convert(BYTES.decode(), options)

@@ -86,7 +86,17 @@ class LoopState:
 
     def tools(self) -> bytes:
         """The tool list for the model that is asked now."""
-        return self.executor.pool.to_bytes(self.asked.wire, self.facts)
+        pool = self.executor.pool
+        unasked = frozenset(tool.name for tool in pool.run_by_provider() if self._runs_unasked(tool.name))
+        return pool.to_bytes(self.asked.wire, self.facts._replace(unasked=unasked) if unasked else self.facts)
+
+    def _runs_unasked(self, name: str) -> bool:
+        """Whether rules and mode let the tool run now: what the provider does on its own side cannot be asked about."""
+        from holdfast.permissions import decide  # noqa: PLC0415 - few sessions have such a tool
+        from holdfast.permissions.traits import facts_from_input  # noqa: PLC0415 - the same
+
+        state = self.executor.state
+        return decide(facts_from_input(name, {}, state.cwd), state.permissions).behavior == "allow"
 
     def spend(self, usage: Usage, model: Model) -> float | None:
         """Count what a request to this model used; its price where that is known."""

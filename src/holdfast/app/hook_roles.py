@@ -30,7 +30,7 @@ async def ask_model(loop: "Loop", opened: OpenSession, text: str, name: str | No
 
     messages = [{"role": "user", "content": [{"type": "text", "text": text}]}]
     request = ModelRequest(messages=messages, max_output_tokens=_ANSWER_TOKENS, is_streaming=False)
-    blocks = await answer_of(loop.model, request, opened.account)
+    blocks, _ = await answer_of(loop.model, request, opened.account)
     return "".join(str(block.get("text", "")) for block in blocks)
 
 

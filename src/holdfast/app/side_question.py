@@ -4,6 +4,8 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from holdfast.app.choose_model import model_settings
 from holdfast.settings import Settings
 
@@ -11,6 +13,9 @@ if TYPE_CHECKING:
     from holdfast.models import Model, ModelRequest, Usage
 
 __all__ = ["Account", "answer_of", "asked_once", "side_answer"]
+
+_MAX_PAUSES = 5
+"""How often the provider may stop in the midst of its own tools' work."""
 
 
 class Account:
@@ -53,25 +58,39 @@ async def side_answer(
         tools=tools,
         is_streaming=False,
     )
+    blocks: list[dict[str, Any]] = []
     try:
-        return await answer_of(model, request, account)
+        for _ in range(_MAX_PAUSES):
+            more, stop_reason = await answer_of(model, request, account)
+            blocks += more
+            if stop_reason != "pause_turn":
+                break
+            # What the provider's own tools found goes back to the letter: parts of it only the provider can read.
+            request = msgspec.structs.replace(
+                request, messages=[*request.messages[:1], {"role": "assistant", "content": blocks}]
+            )
+        return blocks
     finally:
         await model.close()
 
 
-async def answer_of(model: "Model", request: "ModelRequest", account: Account | None) -> list[dict[str, Any]]:
-    """The blocks of an answer; what it used is paid for, also when it breaks off."""
+async def answer_of(
+    model: "Model", request: "ModelRequest", account: Account | None
+) -> tuple[list[dict[str, Any]], str]:
+    """The blocks of an answer and why it ended; what it used is paid for, also when it breaks off."""
     from holdfast.models import BlockEnded, StreamEnded, StreamStarted, Usage  # noqa: PLC0415 - see above
 
     blocks: list[dict[str, Any]] = []
-    usage = Usage()
+    usage, stop_reason = Usage(), ""
     try:
         async for event in model.stream(request):
             if isinstance(event, BlockEnded):
                 blocks.append(event.block)
             elif isinstance(event, StreamStarted | StreamEnded) and event.usage != Usage():
                 usage = event.usage
+            if isinstance(event, StreamEnded):
+                stop_reason = event.stop_reason
     finally:
         if account is not None and account.pay is not None and usage != Usage():
             account.pay(model, usage)
-    return blocks
+    return blocks, stop_reason

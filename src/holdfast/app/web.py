@@ -2,24 +2,24 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from holdfast.app.side_question import Account, asked_once, side_answer
-from holdfast.contract import Content, Tool, ToolFailed
+from holdfast.app.provider_search import PROVIDER_TOOL, ProviderSearch
+from holdfast.app.side_question import Account, asked_once
+from holdfast.contract import Content, Text, Tool, ToolFailed
 from holdfast.settings import Settings
 from holdfast.tools.web.web_fetch import FetchChoices, WebFetch
 from holdfast.tools.web.web_search import WebSearch
 
 if TYPE_CHECKING:
-    from holdfast.tools.web._search import Found, Query, SearchChoice, SearchService
+    from holdfast.tools.web._search import SearchService
 
-__all__ = ["search_name", "web_tools"]
+__all__ = ["SearchPlan", "search_plan", "web_tools"]
 
 _SUMMARY_TOKENS = 4_000
-_SEARCH_TOKENS = 4_000
-_SEARCHES_A_CALL = 8
+_PDF_PAGES = 10
 _DEFAULT_SEARCH_MODEL = "anthropic:haiku"
 _KEY_VARIABLES: Final[Mapping[str, str]] = {
     "searxng": "SEARXNG_URL",
@@ -31,28 +31,67 @@ _KEY_VARIABLES: Final[Mapping[str, str]] = {
 _SERVICES: Final = (*_KEY_VARIABLES, "ddgs", "anthropic")
 
 
+class SearchPlan(NamedTuple):
+    """Which search service a session has."""
+
+    service: str | None
+    """None: WebSearch is not offered."""
+    problem: str = ""
+    """Why not, and what to do."""
+    key: str = ""
+    """The key, or the address of a server of the user's own."""
+    model: str = _DEFAULT_SEARCH_MODEL
+    in_conversation: bool = False
+    """The provider's search is a tool of the conversation wherever rules let it run unasked."""
+    proxy: str | None = None
+
+
 def web_tools(
     settings: Settings | None = None, environ: Mapping[str, str] = os.environ, *, account: Account | None = None
 ) -> list[Tool]:
     """WebFetch, and WebSearch with the chosen service."""
     chosen = _chosen(settings)
     model = chosen.get("model")
-    proxy = chosen.get("proxy")
     choices = FetchChoices(
-        summarise=asked_once(model, settings, max_output_tokens=_SUMMARY_TOKENS, account=account)
-        if isinstance(model, str) and settings is not None
-        else None,
+        summarise=_summary(model, settings, account) if isinstance(model, str) and settings is not None else None,
         obeys_robots=chosen.get("robots") is True,
-        proxy=proxy if isinstance(proxy, str) else None,
+        proxy=_proxy(chosen),
         show_media=_show_media,
     )
-    return [WebFetch(choices), WebSearch(_service(chosen, settings, environ, account))]
+    plan = search_plan(settings, environ)
+    search = WebSearch(None if plan.service is None else lambda: _made(plan, settings, account))
+    if plan.in_conversation:
+        search.run_by_provider = PROVIDER_TOOL
+        search.should_defer = False
+    return [WebFetch(choices), search]
 
 
-def search_name(settings: Settings | None, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The search service that is used, for `doctor`; None: WebSearch is not offered."""
-    name, _ = _named_service(_chosen(settings), environ)
-    return name
+def search_plan(settings: Settings | None, environ: Mapping[str, str] = os.environ) -> SearchPlan:
+    """What settings and keys say; `doctor` tells it."""
+    chosen = _chosen(settings)
+    given: Any = chosen.get("search")
+    details: Mapping[str, Any] = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
+    name: object = details.get("service") if details else cast("object", given)
+    if name is None:
+        by_key = (service for service, variable in _KEY_VARIABLES.items() if environ.get(variable, "").strip())
+        name = next(by_key, None)
+    if name is None:
+        return SearchPlan(None, f"no service is chosen: set web.search, or one of {', '.join(_KEY_VARIABLES.values())}")
+    if not isinstance(name, str) or name not in _SERVICES:
+        return SearchPlan(None, f"web.search is {name!r}; choose one of {', '.join(_SERVICES)}")
+    variable = _KEY_VARIABLES.get(name, "")
+    key = str(details.get("url" if name == "searxng" else "key") or environ.get(variable, "")).strip()
+    if variable and not key:
+        return SearchPlan(None, f"web.search is {name!r}, which needs {variable} or its entry in the settings")
+    if name == "searxng" and not _is_web_address(key):
+        return SearchPlan(None, f"the address of SearXNG is {key!r}; write it as https://search.example.com")
+    return SearchPlan(
+        name,
+        key=key,
+        model=str(details.get("model") or _DEFAULT_SEARCH_MODEL),
+        in_conversation=name == "anthropic" and details.get("inConversation") is True and not _has_gates(settings),
+        proxy=_proxy(chosen),
+    )
 
 
 def _chosen(settings: Settings | None) -> Mapping[str, Any]:
@@ -60,117 +99,59 @@ def _chosen(settings: Settings | None) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", found) if isinstance(found, Mapping) else {}
 
 
-def _named_service(chosen: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[str | None, Mapping[str, Any]]:
-    given: Any = chosen.get("search")
-    details: Mapping[str, Any] = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
-    name: object = details.get("service") if details else cast("object", given)
-    if isinstance(name, str):
-        return (name if name in _SERVICES else None), details
-    by_key = (service for service, variable in _KEY_VARIABLES.items() if environ.get(variable, "").strip())
-    return next(by_key, None), details
+def _proxy(chosen: Mapping[str, Any]) -> str | None:
+    proxy = chosen.get("proxy")
+    return proxy if isinstance(proxy, str) and proxy else None
 
 
-def _service(
-    chosen: Mapping[str, Any], settings: Settings | None, environ: Mapping[str, str], account: Account | None
-) -> "Callable[[], SearchService] | None":
-    name, details = _named_service(chosen, environ)
-    if name is None:
-        return None
-    given = str(details.get("url" if name == "searxng" else "key") or environ.get(_KEY_VARIABLES.get(name, ""), ""))
-    if name in _KEY_VARIABLES and not given.strip():
-        return None  # chosen, but without its key or address; `doctor` tells
-
-    def make() -> "SearchService":
-        from holdfast.tools.web._search import SearchChoice  # noqa: PLC0415 - with the first search
-
-        choice = SearchChoice(name, given.strip(), given.strip() if name == "searxng" else "")
-        return _made(choice, settings, str(details.get("model") or _DEFAULT_SEARCH_MODEL), account)
-
-    return make
+def _has_gates(settings: Settings | None) -> bool:
+    """Whether hooks want to hear a call before it runs: one that the provider runs they would not hear."""
+    return settings is not None and any(entry.event == "PreToolUse" for entry in settings.hooks)
 
 
-def _made(choice: "SearchChoice", settings: Settings | None, model: str, account: Account | None) -> "SearchService":
-    from holdfast.tools.web._client import WebClient  # noqa: PLC0415 - with the first search
-    from holdfast.tools.web._search import HttpSearch  # noqa: PLC0415 - the same
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
-    if choice.service == "ddgs":
+
+def _summary(model: str, settings: Settings, account: Account | None) -> Callable[[str], Awaitable[str]]:
+    ask = asked_once(model, settings, max_output_tokens=_SUMMARY_TOKENS, account=account)
+
+    async def summarise(prompt: str) -> str:
+        from holdfast.models import ModelError  # noqa: PLC0415 - loaded with the first question
+
+        try:
+            return await ask(prompt)
+        except ModelError as error:
+            raise ToolFailed(f"the model {model!r} of web.model could not be asked: {error}") from error
+
+    return summarise
+
+
+def _made(plan: SearchPlan, settings: Settings | None, account: Account | None) -> "SearchService":
+    from holdfast.permissions.web import WebTarget, check_url  # noqa: PLC0415 - with the first search
+    from holdfast.tools.web._client import WebClient  # noqa: PLC0415 - the same
+    from holdfast.tools.web._search import HttpSearch, SearchChoice  # noqa: PLC0415 - the same
+
+    if plan.service == "ddgs":
         from holdfast.tools.web._ddgs import DdgsSearch  # noqa: PLC0415 - an extra
 
-        return DdgsSearch()
-    if choice.service == "anthropic":
+        return DdgsSearch(plan.proxy)
+    if plan.service == "anthropic":
         if settings is None:
             raise ToolFailed("searching with the model's provider needs settings")
-        return ProviderSearch(model, settings, account)
-    exempt: frozenset[tuple[str, int]] = frozenset()
-    if choice.service == "searxng":
-        parts = urlsplit(choice.url)
-        exempt = frozenset({(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))})
-    return HttpSearch(choice, WebClient(exempt=exempt))
-
-
-class ProviderSearch:
-    """The search that Anthropic runs on its own side; asked in a request beside the conversation."""
-
-    name = "anthropic"
-
-    def __init__(self, model: str, settings: Settings, account: Account | None = None) -> None:
-        self._account = account
-        self._model = model
-        self._settings = settings
-
-    async def search(self, query: "Query") -> "Sequence[Found] | str":
-        """Ask a model to search; its own words count where it found no page."""
-        import msgspec  # noqa: PLC0415 - with the first search
-
-        tool: dict[str, Any] = {"type": "web_search_20250305", "name": "web_search", "max_uses": _SEARCHES_A_CALL}
-        if query.allowed:
-            tool["allowed_domains"] = list(query.allowed)
-        elif query.blocked:
-            tool["blocked_domains"] = list(query.blocked)
-        blocks = await side_answer(
-            self._model,
-            self._settings,
-            f"Search the web for this, and list what you find: {query.text}",
-            max_output_tokens=_SEARCH_TOKENS,
-            tools=msgspec.json.encode([tool]),
-            account=self._account,
-        )
-        return _pages(blocks) or "".join(block["text"] for block in blocks if block["type"] == "text").strip()
-
-
-def _pages(blocks: Sequence[Mapping[str, Any]]) -> "list[Found]":
-    from holdfast.tools.web._search import Found  # noqa: PLC0415 - loaded already
-
-    quoted = _quotes(blocks)
-    found: list[Found] = []
-    for block in blocks:
-        if block.get("type") != "web_search_tool_result":
-            continue
-        content: Any = block.get("content")
-        if isinstance(content, Mapping):
-            code = cast("Mapping[str, Any]", content).get("error_code")
-            raise ToolFailed(f"the search was refused by the provider: {code}")
-        rows = [cast("Mapping[str, Any]", row) for row in content or () if isinstance(row, Mapping)]
-        found += [
-            Found(
-                str(row.get("title", "")),
-                str(row["url"]),
-                quoted.get(str(row["url"])) or str(row.get("page_age") or ""),
-            )
-            for row in rows
-            if row.get("url")
-        ]
-    return found
-
-
-def _quotes(blocks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What the answer quotes from each page: the pages themselves come encrypted."""
-    quoted: dict[str, list[str]] = {}
-    for block in blocks:
-        for citation in block.get("citations") or ():
-            if citation.get("type") == "web_search_result_location":
-                quoted.setdefault(str(citation.get("url")), []).append(str(citation.get("cited_text", "")))
-    return {url: " … ".join(dict.fromkeys(texts)) for url, texts in quoted.items()}
+        return ProviderSearch(plan.model, settings, account)
+    assert plan.service is not None
+    if plan.service != "searxng":
+        return HttpSearch(SearchChoice(plan.service, plan.key), WebClient(proxy=plan.proxy))
+    parts = urlsplit(plan.key)
+    origin = ((parts.hostname or ""), parts.port or (443 if parts.scheme == "https" else 80))
+    is_public = isinstance(check_url(plan.key), WebTarget)
+    client = WebClient(exempt=frozenset({origin}), proxy=plan.proxy if is_public else None)
+    return HttpSearch(SearchChoice("searxng", url=plan.key), client)
 
 
 async def _show_media(body: bytes, kind: str, url: str) -> Content:
@@ -180,8 +161,11 @@ async def _show_media(body: bytes, kind: str, url: str) -> Content:
     with tempfile.TemporaryFile() as file:
         file.write(body)
         file.flush()
-        if kind == "application/pdf":
-            shown = await show_pdf(file.fileno(), url, None)
-        else:
-            shown = await show_image(file.fileno(), url, url)
-    return shown.text or ""
+        if kind != "application/pdf":
+            return (await show_image(file.fileno(), url, url)).text or ""
+        shown = await show_pdf(file.fileno(), url, f"1-{_PDF_PAGES}")
+    count, text = shown.data["file"]["count"], shown.text or ""
+    if count <= _PDF_PAGES or isinstance(text, str):
+        return text
+    advice = f"[The first {_PDF_PAGES} of {count:,} pages. Download it with Bash and use Read for others.]"
+    return (*text, Text(advice))

@@ -13,11 +13,12 @@ from holdfast.app import load_rights
 from holdfast.app.choose_model import choose_model, key_source
 from holdfast.app.not_honoured import refuse_what_must_hold
 from holdfast.app.sandbox import SandboxKit
-from holdfast.app.web import search_name
+from holdfast.app.web import search_plan
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
 from holdfast.host.guard import guarantees
+from holdfast.host.http import without_login
 from holdfast.host.programs import current_folder, find_program
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.lib.visible import without_controls
@@ -25,6 +26,7 @@ from holdfast.models.open import provider_of
 from holdfast.session import user_store
 from holdfast.session.health import check_sessions
 from holdfast.session.log import LOG_NAME
+from holdfast.settings import Settings
 from holdfast.settings.directories import user_directories
 
 __all__ = ["command"]
@@ -193,14 +195,21 @@ def _settings(given: dict[str, Any]) -> list[_Row]:
         _Row("settings", "files", ok=True, detail=files),
         _Row("settings", "folder", ok=True, detail=f"{rights.settings.root} is {trust}"),
         _Row("settings", "mode", ok=True, detail=str(rights.permissions.effective_mode)),
-        _search(search_name(rights.settings)),
+        *_web(rights.settings),
         *problems,
     ]
 
 
-def _search(service: str | None) -> _Row:
-    advice = "no service, so WebSearch is not offered; set web.search, or BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL"
-    return _Row("web", "search", service is not None, service or advice, can_do_without=True)
+def _web(settings: Settings) -> list[_Row]:
+    plan = search_plan(settings)
+    found = plan.service or f"WebSearch is not offered: {plan.problem}"
+    if plan.in_conversation:
+        found += ", as a tool of the conversation where rules allow WebSearch"
+    rows = [_Row("web", "search", plan.service is not None, found, can_do_without=True)]
+    if plan.proxy is not None:
+        told = f"{without_login(plan.proxy)}: it looks names up itself, so a checked address is not pinned"
+        rows.append(_Row("web", "proxy", ok=True, detail=told))
+    return rows
 
 
 def _sessions() -> list[_Row]:

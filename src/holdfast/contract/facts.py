@@ -16,6 +16,8 @@ class PromptFacts(NamedTuple):
     """Shell commands run in the sandbox."""
     interactive: bool = False
     """A person can be asked."""
+    unasked: frozenset[str] = frozenset()
+    """Tools that the provider may run on its own side, because rules let them run unasked."""
 
 
 NO_FACTS = PromptFacts()

@@ -93,6 +93,8 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     always_load: bool = False
     strict: bool | None = None
     input_examples: tuple[Mapping[str, Any], ...] = ()
+    run_by_provider: Mapping[str, Any] | None = None
+    """The entry of a tool that Anthropic runs on its own side; offered instead while rules let this one run unasked."""
     mcp_info: McpInfo | None = None
 
     has_validate: ClassVar[bool] = False

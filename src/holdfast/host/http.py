@@ -7,7 +7,6 @@ followed and nothing is sent twice; both are decisions of the caller.
 
 import asyncio
 import ssl
-import zlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple, Self
@@ -16,6 +15,7 @@ from urllib.parse import quote, urlsplit
 import h11
 
 from holdfast.host.http_errors import HttpError
+from holdfast.host.http_packing import unpacker_for
 from holdfast.host.http_wire import Addresses, Connect, Route, Wire, basic, connect
 from holdfast.host.proxies import proxy_for, tls_context
 
@@ -24,7 +24,6 @@ __all__ = ["HttpClient", "HttpError", "Request", "Response", "without_login"]
 _MAX_HEAD_BYTES: Final = 64 * 1024
 _MAX_IDLE: Final = 10
 _KEEP_S: Final = 60.0
-_PIECE_BYTES: Final = 64 * 1024
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -244,8 +243,7 @@ class Response:
             self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
         self._request = request
         self._lease: _Lease | None = lease
-        self._unpack = _unpacker(self.headers.get("content-encoding", ""))
-        self._packed = b""
+        self._unpack = unpacker_for(self.headers.get("content-encoding", ""))
         self._read_bytes = 0
 
     @property
@@ -260,7 +258,8 @@ class Response:
             HttpError: The body broke off, fell silent, is packed in a way that was not asked for, or is too large.
         """
         while self._lease is not None:
-            if piece := self._unpacked() or await self._next(self._lease):
+            unpacked = b"" if self._unpack is None else self._unpack.take()
+            if piece := unpacked or await self._next(self._lease):
                 return self._counted(piece)
         return None
 
@@ -288,34 +287,25 @@ class Response:
         await self.close()
 
     async def _next(self, lease: _Lease) -> bytes:
+        """What comes next, unless it came packed: then it is fed, and nothing is given."""
+        unpack = self._unpack
+        if unpack is not None and unpack.is_over:
+            await self.close()
+            return b""
         event = await lease.connection.event(self._request.idle_timeout_s)
         if isinstance(event, h11.Data):
-            data = bytes(event.data)
-            if self._unpack is None:
-                return data
-            self._packed = data
-            return self._unpacked()
+            if unpack is None:
+                return bytes(event.data)
+            unpack.feed(bytes(event.data))
+            return b""
         self._lease = None
         if isinstance(event, h11.EndOfMessage) and lease.connection.begin_anew():
             lease.client.keep(lease.route, lease.connection)
         else:
             await lease.connection.close()
-        if self._unpack is None:
-            return b""
-        if not self._unpack.eof:
+        if unpack is not None and not unpack.is_whole:
             raise HttpError("the packed answer broke off", "cut", has_begun=True)
-        return self._unpack.flush()
-
-    def _unpacked(self) -> bytes:
-        """Some of what came packed; a small piece may unpack to very much, so that it is done step by step."""
-        if self._unpack is None or not self._packed:
-            return b""
-        try:
-            data = self._unpack.decompress(self._packed, _PIECE_BYTES)
-        except zlib.error as error:
-            raise HttpError(f"the answer cannot be unpacked: {error}", "cut", has_begun=True) from error
-        self._packed = self._unpack.unconsumed_tail
-        return data
+        return b""
 
     def _counted(self, piece: bytes) -> bytes:
         self._read_bytes += len(piece)
@@ -354,13 +344,3 @@ def _lines(request: Request, route: Route) -> h11.Request:
         return h11.Request(method=request.method, target=target, headers=list(headers.items()))
     except (h11.LocalProtocolError, UnicodeEncodeError) as error:
         raise HttpError(str(error), "invalid") from error
-
-
-def _unpacker(encoding: str) -> Any:
-    """What unpacks a body that came packed although nobody asked for it."""
-    names = [name.strip().lower() for name in encoding.split(",") if name.strip().lower() not in {"", "identity"}]
-    if not names:
-        return None
-    if names in (["gzip"], ["x-gzip"], ["deflate"]):
-        return zlib.decompressobj(zlib.MAX_WBITS | 32)  # reads the head of either
-    raise HttpError(f"the answer is packed as {encoding!r}, which was not asked for", "cut", has_begun=True)

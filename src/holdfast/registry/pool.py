@@ -108,6 +108,10 @@ class Pool:
             self._gone.pop(name, None)
         self._rendered.clear()
 
+    def run_by_provider(self) -> list[Tool]:
+        """The tools that the provider could run on its own side."""
+        return [tool for tool in self._order if tool.run_by_provider is not None and tool.name not in self._gone]
+
     def to_bytes(self, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> bytes:
         """The tool list as the provider wants it, rendered once until a tool is added."""
         rendered = self._rendered.get((provider, facts))

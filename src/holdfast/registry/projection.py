@@ -21,6 +21,8 @@ _joined: dict[tuple[object, tuple[int, ...]], tuple[tuple[Tool, ...], bytes]] = 
 
 def project(tool: Tool, provider: Provider = "anthropic", facts: PromptFacts = NO_FACTS) -> dict[str, Any]:
     """The tool as one entry of the provider's tool list."""
+    if provider == "anthropic" and tool.name in facts.unasked and tool.run_by_provider is not None:
+        return dict(tool.run_by_provider)
     schema = tool.arguments.schema(facts)
     if provider == "openai":
         function: dict[str, Any] = {"name": tool.name, "description": tool.prompt(facts), "parameters": schema}

@@ -5,6 +5,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple, Self
+from urllib.parse import urlsplit
 
 from holdfast.contract import ToolFailed
 from holdfast.host.http_wire import Addresses, Route, Wire
@@ -78,9 +79,9 @@ class WebLab:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def client(self, *, exempt: frozenset[tuple[str, int]] = frozenset()) -> WebClient:
-        """A client that lives in this web."""
-        return WebClient(limits=self._limits, exempt=exempt, resolve=self.resolve, connect_by=self.connect)
+    def client(self, *, exempt: frozenset[tuple[str, int]] = frozenset(), proxy: str | None = None) -> WebClient:
+        """A client that lives in this web; a proxy is only noted, and `https` addresses can be fetched through it."""
+        return WebClient(limits=self._limits, exempt=exempt, proxy=proxy, resolve=self.resolve, connect_by=self.connect)
 
     async def resolve(self, host: str, port: int) -> Sequence[str]:
         """The next answer for a name."""
@@ -100,7 +101,11 @@ class WebLab:
         del tls
         assert self._server is not None, "enter the lab first"
         assert addresses is not None, "every client of the web checks addresses"
-        self.dialled.append(((await addresses(route.host, route.port))[0], route.port))
+        if route.proxy is None:
+            self.dialled.append(((await addresses(route.host, route.port))[0], route.port))
+        else:
+            proxy = urlsplit(route.proxy)
+            self.dialled.append((proxy.hostname or "", proxy.port or 0))
         if route.is_tls:
             self.secured.append(route.host)
         own = self._server.sockets[0].getsockname()[1]

@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.contract import ArgumentsInvalid, ToolContext, ToolFailed, text_of
 from holdfast.testing import LabPage, LabRequest, WebLab
+from holdfast.tools.web._cache import Page, PageCache
 from holdfast.tools.web._client import Limits
 from holdfast.tools.web.web_fetch import FetchChoices, WebFetch
 
@@ -217,6 +218,24 @@ def test_a_gzip_bomb_is_cut_at_the_limit_and_memory_stays_bounded(fetch: Callabl
     assert grown_kb < 100_000
 
 
+def test_what_follows_a_packed_page_for_ever_is_not_read(fetch: Callable[..., Any]) -> None:
+    """It was kept, without a bound, until the deadline."""
+    page = LabPage(gzip.compress(HTML.encode()), headers={"content-encoding": "gzip"}, endless=b"x" * 65_536)
+    result, _ = fetch("https://example.com/", {"example.com/": page})
+    assert "# Title" in result.data["result"]
+
+
+def test_a_page_that_is_packed_in_two_parts_is_whole(fetch: Callable[..., Any]) -> None:
+    packed = gzip.compress(HTML[:60].encode()) + gzip.compress(HTML[60:].encode())
+    result, _ = fetch("https://example.com/", {"example.com/": LabPage(packed, headers={"content-encoding": "gzip"})})
+    assert "Some [words]" in result.data["result"]
+
+
+def test_we_ask_only_for_packings_that_we_bound(fetch: Callable[..., Any]) -> None:
+    _, lab = fetch("https://example.com/", {"example.com/": HTML})
+    assert lab.requests[0].headers["accept-encoding"] == "gzip"
+
+
 def test_an_unknown_packing_is_refused(fetch: Callable[..., Any]) -> None:
     page = LabPage(b"x" * 100, headers={"content-encoding": "br"})
     with pytest.raises(ToolFailed, match="'br'"):
@@ -312,6 +331,16 @@ def test_a_long_page_is_answered_by_the_small_model_which_is_told_that_it_is_dat
     assert "# Title" in short.data["result"]
 
 
+def test_a_small_model_that_cannot_be_asked_costs_no_page(fetch: Callable[..., Any]) -> None:
+    async def summarise(prompt: str) -> str:
+        raise ToolFailed(f"no key for {len(prompt) > 0}")
+
+    choices = FetchChoices(summarise=summarise, summarise_above_chars=10)
+    result, _ = fetch("https://example.com/", {"example.com/": HTML}, choices=choices)
+    assert "# Title" in result.data["result"]
+    assert words(result).endswith("[This is the page itself: no key for True]")
+
+
 def test_people_see_the_title_and_the_host_first(fetch: Callable[..., Any]) -> None:
     page = "<html><head><TITLE>Caf&eacute;\n\x1b[31m &amp; more</TITLE></head><h1>Hello</h1>"
     result, _ = fetch("https://example.com/", {"example.com/": page})
@@ -330,6 +359,22 @@ def test_a_proxy_is_told_to_the_model_and_to_people_without_its_password(fetch: 
     assert "secret" not in words(result) + result.display
 
 
+def test_with_a_proxy_a_name_that_is_known_to_lead_inside_is_still_refused() -> None:
+    async def go() -> None:
+        names: dict[str, list[list[str]]] = {"inside.example.com": [["10.0.0.5"]], "there.example.com": [[]]}
+        async with WebLab({"there.example.com/": HTML}, names=names) as lab:
+            tool = WebFetch(client=lambda: lab.client(proxy="http://proxy.example.net:3128"))
+            ctx = ToolContext("/", tool_use_id="c1")
+            with pytest.raises(ToolFailed, match="not a public address"):
+                await tool.call(tool.arguments.parse({"url": "https://inside.example.com/", "prompt": "x"}), ctx)
+            assert lab.dialled == []
+            args = tool.arguments.parse({"url": "https://there.example.com/", "prompt": "x"})
+            assert (await tool.call(args, ctx)).data["code"] == 200, "only the proxy knows this name"
+            assert lab.dialled == [("proxy.example.net", 3128)]
+
+    asyncio.run(asyncio.wait_for(go(), 30))
+
+
 def test_robots_are_obeyed_by_setting_only(fetch: Callable[..., Any]) -> None:
     robots = LabPage("User-agent: *\nDisallow: /private", headers={"content-type": "text/plain"})
     pages = {"example.com/robots.txt": robots, "example.com/private": HTML, "example.com/open": HTML}
@@ -338,6 +383,45 @@ def test_robots_are_obeyed_by_setting_only(fetch: Callable[..., Any]) -> None:
     assert fetch("https://example.com/open", pages, choices=obeying)[0].data["code"] == 200
     with pytest.raises(ToolFailed, match=r"robots\.txt"):
         fetch("https://example.com/private", pages, choices=obeying)
+
+
+def test_robots_are_asked_before_each_hop_and_forbid_what_cannot_be_read(fetch: Callable[..., Any]) -> None:
+    robots = LabPage("User-agent: *\nDisallow: /private", headers={"content-type": "text/plain"})
+    pages: dict[str, Any] = {
+        "example.com/robots.txt": robots,
+        "example.com/open": LabPage(status=302, headers={"location": "/private"}),
+        "example.com/private": HTML,
+    }
+    obeying = FetchChoices(obeys_robots=True)
+    with pytest.raises(ToolFailed, match="asks programs not to fetch"):
+        fetch("https://example.com/open", pages, choices=obeying)
+    with pytest.raises(ToolFailed, match="503"):
+        fetch("https://example.com/open", {**pages, "example.com/robots.txt": LabPage("no", 503)}, choices=obeying)
+    without = {"example.com/private": HTML}
+    assert fetch("https://example.com/private", without, choices=obeying)[0].data["code"] == 200
+
+
+def test_pages_are_kept_by_what_they_take_in_memory() -> None:
+    cache = PageCache(max_bytes=40_000)
+    page = Page("u", 200, "OK", "text/plain", 1, "x" * 9_000)
+    cache.put("plain", page)
+    cache.put("wide", page._replace(text="\U0001f600" * 9_000))
+    assert cache.get("plain") is page
+    assert cache.get("wide") is None, "it takes four bytes for each character"
+    for number in range(5):
+        cache.put(f"more{number}", page)
+    assert cache.get("plain") is None, "the oldest goes first"
+
+
+def test_pages_are_forgotten_after_fifteen_minutes() -> None:
+    now = [0.0]
+    cache = PageCache(clock=lambda: now[0])
+    page = Page("u", 200, "OK", "text/plain", 1, "x")
+    cache.put("u", page)
+    now[0] = 15 * 60 - 1
+    assert cache.get("u") is page
+    now[0] = 15 * 60
+    assert cache.get("u") is None
 
 
 def test_a_fetch_can_be_cancelled() -> None:

@@ -1,5 +1,6 @@
 """Pages that were just fetched: for 15 minutes, bounded in bytes, by the address that was asked for."""
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
@@ -43,11 +44,11 @@ class PageCache:
 
     def put(self, url: str, page: Page) -> None:
         """Remember a page; one that fills more than a quarter is not kept."""
-        if len(page.text) > self._max_bytes // 4:
+        if _bytes(page) > self._max_bytes // 4:
             return
         self.drop(url)
         self._pages[url] = (self._clock(), page)
-        self._bytes += len(page.text)
+        self._bytes += _bytes(page)
         while self._bytes > self._max_bytes:
             self.drop(next(iter(self._pages)))
 
@@ -55,7 +56,7 @@ class PageCache:
         """Forget a page."""
         found = self._pages.pop(url, None)
         if found is not None:
-            self._bytes -= len(found[1].text)
+            self._bytes -= _bytes(found[1])
 
     def _forget_old(self) -> None:
         oldest = self._clock() - KEPT_S
@@ -64,3 +65,8 @@ class PageCache:
             if at > oldest:
                 return
             self.drop(url)
+
+
+def _bytes(page: Page) -> int:
+    """What the text takes in memory, which for some characters is four times their number."""
+    return sys.getsizeof(page.text)

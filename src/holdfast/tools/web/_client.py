@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urljoin
@@ -11,7 +11,7 @@ from holdfast.contract import ToolFailed
 from holdfast.host.http import HttpClient, HttpError, Request, Response
 from holdfast.host.http_wire import Connect, connect
 from holdfast.permissions.web import WebRefusal, WebTarget, check_url
-from holdfast.tools.web._network import Resolve, public_addresses, system_resolve
+from holdfast.tools.web._network import Resolve, public_addresses, refuse_known_private, system_resolve
 
 __all__ = ["Fetched", "Limits", "Redirected", "WebClient", "secured"]
 
@@ -93,17 +93,24 @@ class WebClient:
         self.limits = limits
         trusted = {name: os.environ[name] for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if name in os.environ}
         self._environ = trusted if proxy is None else {**trusted, "all_proxy": proxy}
+        self._resolve = resolve
+        self._exempt = exempt
+        self._has_proxy = proxy is not None
         self._addresses = public_addresses(resolve, exempt)
         self._connect_by: Connect = connect_by
 
-    async def fetch(self, target: WebTarget, headers: Mapping[str, str] | None = None) -> Fetched | Redirected:
-        """Get a page, following redirects within its host.
+    async def fetch(
+        self, target: WebTarget, *, before: Callable[[WebTarget], Awaitable[None]] | None = None
+    ) -> Fetched | Redirected:
+        """Get a page, following redirects within its host; `before` has a word before each hop.
 
         Raises:
             ToolFailed: In words for the model: refused, unreachable, too slow, broken, or a redirect in circles.
         """
         for _ in range(self.limits.hops + 1):
-            answer = await self.request("GET", target, headers=headers)
+            if before is not None:
+                await before(target)
+            answer = await self.request("GET", target)
             location = answer.headers.get("location")
             if answer.status not in _REDIRECTS or not location:
                 return answer
@@ -120,6 +127,8 @@ class WebClient:
     ) -> Fetched:
         """One request, one answer; a redirect is an answer."""
         limits = self.limits
+        if self._has_proxy and (target.host, target.port) not in self._exempt:
+            await refuse_known_private(self._resolve, target.host, target.port)
         client = HttpClient(
             self._environ,
             connect_timeout_s=limits.connect_s,

@@ -15,6 +15,9 @@ class DdgsSearch:
 
     name = "ddgs"
 
+    def __init__(self, proxy: str | None = None) -> None:
+        self._proxy = proxy
+
     async def search(self, query: Query) -> Sequence[Found]:
         """Ask in a thread: the package waits."""
         try:
@@ -23,7 +26,7 @@ class DdgsSearch:
             raise ToolFailed("searching with ddgs needs the package: install holdfast[search]") from error
 
         def ask() -> list[dict[str, Any]]:
-            return list(DDGS().text(with_sites(query), max_results=10))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+            return list(DDGS(proxy=self._proxy).text(with_sites(query), max_results=10))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
 
         try:
             rows = await asyncio.to_thread(ask)

@@ -8,7 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from holdfast.contract import ToolFailed
 from holdfast.permissions.web import address_problem
 
-__all__ = ["Resolve", "public_addresses", "system_resolve"]
+__all__ = ["Resolve", "public_addresses", "refuse_known_private", "system_resolve"]
+
+_LOOKUP_S = 3.0
+"""Networks with a proxy often answer no questions about names, and some do not even say so."""
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Every address of a name. A test brings its own; the product has only the system's."""
@@ -37,6 +40,17 @@ def public_addresses(resolve: Resolve, exempt: frozenset[tuple[str, int]] = froz
         return found
 
     return addresses
+
+
+async def refuse_known_private(resolve: Resolve, host: str, port: int) -> None:
+    """Where a proxy looks names up: refuse a name that is known here and leads inside; it may be known only there."""
+    try:
+        async with asyncio.timeout(_LOOKUP_S):
+            found = [host] if _address(host) is not None else list(await resolve(host, port))
+    except (ToolFailed, TimeoutError):
+        return
+    for text in found:
+        _refuse_private(host, text)
 
 
 def _refuse_private(host: str, text: str) -> None:

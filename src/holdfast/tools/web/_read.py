@@ -1,12 +1,12 @@
 """What a server sent, as text: HTML becomes markdown, other text stays, anything else is refused."""
 
 import asyncio
-import os
+import html
+import re
 import tempfile
 
 from holdfast.contract import ToolFailed
 from holdfast.host.bounded import run_bounded
-from holdfast.host.parsing import ParseError
 from holdfast.lib.text import NotTextError
 from holdfast.tools.web._body import decode_text
 from holdfast.tools.web._cache import Page
@@ -15,9 +15,10 @@ from holdfast.tools.web._client import Fetched
 __all__ = ["read_page", "unread"]
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
-_OWN_PROCESS_BYTES = 1024 * 1024
-_MAX_HTML_BYTES = 2 * 1024 * 1024
-"""A page that is all tags needs far more memory than its size; the rest of a longer one is left out, and it is said."""
+_NOTHING = "[The page has no text that can be read without running its scripts.]"
+_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
+_TITLE_WITHIN_CHARS = 100_000
+_TITLE_CHARS = 200
 _BEGINNINGS = (b"<!doctype html", b"<html")
 _TEXT = frozenset(
     {
@@ -29,7 +30,7 @@ _TEXT = frozenset(
 
 
 async def read_page(found: Fetched) -> Page:
-    """The page as text; work on large pages happens in a thread.
+    """The page as text; the work happens beside the event loop.
 
     Raises:
         ToolFailed: It is not text.
@@ -42,16 +43,11 @@ async def read_page(found: Fetched) -> Page:
             "are. Download it with Bash if the user wants the file"
         )
     try:
-        if is_html and len(found.body) > _OWN_PROCESS_BYTES:
-            text, title = await _in_a_limited_process(found)
-        else:
-            text, title = await asyncio.to_thread(
-                _text_of, found.body, found.headers.get("content-type", ""), found.url, is_html=is_html
-            )
+        text = await asyncio.to_thread(decode_text, found.body, found.headers.get("content-type", ""))
     except NotTextError as error:
         raise ToolFailed(f"{found.url} says it is {kind or 'text'}, and is not: {error.reason}") from error
-    is_cut = found.is_cut or (is_html and len(found.body) > _MAX_HTML_BYTES)
-    return unread(found)._replace(text=text, is_cut=is_cut, title=title)
+    page = unread(found)._replace(text=text)
+    return await _read_markup(page) if is_html else page
 
 
 def unread(found: Fetched) -> Page:
@@ -63,40 +59,40 @@ def _is_text_type(kind: str) -> bool:
     return not kind or kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml", "+yaml"))
 
 
-async def _in_a_limited_process(found: Fetched) -> tuple[str, str]:
-    """A large page takes many times its size to take apart: it has memory and time of its own."""
-    with tempfile.TemporaryFile() as file:
-        file.write(found.body[:_MAX_HTML_BYTES])
-        file.flush()
-        request = {"content_type": found.headers.get("content-type", ""), "url": found.url}
-        answer = await run_bounded("holdfast.tools.web._read", "page_text", file.fileno(), request)
-    return str(answer["text"]), str(answer["title"])
+async def _read_markup(page: Page) -> Page:
+    """A page of HTML as markdown: in a thread, or where it could cost too much in a limited process."""
+    from holdfast.tools.web._heavy import is_heavy  # noqa: PLC0415 - with the first page
+
+    markup, is_cut = page.text, page.is_cut
+    if is_heavy(markup):
+        with tempfile.TemporaryFile() as file:
+            file.write(markup.encode("utf-8", "replace"))
+            file.flush()
+            try:
+                answer = await run_bounded("holdfast.tools.web._heavy", "page_text", file.fileno(), {"url": page.url})
+            except ToolFailed as error:
+                raise ToolFailed(f"{page.url} cannot be read: {error}") from error
+        text, is_cut = str(answer["text"]), is_cut or bool(answer["is_cut"])
+    else:
+        text = await asyncio.to_thread(_markdown, markup, page.url)
+    return page._replace(text=text or _NOTHING, is_cut=is_cut, title=title_of(markup))
 
 
-def page_text(fd: int, request: dict[str, str]) -> dict[str, str]:
-    """The same inside that process; `host.bounded` calls it by name."""
-    with os.fdopen(fd, "rb", closefd=False) as file:
-        body = file.read()
-    try:
-        text, title = _text_of(body, request["content_type"], request["url"], is_html=True)
-    except NotTextError as error:
-        raise ParseError(f"it says it is a page, and is not: {error.reason}") from error
-    except ToolFailed as error:
-        raise ParseError(str(error)) from error
-    return {"text": text, "title": title}
-
-
-def _text_of(body: bytes, content_type: str, url: str, *, is_html: bool) -> tuple[str, str]:
-    """What a model reads of it, and its title."""
-    text = decode_text(body, content_type)
-    if not is_html:
-        return text, ""
+def _markdown(markup: str, url: str) -> str:
     from html_to_markdown.exceptions import ConversionError  # noqa: PLC0415 - loaded in the thread, with the first page
 
-    from holdfast.tools.web._page import title_of, to_markdown  # noqa: PLC0415 - the same
+    from holdfast.tools.web._page import to_markdown  # noqa: PLC0415 - the same
 
     try:
-        shown = to_markdown(text, url) or "[The page has no text that can be read without running its scripts.]"
+        return to_markdown(markup, url)
     except ConversionError as error:
         raise ToolFailed(f"{url} is a page that cannot be read: {error}") from error
-    return shown, title_of(text)
+
+
+def title_of(markup: str) -> str:
+    """As the page calls itself: one line, without characters that have no shape."""
+    found = _TITLE.search(markup, 0, _TITLE_WITHIN_CHARS)
+    if found is None:
+        return ""
+    words = " ".join(html.unescape(found[1]).split())
+    return "".join(character for character in words if character.isprintable())[:_TITLE_CHARS]

@@ -20,7 +20,15 @@ from holdfast.contract import (
 )
 from holdfast.permissions.web import WebRefusal, WebTarget, check_url
 from holdfast.tools.web._cache import Page, PageCache
-from holdfast.tools.web._reply import WebFetchOutput, elsewhere, for_model, for_people, output_of, question_about
+from holdfast.tools.web._reply import (
+    WebFetchOutput,
+    elsewhere,
+    for_model,
+    for_people,
+    output_of,
+    question_about,
+    with_media,
+)
 
 if TYPE_CHECKING:
     from holdfast.tools.web._client import Fetched, WebClient
@@ -116,21 +124,21 @@ class WebFetch(Tool[WebFetchArgs, WebFetchOutput]):
         target = secured(target)
         page = self._cache.get(target.url)
         if page is None:
-            await self._ask_robots(target)
             ctx.progress(f"Fetching from {target.host}" + (f" through the proxy {self._via}" if self._via else ""))
-            found = await self._open().fetch(target)
+            before = self._ask_robots if self._choices.obeys_robots else None
+            found = await self._open().fetch(target, before=before)
             if isinstance(found, Redirected):
                 return elsewhere(found, args.prompt, began)
             shown = await self._as_media(found)
             if shown is not None:
-                return ToolResult(output_of(unread(found), "", began), shown)
+                return with_media(unread(found), shown, began, self._via)
             page = await read_page(found)
             if page.status < 400:
                 self._keep(target, page)
-        result = await self._answer(page, args.prompt)
+        result, note = await self._answer(page, args.prompt)
         return ToolResult(
             output_of(page, result, began),
-            for_model(page, result, self._via),
+            for_model(page, result, self._via) + note,
             is_error=page.status >= 400,
             display=for_people(page, result, self._via),
         )
@@ -147,9 +155,12 @@ class WebFetch(Tool[WebFetchArgs, WebFetchOutput]):
             self._cache.put(url, page)
 
     async def _ask_robots(self, target: WebTarget) -> None:
-        if not self._choices.obeys_robots:
-            return
-        from holdfast.tools.web._robots import may_fetch  # noqa: PLC0415 - by setting only
+        try:
+            from holdfast.tools.web._robots import may_fetch  # noqa: PLC0415 - by setting only
+        except ModuleNotFoundError as error:
+            raise ToolFailed(
+                "the setting web.robots needs the package protego: install holdfast[robots], or switch it off"
+            ) from error
 
         if not await may_fetch(self._open(), target, self._robots):
             raise ToolFailed(
@@ -166,11 +177,16 @@ class WebFetch(Tool[WebFetchArgs, WebFetchOutput]):
             raise ToolFailed(f"the {kind} file at {found.url} {why}; download it with Bash if the user wants it")
         return await show(found.body, kind, found.url)
 
-    async def _answer(self, page: Page, prompt: str) -> str:
+    async def _answer(self, page: Page, prompt: str) -> tuple[str, str]:
+        """What the page says, or what a small model says about it; and a note where that could not be asked."""
         ask = self._choices.summarise
         if ask is None or page.status >= 400 or len(page.text) <= self._choices.summarise_above_chars:
-            return page.text
-        return await ask(question_about(page, prompt))
+            return page.text, ""
+        try:
+            answer = await ask(question_about(page, prompt))
+        except ToolFailed as error:
+            return page.text, f"\n[This is the page itself: {error}]"
+        return (answer, "") if answer.strip() else (page.text, "\n[This is the page itself: the model said nothing.]")
 
 
 def _place_of(proxy: str | None) -> str:
