@@ -64,7 +64,7 @@ def servers() -> Generator[tuple[WebLab, FakeProvider]]:
             await stack.enter_async_context(lab)
             await stack.enter_async_context(provider)
             ready.set()
-            await over.event.wait()
+            await asyncio.wait_for(over.event.wait(), 120)
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()

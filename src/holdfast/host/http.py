@@ -9,15 +9,17 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import quote, urlsplit
 
 import h11
 
 from holdfast.host.http_errors import HttpError
-from holdfast.host.http_packing import unpacker_for
 from holdfast.host.http_wire import Addresses, Connect, Route, Wire, basic, connect
 from holdfast.host.proxies import proxy_for, tls_context
+
+if TYPE_CHECKING:
+    from holdfast.host.http_packing import Unpacker
 
 __all__ = ["HttpClient", "HttpError", "Request", "Response", "without_login"]
 
@@ -243,7 +245,7 @@ class Response:
             self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
         self._request = request
         self._lease: _Lease | None = lease
-        self._unpack = unpacker_for(self.headers.get("content-encoding", ""))
+        self._unpack = _unpacker_for(self.headers.get("content-encoding", ""))
         self._read_bytes = 0
 
     @property
@@ -319,6 +321,14 @@ def without_login(url: str) -> str:
     """An address as messages may tell it: without its login."""
     scheme, mark, rest = url.partition("://")
     return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url.rpartition("@")[2]
+
+
+def _unpacker_for(encoding: str) -> "Unpacker | None":
+    if not encoding:
+        return None
+    from holdfast.host.http_packing import unpacker_for  # noqa: PLC0415 - models answer unpacked
+
+    return unpacker_for(encoding)
 
 
 def _protocol() -> h11.Connection:
