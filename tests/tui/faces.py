@@ -38,8 +38,42 @@ class MemoryFace:
     async def open(self, page: Page) -> None:
         self.commit(page.all_lines())
 
+    async def edit(self, text: str) -> str | None:
+        del text
+        return None
+
     def fill_input(self, text: str) -> None:
         del text
 
     def leave(self) -> None:
         pass
+
+
+class AnsweringFace(MemoryFace):
+    """Somebody sits before it who knows the answers beforehand: a number, or a number and words."""
+
+    def __init__(
+        self, *answers: "int | tuple[int, str] | list[int] | None", columns: int = 80, edited: str = ""
+    ) -> None:
+        super().__init__(columns)
+        self.answers = list(answers)
+        self.menus: list[Menu] = []
+        self.edited = edited or None
+
+    async def choose(self, menu: Menu) -> Chosen:
+        self.menus.append(menu)
+        self.commit(menu.body)
+        answer = self.answers.pop(0)
+        if isinstance(answer, list):
+            menu.answer_with_marks([place - 1 for place in answer])
+        elif answer is None:
+            menu.withdraw()
+        else:
+            number, text = answer if isinstance(answer, tuple) else (answer, "")
+            menu.place = number - 1
+            menu.say(text)
+        return await menu.answer
+
+    async def edit(self, text: str) -> str | None:
+        del text
+        return self.edited

@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.tui.conftest import Terminal
@@ -10,6 +11,10 @@ from tests.tui.conftest import Terminal
 MARK = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
 MARKDOWN = "# Plan\n\nI will **look** first.\n\n- one\n- two\n\n```python\nprint(1)\n```\n\nDone."
 TOUCH = {"tool": "Bash", "input": {"command": "touch made.txt"}}
+
+
+def call(tool: str, **given: Any) -> dict[str, Any]:
+    return {"tool": tool, "input": given}
 
 
 def test_an_answer_streams_into_the_scrollback_and_the_screen_stays_after_the_end(terminal: Terminal) -> None:
@@ -51,7 +56,8 @@ def test_a_no_with_words_reaches_the_model(terminal: Terminal) -> None:
     terminal.holdfast("--model", terminal.script(*turns))
     terminal.until("default (shift+tab)")
     terminal.say("go")
-    terminal.answer("Esc: no · Tab", "Tab")
+    terminal.answer("Let Bash do this?", "Tab")
+    terminal.until("say:")
     terminal.say("use another name")
     shown = terminal.until("Understood.")
     assert "refused" in shown
@@ -156,3 +162,91 @@ def test_the_whole_output_opens_above_the_conversation_which_goes_on_below(termi
     terminal.press("q")
     terminal.until("(shift+tab)")
     assert terminal.screen(all_of_it=True) == before
+
+
+def test_questions_of_calls_side_by_side_wait_together_and_leave_when_nobody_needs_them(terminal: Terminal) -> None:
+    pages = [{"tool": "WebFetch", "input": {"url": f"https://{name}.example", "prompt": "x"}} for name in "ab"]
+    terminal.open(rows=40)
+    terminal.holdfast("--model", terminal.script({"blocks": pages}, "Well."))
+    terminal.until("default (shift+tab)")
+    terminal.say("go")
+    terminal.until("1 more: ", "│ url: https://a.example")
+    terminal.press("Right")
+    terminal.answer("│ url: https://b.example", "Right")
+    shown = terminal.answer("Let WebFetch do this? https://a.example", "C-c")
+    assert shown.count("│ url: https://a.example") == 1
+    terminal.until("no longer asked: Let WebFetch do this?", "interrupted. What should happen instead?")
+
+
+def test_what_is_typed_when_a_question_comes_waits_until_it_is_answered(terminal: Terminal) -> None:
+    wait = {"tool": "Bash", "input": {"command": "until test -e go; do sleep 0.05; done"}}
+    terminal.open()
+    model = terminal.script({"blocks": [wait]}, {"blocks": [TOUCH]}, "Done.")
+    allowed = [word for rule in ("until *", "sleep *", "test *") for word in ("--allowed-tools", f"Bash({rule})")]
+    terminal.holdfast("--model", model, *allowed)
+    terminal.until("default (shift+tab)")
+    terminal.say("go")
+    terminal.until("● $ until")
+    terminal.type("half a line")
+    terminal.until(f"{MARK} half a line")
+    (terminal.place / "go").touch()
+    shown = terminal.answer("Let Bash do this?", "1")
+    assert "half a line" not in shown
+    terminal.until("Done.", f"{MARK} half a line")
+
+
+def test_a_rule_can_be_kept_for_good_and_the_file_is_named(terminal: Terminal) -> None:
+    terminal.open(columns=120)
+    terminal.holdfast("--model", terminal.script({"blocks": [TOUCH]}, "Done."))
+    terminal.until("default (shift+tab)")
+    terminal.say("go")
+    terminal.answer("Let Bash do this?", "3")
+    shown = terminal.answer("Keep Bash(touch", "1")
+    assert ".holdfast/settings.local.json" in shown
+    terminal.until("Done.", "you: Always allow, in this folder, for me")
+    assert "Bash(touch" in (terminal.place / ".holdfast" / "settings.local.json").read_text("utf-8")
+
+
+def test_a_form_and_a_plan_are_answered_by_menus(terminal: Terminal) -> None:
+    options = [{"label": "SQLite", "description": "small"}, {"label": "Postgres", "description": "big"}]
+    asked = {"questions": [{"question": "Which database?", "header": "DB", "options": options, "multiSelect": False}]}
+    turns = (
+        {"blocks": [call("AskUserQuestion", **asked)]},
+        {"expect": ["Postgres"], "blocks": [call("EnterPlanMode")]},
+        {"blocks": [call("ExitPlanMode")]},
+        {"expect": ["look twice"], "blocks": ["Begun."]},
+    )
+    (terminal.place / "edit.sh").write_text('#!/bin/sh\nprintf "1. look twice" > "$1"\n', encoding="utf-8")
+    (terminal.place / "edit.sh").chmod(0o755)
+    terminal.open(rows=40, environ={"EDITOR": str(terminal.place / "edit.sh")})
+    terminal.holdfast("--model", terminal.script(*turns))
+    terminal.until("default (shift+tab)")
+    session = next(Path(os.environ["XDG_STATE_HOME"], "holdfast", "sessions").glob("*/*/"))
+    (session / "plan.md").write_text("# The plan\n\n1. **look**\n", encoding="utf-8")
+    terminal.say("go")
+    terminal.answer("Which database?", "2")
+    shown = terminal.answer("Go on with this plan?", "3")
+    assert "1 look" in shown
+    shown = terminal.until("1 look twice")
+    terminal.answer("Go on with this plan?", "2")
+    terminal.until("Begun.", "default (shift+tab)")
+
+
+def test_a_change_is_asked_about_with_its_diff(terminal: Terminal) -> None:
+    (terminal.place / "notes.txt").write_text("alpha\nbeta\n", encoding="utf-8")
+    edit = {"file_path": "notes.txt", "old_string": "beta", "new_string": "better"}
+    turns = (
+        {"tool": "Read", "input": {"file_path": "notes.txt"}},
+        {"blocks": [{"tool": "Edit", "input": edit}]},
+        "Ok.",
+    )
+    terminal.open()
+    terminal.holdfast("--model", terminal.script(*turns))
+    terminal.until("default (shift+tab)")
+    terminal.say("go")
+    shown = terminal.answer("Let Edit do this?", "1")
+    assert "     2 - beta" in shown
+    assert "     2 + better" in shown
+    shown = terminal.until("Ok.")
+    assert "● Edit(notes.txt) · +1 -1" in shown
+    assert shown.count("2 + better") == 1  # it was seen before

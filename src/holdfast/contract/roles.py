@@ -19,9 +19,34 @@ __all__ = [
     "OpenBuffers",
     "PlanRights",
     "Question",
+    "QuestionBrief",
+    "QuestionPart",
     "Resource",
     "Spawner",
 ]
+
+
+class QuestionPart(NamedTuple):
+    """One simple command of a shell call, and what is thought of it."""
+
+    text: str
+    behavior: Literal["reads", "allow", "ask", "deny"]
+    """`reads`: it changes nothing. Otherwise what the rights say to it alone."""
+    reason: str = ""
+    rule: str = ""
+    """The rule that speaks of it, as written."""
+
+
+class QuestionBrief(NamedTuple):
+    """What a person should know before answering."""
+
+    parts: tuple[QuestionPart, ...] = ()
+    """Of a shell call: its simple commands."""
+    is_risky: bool = False
+    risk: str = ""
+    """The danger that is seen, or that none is, in words."""
+    is_confined: bool = False
+    """What it starts runs in the sandbox."""
 
 
 class Question(NamedTuple):
@@ -39,6 +64,12 @@ class Question(NamedTuple):
     """What the call would change, as a diff, where the tool can tell."""
     form: "Form | None" = None
     """What the person should fill in, for a face that knows no forms (see `FormAsker`)."""
+    cwd: str = ""
+    """Where the call would act."""
+    agent: str = ""
+    """The subagent that wants it; empty: the main one."""
+    brief: "Callable[[], QuestionBrief] | None" = None
+    """Works out more for a face that shows it: the parts of a command, its risk."""
 
 
 class RuleUpdate(NamedTuple):

@@ -19,7 +19,7 @@ from holdfast.contract import (
     Tool,
     ToolContext,
 )
-from holdfast.engine.asked import Approval, Asked, again_seen, fully_told
+from holdfast.engine.asked import Approval, Asked, again_seen, fully_told, with_circumstances
 from holdfast.engine.askers import nobody_to_ask
 from holdfast.engine.call import Call
 from holdfast.engine.call_hooks import CallHooks, opinion_of
@@ -299,6 +299,7 @@ class Approver:
         self._asked += 1  # people tell questions apart by the number, programs by the rest
         id_ = f"ask-{self._asked}-{os.urandom(4).hex()}"
         question = Question(id_, call.id, tool.name, call.raw, decision.reason, rules, decision.trace, shown)
+        question = with_circumstances(question, facts, self._state)
         self.emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason, rules))
         self._hooks.notify(f"{tool.name} needs your permission: {decision.reason}", "permission_prompt")
         try:

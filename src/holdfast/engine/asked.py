@@ -1,12 +1,17 @@
 """What a person was asked about, whether it is still that when the answer comes, and the final word."""
 
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
+from holdfast.contract import Question, QuestionBrief
 from holdfast.permissions import CallFacts, Decision, PermissionContext
 from holdfast.permissions.facts import places_of, with_places
 from holdfast.permissions.paths import PathFacts
 
-__all__ = ["Approval", "Asked", "again_seen", "fully_told"]
+if TYPE_CHECKING:
+    from holdfast.engine.state import AgentState
+
+__all__ = ["Approval", "Asked", "again_seen", "fully_told", "with_circumstances"]
 
 
 class Approval(NamedTuple):
@@ -57,3 +62,16 @@ def fully_told(decision: Decision, facts: CallFacts, permissions: PermissionCont
     from holdfast.permissions.explain import with_every_layer  # noqa: PLC0415 - only for who watches
 
     return with_every_layer(decision, facts, permissions)
+
+
+def with_circumstances(question: Question, facts: CallFacts, state: "AgentState") -> Question:
+    """The question with who asks it, where, and what a face may want to know besides."""
+    session = state.session
+    agent = "" if session.agent_id is None else session.agent_type or session.agent_id
+    return question._replace(cwd=facts.cwd, agent=agent, brief=partial(_brief, facts, state.permissions))
+
+
+def _brief(facts: CallFacts, permissions: PermissionContext) -> QuestionBrief:
+    from holdfast.permissions.brief import brief_of  # noqa: PLC0415 - only for a face that shows it
+
+    return brief_of(facts, permissions)

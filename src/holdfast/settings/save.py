@@ -72,6 +72,17 @@ def _chosen(found: list[Candidate]) -> tuple[str, ...]:
     return (native, existing) if os.path.lexists(native) else (existing,)
 
 
+def places_for_rules(cwd: str) -> dict[str, str]:
+    """By the name of the destination: the file that a rule kept there goes to."""
+    roots = SettingsRoots.from_environment()
+    kinds: dict[str, Literal[SourceKind.USER, SourceKind.PROJECT, SourceKind.LOCAL]] = {
+        "localSettings": SourceKind.LOCAL,
+        "projectSettings": SourceKind.PROJECT,
+        "userSettings": SourceKind.USER,
+    }
+    return {name: save_targets(kind, cwd, roots)[0].file for name, kind in kinds.items()}
+
+
 def save_rules(file: str, behavior: Behavior, rules: Sequence[str], *, within: str | None = None) -> Saved:
     """Add rules to a settings file. Rules that are there already are not written twice.
 

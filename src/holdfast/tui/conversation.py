@@ -12,8 +12,8 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.contract.errors import HoldfastError, UsageError
 from holdfast.events import Event
 from holdfast.lib.visible import visible
+from holdfast.tui.ask.asker import TerminalAsker
 from holdfast.tui.ask.menu import Menu, Option
-from holdfast.tui.ask.questions import TerminalAsker
 from holdfast.tui.face import Face
 from holdfast.tui.show.view import View
 from holdfast.tui.show.words import Line, prose, wrapped
@@ -55,6 +55,7 @@ class Conversation:
         self.view.naming.result_of = self._lines.own_result
         self.view.on_prompt = self._delivered
         self.asker = TerminalAsker(face)
+        self.asker.on_word = self.submit
         self.farewell = ""
         self.queued: list[str] = []
         """What was typed and not told to the model yet."""

@@ -38,6 +38,10 @@ class Face(Protocol):
         """Show a page until the person closes it."""
         ...
 
+    async def edit(self, text: str) -> str | None:
+        """Let the person change a text in their editor; none when that is not possible."""
+        ...
+
     def fill_input(self, text: str) -> None:
         """Put words into the input line, for the person to send."""
         ...

@@ -60,6 +60,12 @@ class PlainFace:
         """Write all of it."""
         self.commit([[("", page.title)], *page.all_lines(), []])
 
+    async def edit(self, text: str) -> str | None:
+        """In the editor, where there is a terminal for it."""
+        from holdfast.tui.input.editor import edit_text  # noqa: PLC0415 - only for who edits
+
+        return await edit_text(text) if sys.stdin.isatty() and sys.stdout.isatty() else None
+
     def fill_input(self, text: str) -> None:
         """Say what could be sent."""
         self.commit([[("", f"suggestion: {prose(text)}")]])
@@ -77,7 +83,7 @@ class PlainFace:
             self.commit(menu.lines()[:1])
             for number, option in enumerate(menu.options, 1):
                 if option.value != "done":
-                    self.commit([[("", f"{number}. {option.label}")]])
+                    self.commit([[("", f"{number}. {option.label}")], *menu.details.get(number - 1, [])])
             self.commit([[("", _HOW_MANY if menu.has_many else _HOW)]])
             self.menu = menu
             try:

@@ -1,5 +1,6 @@
 """The terminal: a small live region at the bottom, and everything that is finished above it, written once."""
 
+import asyncio
 import os
 import sys
 from collections import deque
@@ -21,9 +22,9 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.styles import Style
 
-from holdfast.tui.ask.menu import Chosen, Menu
+from holdfast.tui.ask.menu import GUARD_S, Chosen, Menu
 from holdfast.tui.input.keys import Actions, Keys
-from holdfast.tui.panels.pages import Page
+from holdfast.tui.panels.pages import Page, TextPage
 from holdfast.tui.scrollback import Scrollback
 from holdfast.tui.show.markdown import Piece
 from holdfast.tui.show.words import STYLES, Line, as_ansi, cut, fragments
@@ -54,6 +55,8 @@ class Screen:
         self._panel: Panel | None = None
         self._was_code = False
         self._draft = ""
+        """What was being typed when the first question came."""
+        self._jobs: list[asyncio.Future[None]] = []
         self.buffer = Buffer(
             multiline=True,
             history=history,
@@ -105,6 +108,8 @@ class Screen:
 
     async def choose(self, menu: Menu) -> Chosen:
         """Put a question behind those that wait."""
+        if not self.menus:
+            self._draft = self.buffer.text
         self.menus.append(menu)
         if len(self.menus) == 1:
             self._show(menu)
@@ -113,18 +118,30 @@ class Screen:
         finally:
             was_first = self.menus[0] is menu
             self.menus.remove(menu)
-            if was_first:
+            if self.menus and was_first:
+                self._show(self.menus[0])
+            elif not self.menus:
                 self.fill_input(self._draft)
-                self._draft = ""
-                if self.menus:
-                    self._show(self.menus[0])
             self.refresh()
+
+    def next_question(self, step: int) -> None:
+        """Go to another of the questions that wait."""
+        if len(self.menus) > 1:
+            self.menus.rotate(-step)
+            self._show(self.menus[0])
+
+    def open_question(self) -> None:
+        """Show all that the question is about."""
+        menu = self.menus[0]
+        lines = menu.body if menu.opens is None else menu.opens()
+        self._jobs.append(asyncio.ensure_future(self.open(TextPage(menu.title, lambda: lines))))
+        self._jobs = [job for job in self._jobs if not job.done()]
 
     async def open(self, page: Page) -> None:
         """Show a page above everything until the person closes it; lines and questions wait meanwhile."""
         from holdfast.tui.panels.panel import Panel  # noqa: PLC0415 - with the first one
 
-        if self._panel is not None or self.menus or not self.app.is_running:
+        if self._panel is not None or not self.app.is_running:
             return
         self.paper.flush()
         panel = Panel(page, style=self._style, given_input=self.app.input, output=self.app.output)
@@ -138,6 +155,18 @@ class Screen:
         self.paper.flush()
         if self.menus:
             self._show(self.menus[0])
+
+    async def edit(self, text: str) -> str | None:
+        """In the editor, which has the terminal meanwhile."""
+        from holdfast.tui.input.editor import edit_text  # noqa: PLC0415 - only for who edits
+
+        self.paper.flush()
+        async with in_terminal():
+            self.paper.is_covered = True
+            try:
+                return await edit_text(text)
+            finally:
+                self.paper.is_covered = False
 
     def fill_input(self, text: str) -> None:
         """Put words into the input line."""
@@ -165,12 +194,14 @@ class Screen:
             self.app.output.bell()
             self._panel.app.invalidate()
             return
-        self._draft, self.buffer.text = self.buffer.text, ""
-        if menu.body:
+        self.buffer.text = ""
+        if menu.body and not menu.was_shown:
             self.commit(menu.body)
         self.paper.flush()
         menu.shown()
         self.refresh()
+        if self.app.loop is not None:
+            self.app.loop.call_later(GUARD_S, self.refresh)  # then keys count, and the hint says so
 
     def _notice(self) -> str:
         return "a question waits for you: Esc" if self.menus else ""
@@ -206,7 +237,11 @@ class Screen:
         return self.actions.live(max(1, min(_LIVE_ROWS, rows - 5)))
 
     def _menu_lines(self) -> list[Line]:
-        return self.menus[0].lines() if self.menus else []
+        if not self.menus:
+            return []
+        size = self.app.output.get_size()
+        typing = _INPUT_ROWS if self.menus[0].is_typing else 0
+        return self.menus[0].lines(size.columns - 1, max(3, size.rows - 2 - typing))
 
     def _prompt(self) -> StyleAndTextTuples:
         return [("class:hf-you", "say: " if self.menus else "❯ ")]  # noqa: RUF001 - the mark people know

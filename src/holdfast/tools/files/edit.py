@@ -6,7 +6,17 @@ from typing import Any
 
 from pydantic import Field
 
-from holdfast.contract import Args, ArgumentsInvalid, Effects, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.contract import (
+    Args,
+    ArgumentsInvalid,
+    Effects,
+    Preview,
+    RuleSubject,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+)
 from holdfast.host.file_state import require_read
 from holdfast.lib.diff import Span, apply_spans
 from holdfast.lib.edit import Editable, EditAmbiguousError, EditMissedError, Plan, plan_edit
@@ -15,6 +25,7 @@ from holdfast.lib.nearest import find_nearest
 from holdfast.lib.text import UTF8, NotEncodableError, NotTextError
 from holdfast.tools.files._output import EditOutput
 from holdfast.tools.files.workbench import (
+    SHOWN_SPANS,
     Current,
     Workbench,
     change_shown,
@@ -23,6 +34,7 @@ from holdfast.tools.files.workbench import (
     exists,
     first_line,
     not_writable,
+    shown_before,
     size_of,
 )
 
@@ -80,6 +92,26 @@ class Edit(Tool[EditArgs, dict[str, Any]]):
         if size <= _PLANNED_EARLY_BYTES:
             with self.bench.seen_file(ctx, real, args.file_path, whole=False) as current:
                 _plan(args, current)
+
+    async def preview(self, args: EditArgs, ctx: ToolContext) -> Preview | None:
+        """The diff that the edit makes; none of a file too large to look at twice."""
+        return await asyncio.to_thread(self._preview, args, ctx)
+
+    def _preview(self, args: EditArgs, ctx: ToolContext) -> Preview | None:
+        real = self.bench.targets.take(ctx, args.file_path)
+        try:
+            if not args.old_string:
+                span = Span(0, 0, _encoded(args))
+                return shown_before(describe(real, args.file_path, b"", [span], created=not exists(real, real))[1])
+            if (size_of(real, args.file_path) or 0) > _PLANNED_EARLY_BYTES:
+                return None
+            with self.bench.seen_file(ctx, real, args.file_path, whole=False) as current:
+                content, plan, _ = _plan(args, current)
+                if len(plan.spans) > SHOWN_SPANS:
+                    return None
+                return shown_before(describe(real, args.file_path, content.utf8, plan.spans)[1])
+        except ToolFailed:  # the call itself says it better
+            return None
 
     async def call(self, args: EditArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
         """Edit in a thread."""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.contract import FileRead, ToolContext, ToolFailed
+from holdfast.contract import FileRead, Preview, ToolContext, ToolFailed
 from holdfast.contract.roles import OpenBuffers
 from holdfast.host.file_state import is_unchanged, require_read, stale, stamp_written
 from holdfast.host.targets import Targets
@@ -21,8 +21,10 @@ from holdfast.tools.files._open import opened
 MAX_BYTES = 1024**3
 _SHOWN_LINES = 40
 _SHOWN_LINE_CHARS = 200
-_SHOWN_SPANS = 200
 _ORIGINAL_BYTES = 1024 * 1024
+_PREVIEW_CHARS = 256 * 1024
+SHOWN_SPANS = 200
+"""Further places of one edit are in no diff."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,7 @@ def describe(
     path: str, shown_as: str, data: bytes, spans: Sequence[Span], *, created: bool = False, encoding: Encoding = UTF8
 ) -> tuple[dict[str, Any], str]:
     """Return the fields that tell programs what changed, and the diff for people."""
-    hunks = hunks_of(data, spans[:_SHOWN_SPANS])
+    hunks = hunks_of(data, spans[:SHOWN_SPANS])
     diff = git_diff(shown_as.lstrip("/"), hunks, created=created)
     fields: dict[str, Any] = {
         "filePath": path,
@@ -216,6 +218,11 @@ def describe(
         "encoding": encoding.label,
     }
     return fields, diff
+
+
+def shown_before(diff: str) -> Preview | None:
+    """A diff for the person who is asked; none where it is so long that the call's own input tells it better."""
+    return Preview(diff, {}) if len(diff) <= _PREVIEW_CHARS else None
 
 
 def counts(fields: dict[str, Any]) -> str:

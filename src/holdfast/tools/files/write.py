@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from holdfast.contract import Args, Effects, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
+from holdfast.contract import Args, Effects, Preview, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
 from holdfast.host.file_state import require_read
 from holdfast.lib.diff import span_between
 from holdfast.lib.editorconfig import declared_charset
@@ -23,6 +23,7 @@ from holdfast.tools.files.workbench import (
     exists,
     not_writable,
     require_place,
+    shown_before,
 )
 
 
@@ -66,6 +67,21 @@ class Write(Tool[WriteArgs, dict[str, Any]]):
             require_place(ctx, real)
             if real.lower().endswith(".ipynb"):
                 _require_notebook(args)
+
+    async def preview(self, args: WriteArgs, ctx: ToolContext) -> Preview | None:
+        """The diff to what is there now."""
+        return await asyncio.to_thread(self._preview, args, ctx)
+
+    def _preview(self, args: WriteArgs, ctx: ToolContext) -> Preview | None:
+        real = self.bench.targets.take(ctx, args.file_path)
+        try:
+            with self.bench.file_or_nothing(ctx, real, args.file_path) as current:
+                created = current.handle is None
+                old = _as_utf8(current.data, _encoding_of(current))
+        except ToolFailed:  # the call itself says it better
+            return None
+        new = args.content.encode("utf-8", "replace")
+        return shown_before(describe(real, args.file_path, old, span_between(old, new), created=created)[1])
 
     async def call(self, args: WriteArgs, ctx: ToolContext) -> ToolResult[dict[str, Any]]:
         """Write in a thread."""

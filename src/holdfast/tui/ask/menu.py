@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.lib.visible import visible
-from holdfast.tui.show.words import Line
+from holdfast.tui.show.words import Line, cut, wrapped
 
 __all__ = ["GUARD_S", "Chosen", "Menu", "Option"]
 
@@ -21,6 +21,8 @@ class Option(NamedTuple):
     value: str
     wants_text: bool = False
     """Choosing it asks for words first."""
+    takes_text: bool = False
+    """Tab asks for words that go with it."""
 
 
 class Chosen(NamedTuple):
@@ -55,13 +57,30 @@ class Menu:
         self.marked: set[str] = set()
         self.is_typing = False
         """It waits for words in the input line."""
+        self.prefilled = ""
+        """What stands in the input line when it asks for words."""
+        self.details: dict[int, list[Line]] = {}
+        """What is shown while an answer is looked at, by its place."""
+        self.subject = ""
+        """What it is about in a few words, for when its body is out of sight."""
+        self.is_field = False
+        """It is one of several things to fill in: what was answered is told with its title."""
+        self.opens: Callable[[], list[Line]] | None = None
+        """All that the question is about, for who wants to see more than the body."""
         self._clock = clock
         self._shown_at: float | None = None
+        self._times_shown = 0
         self.answer: asyncio.Future[Chosen] = asyncio.get_running_loop().create_future()
 
     def shown(self) -> None:
         """It is on the screen from now on."""
         self._shown_at = self._clock()
+        self._times_shown += 1
+
+    @property
+    def was_shown(self) -> bool:
+        """It has been on the screen."""
+        return self._shown_at is not None
 
     @property
     def is_deaf(self) -> bool:
@@ -90,7 +109,8 @@ class Menu:
     def say(self, text: str) -> None:
         """The words that it waited for."""
         self.is_typing = False
-        self._end(Chosen(self.options[self.place].value, text))
+        marked = tuple(option.value for option in self.options if option.value in self.marked)
+        self._end(Chosen(self.options[self.place].value, text, marked))
 
     def answer_in_words(self, text: str) -> None:
         """Words instead of a choice: those that an option wants, or else nothing is chosen."""
@@ -114,30 +134,60 @@ class Menu:
         """Nobody needs the answer any more."""
         self._end(Chosen(None))
 
-    def lines(self) -> list[Line]:
-        """The question as it is now."""
-        lines: list[Line] = [[("warn", "? "), ("bold", self.title)]]
-        for number, option in enumerate(self.options, 1):
-            is_here = number - 1 == self.place
-            mark = ("[x] " if option.value in self.marked else "[ ] ") if self.has_many else ""
-            if option.value == "done":
-                mark = ""
-            style = "chosen" if is_here else ""
-            pointer = "❯" if is_here else " "  # noqa: RUF001 - the mark people know
-            lines.append([(style, f"{pointer} {number}. {mark}{option.label}")])
-        return lines
+    def update(
+        self,
+        *,
+        title: str | None = None,
+        options: list[Option] | None = None,
+        default: int = 0,
+    ) -> None:
+        """Change the question while it is open; keys are deaf again for a moment where the answers change."""
+        self.title = self.title if title is None else title
+        if options is not None:
+            self.options, self.place, self.marked = options, default, set()
+            if self._shown_at is not None:
+                self._shown_at = self._clock()
+
+    def lines(self, columns: int = 10_000, rows: int = 1_000) -> list[Line]:
+        """The question as it is now, in so many rows: those around the chosen answer."""
+        subject = f" {cut(self.subject, 60)}" if self._times_shown > 1 and self.subject else ""
+        head = wrapped([("warn", "? "), ("bold", self.title), ("", subject)], columns)
+        blocks = [self._option_lines(number, columns) for number in range(len(self.options))]
+        room = max(1, rows - len(head))
+        if sum(map(len, blocks)) > room:  # short answers first, then only those around the chosen one
+            blocks = [block[:1] for block in blocks]
+            if len(head) + len(blocks) > rows:
+                head = head[-1:]
+                room = max(1, rows - 1)
+            first = max(0, min(self.place - room // 2, len(blocks) - room))
+            blocks = blocks[first : first + room]
+        lines = [*head, *(line for block in blocks for line in block)]
+        return lines + self.details.get(self.place, [])[: max(0, rows - len(lines))]
+
+    def _option_lines(self, place: int, columns: int) -> list[Line]:
+        option = self.options[place]
+        mark = ("[x] " if option.value in self.marked else "[ ] ") if self.has_many and option.value != "done" else ""
+        style = "chosen" if place == self.place else ""
+        pointer = "❯" if place == self.place else " "  # noqa: RUF001 - the mark people know
+        start = f"{pointer} {place + 1}. {mark}"
+        first, *rest = wrapped([(style, option.label)], max(10, columns - len(start)))
+        return [[(style, start), *first], *([("", " " * len(start)), *line] for line in rest)]
 
     def said(self, chosen: Chosen) -> str:
         """An answer in words, safe to show."""
+        title = f"{self.title} " if self.is_field else ""
         if chosen.value is None:
-            return "put away"
+            return f"{title}put away"
         label = next((option.label for option in self.options if option.value == chosen.value), chosen.value)
         if self.has_many and chosen.marked:
             label = ", ".join(option.label for option in self.options if option.value in chosen.marked)
-        return f"{label}: {visible(chosen.text)}" if chosen.text else label
+        said = f"{label}: {visible(chosen.text)}" if chosen.text else label
+        return f"{title}{visible(chosen.text) if self.is_field and chosen.text else said}"
 
     def hint(self, waiting: int = 0) -> str:
         """Which keys count now."""
+        if self.is_deaf:
+            return "a moment …"
         if self.is_typing:
             keys = "Enter sends · Esc goes back"
         elif self.has_many:
@@ -145,7 +195,7 @@ class Menu:
         else:
             has_words = any(option.wants_text for option in self.options)
             keys = "1-9 or ↑↓ Enter · Esc: no" + (" · Tab: in your words" if has_words else "")
-        return keys + (f" · {waiting} more waiting" if waiting else "")
+        return (f"{waiting} more: ←→ · " if waiting else "") + keys
 
     def _escape(self) -> None:
         if self.is_typing:
@@ -159,6 +209,9 @@ class Menu:
             self.marked ^= {value}
 
     def _amend(self) -> None:
+        if self.options[self.place].takes_text:
+            self.is_typing = True
+            return
         for place, option in enumerate(self.options):
             if option.wants_text:
                 self.place, self.is_typing = place, True

@@ -55,6 +55,9 @@ class Keys:
         for digit in "123456789":
             _bind(keys, digit, do=partial(self._menu_key, digit), when=choosing)
         _bind(keys, "escape", do=partial(self._menu_key, "escape"), when=choosing | saying, eager=True)
+        for key, step in (("left", -1), ("right", 1)):
+            _bind(keys, key, do=partial(self._screen.next_question, step), when=choosing)
+        _bind(keys, "c-o", do=self._screen.open_question, when=choosing | saying)
         for swallowed in ("<any>", "<bracketed-paste>"):  # what is typed or pasted blindly answers nothing
             _bind(keys, swallowed, do=lambda: None, when=choosing)
         _bind(keys, "enter", do=self._say, when=saying)
@@ -74,7 +77,7 @@ class Keys:
         _bind(keys, "c-l", do=self._screen.refresh)  # the library's own would clear the screen
         _bind(keys, "s-tab", do=partial(self._act, "next_mode"))
         _bind(keys, "c-b", do=partial(self._act, "background"), when=free)
-        _bind(keys, "c-o", do=partial(self._act, "open_result"))
+        _bind(keys, "c-o", do=partial(self._act, "open_result"), when=free)
         _bind(keys, "tab", do=self._complete, when=free)
 
     @property
@@ -85,7 +88,12 @@ class Keys:
         getattr(self._screen.actions, name)()
 
     def _menu_key(self, name: str) -> None:
-        self._menu.key(name)
+        menu, was_typing = self._menu, self._menu.is_typing
+        menu.key(name)
+        if menu.is_typing and not was_typing:
+            self._screen.fill_input(menu.prefilled)
+        elif was_typing and not menu.is_typing:
+            self._screen.fill_input("")
 
     def _suspend(self) -> None:
         self._screen.app.suspend_to_background()

@@ -31,6 +31,8 @@ class Call:
         self.state: CallState = "waiting"
         self.is_together = False
         """It ran beside others."""
+        self.was_asked = False
+        """A person had it before them, with what it changes."""
         self.can_leave = False
         """It can go on in the background."""
         self.began_s = time.monotonic()
@@ -126,7 +128,7 @@ class Call:
 
     def body(self) -> list[Line]:
         """What stands under it for good."""
-        return [] if self.event is None else body_of(self.event, self.drawn)
+        return [] if self.event is None else body_of(self.event, self.drawn, has_diff=not self.was_asked)
 
     @property
     def may_fold(self) -> bool:

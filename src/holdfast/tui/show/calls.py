@@ -94,7 +94,7 @@ class CallBoard:
         """A person is asked about it; what was done before should be in sight."""
         self.unfold()
         if (call := self._open.get(id_)) is not None:
-            call.state = "asked"
+            call.state, call.was_asked = "asked", True
 
     def start(self, id_: str) -> None:
         """It acts now."""

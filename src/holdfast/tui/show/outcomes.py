@@ -36,12 +36,12 @@ def facts_of(event: CallFinished) -> str:
     return "" if found is None else visible(found(data))
 
 
-def body_of(event: CallFinished, drawn: Sequence[ToolLine] | None = None) -> list[Line]:
-    """Under the call's own line: a diff, a list, or the ends of its output."""
+def body_of(event: CallFinished, drawn: Sequence[ToolLine] | None = None, *, has_diff: bool = True) -> list[Line]:
+    """Under the call's own line: a diff (unless it was seen before), a list, or the ends of its output."""
     if event.is_error:
         return _set_in(_ends(for_people(text_of(event.content)).strip("\n")), "")
     if event.display and is_diff(event.display):
-        return diff_lines(event.display, most=_DIFF_LINES)
+        return diff_lines(event.display, most=_DIFF_LINES) if has_diff else []
     data = _data(event)
     if data is not None and event.name == "Bash":
         return _command(event, data)
