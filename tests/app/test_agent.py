@@ -199,7 +199,7 @@ def test_a_json_schema_gives_plain_data(tmp_path: Path) -> None:
     assert agent(*turns, folder=tmp_path, output_type=schema).run_sync("numbers?").output == [1, 2]
 
 
-@pytest.mark.parametrize("wrong", [int, {"type": "banana"}, "text"])
+@pytest.mark.parametrize("wrong", [type("Odd", (), {}), {"type": "banana"}, "text"])
 def test_what_is_no_output_type_is_refused(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(UsageError):
         agent("x", folder=tmp_path, output_type=wrong).run_sync("?")

@@ -17,6 +17,7 @@ EXPECTED = {
     "test_your_tool.py": re.compile(r"3 passed\n"),
     "own_provider.py": re.compile(r"StreamStarted\(.*\)\nTextDelta\(.*\)\nBlockEnded\(.*\)\nStreamEnded\(.*\)\n"),
     "web_lab.py": re.compile(r"https://docs\.example\.com/guide answered 200 OK .*\n.*\n# Guide\n(.*\n)*"),
+    "typed_agent.py": re.compile(r"2\.29\n7 messages, .*\n"),
     "own_tool.py": re.compile(r"\d+ words\n"),
 }
 

@@ -39,6 +39,10 @@ class Hiding:
         return PlanRights(is_on=False, file="", mode_before="default")
 
     @property
+    def deps(self) -> None:
+        return None
+
+    @property
     def worktree(self) -> None:
         return None
 

@@ -25,6 +25,7 @@ Fields = dict[str, Any]
 _STOPPED = {
     "error_max_turns": "max_turn_requests",
     "error_max_budget_usd": "max_turn_requests",
+    "error_max_total_tokens": "max_turn_requests",
     "interrupted": "cancelled",
 }
 _BY_MODEL = {"max_tokens": "max_tokens", "refusal": "refusal"}

@@ -16,6 +16,8 @@ class LoopChoices(NamedTuple):
     max_budget_usd: float | None = None
     """No request goes out once this much is spent, over all runs of the loop."""
     max_output_tokens: int | None = None
+    max_total_tokens: int | None = None
+    """No request of a run goes out once it has used this many tokens, in and out."""
     thinking: bool = False
     effort: Effort | None = None
     tool_choice: str = "auto"

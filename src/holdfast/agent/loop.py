@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from typing import Any
 
 from holdfast.agent import notes
 from holdfast.agent.between import Between
@@ -185,15 +186,16 @@ class Loop:
         """A model was asked beside the conversation: this is what it used, and it counts."""
         self._state.pay(model, usage)
 
-    def choose_for_run(self, model: Model | None, effort: Effort | None) -> None:
-        """Let the rest of this run have another model, which is closed with its end, and another effort."""
+    def choose_for_run(self, model: Model | None, effort: Effort | None = None, **limits: Any) -> None:
+        """Let this run, or the next one, have another model, which is closed with its end, effort and limits."""
         state = self._state
         if model is not None:
             self._for_run.append(model)
             state.chosen = model
-        if effort is not None:
+        chosen = limits if effort is None else {**limits, "effort": effort}
+        if chosen:
             self._choices_before = self._choices_before or state.choices
-            state.choices = state.choices._replace(effort=effort)
+            state.choices = state.choices._replace(**chosen)
 
     def announce(self, event: Event) -> None:
         """Tell readers and listeners of something that belongs to the conversation."""

@@ -80,10 +80,8 @@ class Run:
         if not await self._deliver():
             return self.ended("error_during_execution", f"A hook blocked the prompt: {self._between.blocked}")
         while True:
-            if (stop := state.executor.call_hooks.stop) is not None:
-                return await self._over("stopped_by_hook", stop)
-            if (spent := state.overspent) is not None:
-                return await self._over("error_max_budget_usd", _spent_words(*spent))
+            if (stop := self._must_stop()) is not None:
+                return await self._over(*stop)
             try:
                 await self._compactor.before_request()
                 answer = await self._asking.ask(tool_choice=tool_choice)
@@ -95,6 +93,18 @@ class Run:
                 return await self._over(*end)
             if not await self._deliver():
                 return await self._over("success")
+
+    def _must_stop(self) -> tuple[RunOutcome, str] | None:
+        """Why no further request goes out: a hook says so, or a limit is reached."""
+        state, limit = self._state, self._state.choices.max_total_tokens
+        if (stop := state.executor.call_hooks.stop) is not None:
+            return "stopped_by_hook", stop
+        if (spent := state.overspent) is not None:
+            return "error_max_budget_usd", _spent_words(*spent)
+        used = 0 if limit is None else sum(usage_fields(_since(self._usage_before, state.usage)).values())
+        if limit is None or used < limit:
+            return None
+        return "error_max_total_tokens", f"The run has used {used:,} tokens, and {limit:,} is its limit."
 
     async def _over(self, outcome: RunOutcome, error: str = "", cause: ModelError | None = None) -> RunEnded:
         """The last event, after the hooks know."""

@@ -6,22 +6,24 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast
 
 from holdfast.app.askers import Approver, FormFiller, asker_of
 from holdfast.app.begin import SessionChoice
 from holdfast.app.names import check_names, given_agents, split_names
 from holdfast.app.options import AgentOptions, Options
-from holdfast.app.results import Run, RunResult
+from holdfast.app.overrides import RunChoices, check_choices, chosen_for_run
+from holdfast.app.results import Out, Run, RunResult
 from holdfast.app.start_agent import RunningAgent, start_agent
 from holdfast.contract import Asker, Tool, UsageError, tool
+from holdfast.contract.context import Deps
 from holdfast.events import ContextCompacted, Event, RunEnded
 from holdfast.session.names import check_session_id, new_session_id
 
 if TYPE_CHECKING:
     import os
+
+    from pydantic import TypeAdapter
 
     from holdfast.hooks import Hook
     from holdfast.models import Effort, Model
@@ -29,10 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["Agent", "Approver"]
 
 
-class Agent:
+class Agent(Generic[Deps, Out]):
     """One agent is one session: several runs continue the conversation, and files seen and directory stay.
 
-    Use it as a context manager (`async with`, or `with` and `run_sync`), or call `close`.
+    For runs side by side make copies (`copy`): each is a session of its own. Use it as a context manager (`async with`,
+    or `with` and `run_sync`), or call `close`.
     """
 
     def __init__(  # noqa: PLR0913 - every argument is a choice of the caller, all but two by name
@@ -60,7 +63,10 @@ class Agent:
         thinking: bool = False,
         effort: "Effort | None" = None,
         fallback_model: "str | Model | None" = None,
-        output_type: type[BaseModel] | Mapping[str, Any] | None = None,
+        max_total_tokens: int | None = None,
+        output_type: "type[Out] | Mapping[str, Any] | None" = None,
+        deps_type: type[Deps] | None = None,
+        history: Iterable[Mapping[str, Any]] = (),
         resume: str | None = None,
         fork: bool = False,
         session_id: str | None = None,
@@ -100,7 +106,11 @@ class Agent:
             thinking: Let the model think before it answers, where it can.
             effort: How hard the model should try, where it can be told.
             fallback_model: Asked when the first is overloaded again and again.
-            output_type: The answer is wanted as data: a pydantic model, or a JSON Schema.
+            max_total_tokens: No request of a run goes out once it has used so many, in and out.
+            output_type: The answer is wanted as data: any type that pydantic can validate (a model, a dataclass,
+                `list[str]`, …), or a JSON Schema. Without one `RunResult.output` is the answer's text.
+            deps_type: What `run(…, deps=…)` hands to the tools as `ToolContext.deps`; for type checkers.
+            history: What was said before, as `RunResult.messages` has it; a resumed session has its own.
             resume: Go on with an earlier session: its id, the beginning of it, or `latest`.
             fork: Leave that session as it is, and go on in a new one.
             session_id: The id of a new session.
@@ -113,6 +123,9 @@ class Agent:
                 user said with `holdfast trust`. `RunResult.warnings` names what was left out.
             agents: More types of agents, as `--agents` has them: name to `description`, `prompt`, `tools`, `model`, …
         """
+        tools, hooks, history = tuple(tools), tuple(hooks), tuple(history)
+        self._given = {name: value for name, value in locals().items() if name not in ("self", "deps_type")}
+        del deps_type
         self._options = Options(
             cwd=None if cwd is None else str(cwd),
             permission_mode=permission_mode,
@@ -129,7 +142,7 @@ class Agent:
             trust=trust,
         )
         check_names(self._options)
-        self._output_model = output_type if isinstance(output_type, type) else None
+        self._output = None if output_type is None or isinstance(output_type, Mapping) else _adapter(output_type)
         self._agent = AgentOptions(
             model=model,
             fallback_model=fallback_model,
@@ -140,8 +153,12 @@ class Agent:
             max_output_tokens=max_output_tokens,
             thinking=thinking,
             effort=effort,
-            output_schema=_schema_of(output_type),
-            accept_output=None if self._output_model is None else self._output_model.model_validate,
+            output_schema=output_type
+            if isinstance(output_type, Mapping)
+            else self._output and self._output.json_schema(),
+            accept_output=None if self._output is None else self._output.validate_python,
+            max_total_tokens=max_total_tokens,
+            history=tuple(history),
             agents=() if not agents else tuple(given_agents(agents)),
         )
         if session_id is not None:
@@ -155,19 +172,41 @@ class Agent:
 
     # Running.
 
-    def run(self, prompt: str | list[dict[str, Any]]) -> Run:
+    def copy(self, **changes: Any) -> "Agent[Deps, Out]":
+        """The same agent with a session of its own, and with other choices where you name them.
+
+        Several copies may run side by side: `await asyncio.gather(*(agent.copy().run(p) for p in prompts))`.
+        """
+        given: dict[str, Any] = {**self._given, "resume": None, "fork": False, "session_id": None, **changes}
+        return cast("Agent[Deps, Out]", Agent(**given))
+
+    def run(
+        self, prompt: str | list[dict[str, Any]], *, deps: Deps | None = None, **choices: Unpack[RunChoices]
+    ) -> Run[Out]:
         """Answer a prompt: await the `Run` for its result, or iterate over its events.
 
         A run that was left unfinished is ended first.
+
+        Args:
+            prompt: What is asked.
+            deps: What your tools find as `ToolContext.deps` in this run.
+            **choices: For this run only: `model`, `permission_mode`, `allowed_tools`, `disallowed_tools`, `max_turns`,
+                `max_budget_usd`, `max_output_tokens`, `max_total_tokens`, `thinking`, `effort`.
         """
-        return Run(self._events(prompt), self._to_result)
+        check_choices(choices)
+        return Run(self._events(prompt, deps, choices), self._to_result)
 
-    def stream(self, prompt: str | list[dict[str, Any]]) -> AsyncGenerator[Event]:
-        """The events of a run, as they happen; the last one is `RunEnded`."""
-        return self._events(prompt)
+    def stream(
+        self, prompt: str | list[dict[str, Any]], *, deps: Deps | None = None, **choices: Unpack[RunChoices]
+    ) -> AsyncGenerator[Event]:
+        """The events of a run, as they happen; the last one is `RunEnded`. The arguments are those of `run`."""
+        check_choices(choices)
+        return self._events(prompt, deps, choices)
 
-    def run_sync(self, prompt: str | list[dict[str, Any]]) -> RunResult:
-        """Answer a prompt, without asyncio. Background tasks rest between two such runs."""
+    def run_sync(
+        self, prompt: str | list[dict[str, Any]], *, deps: Deps | None = None, **choices: Unpack[RunChoices]
+    ) -> RunResult[Out]:
+        """Answer a prompt, without asyncio. Background tasks rest between two such runs. Else as `run`."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -178,7 +217,7 @@ class Agent:
             self._core.runner = asyncio.Runner()
             # Whoever forgets to close the agent still leaves nothing behind.
             weakref.finalize(self, _Core.close_forgotten, self._core)
-        return self._core.runner.run(self._await(self.run(prompt)))
+        return self._core.runner.run(self._await(self.run(prompt, deps=deps, **choices)))
 
     def submit(self, prompt: str | list[dict[str, Any]]) -> None:
         """Tell the model something while a run is under way; it reads it between two turns."""
@@ -253,23 +292,28 @@ class Agent:
             )
         return core.running
 
-    async def _events(self, prompt: str | list[dict[str, Any]]) -> AsyncGenerator[Event]:
+    async def _events(
+        self, prompt: str | list[dict[str, Any]], deps: Any, choices: RunChoices
+    ) -> AsyncGenerator[Event]:
         running = await self._start()
         await self._core.begin_run()
-        events = running.run(prompt)
-        self._core.events = events
-        try:
-            async for event in events:
-                yield event
-        finally:
-            with suppress(RuntimeError):  # the next run is closing it already
-                await events.aclose()
+        with chosen_for_run(running, deps, choices):
+            events = running.run(prompt)
+            self._core.events = events
+            try:
+                async for event in events:
+                    yield event
+            finally:
+                with suppress(RuntimeError):  # the next run is closing it already
+                    await events.aclose()
 
-    def _to_result(self, ended: RunEnded) -> RunResult:
+    def _to_result(self, ended: RunEnded) -> RunResult[Out]:
         output = ended.structured_output
-        if output is not None and self._output_model is not None:
-            output = self._output_model.model_validate(output)
-        return RunResult(
+        if self._agent.output_schema is None:
+            output = ended.text if ended.outcome == "success" else None
+        elif output is not None and self._output is not None:
+            output = self._output.validate_python(output)
+        return RunResult[Any](
             text=ended.text,
             outcome=ended.outcome,
             session_id=self.session_id or "",
@@ -281,6 +325,7 @@ class Agent:
             error=ended.error,
             stop_reason=ended.stop_reason,
             denials=ended.denials,
+            messages=tuple(self.history),
             warnings=() if self._core.running is None else self._core.running.notices(),
         )
 
@@ -290,7 +335,7 @@ class Agent:
         return self._core.running
 
     @staticmethod
-    async def _await(run: Run) -> RunResult:
+    async def _await(run: Run[Out]) -> RunResult[Out]:
         return await run
 
 
@@ -349,10 +394,14 @@ def _as_tool(given: Tool | Callable[..., Any]) -> Tool:
     return cast("Tool", given) if isinstance(given, Tool) else tool(given)
 
 
-def _schema_of(output_type: type[BaseModel] | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    if output_type is None or isinstance(output_type, Mapping):
-        return output_type
-    is_model = isinstance(output_type, type) and issubclass(output_type, BaseModel)  # pyright: ignore[reportUnnecessaryIsInstance] - it comes from users
-    if not is_model:
-        raise UsageError(f"output_type must be a pydantic model or a JSON Schema, got {output_type!r}")
-    return output_type.model_json_schema()
+def _adapter(output_type: Any) -> "TypeAdapter[Any]":
+    from pydantic import PydanticUserError, TypeAdapter  # noqa: PLC0415 - few agents want data
+
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(output_type)
+        adapter.json_schema()
+    except PydanticUserError as error:
+        raise UsageError(
+            f"output_type must be a type that pydantic can validate and describe, or a JSON Schema, got {output_type!r}"
+        ) from error
+    return adapter

@@ -65,5 +65,9 @@ class AgentOptions(NamedTuple):
     accept_output: Callable[[Any], object] | None = None
     """Looks at such an answer once more; a ValueError sends it back to the model."""
     auto_compact: bool = True
+    max_total_tokens: int | None = None
+    """Of one run, in and out."""
+    history: "tuple[Mapping[str, Any], ...]" = ()
+    """What was said before, in a session that is new."""
     agents: "tuple[AgentDefinition, ...]" = ()
     """Kinds of agents besides those of the files (`--agents`)."""

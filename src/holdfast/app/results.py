@@ -2,23 +2,32 @@
 
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from holdfast.contract import HoldfastError
 from holdfast.events import Event, RunEnded
 
-__all__ = ["Run", "RunFailed", "RunResult"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Out = TypeVar("Out", default=str)
+else:
+    from typing import TypeVar
+
+    Out = TypeVar("Out")
+
+__all__ = ["Out", "Run", "RunFailed", "RunResult"]
 
 
 class RunFailed(HoldfastError):
     """A run did not come to a good end; `result` tells all that is known."""
 
-    def __init__(self, result: "RunResult") -> None:
+    def __init__(self, result: "RunResult[Any]") -> None:
         super().__init__(result.error or f"the run ended with {result.outcome!r}")
         self.result = result
 
 
-class RunResult(NamedTuple):
+class RunResult(NamedTuple, Generic[Out]):
     """The answer to one prompt, and how it came about."""
 
     text: str
@@ -30,8 +39,8 @@ class RunResult(NamedTuple):
     duration_ms: float
     usage: Mapping[str, int]
     cost_usd: float | None = None
-    output: Any = None
-    """With `output_type`: the answer as data, or as an instance of that type."""
+    output: Out = None  # pyright: ignore[reportAssignmentType] - a run that failed has none
+    """The answer: its text, or with `output_type` data of that type. None where the run failed before it was given."""
     error: str = ""
     stop_reason: str = ""
     denials: tuple[Mapping[str, Any], ...] = ()
@@ -39,12 +48,15 @@ class RunResult(NamedTuple):
     warnings: tuple[str, ...] = ()
     """What does not count and why: broken rules, settings, what an untrusted folder brings (see `Agent(trust=…)`)."""
 
+    messages: tuple[Mapping[str, Any], ...] = ()
+    """The whole conversation after this run, as data: `Agent(history=…)` goes on from it."""
+
     @property
     def is_error(self) -> bool:
         """Something else than the end of the work stopped the run."""
         return self.outcome not in ("success", "stopped_by_hook", "tool_deferred")
 
-    def raise_for_error(self) -> "RunResult":
+    def raise_for_error(self) -> "RunResult[Out]":
         """Return this result, or raise `RunFailed` when the run did not come to a good end."""
         if self.is_error:
             raise RunFailed(self)
@@ -55,13 +67,13 @@ class RunResult(NamedTuple):
         return self.text
 
 
-class Run:
+class Run(Generic[Out]):
     """One run: await it for the result, or iterate over its events first. It starts with the first of these."""
 
-    def __init__(self, events: AsyncGenerator[Event], to_result: Callable[[RunEnded], RunResult]) -> None:
+    def __init__(self, events: AsyncGenerator[Event], to_result: Callable[[RunEnded], RunResult[Out]]) -> None:
         self._events = events
         self._to_result = to_result
-        self.result: RunResult | None = None
+        self.result: RunResult[Out] | None = None
         """Known once the run has ended."""
 
     async def __aiter__(self) -> AsyncGenerator[Event]:
@@ -71,7 +83,7 @@ class Run:
                 self.result = self._to_result(event)
             yield event
 
-    def __await__(self) -> Generator[Any, None, RunResult]:
+    def __await__(self) -> Generator[Any, None, RunResult[Out]]:
         """Run to the end."""
         return self._finish().__await__()
 
@@ -87,7 +99,7 @@ class Run:
     ) -> None:
         await self.close()
 
-    async def _finish(self) -> RunResult:
+    async def _finish(self) -> RunResult[Out]:
         if self.result is None:
             async for event in self._events:
                 if isinstance(event, RunEnded):

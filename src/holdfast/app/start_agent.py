@@ -107,6 +107,7 @@ def _make_loop(
 
     transcript = opened.beginning.transcript
     history, deferred = _history(opened)
+    history = history or [dict(message) for message in agent.history]
     listener.place, listener.pool = place, opened.executor.pool
     expander = Expander(opened)
     parts = LoopParts(
@@ -120,6 +121,7 @@ def _make_loop(
             max_turns=agent.max_turns,
             max_budget_usd=agent.max_budget_usd,
             max_output_tokens=agent.max_output_tokens,
+            max_total_tokens=agent.max_total_tokens,
             thinking=agent.thinking,
             effort=agent.effort,
             fallback_model=models[1] if len(models) > 1 else None,

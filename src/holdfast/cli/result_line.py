@@ -23,6 +23,7 @@ _REASONS = {
     "success": "completed",
     "error_max_turns": "max_turns",
     "error_max_budget_usd": "budget_exhausted",
+    "error_max_total_tokens": "budget_exhausted",
     "error_max_structured_output_retries": "structured_output_retry_exhausted",
     "stopped_by_hook": "hook_stopped",
     "tool_deferred": "tool_deferred",

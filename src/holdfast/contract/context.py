@@ -4,14 +4,23 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from holdfast.contract.facts import SessionFacts
 from holdfast.contract.modifiers import FileStamp
 from holdfast.contract.roles import CallRights, EventHooks
 from holdfast.lib.names import read_path
 
-__all__ = ["ToolContext"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps = TypeVar("Deps", default=Any)
+else:
+    from typing import TypeVar
+
+    Deps = TypeVar("Deps")
+
+__all__ = ["Deps", "ToolContext"]
 
 _NO_READS: Mapping[str, FileStamp] = MappingProxyType({})
 _LOCAL = SessionFacts()
@@ -21,10 +30,14 @@ def _ignore_progress(ctx: "ToolContext", data: Any) -> None:
     """Progress of a tool that nobody watches."""
 
 
-class ToolContext:
-    """The surroundings of one call. More power comes to a tool by its constructor, not from here."""
+class ToolContext(Generic[Deps]):
+    """The surroundings of one call. More power comes to a tool by its constructor, not from here.
+
+    `ToolContext[Thing]` in a tool's signature says what `deps` is.
+    """
 
     __slots__ = (
+        "_deps",
         "_emit",
         "asked",
         "cancelled",
@@ -46,6 +59,7 @@ class ToolContext:
         emit: Callable[["ToolContext", Any], None] = _ignore_progress,
         rights: CallRights | None = None,
         hooks: EventHooks | None = None,
+        deps: Deps | None = None,
     ) -> None:
         self.cwd = cwd if type(cwd) is str else os.getcwd() if cwd is None else os.fspath(cwd)
         self.tool_use_id = tool_use_id
@@ -63,6 +77,14 @@ class ToolContext:
         self.hooks = hooks
         """The user's hooks, where there are any."""
         self._emit = emit
+        self._deps = deps
+
+    @property
+    def deps(self) -> Deps:
+        """What the program handed to the run for its tools: `Agent.run(prompt, deps=…)`."""
+        if self._deps is None and self.rights is not None:
+            return self.rights.deps
+        return cast("Deps", self._deps)  # none was given: whoever asks for one finds nothing
 
     @property
     def hidden(self) -> Callable[[str], bool] | None:

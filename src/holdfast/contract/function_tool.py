@@ -181,7 +181,8 @@ def _resolved_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
 
 def _context_parameter(hints: Mapping[str, Any]) -> str | None:
     for name, hint in hints.items():
-        if (hint is ToolContext or ToolContext in get_args(hint)) and name != "return":
+        kinds = (hint, get_origin(hint), *get_args(hint), *map(get_origin, get_args(hint)))
+        if ToolContext in kinds and name != "return":
             return name
     return None
 

@@ -186,6 +186,11 @@ class CallRights(Protocol):
         ...
 
     @property
+    def deps(self) -> Any:
+        """What the program handed to the run for its own tools."""
+        ...
+
+    @property
     def worktree(self) -> "WorktreeChanged | None":
         """The worktree that the session has gone to, if it is in one."""
         ...

@@ -4,7 +4,7 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.contract import (
     ContextModifier,
@@ -38,6 +38,7 @@ class AgentState:
         "_grants",
         "_reads",
         "cwd",
+        "deps",
         "effort",
         "file_reads",
         "may_bypass",
@@ -62,6 +63,8 @@ class AgentState:
         """Which prompt is being answered."""
         self.effort: str | None = None
         """How hard the model was told to try."""
+        self.deps: Any = None
+        """What the program hands to its own tools."""
         self.worktree: WorktreeChanged | None = None
         """The worktree that the session has gone to."""
         self._grants: list[tuple[int, tuple[Rule, ...]]] = []

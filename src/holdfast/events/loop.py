@@ -30,6 +30,7 @@ RunOutcome = Literal[
     "success",
     "error_max_turns",
     "error_max_budget_usd",
+    "error_max_total_tokens",
     "error_max_structured_output_retries",
     "error_during_execution",  # the model could not be asked, or the history cannot be sent
     "refused",  # a person refused a call without a word: the run waits for them

@@ -1,0 +1,140 @@
+"""What programs expect of an agent as a library: typed answers, dependencies, history, copies, choices for one run."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Agent, ToolContext, ToolFailed, tool
+from holdfast.contract import UsageError
+from holdfast.events import CallFinished
+from holdfast.testing import ScriptedModel
+
+
+@dataclass
+class Shop:
+    name: str
+
+
+@dataclass
+class Point:
+    x: int
+    y: int
+
+
+@tool(read_only=True)
+async def shop_name(ctx: ToolContext[Shop]) -> str:
+    """Tell the shop's name."""
+    if not ctx.deps.name:
+        raise ToolFailed("the shop has no name; ask for another")
+    return ctx.deps.name
+
+
+def call(name: str, /, **arguments: Any) -> dict[str, Any]:
+    return {"tool": name, "input": arguments}
+
+
+def made(*turns: Any, folder: Path, **choices: Any) -> Agent[Any, Any]:
+    return Agent(ScriptedModel(list(turns)), cwd=folder, **choices)
+
+
+@pytest.mark.parametrize(
+    ("output_type", "sent", "expected"),
+    [
+        (int, {"result": 3}, 3),
+        (list[str], {"result": ["a"]}, ["a"]),
+        (Point, {"x": 1, "y": 2}, Point(1, 2)),
+        (dict[str, int], {"a": 1}, {"a": 1}),
+    ],
+    ids=str,
+)
+def test_any_type_that_pydantic_validates_is_an_output(
+    output_type: Any, sent: dict[str, Any], expected: object, tmp_path: Path
+) -> None:
+    with made([call("StructuredOutput", **sent)], folder=tmp_path, output_type=output_type) as agent:
+        assert agent.run_sync("?").output == expected
+
+
+def test_without_a_type_the_output_is_the_text_and_of_a_failed_run_nothing(tmp_path: Path) -> None:
+    with made("Yes.", folder=tmp_path) as agent:
+        assert agent.run_sync("?").output == "Yes."
+    with made([call("Glob", pattern="*")], [call("Glob", pattern="*")], folder=tmp_path, max_turns=1) as agent:
+        assert agent.run_sync("?").output is None
+
+
+def test_a_type_that_cannot_be_described_is_told_at_once() -> None:
+    with pytest.raises(UsageError, match="pydantic can validate"):
+        Agent("scripted:x", output_type=type("Odd", (), {}))
+
+
+def test_tools_find_what_the_run_was_given(tmp_path: Path) -> None:
+    async def scene() -> list[Any]:
+        turns = [[call("shop_name")], "a", [call("shop_name")], "b"]
+        async with made(*turns, folder=tmp_path, tools=[shop_name], deps_type=Shop, allowed_tools="shop_name") as agent:
+            found: list[Any] = []
+            for name in ("Corner", ""):
+                events = agent.stream("whose?", deps=Shop(name))
+                found += [event.content async for event in events if isinstance(event, CallFinished)]
+            return found
+
+    first, second = asyncio.run(scene())
+    assert first == "Corner"
+    assert "ask for another" in second
+
+
+def test_a_conversation_goes_on_in_another_agent(tmp_path: Path) -> None:
+    with made("My name is Ann.", folder=tmp_path) as first:
+        before = first.run_sync("Who are you?").messages
+    model = ScriptedModel(["Still Ann."])
+    with Agent(model, cwd=tmp_path, history=before) as second:
+        result = second.run_sync("And now?")
+    assert [message["role"] for message in result.messages] == ["user", "assistant", "user", "assistant"]
+    assert [message["role"] for message in model.requests[0].messages] == ["user", "assistant", "user"]
+
+
+def test_copies_run_side_by_side_as_sessions_of_their_own(tmp_path: Path) -> None:
+    async def scene() -> list[tuple[str, str]]:
+        agent = made("never", folder=tmp_path, persist=False)
+        copies = [agent.copy(model=ScriptedModel([f"I am {number}."])) for number in range(3)]
+        results = await asyncio.gather(*(copy.run("who?") for copy in copies))
+        for copy in copies:
+            await copy.close()
+        return [(result.output, result.session_id) for result in results]
+
+    told = asyncio.run(scene())
+    assert [text for text, _ in told] == ["I am 0.", "I am 1.", "I am 2."]
+    assert len({session for _, session in told}) == 3
+
+
+def test_what_is_chosen_for_a_run_ends_with_it(tmp_path: Path) -> None:
+    write = [call("Write", file_path="a.txt", content="x")]
+    with made(write, "one", write, "two", write, "three", folder=tmp_path) as agent:
+        refused = agent.run_sync("write")
+        assert len(refused.denials) == 1
+        assert agent.run_sync("write", permission_mode="acceptEdits").denials == ()
+        (tmp_path / "a.txt").unlink()
+        assert len(agent.run_sync("write").denials) == 1
+    other = ScriptedModel(["other"])
+    with made("first", "second", folder=tmp_path) as agent:
+        assert agent.run_sync("?", model=other).output == "other"
+        assert agent.run_sync("?").output == "first"
+        with pytest.raises(UsageError, match="max_turns"):
+            agent.run_sync("?", max_turn=1)  # pyright: ignore[reportCallIssue]
+
+
+def test_a_deny_for_one_run_holds_in_it_and_only_there(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x", encoding="utf-8")
+    read = [call("Read", file_path="a.txt")]
+    with made(read, "one", read, "two", folder=tmp_path) as agent:
+        assert len(agent.run_sync("read", disallowed_tools="Read(a.txt)").denials) == 1
+        assert agent.run_sync("read").denials == ()
+
+
+def test_a_run_ends_when_its_tokens_are_used(tmp_path: Path) -> None:
+    glob = [call("Glob", pattern="*")]
+    with made(glob, glob, "never", folder=tmp_path) as agent:
+        result = agent.run_sync("look", max_total_tokens=1)
+    assert (result.outcome, result.turns) == ("error_max_total_tokens", 1)
+    assert "limit" in result.error
