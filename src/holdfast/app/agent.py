@@ -1,13 +1,13 @@
 """The public agent: a model, tools and a session that goes on from run to run."""
 
 import asyncio
-import threading
 import weakref
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast
 
+from holdfast.app.agent_core import AgentCore
 from holdfast.app.askers import Approver, FormFiller, asker_of
 from holdfast.app.begin import SessionChoice
 from holdfast.app.names import check_names, given_agents, split_names
@@ -124,8 +124,7 @@ class Agent(Generic[Deps, Out]):
             agents: More types of agents, as `--agents` has them: name to `description`, `prompt`, `tools`, `model`, …
         """
         tools, hooks, history = tuple(tools), tuple(hooks), tuple(history)
-        self._given = {name: value for name, value in locals().items() if name not in ("self", "deps_type")}
-        del deps_type
+        self._given = {name: value for name, value in locals().items() if name != "self"}
         self._options = Options(
             cwd=None if cwd is None else str(cwd),
             permission_mode=permission_mode,
@@ -138,7 +137,7 @@ class Agent(Generic[Deps, Out]):
             mcp_config=_listed(mcp_config),
             strict_mcp_config=strict_mcp_config,
             own_tools=tuple(map(_as_tool, tools)),
-            hooks=tuple(hooks),
+            hooks=hooks,
             trust=trust,
         )
         check_names(self._options)
@@ -153,22 +152,16 @@ class Agent(Generic[Deps, Out]):
             max_output_tokens=max_output_tokens,
             thinking=thinking,
             effort=effort,
-            output_schema=output_type
-            if isinstance(output_type, Mapping)
-            else self._output and self._output.json_schema(),
+            output_schema=_schema(output_type, self._output),
             accept_output=None if self._output is None else self._output.validate_python,
             max_total_tokens=max_total_tokens,
-            history=tuple(history),
+            history=history,
             agents=() if not agents else tuple(given_agents(agents)),
         )
-        if session_id is not None:
-            check_session_id(session_id)
-        if resume is None:
-            session_id = session_id or new_session_id()
-        self._choice = SessionChoice(resume, fork, session_id, persist)
+        self._choice = _choice(resume, session_id, fork=fork, persist=persist)
         self._asker = asker_of(approver, on_form)
         self._on_event = on_event
-        self._core = _Core()
+        self._core = AgentCore()
 
     # Running.
 
@@ -216,7 +209,7 @@ class Agent(Generic[Deps, Out]):
         if self._core.runner is None:
             self._core.runner = asyncio.Runner()
             # Whoever forgets to close the agent still leaves nothing behind.
-            weakref.finalize(self, _Core.close_forgotten, self._core)
+            weakref.finalize(self, AgentCore.close_forgotten, self._core)
         return self._core.runner.run(self._await(self.run(prompt, deps=deps, **choices)))
 
     def submit(self, prompt: str | list[dict[str, Any]]) -> None:
@@ -339,50 +332,12 @@ class Agent(Generic[Deps, Out]):
         return await run
 
 
-class _Core:
-    """What lives and must be ended; it does not know its agent, so that a forgotten agent can be collected."""
-
-    def __init__(self) -> None:
-        self.running: RunningAgent | None = None
-        self.runner: asyncio.Runner | None = None
-        self.events: AsyncGenerator[Event] | None = None
-        self.is_closed = False
-
-    async def begin_run(self) -> None:
-        """End a run that somebody stopped reading; one that is being read is in the way."""
-        events, self.events = self.events, None
-        if events is None:
-            return
-        try:
-            await events.aclose()
-        except RuntimeError as error:  # somebody waits for its next event
-            self.events = events
-            raise UsageError("a run of this agent is under way; `submit` tells it more, `interrupt` ends it") from error
-
-    async def close(self) -> None:
-        self.is_closed = True
-        running, self.running = self.running, None
-        if running is not None:
-            await running.close()
-
-    def close_sync(self) -> None:
-        runner, self.runner = self.runner, None
-        if runner is not None:
-            try:
-                runner.run(self.close())
-            finally:
-                runner.close()
-
-    def close_forgotten(self) -> None:
-        """The same from wherever an agent is collected, which may be inside of another event loop."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            self.close_sync()
-        else:
-            closing = threading.Thread(target=self.close_sync, name="holdfast-close")
-            closing.start()
-            closing.join()
+def _choice(resume: str | None, session_id: str | None, *, fork: bool, persist: bool) -> SessionChoice:
+    if session_id is not None:
+        check_session_id(session_id)
+    if resume is None:
+        session_id = session_id or new_session_id()
+    return SessionChoice(resume, fork, session_id, persist)
 
 
 def _listed(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -392,6 +347,10 @@ def _listed(given: str | Sequence[str]) -> tuple[str, ...]:
 
 def _as_tool(given: Tool | Callable[..., Any]) -> Tool:
     return cast("Tool", given) if isinstance(given, Tool) else tool(given)
+
+
+def _schema(output_type: Any, adapter: "TypeAdapter[Any] | None") -> Mapping[str, Any] | None:
+    return output_type if adapter is None else adapter.json_schema()
 
 
 def _adapter(output_type: Any) -> "TypeAdapter[Any]":

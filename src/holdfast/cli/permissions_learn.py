@@ -24,7 +24,7 @@ _WHERE = {"local": "localSettings", "project": "projectSettings", "user": "userS
 
 
 @click.command("learn", short_help="The rules that would have spared the most questions.")
-@click.argument("sessions", nargs=-1, required=True, shell_complete=complete_sessions)
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION [SESSION …]", shell_complete=complete_sessions)
 @click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="Show this many at most.")
 @click.option("--unanswered", is_flag=True, help="Also count questions that nobody was there to answer.")
 @click.option("--apply", "is_applied", is_flag=True, help="Ask about each, and save what you say yes to.")
