@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle shadow fuzz soak mutants versions friction mcp-servers
+.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle shadow fuzz soak mutants versions friction mcp-servers conformance
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -41,7 +41,7 @@ system: ## Install the Debian packages the tests use (root), or say which are mi
 demo: $(VENV)/.run ## Show a whole agent session on a sample project, no key needed (STORY=agents: explorers, a plan, a worktree)
 	@PYTHONPATH=src $(BIN)/python -m holdfast demo $(STORY)
 
-test: setup system ## Run the whole test suite; as root, its file, shell and command-line tests also as an ordinary user
+test: setup system mcp-servers ## Run the whole test suite; as root, its file, shell and command-line tests also as an ordinary user
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 	@WORKERS=$(WORKERS) $(BIN)/python scripts/ordinary_user.py
 	@WORKERS=$(WORKERS) scripts/versions.sh system
@@ -104,5 +104,8 @@ lock: setup ## Recompute requirements/*.txt with hashes
 clean: ## Remove the private environment and caches
 	rm -rf $(VENV) .venv-system .venvs .pytest_cache .ruff_cache .hypothesis build dist
 
-mcp-servers: ## Install the reference MCP server for its tests (needs npm or the node of the development set)
-	npm install --silent --no-save --prefix .cache/mcp @modelcontextprotocol/server-everything@2026.8.31
+mcp-servers: setup ## Install the reference MCP server for its tests; says why where that is not possible
+	@$(BIN)/python scripts/mcp_packages.py
+
+conformance: setup ## Hold MCP client and server against the suite of its authors, both revisions, and other programs
+	@$(BIN)/python scripts/conformance.py

@@ -36,6 +36,7 @@ class Kit:
 
     def __init__(self, place: Path) -> None:
         self.place = place
+        self.scene = SCENE
         self.notices: list[str] = []
 
     def entry(self, scene: str, *more: str, name: str = "scene", **config: Any) -> ServerEntry:

@@ -20,7 +20,7 @@ PATHS = os.pathsep.join(filter(None, (str(WHEEL) if WHEEL else "", os.environ.ge
 
 pytestmark = pytest.mark.skipif(
     not PROGRAM.exists() or shutil.which("node", path=PATHS) is None,
-    reason="server-everything or node is not installed: run `make mcp-servers`",
+    reason="server-everything or node is not installed; `make mcp-servers` says why",
 )
 
 

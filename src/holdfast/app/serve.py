@@ -65,6 +65,7 @@ async def served(
             {"tools": {"listChanged": True}},
             changes,
             _INSTRUCTIONS,
+            calls.schema_of,
         )
         reading = asyncio.create_task(calls.read_replies())
         try:

@@ -15,11 +15,12 @@ from holdfast.app.rights import Rights
 from holdfast.contract import Tool
 from holdfast.lib.visible import visible
 from holdfast.registry import ViewOptions, project_bytes, tools_for
-from holdfast.settings import SettingsRoots
+from holdfast.settings import Settings, SettingsRoots
 from holdfast.settings.hook_items import item_hash, mcp_server_hash
 from holdfast.settings.mcp_servers import ServerEntry, ServerList, find_servers
 
 if TYPE_CHECKING:
+    from holdfast.mcp.auth.credentials import CredentialStore
     from holdfast.mcp.config import ServerConfig
     from holdfast.mcp.host_transport import AskHost
     from holdfast.mcp.hub import Hub
@@ -29,6 +30,7 @@ __all__ = [
     "Chosen",
     "choose_servers",
     "configured_servers",
+    "credential_store",
     "defer_tools",
     "join_servers",
     "search_tools",
@@ -123,6 +125,16 @@ def _records() -> "Records":
     return Records(os.path.join(user_directories().state, "mcp"))
 
 
+def credential_store(settings: Settings) -> "CredentialStore":
+    """Where logins to servers are kept: the setting `mcp.tokens` says `keyring`, `file`, or nothing."""
+    from holdfast.mcp.auth.credentials import CredentialStore  # noqa: PLC0415 - only with servers
+    from holdfast.settings.directories import user_directories  # noqa: PLC0415 - the same
+
+    wanted = settings.get("mcp.tokens")
+    directory = os.path.join(user_directories().state, "mcp", "logins")
+    return CredentialStore(directory, wanted if wanted in ("file", "keyring") else "auto")
+
+
 def server_records(entry: ServerEntry, root: str) -> "tuple[Records, str]":
     """Where it is remembered what a server was, and under which key."""
     from holdfast.mcp.records import record_key  # noqa: PLC0415 - only with servers
@@ -210,13 +222,15 @@ def search_tools(rights: Rights, options: Options) -> tuple[Tool, ...]:
 def _open_hub(
     chosen: Chosen, opened: OpenSession, tell: Callable[[str], None], *, ask_host: "AskHost | None" = None
 ) -> "Hub | None":
-    from holdfast.mcp.hub import Hub, HubChoices  # noqa: PLC0415 - only with servers
+    from holdfast.app.elicitation import Elicitor  # noqa: PLC0415 - only with servers
+    from holdfast.mcp.hub import Hub, HubChoices  # noqa: PLC0415 - the same
     from holdfast.mcp.resources import resource_tools  # noqa: PLC0415 - the same
 
     settings, session = opened.rights.settings, opened.session
     servers = list(_configured(chosen.entries, settings.root, tell))
     if not servers:
         return None
+    elicitor = Elicitor(opened)
     choices = HubChoices(
         cwd=settings.cwd,
         root=settings.root,
@@ -229,7 +243,10 @@ def _open_hub(
         pins=settings.get("mcp.pin") is not False,
         max_result_chars=_number("MAX_MCP_OUTPUT_TOKENS", 25_000) * _CHARS_PER_TOKEN,
         save_blob=_blob_saver(opened),
+        elicit=elicitor.elicit if elicitor.has_person else None,
         ask_host=ask_host,
+        credentials=credential_store(settings),
+        ask_login=elicitor.login_asker if opened.asker is not None else None,
     )
 
     def changed(label: str, tools: list[Tool]) -> None:

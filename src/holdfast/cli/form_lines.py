@@ -75,7 +75,7 @@ def control_form_request(form: Form, dialogs: Container[str]) -> Line | None:
     """
     if form.tool_use_id:
         request = _can_use_tool(form)
-    elif form.kind == "elicitation":
+    elif "mode" in form.details:
         request = {
             "subtype": "elicitation",
             "mcp_server_name": form.source,
@@ -116,7 +116,7 @@ def read_control_reply(reply: FormReply, form: Form) -> FormAnswer:
     said = reply.response
     if form.tool_use_id:
         return check_answer(form, from_answer(form, _call_answer(said)))
-    if form.kind == "elicitation":
+    if "mode" in form.details:
         action, content = said.get("action"), said.get("content")
         if action not in _ACTIONS:
             raise UsageError(f"action must be {_ACTION_WORDS}, got {action!r}")

@@ -10,7 +10,7 @@ import msgspec
 from holdfast.app import load_rights
 from holdfast.app.servers import choose_servers, configured_servers
 from holdfast.cli.lists_by_default import ListsByDefault
-from holdfast.cli.mcp_live import approve_server, call_tool, looked_at
+from holdfast.cli.mcp_live import approve_server, call_tool, looked_at, only_this
 from holdfast.cli.options import session_options, tell, to_options
 from holdfast.cli.standard_streams import read_argument
 from holdfast.contract import UsageError
@@ -31,6 +31,7 @@ _scope = click.option(
     show_default=True,
     help="For you in this folder, for you everywhere, or for everybody in this folder (.mcp.json).",
 )
+_OAUTH = {"clientId": "client_id", "clientSecret": "client_secret", "callbackPort": "callback_port"}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -84,6 +85,9 @@ def _row(entry: ServerEntry, held: str, state: str) -> dict[str, str]:
 @click.option("--transport", "-t", type=click.Choice(["stdio", "http", "sse"]), help="How it is reached.")
 @click.option("--env", "-e", multiple=True, metavar="NAME=VALUE", help="A variable of the server.")
 @click.option("--header", "-H", multiple=True, metavar="NAME: VALUE", help="A header, for a URL.")
+@click.option("--client-id", metavar="ID", help="As the login server of a URL knows us.")
+@click.option("--client-secret", metavar="TEXT", help="With --client-id; `${NAME}` reads a variable at the start.")
+@click.option("--callback-port", type=click.IntRange(1, 65535), help="Where a login comes back to on this machine.")
 @_scope
 @session_options
 def add(
@@ -98,11 +102,14 @@ def add(
 ) -> int:
     """Add a server: a command behind `--`, or a URL."""
     is_url = target[0].startswith(("http://", "https://")) and transport != "stdio"
+    oauth = {key: value for key, name in _OAUTH.items() if (value := given.pop(name)) is not None}
     config: dict[str, Any]
     if is_url:
         config = {"type": transport or "http", "url": target[0]}
         if header:
             config["headers"] = dict(_pair(text, ":") for text in header)
+        if oauth:
+            config["oauth"] = oauth
     else:
         if transport in ("http", "sse"):
             raise UsageError(f"{target[0]!r} is no URL; one starts with https:// or http://")
@@ -211,6 +218,28 @@ def call(name: str, tool: str, arguments: str, *, as_json: bool, **given: Any) -
     """Call a TOOL of a server, through the usual checks; what you type here yourself is not asked about."""
     raw = read_argument(arguments)
     return asyncio.run(call_tool(_entry(name, given), to_options(given), tool, raw, as_json=as_json))
+
+
+@command.command("login")
+@click.argument("name")
+@click.option("--open", "opens", is_flag=True, help="Open the address in a browser.")
+@session_options
+def login(name: str, *, opens: bool, **given: Any) -> int:
+    """Log in to a server that wants it: shows the address to open, and waits."""
+    from holdfast.cli.mcp_login import log_in  # noqa: PLC0415 - few servers want it
+
+    entry = _entry(name, given)
+    return asyncio.run(log_in(entry, only_this(entry, to_options(given)), opens=opens))
+
+
+@command.command("logout")
+@click.argument("name")
+@session_options
+def logout(name: str, **given: Any) -> int:
+    """Forget the login to a server."""
+    from holdfast.cli.mcp_login import log_out  # noqa: PLC0415 - the same
+
+    return log_out(_entry(name, given), to_options(given))
 
 
 @command.command("approve", short_help="Approve a folder's server, or changed tools.")

@@ -21,7 +21,7 @@ from holdfast.settings import SettingsRoots, TrustStore
 from holdfast.settings.hook_items import mcp_server_hash
 from holdfast.settings.mcp_servers import ServerEntry, ServerList
 
-__all__ = ["approve_server", "call_tool", "list_tools", "looked_at"]
+__all__ = ["approve_server", "call_tool", "list_tools", "looked_at", "only_this"]
 
 
 async def looked_at(entries: Sequence[ServerEntry], rights: Rights) -> dict[str, str]:
@@ -46,7 +46,7 @@ def _as_flag(entry: ServerEntry) -> str:
 
 async def list_tools(entry: ServerEntry, options: Options, *, as_json: bool) -> int:
     """Start a server and list its tools."""
-    options = _only(entry, options)
+    options = only_this(entry, options)
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
         hub = await join_servers(opened, options, waits=False, on_notice=tell)
         server = None if hub is None else hub.find(entry.name)
@@ -70,7 +70,7 @@ async def call_tool(entry: ServerEntry, options: Options, tool: str, raw: str, *
 
     label = safe_part(entry.name)
     name = tool if tool.startswith("mcp__") else tool_names(label, [tool])[tool]
-    options = _only(entry, options)._replace(allowed_tools=(*options.allowed_tools, name))
+    options = only_this(entry, options)._replace(allowed_tools=(*options.allowed_tools, name))
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
         hub = await join_servers(opened, options, waits=False, on_notice=tell)
         server = None if hub is None else hub.find(entry.name)
@@ -92,7 +92,7 @@ def _shown(block: Any) -> str:
     return block["text"] if block["type"] == "text" else f"[{block['type']}]"
 
 
-def _only(entry: ServerEntry, options: Options) -> Options:
+def only_this(entry: ServerEntry, options: Options) -> Options:
     """This one server; a folder's still needs its approval."""
     rights = load_rights(options)
     held = choose_servers(rights, ServerList((entry,))).held

@@ -324,6 +324,7 @@ class Elicitation(HookInput, frozen=True, kw_only=True):
     """A server asks the user something."""
 
     about: ClassVar[str] = "when an MCP server asks the user something"
+    awaited: ClassVar[Waits] = "app"
     exit_two: ClassVar[ExitTwo] = "blocks"
     matched_by: ClassVar[str] = "mcp_server_name"
 
@@ -337,6 +338,7 @@ class ElicitationResult(HookInput, frozen=True, kw_only=True):
     """The user answered a server."""
 
     about: ClassVar[str] = "when the user answered an MCP server"
+    awaited: ClassVar[Waits] = "app"
     exit_two: ClassVar[ExitTwo] = "blocks"
     matched_by: ClassVar[str] = "mcp_server_name"
 

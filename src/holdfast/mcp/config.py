@@ -50,6 +50,8 @@ class ServerConfig(NamedTuple):
     """And so long without a sign of progress."""
     always_load: bool = False
     oauth: Mapping[str, Any] = {}
+    legacy: bool = False
+    """`protocol` names an older revision: the newer one is not tried."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -77,6 +79,7 @@ def parse_server(entry: ServerEntry, environ: Mapping[str, str] | None = None) -
         idle_s=timeout_s if is_set else _IDLE_S,
         always_load=raw.get("alwaysLoad") is True,
         oauth=_mapping(raw.get("oauth")),
+        legacy=isinstance(raw.get("protocol"), str) and raw["protocol"] < "2026",
     )
     if kind == "sdk":
         if entry.scope != "flag":
@@ -90,16 +93,23 @@ def parse_server(entry: ServerEntry, environ: Mapping[str, str] | None = None) -
         env = {name: filling.fill(value) for name, value in _pairs(entry, "env", raw.get("env")).items()}
         config = config._replace(command=tuple(filling.fill(word) for word in words), env=env)
     else:
-        url = raw.get("url")
-        if not isinstance(url, str) or not url.strip():
-            raise _bad(entry, "its `url` is missing")
-        filled = filling.fill(url.strip())
-        if not filled.startswith(("https://", "http://")):
-            raise _bad(entry, f"its url {visible(filled, limit_chars=100)!r} must start with https:// or http://")
-        headers = {name: filling.fill(value) for name, value in _pairs(entry, "headers", raw.get("headers")).items()}
-        helper = raw.get("headersHelper")
-        config = config._replace(url=filled, headers=headers, headers_helper=helper if isinstance(helper, str) else "")
+        config = _behind_address(entry, config, filling)
     return config._replace(warnings=tuple(dict.fromkeys(filling.warnings)))
+
+
+def _behind_address(entry: ServerEntry, config: ServerConfig, filling: "_Filling") -> ServerConfig:
+    raw = entry.config
+    url = raw.get("url")
+    if not isinstance(url, str) or not url.strip():
+        raise _bad(entry, "its `url` is missing")
+    filled = filling.fill(url.strip())
+    if not filled.startswith(("https://", "http://")):
+        raise _bad(entry, f"its url {visible(filled, limit_chars=100)!r} must start with https:// or http://")
+    headers = {name: filling.fill(value) for name, value in _pairs(entry, "headers", raw.get("headers")).items()}
+    helper = raw.get("headersHelper")
+    oauth = {key: filling.fill(value) if isinstance(value, str) else value for key, value in config.oauth.items()}
+    helper = helper if isinstance(helper, str) else ""
+    return config._replace(url=filled, headers=headers, headers_helper=helper, oauth=oauth)
 
 
 class _Filling:

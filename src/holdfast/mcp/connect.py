@@ -1,16 +1,21 @@
 """From a configuration to an open transport, and what servers share in a session."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.host.processes import Processes
 from holdfast.mcp.config import ServerConfig
 from holdfast.mcp.content import SaveBlob
+from holdfast.mcp.elicitation import CAPABILITY
 from holdfast.mcp.host_transport import AskHost, HostTransport
 from holdfast.mcp.records import Record
 from holdfast.mcp.session import Session
 from holdfast.mcp.stdio import start_stdio
 from holdfast.mcp.wire import McpError
+
+if TYPE_CHECKING:
+    from holdfast.mcp.auth.badge import AskPerson, Badge
+    from holdfast.mcp.auth.credentials import CredentialStore
 
 __all__ = ["Surroundings", "open_transport"]
 
@@ -34,6 +39,8 @@ class Surroundings:
         elicit: Elicit | None = None,
         ask_host: AskHost | None = None,
         log_path: Callable[[str], str | None] | None = None,
+        credentials: "CredentialStore",
+        ask_login: "Callable[[str], AskPerson] | None" = None,
     ) -> None:
         self.cwd = cwd
         self.root = root
@@ -48,11 +55,15 @@ class Surroundings:
         self.ask_host = ask_host
         """Reaches servers inside the program that started us."""
         self.log_path = log_path
+        self.credentials = credentials
+        """Where logins are kept."""
+        self.ask_login = ask_login
+        """How a person is asked, in the middle of a call, to log in to the server of this name."""
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """What we can do for a server."""
-        return {} if self.elicit is None else {"elicitation": {"form": {}, "url": {}}}
+        return {} if self.elicit is None else {"elicitation": CAPABILITY}
 
 
 async def open_transport(session: Session, config: ServerConfig, around: Surroundings) -> None:
@@ -71,6 +82,36 @@ async def open_transport(session: Session, config: ServerConfig, around: Surroun
             raise McpError(f"The MCP server {config.name!r} lives in a program that starts us, and none is connected.")
         session.transport = HostTransport(session, config.name, around.ask_host)
         return
-    from holdfast.mcp.http import open_http  # noqa: PLC0415 - most servers are programs
+    await _open_http(session, config, around)
 
-    await open_http(session, config, around)
+
+async def _open_http(session: Session, config: ServerConfig, around: Surroundings) -> None:
+    """Connect to a server behind an address; the first request tells whether it is there."""
+    badge = await _badge(config, around)
+    ask = None if around.ask_login is None else around.ask_login(config.name)
+    if config.kind == "sse":
+        from holdfast.mcp.sse import SseTransport  # noqa: PLC0415 - an older kind
+
+        session.transport = SseTransport(session, config.url, badge, ask)
+        return
+    from holdfast.mcp.http import HttpTransport  # noqa: PLC0415 - most servers are programs
+
+    session.transport = HttpTransport(session, config.url, badge, ask)
+
+
+async def _badge(config: ServerConfig, around: Surroundings) -> "Badge":
+    """Who we are to this server: by its configuration, by a program, or by a login."""
+    if config.headers_helper:
+        from holdfast.mcp.headers_helper import HelpedBadge  # noqa: PLC0415 - few servers have one
+
+        helped = HelpedBadge(config, around)
+        await helped.ask_program()
+        return helped
+    headers = {name.lower(): value for name, value in config.headers.items()}
+    if "authorization" in headers:
+        from holdfast.mcp.auth.badge import FixedBadge  # noqa: PLC0415 - only behind an address
+
+        return FixedBadge(config.name, headers)
+    from holdfast.mcp.auth.login import login_of  # noqa: PLC0415 - the same
+
+    return login_of(config, around.credentials, headers, place=around.root)

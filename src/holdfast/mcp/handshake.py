@@ -1,7 +1,7 @@
 """How a connection begins: the newer protocol is tried first, and whoever does not know it is greeted the older way."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from holdfast.mcp.session import Limits, Session
 from holdfast.mcp.wire import UNSUPPORTED_VERSION, McpError, RpcError, read_object
@@ -29,20 +29,33 @@ class Greeting(NamedTuple):
 
 
 async def greet(
-    session: Session, capabilities: Mapping[str, Any], *, who: Mapping[str, Any], timeout_s: float, legacy: bool = False
+    session: Session,
+    capabilities: Mapping[str, Any],
+    *,
+    who: Mapping[str, Any],
+    timeout_s: float,
+    era: Literal["unknown", "older", "only older"] = "unknown",
 ) -> Greeting:
     """Find out what the server speaks, and begin.
+
+    Args:
+        session: The connection.
+        capabilities: What we can do for the server.
+        who: Our name and version.
+        timeout_s: How long an answer may take.
+        era: What it spoke the last time, so that one question is saved; `only older`: the newer protocol is not tried.
 
     Raises:
         McpError: It does not answer, or speaks no version that we do.
     """
-    if not legacy and (found := await _discover(session, capabilities, who, timeout_s)) is not None:
+    if era == "unknown" and (found := await _discover(session, capabilities, who, timeout_s)) is not None:
         return found
     try:
         return await _initialize(session, capabilities, who, timeout_s)
     except RpcError as error:
-        # A slow server may take our first question after all, and then speaks the newer version only.
-        if error.code != UNSUPPORTED_VERSION or legacy:
+        # A slow server may take our first question after all, and then speaks the newer version only; and one that
+        # spoke the older version the last time may be newer today.
+        if era == "only older" or (era == "unknown" and error.code != UNSUPPORTED_VERSION):
             raise
         found = await _discover(session, capabilities, who, timeout_s)
         if found is None:
@@ -60,7 +73,7 @@ async def _discover(
         f"{_PREFIX}clientCapabilities": capabilities,
     }
     try:
-        result = read_object(await session.request("server/discover", {}, Limits(min(_PROBE_S, timeout_s))))
+        result = await _ask_twice(session, Limits(min(_PROBE_S, timeout_s)))
     except RpcError as error:
         session.meta = None
         supported = _supported(error.data) if error.code == UNSUPPORTED_VERSION else None
@@ -78,6 +91,16 @@ async def _discover(
         return None
     info = _object(result.get("_meta")).get(f"{_PREFIX}serverInfo") or result.get("serverInfo")
     return Greeting(MODERN, _object(result.get("capabilities")), _text(result.get("instructions")), _object(info))
+
+
+async def _ask_twice(session: Session, limits: Limits) -> Mapping[str, Any]:
+    """A server that refuses our version and then names that same one gets the question once more."""
+    try:
+        return read_object(await session.request("server/discover", {}, limits))
+    except RpcError as error:
+        if error.code != UNSUPPORTED_VERSION or MODERN not in (_supported(error.data) or ()):
+            raise
+    return read_object(await session.request("server/discover", {}, limits))
 
 
 async def _initialize(

@@ -4,28 +4,23 @@ Redirects are not followed: what the user configured, headers with tokens includ
 """
 
 import asyncio
-import base64
 import contextlib
 import logging
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from typing import Any
 
 import msgspec
 
-from holdfast.host.command import Command
 from holdfast.host.http import HttpClient, HttpError, Request, Response
 from holdfast.lib.visible import visible
-from holdfast.mcp.config import ServerConfig
+from holdfast.mcp.auth.badge import AskPerson, Badge, Refused, refusal_of
 from holdfast.mcp.event_stream import EventReader, ServerEvent
+from holdfast.mcp.parameter_headers import as_header
 from holdfast.mcp.session import Session
 from holdfast.mcp.wire import METHOD_NOT_FOUND, Incoming, McpError, error_bytes
 
-if TYPE_CHECKING:
-    from holdfast.mcp.connect import Surroundings
-
-__all__ = ["HttpTransport", "NeedsAuthError", "SseTransport", "open_http"]
+__all__ = ["HttpTransport"]
 
 _log = logging.getLogger(__name__)
 _MAX_BYTES = 32 << 20
@@ -33,24 +28,20 @@ _MAX_RESUMES = 3
 _RETRY_S = 1.0
 _MAX_RETRY_S = 10.0
 _CLOSE_S = 2.0
-_HELPER_S = 10.0
+_MAX_RENEWALS = 2
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ACCEPT = "application/json, text/event-stream"
-
-
-class NeedsAuthError(McpError):
-    """The server wants to know who asks."""
-
-    needs_auth = True
 
 
 class HttpTransport:
     """Streamable HTTP, of both eras."""
 
-    def __init__(self, session: Session, url: str, headers: Mapping[str, str]) -> None:
+    def __init__(self, session: Session, url: str, badge: Badge, ask: AskPerson | None = None) -> None:
+        """Take the address, what goes with each request, and how a person is asked to log in during a call."""
         self._session = session
         self._url = url
-        self._headers = headers
+        self._badge = badge
+        self._ask_person = ask
         self._client = HttpClient(os.environ)
         self._session_id: str | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -98,7 +89,7 @@ class HttpTransport:
     def _request(
         self, verb: str, method: str, params: Mapping[str, Any] | None, body: bytes, last: str = ""
     ) -> Request:
-        headers = {**self._headers, "accept": _ACCEPT if verb != "GET" else "text/event-stream"}
+        headers = {**self._badge.headers(), "accept": _ACCEPT if verb != "GET" else "text/event-stream"}
         if body:
             headers["content-type"] = "application/json"
         if self._session_id is not None:
@@ -108,7 +99,9 @@ class HttpTransport:
             headers["mcp-method"] = method
             name = None if params is None else params.get(_NAMED.get(method, ""))
             if isinstance(name, str):
-                headers["mcp-name"] = _header_value(name)
+                headers["mcp-name"] = as_header(name)
+            if params is not None and self._session.more_headers is not None:
+                headers |= self._session.more_headers(method, params)
         elif self._session.version is not None:
             headers["mcp-protocol-version"] = self._session.version
         if last:
@@ -118,14 +111,35 @@ class HttpTransport:
     async def _ask(self, message: bytes, key: int, method: str, params: Mapping[str, Any] | None) -> None:
         """One request and whatever comes for it; whoever waits is told in any case."""
         try:
-            async with self._client.exchange(self._request("POST", method, params, message)) as response:
-                if not await self._is_answered(response, key, method):
+            for _ in range(_MAX_RENEWALS):
+                refused = await self._ask_once(message, key, method, params)
+                if refused is None:
                     return
-                last = await self._read_events(response, key)
-            if self._session.is_waiting(key):
-                await self._resume(key, last)
+                await self._badge.renew(refused, self._ask_person if self._session.is_ready else None)
+            refused = await self._ask_once(message, key, method, params)
+            if refused is not None:
+                self._session.fail(key, f"it refuses our login (HTTP {refused.status}), also after a new one")
         except HttpError as error:
             self._session.fail(key, f"it cannot be reached: {error}")
+        except McpError as error:
+            self._session.fail(key, str(error), error)
+
+    async def _ask_once(
+        self, message: bytes, key: int, method: str, params: Mapping[str, Any] | None
+    ) -> Refused | None:
+        """The request, unless the server does not know who asks."""
+        request = self._request("POST", method, params, message)
+        mark = self._badge.mark
+        async with self._client.exchange(request) as response:
+            refused = await refusal_of(response, mark, request.headers.get("mcp-protocol-version", ""))
+            if refused is not None:
+                return refused
+            if not await self._is_answered(response, key, method):
+                return None
+            last = await self._read_events(response, key)
+        if self._session.is_waiting(key):
+            await self._resume(key, last)
+        return None
 
     async def _is_answered(self, response: Response, key: int, method: str) -> bool:
         """Take what is not a stream; true when a stream follows."""
@@ -147,11 +161,7 @@ class HttpTransport:
 
     def _refused(self, response: Response, body: bytes, key: int) -> None:
         status, session = response.status, self._session
-        if status in (401, 403):
-            login = "holdfast mcp add … --header 'Authorization: Bearer …'"
-            reason = f"The MCP server {session.name!r} wants a login (HTTP {status}); give it a token: {login}."
-            session.fail(key, reason, NeedsAuthError(reason))
-        elif 300 <= status < 400:
+        if 300 <= status < 400:
             place = visible(response.headers.get("location", ""), limit_chars=200)
             session.fail(key, f"it sends us to {place}, which is not followed; configure that address if it is right")
         elif status == 404 and self._session_id is not None:
@@ -205,109 +215,6 @@ class HttpTransport:
             await asyncio.sleep(_RETRY_S if retry_ms is None else min(max(retry_ms / 1000, 0.1), _MAX_RETRY_S))
 
 
-class SseTransport:
-    """The older transport: one stream for everything that comes, and an address of its own for what goes."""
-
-    def __init__(self, session: Session, url: str, headers: Mapping[str, str]) -> None:
-        self._session = session
-        self._url = url
-        self._headers = headers
-        self._client = HttpClient(os.environ)
-        self._target: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._listening = asyncio.create_task(self._listen())
-
-    async def send(self, message: bytes, *, key: int | None, method: str, params: Mapping[str, Any] | None) -> None:
-        """Post one message to where the server wants it."""
-        del method, params
-        url = await asyncio.shield(self._target)
-        headers = {**self._headers, "content-type": "application/json"}
-        try:
-            async with self._client.exchange(Request("POST", url, headers, message)) as response:
-                await response.read_all(_MAX_BYTES)
-                if not response.is_success and key is not None:
-                    self._session.take(error_bytes(key, METHOD_NOT_FOUND, f"HTTP {response.status}"))
-        except HttpError as error:
-            raise McpError(f"The MCP server {self._session.name!r} cannot be reached: {error}.") from error
-
-    def abandon(self, key: int) -> bool:
-        """The server must be told by a message."""
-        del key
-        return False
-
-    async def close(self) -> None:
-        """End the stream."""
-        self._listening.cancel()
-        await asyncio.wait([self._listening], timeout=_CLOSE_S)
-        if not self._target.done():
-            self._target.cancel()
-        await self._client.close()
-
-    async def _listen(self) -> None:
-        reason = "its stream ended"
-        try:
-            headers = {**self._headers, "accept": "text/event-stream"}
-            async with self._client.exchange(Request("GET", self._url, headers)) as response:
-                if not response.is_success:
-                    reason = f"it answered with HTTP {response.status}"
-                else:
-                    await self._read(response)
-        except HttpError as error:
-            reason = f"it cannot be reached: {error}"
-        finally:
-            if not self._target.done():
-                self._target.set_exception(McpError(f"The MCP server {self._session.name!r}: {reason}."))
-                self._target.exception()
-            self._session.lost(reason)
-
-    async def _read(self, response: Response) -> None:
-        reader = EventReader(_MAX_BYTES)
-        while (piece := await response.read()) is not None:
-            for event in reader.feed(piece):
-                if event.kind != "endpoint":
-                    self._session.take(event.data)
-                elif not self._target.done():
-                    self._target.set_result(self._address(event.data.decode("utf-8", "replace")))
-
-    def _address(self, said: str) -> str:
-        """Where messages go: only the server that was configured, whatever it says."""
-        url = urljoin(self._url, said.strip())
-        if urlsplit(url)[:2] != urlsplit(self._url)[:2]:
-            raise HttpError(f"it wants messages to go to {visible(url, limit_chars=200)}, another server", "invalid")
-        return url
-
-
-async def open_http(session: Session, config: ServerConfig, around: "Surroundings") -> None:
-    """Connect the session to a server behind an address; the first request tells whether it is there.
-
-    Raises:
-        McpError: The program that knows its headers failed.
-    """
-    headers = {name.lower(): value for name, value in config.headers.items()}
-    if config.headers_helper:
-        headers |= await _helped(config, around)
-    kind = SseTransport if config.kind == "sse" else HttpTransport
-    session.transport = kind(session, config.url, headers)
-
-
-async def _helped(config: ServerConfig, around: "Surroundings") -> dict[str, str]:
-    """Headers that a program of the user knows, such as a token that changes."""
-    command = Command(
-        argv=["/bin/sh", "-c", config.headers_helper],
-        cwd=around.cwd,
-        env={"CLAUDE_PROJECT_DIR": around.root, "HOLDFAST_PROJECT_DIR": around.root},
-        timeout_s=_HELPER_S,
-        label=f"headersHelper of {config.name}",
-    )
-    finished = await around.processes().run(command)
-    try:
-        found = msgspec.json.decode(finished.output.stdout.text(), type=dict[str, str])
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise McpError(
-            f"The headersHelper of {config.name!r} did not print a JSON object of texts: {error}."
-        ) from error
-    return {name.lower(): value for name, value in found.items()}
-
-
 def _error_in(body: bytes) -> tuple[int, str, Any] | None:
     try:
         error = msgspec.json.decode(body, type=Incoming).error
@@ -315,11 +222,3 @@ def _error_in(body: bytes) -> tuple[int, str, Any] | None:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return None if error is None else (int(error.code), error.message, data)
-
-
-def _header_value(text: str) -> str:
-    """A name as a header can carry it."""
-    is_plain = text.isascii() and text.isprintable() and text == text.strip()
-    if is_plain and not (text.startswith("=?base64?") and text.endswith("?=")):
-        return text
-    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="

@@ -9,6 +9,9 @@ from typing import NamedTuple
 from holdfast.contract import Tool
 from holdfast.host.processes import Processes
 from holdfast.lib.visible import visible
+from holdfast.mcp.auth.badge import AskPerson
+from holdfast.mcp.auth.credentials import CredentialStore
+from holdfast.mcp.authenticate import Authenticate
 from holdfast.mcp.config import ServerConfig
 from holdfast.mcp.connect import Elicit, Surroundings
 from holdfast.mcp.content import SaveBlob
@@ -16,7 +19,7 @@ from holdfast.mcp.host_transport import AskHost
 from holdfast.mcp.names import safe_part, tool_names
 from holdfast.mcp.records import Record, Records
 from holdfast.mcp.remote_tool import DEFAULT_RESULT_CHARS, RemoteTool
-from holdfast.mcp.schema import SchemaProblem, check_schema
+from holdfast.mcp.schema import SchemaProblem, check_headers, check_schema
 from holdfast.mcp.server import Server, Told
 
 __all__ = ["Hub", "HubChoices"]
@@ -42,6 +45,9 @@ class HubChoices(NamedTuple):
     save_blob: SaveBlob | None = None
     elicit: Elicit | None = None
     ask_host: AskHost | None = None
+    credentials: CredentialStore | None = None
+    """Where logins are kept; without it they end with the session."""
+    ask_login: Callable[[str], AskPerson] | None = None
 
 
 class Hub:
@@ -85,6 +91,8 @@ class Hub:
             elicit=choices.elicit,
             ask_host=choices.ask_host,
             log_path=self._log_path,
+            credentials=choices.credentials or CredentialStore(None, "file"),
+            ask_login=choices.ask_login,
         )
         told = Told(self._tools_changed, self._notice)
         for config, key in servers:
@@ -102,7 +110,7 @@ class Hub:
 
     def tools(self) -> list[Tool]:
         """What is known now, from memory or from the servers."""
-        return [tool for server in self.servers.values() for tool in server.tools]
+        return [tool for server in self.servers.values() for tool in (*server.tools, *server.own_tools)]
 
     @property
     def pending(self) -> list[str]:
@@ -170,7 +178,7 @@ class Hub:
     def _tools_changed(self, server: Server) -> None:
         self._make_tools(server)
         if self._on_tools is not None:
-            self._on_tools(server.label, list(server.tools))
+            self._on_tools(server.label, [*server.tools, *server.own_tools])
 
     def _make_tools(self, server: Server) -> None:
         """Tools for what the server lists; those that say the same as before stay the same objects."""
@@ -185,8 +193,10 @@ class Hub:
                 continue
             try:
                 schema = check_schema(listed.input_schema)
-            except SchemaProblem as problem:
-                quarantined[listed.name] = str(problem)
+                if server.repeats_in_headers:
+                    check_headers(schema)
+            except SchemaProblem as error:
+                quarantined[listed.name] = str(error)
                 continue
             made.append(
                 RemoteTool(
@@ -204,6 +214,12 @@ class Hub:
             shown = visible(name, limit_chars=80)
             self._notice(f"The tool {shown} of the MCP server {server.label} is left out: {quarantined[name]}.")
         server.tools, server.quarantined = tuple(made), quarantined
+        if server.wants_login:
+            login = server.own_tools or (Authenticate(server, self),)
+            server.own_tools = login
+            server.tools = tuple(tool for tool in made if tool.name != login[0].name)
+        else:
+            server.own_tools = ()
 
     def _keep(self, record: Record, config: ServerConfig) -> None:
         if config.kind != "sdk":

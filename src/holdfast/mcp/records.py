@@ -37,6 +37,8 @@ class Record(msgspec.Struct):
     instructions: str = ""
     is_known: bool = False
     """The server was connected to once."""
+    is_older: bool = False
+    """It spoke the older protocol then."""
 
     def judge(self, listed: list[Listed], *, pinned: bool) -> list[Listed]:
         """Take a fresh list: who is new is pinned, who has changed is off. Returns those that may be offered."""

@@ -67,9 +67,20 @@ class _RemoteArguments(SchemaArguments):
     def parse(self, raw: Mapping[str, Any], facts: PromptFacts = NO_FACTS) -> Any:
         """The arguments as they came."""
         try:
-            return super().parse(raw, facts)
+            return self._parsed(raw, facts)
         except UsageError as error:
             raise ArgumentsInvalid(f"the server's schema for this tool cannot be used ({error})") from error
+
+    def _parsed(self, raw: Mapping[str, Any], facts: PromptFacts) -> Any:
+        """As they came; models write null for what they leave out, and few schemas take that."""
+        try:
+            return super().parse(raw, facts)
+        except ArgumentsInvalid:
+            required = self._schema.get("required") or ()
+            kept = {name: value for name, value in raw.items() if value is not None or name in required}
+            if len(kept) == len(raw):
+                raise
+            return super().parse(kept, facts)
 
     def schema(self, facts: PromptFacts = NO_FACTS) -> dict[str, Any]:
         """The schema for a model."""

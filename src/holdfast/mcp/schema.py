@@ -5,7 +5,9 @@ from typing import Any, cast
 
 import msgspec
 
-__all__ = ["SchemaProblem", "check_schema", "flattened"]
+from holdfast.mcp.parameter_headers import header_problem
+
+__all__ = ["SchemaProblem", "check_headers", "check_schema", "flattened"]
 
 _MAX_BYTES = 256 << 10
 _MAX_NODES = 20_000
@@ -49,6 +51,16 @@ def check_schema(schema: object) -> dict[str, Any]:
         found = {key: value for key, value in found.items() if key != "$schema"}
     _check_words(found)
     return found
+
+
+def check_headers(schema: Mapping[str, Any]) -> None:
+    """The marks for arguments that are repeated as headers.
+
+    Raises:
+        SchemaProblem: No client can follow one of them, and the protocol wants such a tool left out.
+    """
+    if problem := header_problem(schema):
+        raise SchemaProblem(problem)
 
 
 def _check_words(schema: dict[str, Any]) -> None:

@@ -7,13 +7,16 @@ from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from holdfast.contract import ToolContext, ToolFailed, ToolResult
+from holdfast.contract import Tool, ToolContext, ToolFailed, ToolResult
 from holdfast.lib.visible import visible
+from holdfast.mcp.auth.badge import AskPerson, NeedsAuthError
 from holdfast.mcp.config import ServerConfig
 from holdfast.mcp.connect import Surroundings, open_transport
 from holdfast.mcp.content import CallReply, plain, read_reply, to_content
+from holdfast.mcp.elicitation import URL_NEEDED
 from holdfast.mcp.handshake import Greeting, greet
 from holdfast.mcp.listing import list_all, list_tools
+from holdfast.mcp.parameter_headers import parameter_headers
 from holdfast.mcp.records import Record
 from holdfast.mcp.remote_tool import Listed, RemoteTool
 from holdfast.mcp.session import Limits, Progress, Session
@@ -27,6 +30,7 @@ _BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0)
 _REFRESH_PAUSE_S = 1.0
 _MAX_ROUNDS = 10
 _LIST_S = 60.0
+_MAX_LOGINS = 3
 
 
 class Told(NamedTuple):
@@ -47,6 +51,8 @@ class Server:
         self.greeting: Greeting | None = None
         self.listed: list[Listed] = list(record.tools)
         self.tools: tuple[RemoteTool, ...] = ()
+        self.own_tools: tuple[Tool, ...] = ()
+        """Tools of ours that belong to it, such as the one to log in."""
         self.quarantined: dict[str, str] = {}
         """Tools that cannot be offered, and why."""
         self._around = surroundings
@@ -98,11 +104,15 @@ class Server:
         session = Session(self.config.name)
         session.on_notice = self._notice
         session.on_request = self._answer
+        session.more_headers = self._more_headers
         around = self._around
         self.state = "pending" if self.state != "closed" else self.state
         try:
             await open_transport(session, self.config, around)
-            self.greeting = await greet(session, around.capabilities, who=around.who, timeout_s=around.startup_s)
+            self.greeting = await greet(
+                session, around.capabilities, who=around.who, timeout_s=around.startup_s, era=self._era
+            )
+            self.record.is_older = not self.greeting.is_modern
             self._session = session
             if "tools" in self.greeting.capabilities:
                 self.take(await list_tools(session, Limits(min(_LIST_S, around.startup_s * 2))))
@@ -111,12 +121,63 @@ class Server:
             self._failed(error)
             raise
         self.state, self.detail = "connected", ""
+        session.is_ready = True
         session.on_lost = self._lost
         if session.why_lost is not None:
             self._lost(session.why_lost)
         if self.greeting.is_modern:
             self._spawn(self._listen(session))
         self._told.tools(self)
+
+    @property
+    def _era(self) -> Literal["unknown", "older", "only older"]:
+        if self.config.legacy:
+            return "only older"
+        return "older" if self.record.is_older else "unknown"
+
+    async def sign_in(self, ask: AskPerson) -> None:
+        """Connect, and let a person log in if the server wants that.
+
+        Raises:
+            McpError: It is not possible.
+        """
+        from holdfast.mcp.auth.login import login_of  # noqa: PLC0415 - few servers want a login
+
+        for _ in range(_MAX_LOGINS):
+            try:
+                await self.ensure()
+            except NeedsAuthError as error:
+                if error.refused is None:
+                    raise
+                await login_of(self.config, self._around.credentials, place=self._around.root).renew(error.refused, ask)
+            else:
+                return
+        await self.ensure()
+
+    def _more_headers(self, method: str, params: Mapping[str, Any]) -> Mapping[str, str]:
+        if method != "tools/call":
+            return {}
+        name = params.get("name")
+        schema = next((tool.json_schema for tool in self.tools if tool.listed.name == name), None)
+        return {} if schema is None else parameter_headers(schema, params["arguments"])
+
+    @property
+    def repeats_in_headers(self) -> bool:
+        """It may want arguments repeated as headers."""
+        return self.config.kind == "http" and not self.record.is_older
+
+    @property
+    def wants_login(self) -> bool:
+        """Only a person can help."""
+        return self.state == "needs-auth"
+
+    def _login_is_over(self, error: McpError) -> None:
+        """What we hold was refused in the middle of a session."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.on_lost = None
+            self._spawn(session.close())
+        self._failed(error)
 
     def _failed(self, error: BaseException) -> None:
         self._session = None
@@ -218,6 +279,9 @@ class Server:
         limits = Limits(self.config.timeout_s, self.config.idle_s)
         try:
             reply = await self._call(params, limits, progressed)
+        except NeedsAuthError as error:
+            self._login_is_over(error)
+            raise ToolFailed(f"{error} Or call mcp__{self.label}__authenticate.") from error
         except McpError as error:
             raise ToolFailed(f"{self.label}: {error}") from error
         content = to_content(reply, self._around.save_blob)
@@ -228,11 +292,27 @@ class Server:
     async def _call(self, params: dict[str, Any], limits: Limits, progressed: Progress) -> CallReply:
         session = await self.ensure()
         for _ in range(_MAX_ROUNDS):
-            reply = read_reply(await session.request("tools/call", params, limits, progressed))
+            try:
+                reply = read_reply(await session.request("tools/call", params, limits, progressed))
+            except RpcError as error:
+                if error.code != URL_NEEDED or not await self._visited(error.data):
+                    raise
+                continue
             if reply.result_type != "input_required":
                 return reply
             params |= await self._inputs(reply.input_requests, reply.request_state)
         raise McpError(f"The MCP server {self.config.name!r} asked more than {_MAX_ROUNDS} times for input")
+
+    async def _visited(self, data: object) -> bool:
+        """The user has been to the addresses that a server wants him to visit first."""
+        found = cast("dict[str, Any]", data).get("elicitations") if isinstance(data, dict) else None
+        listed = cast("list[Any]", found) if isinstance(found, list) else []
+        asked = [cast("dict[str, Any]", one) for one in listed if isinstance(one, dict)]
+        for params in asked[:_MAX_ROUNDS]:
+            answer = await self._answer("elicitation/create", {**params, "mode": "url"})
+            if answer.get("action") != "accept":
+                return False
+        return bool(asked)
 
     async def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Any other request, such as for a resource or a prompt.
@@ -261,7 +341,17 @@ class Server:
             return await self._around.elicit(self.config.name, params)
         raise RpcError(METHOD_NOT_FOUND, f"{method} is not supported by this client")
 
-    def _spawn(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
+    def tell(self, text: str) -> None:
+        """What a person should know."""
+        self._told.notice(text)
+
+    def spawn(self, work: Any) -> "asyncio.Task[None]":
+        """Work that ends with the connection at the latest; what it raises is told by itself."""
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return task
+
+    def _spawn(self, work: Any) -> None:
+        self.spawn(work)

@@ -85,10 +85,14 @@ class Session:
         """What each request carries in the newer protocol."""
         self.version: str | None = None
         """The older protocol's version, once it is agreed on."""
+        self.more_headers: Callable[[str, Mapping[str, Any]], Mapping[str, str]] | None = None
+        """What a request repeats in its head, for transports that have one."""
         self.on_notice: Notice | None = None
         self.on_request: Answerer | None = None
         self.on_lost: Callable[[str], None] | None = None
         self.why_lost: str | None = None
+        self.is_ready = False
+        """The beginning is over: from now on a person may be asked to log in."""
         self._waiting: dict[int, _Waiting] = {}
         self._next = 0
         self._answering: set[asyncio.Task[None]] = set()

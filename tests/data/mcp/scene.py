@@ -191,6 +191,12 @@ def hostile_answer(key):
         send({"id": "r", "method": "roots/list"})
         line = sys.stdin.readline()
         send({"id": key, "result": text(line)})
+    elif SCENE == "elicits":
+        send({"id": "e", "method": "elicitation/create", "params": json.loads(sys.argv[2])})
+        send({"id": key, "result": text(sys.stdin.readline())})
+    elif SCENE == "url-first" and state["calls"] == 1:
+        place = {"mode": "url", "elicitationId": "1", "url": "https://pay.example/1", "message": "Pay first."}
+        send({"id": key, "error": {"code": -32042, "message": "elsewhere first", "data": {"elicitations": [place]}}})
     elif SCENE == "stderr-flood":
         sys.stderr.write("noise " * 1_000_000)
         sys.stderr.flush()

@@ -109,6 +109,11 @@ class ToolCalls:
             self._listed = (tools, [_listed(tool, facts) for tool in tools])
         return {"tools": self._listed[1]}
 
+    def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        """The schema of a tool of another server: only those may want arguments in headers."""
+        found = self._engine.pool.find(name)
+        return None if found is None or found.tool.mcp_info is None else found.tool.json_schema
+
     async def call(self, exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
         """Run a tool, or go on with a call whose question the client has answered."""
         name, arguments = params.get("name"), params.get("arguments")

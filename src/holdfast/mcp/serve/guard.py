@@ -4,12 +4,13 @@ import base64
 import binascii
 import hmac
 import os
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from holdfast.host.web_server import WebRequest
 from holdfast.mcp.handshake import MODERN
+from holdfast.mcp.parameter_headers import header_names, parameter_headers
 from holdfast.mcp.wire import HEADER_MISMATCH, Incoming, RpcError, read_object
 
 __all__ = ["Gate", "Refusal", "check_headers", "keep_token"]
@@ -65,7 +66,7 @@ def _host_of(address: str) -> str | None:
         return None
 
 
-def check_headers(request: WebRequest, message: Incoming) -> None:
+def check_headers(request: WebRequest, message: Incoming, schema_of: Callable[[str], Mapping[str, Any] | None]) -> None:
     """The newer protocol repeats in headers what the body says; both must agree.
 
     Raises:
@@ -75,13 +76,27 @@ def check_headers(request: WebRequest, message: Incoming) -> None:
         if request.count(name) > 1:
             raise RpcError(HEADER_MISMATCH, f"the header {name} is there more than once")
     params = read_object(message.params)
-    if request.header("mcp-protocol-version") != _version(params):
+    version = _version(params)
+    if version is not None and request.header("mcp-protocol-version") != version:
         raise RpcError(HEADER_MISMATCH, "the header mcp-protocol-version and the body name different versions")
     if request.header("mcp-method") != message.method:
         raise RpcError(HEADER_MISMATCH, "the header mcp-method and the body name different methods")
     named = params.get(_NAMED.get(message.method or "", ""))
     if named is not None and _decoded(request.header("mcp-name")) != named:
         raise RpcError(HEADER_MISMATCH, "the header mcp-name and the body name different things")
+    schema = schema_of(named) if message.method == "tools/call" and isinstance(named, str) else None
+    if schema is not None:
+        _check_arguments(request, schema, params.get("arguments"))
+
+
+def _check_arguments(request: WebRequest, schema: Mapping[str, Any], arguments: object) -> None:
+    given: Mapping[str, Any] = cast("Mapping[str, Any]", arguments) if isinstance(arguments, dict) else {}
+    wanted = parameter_headers(schema, given)
+    named = {name for name, _ in request.headers if name.startswith("mcp-param-")}
+    for name in (named & header_names(schema)) | wanted.keys():
+        said = request.header(name)
+        if request.count(name) > 1 or name not in wanted or _decoded(said) != _decoded(wanted[name]):
+            raise RpcError(HEADER_MISMATCH, f"the header {name[:80]} and the argument do not agree")
 
 
 def _version(params: dict[str, object]) -> object:
@@ -93,7 +108,8 @@ def _decoded(value: str | None) -> str | None:
     if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:
-        return base64.b64decode(value[9:-2], validate=True).decode()
+        found = base64.b64decode(value[9:-2], validate=True)
+        return found.decode() if base64.b64encode(found).decode() == value[9:-2] else None
     except (binascii.Error, UnicodeDecodeError):
         return None
 

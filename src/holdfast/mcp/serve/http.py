@@ -146,7 +146,7 @@ class HttpEndpoint:
             return
         id_ = message.id if isinstance(message.id, int | str) else 0
         try:
-            check_headers(request, message)
+            check_headers(request, message, self._service.schema_of)
             client = _required_client(message)
         except RpcError as error:
             await _refuse(responder, _STATUS.get(error.code, 400), error.code, str(error), id_, error.data)

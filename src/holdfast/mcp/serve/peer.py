@@ -33,6 +33,7 @@ _ASK_S = 600.0
 _CACHED = frozenset(
     {"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
 )
+_ONLY_OLDER = frozenset({"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 _LISTENED = {
     "notifications/tools/list_changed": "toolsListChanged",
     "notifications/prompts/list_changed": "promptsListChanged",
@@ -223,7 +224,7 @@ class Peer:
             {"server/discover": self._discover, "subscriptions/listen": self._listen} if client.is_modern else {}
         )
         found = own.get(method) or self._service.handlers.get(method)
-        if found is None or (client.is_modern and method in ("initialize", "ping")):
+        if found is None or (client.is_modern and method in _ONLY_OLDER):
             raise RpcError(METHOD_NOT_FOUND, f"this server does not know the method {method!r}")
         return found
 

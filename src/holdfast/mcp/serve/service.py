@@ -51,6 +51,11 @@ class Changes:
             listener(method, dict(params or {}))
 
 
+def _no_schema(name: str) -> Mapping[str, Any] | None:
+    del name
+    return None
+
+
 class Service(NamedTuple):
     """One server: who it is, and what it answers."""
 
@@ -59,3 +64,5 @@ class Service(NamedTuple):
     capabilities: Mapping[str, Any]
     changes: Changes
     instructions: str = ""
+    schema_of: Callable[[str], Mapping[str, Any] | None] = _no_schema
+    """The schema of a tool by its name, where arguments may have to be repeated in headers."""

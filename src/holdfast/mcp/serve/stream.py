@@ -24,7 +24,6 @@ class Stream:
         self.has_reader = False
         self._messages: list[Outgoing] = []
         self._news = asyncio.Event()
-        self._is_hung_up = False
 
     def put(self, out: Outgoing) -> None:
         """One more message. News that nobody reads is dropped at some point; answers never are."""
@@ -32,11 +31,6 @@ class Stream:
             return
         self._messages.append(out)
         self.is_done = self.is_done or out.is_answer
-        self._news.set()
-
-    def hang_up(self) -> None:
-        """End the connection of whoever reads; the rest can be read with a new one."""
-        self._is_hung_up = True
         self._news.set()
 
     async def write_to(
@@ -59,7 +53,7 @@ class Stream:
             is_primed: The first event names the stream, so that it can be read again from its start.
             is_stream: Always as events, also an answer that comes alone.
         """
-        self.has_reader, self._is_hung_up = True, False
+        self.has_reader = True
         try:
             if not is_stream and await self._is_alone():
                 out = self._messages[0]
@@ -84,7 +78,7 @@ class Stream:
         return bool(self._messages) and self._messages[0].is_answer
 
     async def _write_events(self, responder: Responder, at: int) -> None:
-        while not self._is_hung_up:
+        while True:
             while at < len(self._messages):
                 at += 1
                 await responder.part(self._event(at))
