@@ -139,7 +139,7 @@ def test_a_call_says_what_a_run_says_at_its_start(place: Path, capfd: pytest.Cap
     (place / ".claude").mkdir()
     (place / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Bash(make *)"]}}', encoding="utf-8")
     (place / "s.json").write_text('["done"]', encoding="utf-8")
-    gate = {"matcher": "LS", "hooks": [{"type": "telepathy"}]}
+    gate = {"matcher": "Bash", "hooks": [{"type": "telepathy"}]}
     settings = json.dumps({"permissions": {"deny": ["Baash(x)"]}, "hooks": {"PreToolUse": [gate]}})
     assert run(["call", "Glob", '{"pattern": "*.txt"}', "--settings", settings]) == 0
     called = capfd.readouterr()

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import msgspec
 
+import holdfast.settings.hook_schema  # noqa: F401 - our own code, loaded with the first hook of a folder
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.load import Request, load
 from holdfast.settings.sources import SettingsRoots
