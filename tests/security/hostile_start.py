@@ -7,10 +7,10 @@ import json
 import os
 import sys
 from contextlib import suppress
+from importlib import import_module
 
 import msgspec
 
-import holdfast.settings.hook_schema  # noqa: F401 - our own code, loaded with the first hook of a folder
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.load import Request, load
 from holdfast.settings.sources import SettingsRoots
@@ -41,6 +41,7 @@ def main(folders: list[str], roots: SettingsRoots) -> None:
         elif event.startswith(FORBIDDEN):
             seen.append(f"{event} {arguments[:2]!r}")
 
+    import_module("holdfast.settings.hook_schema")  # our own code, loaded with the first hook of a folder
     sys.addaudithook(hook)
     report: dict[str, object] = {}
     for folder in folders:
