@@ -4,8 +4,9 @@ import json
 from typing import Any, Literal
 
 import pytest
-from dirty_equals import IsPartialDict
+from dirty_equals import IsPartialDict, IsStr
 
+from holdfast.agent.prompts import Sent
 from holdfast.cli.stream_input import (
     ControlRequest,
     Ignored,
@@ -27,11 +28,17 @@ def user(content: Any, **more: Any) -> dict[str, Any]:
 
 def test_a_prompt_is_text_or_blocks() -> None:
     blocks = [{"type": "text", "text": "hi"}]
-    assert [read(user("hi")), read(user(blocks)), read(user("hi", priority="now"))] == [
-        UserPrompt("hi"),
-        UserPrompt(blocks),
-        UserPrompt("hi", is_urgent=True),
-    ]
+    found = [read(user("hi")), read(user(blocks)), read(user("hi", priority="now"))]
+    assert all(isinstance(one, UserPrompt) for one in found)
+    assert [one[:2] for one in found] == [("hi", False), (blocks, False), ("hi", True)]
+
+
+def test_a_prompt_has_the_name_that_its_host_gave_it_or_a_new_one() -> None:
+    named, nameless = read(user("hi", uuid="of-the-host", client_composed=True)), read(user("hi"))
+    assert isinstance(named, UserPrompt)
+    assert isinstance(nameless, UserPrompt)
+    assert named.sent == Sent("of-the-host", is_verbatim=True)
+    assert nameless.sent == Sent(IsStr(regex="[0-9a-f-]{36}"), is_verbatim=False)
 
 
 def test_wishes_keep_their_fields() -> None:

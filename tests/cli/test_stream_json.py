@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from dirty_equals import IsPartialDict, IsStr
 
-from holdfast.cli.result_line import new_uuid
 from holdfast.cli.stream_json import SessionFacts, StreamJson
 from holdfast.events import (
     AgentTold,
@@ -27,6 +26,7 @@ from holdfast.events import (
     ThinkingStreamed,
     ToolUseStreamed,
 )
+from holdfast.lib.uuids import new_uuid
 from holdfast.models.recording import read_recording
 
 FACTS = SessionFacts("s-1", "/project", "scripted:x", "default", ("Bash", "Read"), "ANTHROPIC_API_KEY")

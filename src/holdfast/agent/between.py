@@ -13,6 +13,7 @@ from holdfast.agent.prompts import Prompt, PromptQueue
 from holdfast.agent.state import LoopState
 from holdfast.contract import ToolFailed
 from holdfast.events import ContextChanged, Event, HookSpoke, InstructionsLoaded, PromptSubmitted, Reminded
+from holdfast.lib.uuids import new_uuid
 
 __all__ = ["Between"]
 
@@ -28,6 +29,8 @@ class Between:
         self.gates = gates
         self.blocked = ""
         """Why the last prompt was kept from the model, if a hook did that."""
+        self.told: list[tuple[str, int]] = []
+        """Of what was taken last: the names of the users' prompts, and of how many blocks each is."""
         self._executor = state.executor
         self._emit = state.emit
         self._parts = parts
@@ -72,11 +75,13 @@ class Between:
     async def take(self) -> list[Block]:
         """Everything that waits, in words; whoever listens is told. What a hook blocks is told to nobody."""
         self.poll()
+        self.told = []
         blocks: list[Block] = []
         for prompt in self.queue.take_all():
             if prompt.source == "user" and not await self._may_say(prompt):
                 continue
-            said = prompt.blocks if prompt.source != "user" else await self._expanded(prompt.blocks)
+            is_call = prompt.source == "user" and not prompt.sent.is_verbatim
+            said = await self._expanded(prompt.blocks) if is_call else prompt.blocks
             if said is None:
                 continue
             self._emit(PromptSubmitted(prompt.content, prompt.source))
@@ -84,6 +89,8 @@ class Between:
                 blocks += prompt_blocks(reminder(prompt.content))
             else:
                 blocks += said
+                if prompt.source == "user":
+                    self.told.append((prompt.sent.uuid or new_uuid(), len(said)))
         self._find_instructions()
         if self._parts.new_day is not None and (day := self._parts.new_day()) is not None:
             self.remind("date", date_changed(day))

@@ -12,7 +12,7 @@ from holdfast.agent.feed import Feed
 from holdfast.agent.gates import Gates
 from holdfast.agent.history import Block, Message
 from holdfast.agent.parts import LoopParts
-from holdfast.agent.prompts import PromptQueue
+from holdfast.agent.prompts import PromptQueue, Sent
 from holdfast.agent.repeats import RepeatGuard
 from holdfast.agent.run import Run
 from holdfast.agent.state import LoopState
@@ -32,6 +32,7 @@ from holdfast.models import Effort, Model, Usage
 __all__ = ["Loop"]
 
 _NOTHING_ELSE = LoopParts()
+_PLAIN = Sent()
 
 
 class Loop:
@@ -124,7 +125,7 @@ class Loop:
 
     # Talking.
 
-    async def run(self, prompt: str | list[Block] | None = None) -> AsyncGenerator[Event, None]:
+    async def run(self, prompt: str | list[Block] | None = None, sent: Sent = _PLAIN) -> AsyncGenerator[Event, None]:
         """Answer a prompt: the loop's and the executor's events at once, `RunEnded` last.
 
         Without a prompt the queued ones are delivered, or an unfinished conversation goes on. A slow reader does not
@@ -133,7 +134,7 @@ class Loop:
         Raises:
             UsageError: A run is under way already, or there is nothing to say.
         """
-        feed = self._begin(prompt)
+        feed = self._begin(prompt, sent)
         driver = self._driver = asyncio.get_running_loop().create_task(self._drive(feed))
         driver.add_done_callback(lambda _: feed.close())
         events = feed.events
@@ -165,16 +166,16 @@ class Loop:
         for told in await self._gates.start(self._parts.begins_as, self._state.model.name):
             self._between.remind("hook", told)
 
-    def submit(self, prompt: str | list[Block], source: PromptSource = "user") -> None:
+    def submit(self, prompt: str | list[Block], source: PromptSource = "user", sent: Sent = _PLAIN) -> None:
         """Say something while a run is under way: it is delivered between turns, once, in order, users first.
 
         A user's message cuts short what may be cut short. Without a run it waits for the next one. What waits is in the
         journal: a crash does not lose it.
         """
         if self._gates.has("UserPromptSubmit"):  # what a hook may keep from the model is not written down before
-            self._between.queue.put(prompt, source)
+            self._between.queue.put(prompt, source, sent)
         else:
-            self._between.queue.put_lasting(prompt, source)
+            self._between.queue.put_lasting(prompt, source, sent)
         if source == "user" and self._driver is not None:
             self._state.executor.user_message()
 
@@ -238,12 +239,12 @@ class Loop:
 
     # Inside.
 
-    def _begin(self, prompt: str | list[Block] | None) -> Feed:
+    def _begin(self, prompt: str | list[Block] | None, sent: Sent) -> Feed:
         if self._driver is not None:
             raise UsageError("a run is under way; use submit() to say something meanwhile")
         self._refuse_while_compacting()
         if prompt is not None:
-            self._between.queue.put(prompt, "user")
+            self._between.queue.put(prompt, "user", sent)
         elif not (self._between.poll() or self._state.deferred or self._state.history.ends_with_user):
             raise UsageError("there is nothing to answer; give a prompt")
         self._is_stopping = False

@@ -11,9 +11,21 @@ from holdfast.events import PromptSource
 from holdfast.session import Journal
 from holdfast.session.records import PROMPT_QUEUED
 
-__all__ = ["Prompt", "PromptQueue"]
+__all__ = ["Prompt", "PromptQueue", "Sent"]
 
 _log = logging.getLogger(__name__)
+
+
+class Sent(NamedTuple):
+    """What came with a prompt of a program."""
+
+    uuid: str = ""
+    """The name that the program has given it."""
+    is_verbatim: bool = False
+    """It is only text: nothing in it is looked up or run."""
+
+
+_PLAIN = Sent()
 
 
 class Prompt(NamedTuple):
@@ -22,6 +34,7 @@ class Prompt(NamedTuple):
     content: str | list[Block]
     source: PromptSource
     blocks: list[Block]
+    sent: Sent = _PLAIN
 
 
 class PromptQueue:
@@ -39,17 +52,18 @@ class PromptQueue:
     def __len__(self) -> int:
         return len(self._users) + len(self._others)
 
-    def put(self, content: str | list[Block], source: PromptSource = "user") -> Prompt:
+    def put(self, content: str | list[Block], source: PromptSource = "user", sent: Sent = _PLAIN) -> Prompt:
         """Add something at the end; raises `UsageError` when there is nothing in it."""
-        prompt = Prompt(content, source, prompt_blocks(content))
+        prompt = Prompt(content, source, prompt_blocks(content), sent)
         (self._users if source == "user" else self._others).append(prompt)
         return prompt
 
-    def put_lasting(self, content: str | list[Block], source: PromptSource = "user") -> None:
+    def put_lasting(self, content: str | list[Block], source: PromptSource = "user", sent: Sent = _PLAIN) -> None:
         """The same for what must outlive this process."""
-        self.put(content, source)
+        self.put(content, source, sent)
         if self._journal is not None:
-            self._journal.record_note(PROMPT_QUEUED, {"content": content, "source": source})
+            more = {} if sent == _PLAIN else sent._asdict()
+            self._journal.record_note(PROMPT_QUEUED, {"content": content, "source": source, **more})
             self.is_journaled = True
 
     def restore(self, queued: Iterable[Mapping[str, Any]]) -> None:
@@ -60,7 +74,8 @@ class PromptQueue:
             self.is_journaled = True
             try:
                 said = cast("str | list[Block]", content) if isinstance(content, str | list) else ""
-                self.put(said, source if source in get_args(PromptSource) else "user")
+                sent = Sent(str(item.get("uuid") or ""), item.get("is_verbatim") is True)
+                self.put(said, source if source in get_args(PromptSource) else "user", sent)
             except UsageError as error:
                 _log.warning("a prompt that waited in the session cannot be told: %s", error)
 

@@ -20,7 +20,7 @@ from holdfast.agent.turn import Answer
 from holdfast.contract import Fatal, UsageError
 from holdfast.events import AssistantReplied, CallFinished, HookSpoke, ResultsSent, RunEnded, RunOutcome, to_builtins
 from holdfast.models import ModelError, Usage
-from holdfast.session.records import DELIVERS_QUEUED
+from holdfast.session.records import DELIVERS_QUEUED, PROMPTS
 
 __all__ = ["Run"]
 
@@ -54,6 +54,7 @@ class Run:
         self._cost_before = state.cost_usd
         self._results: list[Block] = []
         """Replies that are in the history, but nobody was told that they are sent."""
+        self._results_uuid = ""
         self._tool_turns = 0
         self._turns = 0
         self._output_tries = 0
@@ -229,18 +230,19 @@ class Run:
         self._text.append(answer.text)
         usage = usage_fields(answer.usage)
         model = answer.model or answer.asked.name
-        state.record(
+        uuid = state.record(
             "assistant",
             answer.blocks,
             model=model,
             asked=answer.asked.name,
+            id=answer.message_id,
             usage=usage,
             stop_reason=answer.stop_reason,
         )
         self._between.gates.later(
             "MessageDisplay", turn_id=str(self._turns), message_id=answer.message_id, delta=answer.text
         )
-        state.emit(AssistantReplied(answer.message_id, answer.blocks, model, answer.stop_reason, usage, cost_usd))
+        state.emit(AssistantReplied(answer.message_id, answer.blocks, model, answer.stop_reason, usage, cost_usd, uuid))
 
     def _close(self, answer: Answer) -> None:
         """Answer and replies enter the history together, so that it is valid at every moment."""
@@ -253,7 +255,7 @@ class Run:
             results = [self._result(id_, use, answer.replies.get(id_)) for id_, use in answer.calls.items()]
             told = list(_new_blocks(answer.replies.values()))
             state.history.add_user([*results, *told])
-            state.record("user", [*results, *told])
+            self._results_uuid = state.record("user", [*results, *told])
             self._results = [*results, *told]
         state.executor.end_turn()
 
@@ -347,9 +349,12 @@ class Run:
         """Tell what waits; false when hooks kept all of it back and there is nothing to answer."""
         await self._between.gates.turn_ended()
         # In one line with the message, so that after a crash each is told once.
-        meta = {DELIVERS_QUEUED: True} if self._between.queue.is_journaled else {}
+        meta: dict[str, Any] = {DELIVERS_QUEUED: True} if self._between.queue.is_journaled else {}
         self._between.blocked = ""
-        self._deliver_blocks(await self._between.take(), **meta)
+        blocks = await self._between.take()
+        if told := self._between.told:
+            meta[PROMPTS] = told
+        self._deliver_blocks(blocks, **meta)
         return not self._between.blocked or self._state.history.ends_with_user
 
     def _deliver_blocks(self, blocks: list[Block], **meta: object) -> None:
@@ -361,7 +366,7 @@ class Run:
     def _send_results(self, more: list[Block]) -> None:
         if self._results:
             results, self._results = self._results, []
-            self._state.emit(ResultsSent([*results, *more]))
+            self._state.emit(ResultsSent([*results, *more], self._results_uuid))
 
 
 def _since(before: Usage, now: Usage) -> Usage:

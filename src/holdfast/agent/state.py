@@ -7,6 +7,7 @@ from holdfast.agent.history import Block, History
 from holdfast.agent.thoughts import Thoughts
 from holdfast.engine import Executor
 from holdfast.events import Event, SideQuestionAnswered
+from holdfast.lib.uuids import new_uuid
 from holdfast.models import Model, ModelRequest, SystemBlock, Usage
 from holdfast.models.tokens import estimate_prefix_tokens
 
@@ -141,10 +142,12 @@ class LoopState:
         self._is_system_made = False
         self.executor.state.forget_shown()
 
-    def record(self, role: str, blocks: list[Block], **meta: object) -> None:
-        """Write a message to the journal."""
+    def record(self, role: str, blocks: list[Block], **meta: object) -> str:
+        """Write a message to the journal; its name there."""
+        uuid = new_uuid()
         if self.journal is not None:
-            self.journal.record_message("user" if role == "user" else "assistant", blocks, meta=meta or None)
+            self.journal.record_message("user" if role == "user" else "assistant", blocks, meta={"uuid": uuid, **meta})
+        return uuid
 
 
 def usage_fields(usage: Usage) -> dict[str, int]:

@@ -18,6 +18,7 @@ from holdfast.permissions.updates import change_mode
 
 if TYPE_CHECKING:
     from holdfast.agent import Loop
+    from holdfast.agent.prompts import Sent
     from holdfast.app.build import OpenSession
     from holdfast.app.definitions import Definitions
     from holdfast.app.place import Place
@@ -61,13 +62,19 @@ class RunningAgent:
 
     # Talking.
 
-    def run(self, prompt: Content | None = None) -> AsyncGenerator[Event]:
-        """Answer a prompt: the events as they happen, `RunEnded` last. Closing the iterator stops the run."""
-        return self.loop.run(prompt)
+    def run(self, prompt: Content | None = None, sent: "Sent | None" = None) -> AsyncGenerator[Event]:
+        """Answer a prompt: the events as they happen, `RunEnded` last. Closing the iterator stops the run.
 
-    def submit(self, prompt: Content, source: PromptSource = "user") -> None:
+        `sent` is what a program gave with it.
+        """
+        return self.loop.run(prompt) if sent is None else self.loop.run(prompt, sent)
+
+    def submit(self, prompt: Content, source: PromptSource = "user", sent: "Sent | None" = None) -> None:
         """Say something while a run is under way; the model reads it between two turns."""
-        self.loop.submit(prompt, source)
+        if sent is None:
+            self.loop.submit(prompt, source)
+        else:
+            self.loop.submit(prompt, source, sent)
 
     async def interrupt(self) -> None:
         """Stop the run that is under way: returns when nothing runs any more."""

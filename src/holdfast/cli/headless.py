@@ -31,6 +31,7 @@ from holdfast.models import Usage
 from holdfast.models.errors import ModelError
 
 if TYPE_CHECKING:
+    from holdfast.agent.prompts import Sent
     from holdfast.app.start_agent import RunningAgent
     from holdfast.app.warm import Warming
     from holdfast.cli.host import Host
@@ -163,7 +164,7 @@ class Headless:
             self._write(self._lines.init(self._agent))
             if self._plan.replays:
                 self._write(self._lines.replayed(prompt.content, prompt.line))
-            await self._answer(prompt.content)
+            await self._answer(prompt.content, prompt.sent)
             self._tell_state("idle")
 
     def _tell_state(self, state: str) -> None:
@@ -262,9 +263,9 @@ class Headless:
         self._warming = Warming(agent.tools)
         return agent
 
-    async def _answer(self, prompt: Content) -> None:
+    async def _answer(self, prompt: Content, sent: "Sent | None" = None) -> None:
         assert self._agent is not None
-        async for event in self._agent.run(prompt):
+        async for event in self._agent.run(prompt, sent):
             self._take(event)
             await self._writer.drained()
 

@@ -151,7 +151,7 @@ class Host:
         while message is not None:
             if isinstance(message, UserPrompt):
                 if message.is_urgent and self._is_running:
-                    agent.submit(message.content)
+                    agent.submit(message.content, sent=message.sent)
                 else:
                     self._prompts.put(message)
             elif message is _INTERRUPT:

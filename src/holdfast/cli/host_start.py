@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.opening import answer_initialize, read_initialize
-from holdfast.cli.result_line import new_uuid
 from holdfast.cli.stream_input import ControlRequest, control_error, control_success
 from holdfast.contract import HoldfastError
+from holdfast.lib.uuids import new_uuid
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent

@@ -1,12 +1,12 @@
 """How a run went, as one object: the last line of stream-json, and all of `--output-format json`."""
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 from holdfast.events import RunEnded
+from holdfast.lib.uuids import new_uuid
 
-__all__ = ["API_ERRORS", "bare_model", "is_api_failure", "model_limits", "new_uuid", "result_object", "usage_object"]
+__all__ = ["API_ERRORS", "bare_model", "is_api_failure", "model_limits", "result_object", "usage_object"]
 
 Line = dict[str, Any]
 _NO_ERRORS = frozenset({"success", "stopped_by_hook", "tool_deferred"})
@@ -48,14 +48,6 @@ _USAGE = {
     "cache_read_tokens": "cache_read_input_tokens",
     "cache_write_tokens": "cache_creation_input_tokens",
 }
-
-
-def new_uuid() -> str:
-    """A random UUID; the module of that name would cost more than this whole file."""
-    digits = os.urandom(16).hex()
-    return (
-        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
-    )
 
 
 def usage_object(usage: Mapping[str, int]) -> Line:

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from holdfast.agent.prompts import Sent
 from holdfast.cli.form_lines import FormReply
 from holdfast.cli.host_answers import read_host_answer
 from holdfast.contract import Answer, Question, UsageError
 from holdfast.engine.call_hooks import suggested_updates
+from holdfast.lib.uuids import new_uuid
 from holdfast.lib.visible import visible
 
 __all__ = [
@@ -39,7 +41,12 @@ class UserPrompt(NamedTuple):
     is_urgent: bool = False
     """It joins a run that is under way, instead of waiting for its end."""
     line: Mapping[str, Any] = MappingProxyType({})
-    """What was sent with it."""
+    """What was sent with it, and a uuid in any case."""
+
+    @property
+    def sent(self) -> Sent:
+        """The part of it that the conversation keeps."""
+        return Sent(str(self.line.get("uuid", "")), self.line.get("client_composed") is True)
 
 
 class ControlRequest(NamedTuple):
@@ -119,6 +126,8 @@ def _user(message: Line) -> UserPrompt:
     elif not isinstance(content, str) or not content.strip():
         raise UsageError(f"the content of a user message is a text or a list of content blocks, got {content!r}")
     sent = {key: value for key, value in message.items() if key not in ("type", "message", "priority")}
+    if not isinstance(sent.get("uuid"), str) or not sent["uuid"]:
+        sent["uuid"] = new_uuid()
     return UserPrompt(content, message.get("priority") in _URGENT, sent)
 
 

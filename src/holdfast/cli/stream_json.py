@@ -9,7 +9,6 @@ from holdfast.cli.result_line import (
     bare_model,
     is_api_failure,
     model_limits,
-    new_uuid,
     result_object,
     usage_object,
 )
@@ -30,6 +29,7 @@ from holdfast.events import (
     SideQuestionAnswered,
     TaskChanged,
 )
+from holdfast.lib.uuids import new_uuid, part_uuid
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
@@ -134,7 +134,7 @@ class StreamJson:
         """The lines an event becomes; most become none."""
         if self._partials is not None:
             for raw in self._partials.take(event):
-                yield self._line("stream_event", event=raw, parent_tool_use_id=None)
+                yield self._line("stream_event", event=raw, parent_tool_use_id=None, **self._answers())
         if isinstance(event, CallFinished):
             self._replies[event.tool_use_id] = event
         elif isinstance(event, AssistantReplied):
@@ -168,9 +168,7 @@ class StreamJson:
         )
         if "origin" in self._asked:
             found["origin"] = self._asked["origin"]
-        if isinstance(uuid := self._asked.get("uuid"), str):
-            found["user_message_uuid"] = uuid
-        return found
+        return {**found, **self._answers()}
 
     def _api_failure(self, ended: RunEnded) -> Line:
         """What went wrong, as a message that programs show like any other."""
@@ -230,22 +228,29 @@ class StreamJson:
         last = len(event.content) - 1
         for index, block in enumerate(event.content):
             message = _assistant_message(event, id_, block, stop_reason=event.stop_reason if index == last else "")
-            yield self._line("assistant", message=message, parent_tool_use_id=None)
+            line = self._line("assistant", message=message, parent_tool_use_id=None, **self._answers())
+            yield _named(line, event.uuid, index)
+
+    def _answers(self) -> Line:
+        """Which prompt is being answered."""
+        uuid = self._asked.get("uuid")
+        return {"user_message_uuid": uuid} if isinstance(uuid, str) else {}
 
     def _user_lines(self, event: ResultsSent) -> Iterator[Line]:
         """One line for each result, with the data that programs read; what else was said comes after them."""
         others: list[dict[str, Any]] = []
-        for block in event.content:
+        for index, block in enumerate(event.content):
             if block.get("type") != "tool_result":
                 others.append(block)
                 continue
             reply = self._replies.pop(str(block.get("tool_use_id")), None)
-            yield self._line(
+            line = self._line(
                 "user",
                 message={"role": "user", "content": [block]},
                 parent_tool_use_id=None,
                 **({} if reply is None else _about(reply)),
             )
+            yield _named(line, event.uuid, index)
         self._replies.clear()
         if others:
             message = {"role": "user", "content": others}
@@ -283,6 +288,11 @@ class StreamJson:
         for ours, theirs in _MODEL_USAGE.items():
             known[theirs] += int(event.usage.get(ours, 0))
         known["costUSD"] += event.cost_usd or 0.0
+
+
+def _named(line: Line, uuid: str, index: int) -> Line:
+    """A line about a part of a message that the journal has: the same name here, there and in a transcript."""
+    return {**line, "uuid": part_uuid(uuid, index)} if uuid else line
 
 
 def _assistant_message(event: AssistantReplied, id_: str, block: Line, *, stop_reason: str) -> Line:

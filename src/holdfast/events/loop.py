@@ -126,12 +126,16 @@ class AssistantReplied(Event, frozen=True, tag="assistant"):
     stop_reason: str
     usage: dict[str, int]
     cost_usd: float | None = None
+    uuid: str = ""
+    """Names this message in the journal."""
 
 
 class ResultsSent(Event, frozen=True, tag="user"):
     """The replies of a turn's calls, and what else the next request tells the model."""
 
     content: list[dict[str, Any]]
+    uuid: str = ""
+    """Names the message of the replies in the journal."""
 
 
 class RequestRetried(Event, frozen=True, tag="retry"):

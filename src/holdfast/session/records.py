@@ -9,6 +9,7 @@ __all__ = [
     "DEFERRED",
     "DELIVERS_QUEUED",
     "JOURNAL_VERSION",
+    "PROMPTS",
     "PROMPT_QUEUED",
     "JournalGap",
     "MessageRecorded",
@@ -30,6 +31,8 @@ DEFERRED = "tool_deferred"
 """The kind of a note about a call that a hook left for a later process: its `id`, `name` and `input`."""
 DELIVERS_QUEUED = "delivers_queued"
 """In a message's meta: it tells the model everything that was queued before it."""
+PROMPTS = "prompts"
+"""In a message's meta: its first blocks are prompts of people; the name of each, and of how many blocks it is."""
 Role = Literal["user", "assistant", "system"]
 
 
