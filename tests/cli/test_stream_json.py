@@ -52,8 +52,8 @@ def ended(**fields: Any) -> RunEnded:
     return msgspec.structs.replace(plain, **fields)
 
 
-def lines(*events: Event, has_partials: bool = False) -> list[dict[str, Any]]:
-    stream = StreamJson(FACTS, has_partials=has_partials)
+def lines(*events: Event, has_partials: bool = False, has_agent_text: bool = False) -> list[dict[str, Any]]:
+    stream = StreamJson(FACTS, has_partials=has_partials, has_agent_text=has_agent_text)
     return [line for event in events for line in stream.lines(event)]
 
 
@@ -279,7 +279,9 @@ def test_progress_and_error_numbers_have_lines_of_their_own() -> None:
 def test_the_messages_of_an_agent_that_a_call_has_started_name_that_call() -> None:
     result = {"type": "tool_result", "tool_use_id": "c2", "content": "x"}
     inner = (replied({"type": "text", "text": "Found."}), ResultsSent([result]), TextStreamed("F"), ended())
-    found = lines(*(AgentTold("a1", "Explore", "c1", event, "p1", 2) for event in inner))
+    told = [AgentTold("a1", "Explore", "c1", event, "p1", 2) for event in inner]
+    assert [line["type"] for line in lines(*told)] == ["user"]
+    found = lines(*told, has_agent_text=True)
     assert [line["type"] for line in found] == ["assistant", "user"]
     assert {(line["parent_tool_use_id"], line["subagent_type"]) for line in found} == {("c1", "Explore")}
     chain = {(line["agent_id"], line["agent_type"], line["query_chain_id"], line["query_depth"]) for line in found}

@@ -1,6 +1,6 @@
 """An editor's side of the Agent Client Protocol, as bare JSON lines, against the adapter that runs the agent.
 
-    ADAPTER="node .../claude-agent-acp/dist/index.js" AGENT=/path/to/holdfast python editor_probes.py [WORD ...]
+ADAPTER="node .../claude-agent-acp/dist/index.js" AGENT=/path/to/holdfast python editor_probes.py [WORD ...]
 """
 
 import json
@@ -192,9 +192,13 @@ def _run(function: Callable[[Editor], None]) -> dict[str, Any]:
         editor = Editor(os.path.realpath(place))
         try:
             function(editor)
-        except Exception as error:  # noqa: BLE001 - one probe's failure is one line of the table
+        except Exception as error:
             detail = "".join(traceback.format_exception(error)[-2:]).strip()
-            return {"case": function.__name__, "ok": False, "detail": f"{detail}\nstderr: {''.join(editor.errors[-8:])}"}
+            return {
+                "case": function.__name__,
+                "ok": False,
+                "detail": f"{detail}\nstderr: {''.join(editor.errors[-8:])}",
+            }
         finally:
             editor.close()
     return {"case": function.__name__, "ok": True}

@@ -174,24 +174,24 @@ probe("verbatim prompts are no commands", async (lab) => {
 // -- what it is told
 
 probe("a system prompt takes the place of ours", async (lab) => {
-  assert.match(texts(await lab.ask("WHO", { systemPrompt: "You are PIRATE-7." })), /^SYSTEM: You are PIRATE-7\./);
-  assert.match(texts(await lab.ask("WHOLE SYSTEM", { systemPrompt: ["PIRATE", "SEVEN"] })), /PIRATE[^]*SEVEN/);
+  assert.match(texts(await lab.ask("SYSTEM", { systemPrompt: "You are PIRATE-7." })), /^You are PIRATE-7\./);
+  assert.match(texts(await lab.ask("SYSTEM", { systemPrompt: ["PIRATE", "SEVEN"] })), /PIRATE[^]*SEVEN/);
 });
 
 probe("a preset with more words keeps ours", async (lab) => {
-  const said = texts(await lab.ask("WHOLE SYSTEM", { systemPrompt: { type: "preset", preset: "claude_code", append: "PIRATE-8" } }));
+  const said = texts(await lab.ask("SYSTEM", { systemPrompt: { type: "preset", preset: "claude_code", append: "PIRATE-8" } }));
   assert.ok(said.includes("PIRATE-8") && said.includes(lab.cwd));
 });
 
 probe("dynamic parts leave the system prompt", async (lab) => {
   const systemPrompt = { type: "preset", preset: "claude_code", excludeDynamicSections: true };
-  assert.ok(!texts(await lab.ask("WHOLE SYSTEM", { systemPrompt })).includes(lab.cwd));
+  assert.ok(!texts(await lab.ask("SYSTEM", { systemPrompt })).includes(lab.cwd));
 });
 
 probe("the words of a project count when asked for", async (lab) => {
   write(lab.cwd, { "CLAUDE.md": "The password is swordfish." });
   const systemPrompt = { type: "preset", preset: "claude_code" };
-  assert.match(texts(await lab.ask("WHOLE SYSTEM", { systemPrompt, settingSources: ["project"] })), /swordfish/);
+  assert.match(texts(await lab.ask("SYSTEM", { systemPrompt, settingSources: ["project"] })), /swordfish/);
 });
 
 // -- tools and permission
@@ -377,7 +377,7 @@ probe("agents of the program work for it", async (lab) => {
 
 probe("the whole session is one agent", async (lab) => {
   const agents = { pirate: { description: "Sails", prompt: "You are PIRATE-5.", tools: ["Read"] } };
-  const found = await lab.ask("WHOLE SYSTEM", { agents, agent: "pirate" });
+  const found = await lab.ask("SYSTEM", { agents, agent: "pirate" });
   assert.match(texts(found), /PIRATE-5/);
   assert.deepEqual(init(found).tools, ["Read"]);
 });
@@ -407,7 +407,7 @@ probe("a plugin is loaded", async (lab) => {
 probe("only the chosen skills are loaded", async (lab) => {
   for (const name of ["speak", "other"]) write(lab.cwd, { [`.claude/skills/${name}/SKILL.md`]: `---\nname: ${name}\ndescription: Does ${name}\n---\nSAY ${name}\n` });
   const systemPrompt = { type: "preset", preset: "claude_code" };
-  const said = texts(await lab.ask("WHOLE SYSTEM", { skills: ["speak"], settingSources: ["project"], systemPrompt }));
+  const said = texts(await lab.ask("SYSTEM", { skills: ["speak"], settingSources: ["project"], systemPrompt }));
   assert.ok(said.includes("Does speak") && !said.includes("Does other"), said);
 });
 

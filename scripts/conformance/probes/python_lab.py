@@ -13,8 +13,14 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
-__all__ = ["Lab", "main", "probe", "texts", "the"]
+__all__ = [
+    "PIXEL", "SCHEMA", "Lab", "blocks", "call", "init_of", "lines", "main", "probe", "result_of", "results", "say",
+    "texts", "the",
+]  # fmt: skip
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+"""A picture."""
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 _LIMIT_S = 60
 _PROBES: list[Callable[["Lab"], Awaitable[None]]] = []
 Messages = list[Any]
@@ -103,7 +109,7 @@ async def _run(function: Callable[[Lab], Awaitable[None]]) -> dict[str, Any]:
         try:
             async with asyncio.timeout(_LIMIT_S):
                 await function(lab)
-        except Exception as error:  # noqa: BLE001 - one probe's failure is one line of the table
+        except Exception as error:
             where = "".join(traceback.format_exception(error)[-2:]).strip()
             return {"case": name, "ok": False, "detail": f"{where}\nstderr: {lab.errors[-5:]}"}
     return {"case": name, "ok": True}

@@ -34,7 +34,7 @@ class Between:
         self._executor = state.executor
         self._emit = state.emit
         self._parts = parts
-        self._plan_mode = PlanMode(state.executor, lambda: state.history.messages)
+        self._plan_mode = PlanMode(state.executor, lambda: state.history.messages, parts.plan_instructions)
         self._reminders: list[tuple[Reminded, str]] = []
         """What listeners are told, and the model."""
         self._read: dict[str, None] = {}

@@ -19,6 +19,7 @@ class LoopChoices(NamedTuple):
     max_total_tokens: int | None = None
     """No request of a run goes out once it has used this many tokens, in and out."""
     thinking: bool = False
+    thinking_display: str | None = None
     effort: Effort | None = None
     tool_choice: str = "auto"
     """For the first request of a run; the later ones leave the choice to the model."""

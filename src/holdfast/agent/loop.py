@@ -123,6 +123,11 @@ class Loop:
         """A run is under way."""
         return self._driver is not None
 
+    @property
+    def has_news(self) -> bool:
+        """Something waits to be told although nobody has said anything, such as the end of a background task."""
+        return self._between.poll()
+
     # Talking.
 
     async def run(self, prompt: str | list[Block] | None = None, sent: Sent = _PLAIN) -> AsyncGenerator[Event, None]:

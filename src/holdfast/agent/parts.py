@@ -74,6 +74,8 @@ class LoopParts(NamedTuple):
     """Makes the text of a skill or command out of a prompt that calls one."""
     skills_for: Callable[[str], str] | None = None
     """Asked what to say of the skills that come up with a file, when the model has read that file."""
+    plan_instructions: str | None = None
+    """How to work in plan mode, instead of our own words."""
     new_day: Callable[[], str | None] | None = None
     """Asked before each request for the date, where it is another than the one the model knows."""
     source: StartSource | None = None

@@ -17,8 +17,12 @@ _TOLD = "<system-reminder>\n{}"
 class PlanMode:
     """Compares the mode with what the conversation says about it."""
 
-    def __init__(self, executor: Executor, history: Callable[[], Iterable[Message]]) -> None:
+    def __init__(
+        self, executor: Executor, history: Callable[[], Iterable[Message]], instructions: str | None = None
+    ) -> None:
+        """Follow the executor's mode; `instructions` say how to work in it, instead of our own words."""
         self._executor = executor
+        self._instructions = instructions
         self._history = history
         self._is_told = False
         self.look_back()
@@ -43,10 +47,11 @@ class PlanMode:
         if self._executor.state.session.agent_id is not None:
             return f"{_ON} nothing may be changed, and calls that would change something are refused."
         end = ", then call ExitPlanMode" if can_end else ", and end with the plan as your answer"
-        return (
-            f"{_ON} nothing may be changed{but}, and calls that would change something are refused. "
-            f"Look around as far as you need, make a plan of the work{where}{end}."
-        )
+        rule = f"{_ON} nothing may be changed{but}, and calls that would change something are refused."
+        if self._instructions is not None:
+            last = "Call ExitPlanMode when you are done." if can_end else "End with the plan as your answer."
+            return f"{rule}\n\n{self._instructions.strip()}\n\n{last}"
+        return f"{rule} Look around as far as you need, make a plan of the work{where}{end}."
 
 
 def _last_word(messages: Iterable[Message]) -> str | None:

@@ -81,6 +81,7 @@ class LoopState:
             tool_choice=tool_choice,
             max_output_tokens=choices.max_output_tokens,
             thinking=choices.thinking,
+            thinking_display=choices.thinking_display,
             effort=choices.effort,
             is_streaming=self.is_streaming,
         )

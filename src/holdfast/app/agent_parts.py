@@ -43,6 +43,8 @@ class AgentParts:
         self.types: dict[str, AgentType] = {kind.name: kind for kind in BUILTIN_TYPES}
         self.types |= {name: defined_type(agent) for name, agent in definitions.agents.items()}
         self.definitions = definitions
+        self.more_words = ""
+        """Told to every agent, behind its own words."""
         self.board = opened.shell.board
         session = opened.session
         self.files = None if session is None else AgentFiles(session.path, session.id, session.journal)
@@ -82,15 +84,20 @@ class AgentParts:
         """The pool of these tools; whoever has the same gets the same, with what is rendered of it."""
         if any(isinstance(tool, Agent) for tool in tools):
             # Its own: it starts agents with its own rights.
-            return _assembled([Agent() if isinstance(tool, Agent) else tool for tool in tools])
+            return self._assembled([Agent() if isinstance(tool, Agent) else tool for tool in tools])
         key = tuple(map(id, tools))
         found = self._pools.get(key)
         if found is None:
-            found = _assembled(tools)
+            found = self._assembled(tools)
             if len(self._pools) >= _KEPT_POOLS:
                 self._pools.clear()
             self._pools[key] = found
         return found
+
+    def _assembled(self, tools: list[Tool]) -> Pool:
+        pool = _assembled(tools)
+        pool.aliases = self.opened.executor.pool.aliases
+        return pool
 
     def system(self, kind: AgentType, pool: Pool, session: SessionFacts) -> "tuple[SystemBlock, ...]":
         """What an agent is told about itself and the place."""
@@ -106,7 +113,7 @@ class AgentParts:
             withheld=self.place.instructions.withheld,
             definitions=self.definitions.section(tools),
             replacement=None if kind.definition is None else _words(kind.definition),
-            appended=kind.words,
+            appended="\n\n".join(filter(None, (kind.words, self.more_words))),
         )
         key = (parts.tools, parts.facts, parts.instructions, parts.definitions, parts.replacement, parts.appended)
         found = self._systems.get(key)

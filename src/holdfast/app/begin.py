@@ -28,8 +28,12 @@ class SessionChoice(NamedTuple):
     """The id of the new session; made up when omitted."""
     is_kept: bool = True
     """False: nothing is written."""
+    until: str | None = None
+    """Of the resumed session only what was said up to this message, by its uuid."""
     is_cleared: bool = False
     """It takes the place of a conversation that the user has put away."""
+    drops: str | None = None
+    """The prompt that must be the first one left out then; with another nothing begins."""
 
 
 NEW_SESSION = SessionChoice()
@@ -61,16 +65,18 @@ def begin_session(project: str, choice: SessionChoice = NEW_SESSION) -> Beginnin
     if choice.session_id is not None and not choice.fork:
         raise UsageError("a resumed session keeps its id; add --fork-session to go on under a new one")
     from holdfast.session import user_store  # noqa: PLC0415 - the choice is made before the first request, not this
+    from holdfast.session.directory import BackTo  # noqa: PLC0415 - the same
 
     store = user_store(program=f"holdfast {__version__}")
     within = project if choice.resume == "latest" else None
     source: Literal["resume", "fork"] = "fork" if choice.fork else "resume"
+    back_to = None if choice.until is None else BackTo(choice.until, choice.drops)
     if not choice.is_kept:
-        return Beginning(None, store.load(choice.resume, project=within), source)
+        return Beginning(None, store.load(choice.resume, project=within, back_to=back_to), source)
     if not choice.fork:
-        return Beginning(*store.resume(choice.resume, project=within), "resume")
+        return Beginning(*store.resume(choice.resume, project=within, back_to=back_to), "resume")
     origin = os.path.basename(store.find(choice.resume, project=within))
-    return Beginning(*store.fork(origin, project, new_id=choice.session_id), "fork")
+    return Beginning(*store.fork(origin, project, new_id=choice.session_id, back_to=back_to), "fork")
 
 
 def restore_state(executor: "Executor", transcript: "Transcript", *, is_fork: bool = False) -> None:

@@ -71,6 +71,8 @@ class OpenSession:
         self.hooks = hooks
         self.servers: Hub | None = None
         """Remote servers, once `join_servers` has started them."""
+        self.offers: Callable[[str], bool] | None = None
+        """Which remote tools are offered, by name; none: all that the rules leave."""
         self.on_tools: Callable[[], None] = _nobody_listens
         """Told when tools of remote servers have come or gone."""
         self.registry_directory = shell.registry_directory

@@ -11,6 +11,7 @@ from holdfast.settings import SettingsRoots
 if TYPE_CHECKING:
     from holdfast.definitions.agents import AgentDefinition
     from holdfast.definitions.library import Library
+    from holdfast.definitions.skills import Skill
 
 __all__ = ["Definitions", "load_definitions"]
 
@@ -40,10 +41,19 @@ class Definitions:
         self.library = library
         """None where no place for skills exists."""
         self.where = where
+        self.only: frozenset[str] | None = None
+        """The skills that a model is told of, where somebody has chosen; by their names, or the last part of these."""
+
+    def _is_chosen(self, skill: "Skill") -> bool:
+        return self.only is None or skill.name in self.only or skill.name.rpartition(":")[2] in self.only
 
     def skill_names(self) -> list[str]:
         """The skills by name."""
-        return [] if self.library is None else [skill.name for skill in self.library if not skill.is_command]
+        return (
+            []
+            if self.library is None
+            else [skill.name for skill in self.library if not skill.is_command and self._is_chosen(skill)]
+        )
 
     def command_names(self) -> list[str]:
         """What can be called by `/name`."""
@@ -51,7 +61,7 @@ class Definitions:
 
     def news_for(self, path: str) -> str:
         """What a model is told of the skills that come up with a file it has read; empty where there are none."""
-        found = [] if self.library is None else self.library.for_file(path)
+        found = [] if self.library is None else list(filter(self._is_chosen, self.library.for_file(path)))
         if not found:
             return ""
         from holdfast.agent.prompt.fences import defused  # noqa: PLC0415 - loaded with the prompt
@@ -67,13 +77,15 @@ class Definitions:
         if not self.agents and not self.library:
             return ""
         from holdfast.agent.prompt.fences import defused  # noqa: PLC0415 - loaded with the prompt
-        from holdfast.definitions.listing import listing_of  # noqa: PLC0415 - only where there are any
+        from holdfast.definitions.listing import LISTING_CHARS, listing_of  # noqa: PLC0415 - only where there are any
 
         parts: list[str] = []
         if self.agents and "Agent" in tools:
             parts.append(_AGENTS + listing_of([(agent.name, agent) for agent in self.agents.values()]))
-        if self.library is not None and "Skill" in tools and (listing := self.library.listing()):
-            parts.append(_SKILLS + listing)
+        if self.library is not None and "Skill" in tools:
+            chosen = [(skill.name, skill) for skill in self.library.listed() if self._is_chosen(skill)]
+            if chosen:
+                parts.append(_SKILLS + listing_of(chosen, LISTING_CHARS))
         return defused("\n\n".join(parts))
 
 

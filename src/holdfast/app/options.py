@@ -1,6 +1,7 @@
 """What a user may choose for a session, on the command line or in code."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Options(NamedTuple):
     """The editor that runs the session, which may hold changes that are not saved."""
     may_bypass: bool = False
     """The mode `bypassPermissions` may be entered later."""
+    tool_aliases: Mapping[str, str] = MappingProxyType({})
+    """Names that a model may call, each with the tool that is meant."""
 
 
 class AgentOptions(NamedTuple):
@@ -71,3 +74,17 @@ class AgentOptions(NamedTuple):
     """What was said before, in a session that is new."""
     agents: "tuple[AgentDefinition, ...]" = ()
     """Kinds of agents besides those of the files (`--agents`)."""
+    main_agent: str | None = None
+    """The kind of agent that the whole session is (`--agent`)."""
+    skills: tuple[str, ...] | None = None
+    """Only these are told of; None: all."""
+    title: str | None = None
+    """What a new session is called."""
+    has_static_prompt: bool = False
+    """What the place brings (directory, date, repository) goes with the first message, not into the system prompt."""
+    plan_instructions: str | None = None
+    """How to work in plan mode, instead of our own words."""
+    subagent_prompt: str | None = None
+    """Told to every agent that the session starts, behind its own words."""
+    thinking_display: str | None = None
+    """How much of its thinking the model shows: `summarized` or `omitted`."""

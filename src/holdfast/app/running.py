@@ -198,6 +198,11 @@ class RunningAgent:
         """Who is asked."""
         return self.loop.model
 
+    @property
+    def has_news(self) -> bool:
+        """Something waits that the model should hear although nobody has said anything."""
+        return self.loop.has_news
+
     def change_model(self, name: str) -> None:
         """Go on with another model from the next turn."""
         model = open_given(name, self.rights)
@@ -285,6 +290,12 @@ class RunningAgent:
                 parts.push_async_callback(model.close)
             parts.push_async_callback(self.opened.close)
             parts.push_async_callback(self.loop.close, reason)
+
+    def hand_over_model(self) -> "Model":
+        """The model that is asked now, for an agent that goes on with it: it is not closed with this one."""
+        model = self.model
+        self._models = [one for one in self._models if one is not model]
+        return model
 
     async def __aenter__(self) -> Self:
         return self

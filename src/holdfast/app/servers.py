@@ -283,6 +283,8 @@ def _put(opened: OpenSession, tools: list[Tool]) -> None:
 
 def _allowed(opened: OpenSession, tools: list[Tool]) -> list[Tool]:
     state = opened.executor.state
+    if opened.offers is not None:
+        tools = [tool for tool in tools if opened.offers(tool.name)]
     return tools_for(tools, state.permissions, ViewOptions(session=state.session))
 
 

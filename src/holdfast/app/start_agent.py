@@ -11,6 +11,7 @@ from holdfast.app.build import OpenSession, open_session
 from holdfast.app.child import Starter
 from holdfast.app.definitions import Definitions, load_definitions
 from holdfast.app.hook_roles import ask_agent, ask_model, call_server
+from holdfast.app.main_agent import as_main_agent
 from holdfast.app.models import model_name, open_models
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.place import Place, look_around
@@ -24,7 +25,7 @@ from holdfast.events import Event
 from holdfast.session.names import new_session_id
 
 if TYPE_CHECKING:
-    from holdfast.agent import Loop
+    from holdfast.agent import Loop, LoopChoices
     from holdfast.app.ahead import Ahead
     from holdfast.models import Model, SystemBlock
 
@@ -52,6 +53,12 @@ async def start_agent(
         SessionError: The session to resume cannot be.
     """
     rights = load_rights(options) if ahead is None else ahead.rights
+    definitions = None if ahead is None else ahead.definitions
+    main = None
+    if agent.main_agent is not None:
+        definitions = load_definitions(rights, agent.agents)
+        main, options, agent = as_main_agent(definitions, options, agent)
+        rights = load_rights(options)
     name = model_name(agent, rights)
     looking = asyncio.create_task(look_around(rights, name) if ahead is None else _seen(ahead.place))
     listener = Listener(on_event)
@@ -70,8 +77,10 @@ async def start_agent(
             rights=rights,
             agents=AGENT_TYPES,
         )
+        opened.offers = None if main is None else main.may_use
         await join_servers(opened, options, on_notice=listener.server_notice)
-        definitions = load_definitions(rights, agent.agents) if ahead is None else ahead.definitions
+        definitions = definitions or load_definitions(rights, agent.agents)
+        _apply(agent, options, opened, definitions)
         loop = _make_loop(agent, opened, models, place=await looking, listener=listener, definitions=definitions)
     except BaseException:
         looking.cancel()
@@ -81,12 +90,24 @@ async def start_agent(
                 await part.close()
         listener.close()
         raise
-    if opened.session is not None:
-        session_id = opened.session.id
-    else:
-        session_id = choice.session_id or new_session_id()
-        opened.executor.state.session = opened.executor.state.session._replace(session_id=session_id)
+    session_id = _session_id(opened, choice)
     return RunningAgent(loop, opened, models=models, session_id=session_id, listener=listener, definitions=definitions)
+
+
+def _session_id(opened: OpenSession, choice: SessionChoice) -> str:
+    if opened.session is not None:
+        return opened.session.id
+    session_id = choice.session_id or new_session_id()
+    opened.executor.state.session = opened.executor.state.session._replace(session_id=session_id)
+    return session_id
+
+
+def _apply(agent: AgentOptions, options: Options, opened: OpenSession, definitions: Definitions) -> None:
+    """What was chosen about names: of tools, of the skills that are told of, of the session."""
+    opened.executor.pool.aliases = options.tool_aliases
+    definitions.only = None if agent.skills is None else frozenset(agent.skills)
+    if agent.title and opened.session is not None and opened.beginning.transcript is None:
+        opened.session.journal.record_note("title", agent.title)
 
 
 async def _seen(place: Place) -> Place:
@@ -102,7 +123,7 @@ def _make_loop(
     listener: Listener,
     definitions: Definitions,
 ) -> "Loop":
-    from holdfast.agent import Loop, LoopChoices, LoopParts  # noqa: PLC0415 - only agents need the loop
+    from holdfast.agent import Loop, LoopParts  # noqa: PLC0415 - only agents need the loop
     from holdfast.agent.thoughts import Thoughts  # noqa: PLC0415 - the same
 
     transcript = opened.beginning.transcript
@@ -117,17 +138,7 @@ def _make_loop(
         deferred=deferred,
         thoughts=None if transcript is None else Thoughts.remembered(transcript),
         queued=_queued(opened),
-        choices=LoopChoices(
-            max_turns=agent.max_turns,
-            max_budget_usd=agent.max_budget_usd,
-            max_output_tokens=agent.max_output_tokens,
-            max_total_tokens=agent.max_total_tokens,
-            thinking=agent.thinking,
-            effort=agent.effort,
-            fallback_model=models[1] if len(models) > 1 else None,
-            auto_compact=agent.auto_compact,
-            output_tool=None if agent.output_schema is None else OUTPUT_TOOL,
-        ),
+        choices=_choices(agent, models),
         facts=opened.executor.state.session.prompt,
         notices=partial(_notices, opened),
         background=partial(_background, opened),
@@ -136,12 +147,34 @@ def _make_loop(
         expands=expander,
         skills_for=definitions.news_for if opened.executor.pool.find("Skill") is not None else None,
         new_day=place.today.news,
+        plan_instructions=agent.plan_instructions,
         source=opened.beginning.source,
         on_event=listener.of_loop,
     )
     listener.loop = loop = Loop(opened.executor, models[0], parts)
-    _equip(loop, AgentParts(opened, place, listener.of_child, definitions), expander)
+    agents = AgentParts(opened, place, listener.of_child, definitions)
+    agents.more_words = agent.subagent_prompt or ""
+    if _is_static(agent):
+        loop.remind("environment", place.environment)
+    _equip(loop, agents, expander)
     return loop
+
+
+def _choices(agent: AgentOptions, models: "Sequence[Model]") -> "LoopChoices":
+    from holdfast.agent import LoopChoices  # noqa: PLC0415 - only agents need the loop
+
+    return LoopChoices(
+        max_turns=agent.max_turns,
+        max_budget_usd=agent.max_budget_usd,
+        max_output_tokens=agent.max_output_tokens,
+        max_total_tokens=agent.max_total_tokens,
+        thinking=agent.thinking,
+        thinking_display=agent.thinking_display,
+        effort=agent.effort,
+        fallback_model=models[1] if len(models) > 1 else None,
+        auto_compact=agent.auto_compact,
+        output_tool=None if agent.output_schema is None else OUTPUT_TOOL,
+    )
 
 
 def _equip(loop: "Loop", parts: AgentParts, expander: Expander) -> None:
@@ -194,7 +227,7 @@ def _system(
     parts = PromptParts(
         tools=tools,
         facts=executor.state.session.prompt,
-        environment=place.environment,
+        environment="" if _is_static(agent) else place.environment,
         instructions=place.instructions.files,
         withheld=place.instructions.withheld,
         definitions=definitions.section(tools),
@@ -202,6 +235,11 @@ def _system(
         appended="\n\n".join(filter(None, (agent.append_system_prompt, _of_servers(opened), deferred))),
     )
     return tuple(build_system_prompt(parts))
+
+
+def _is_static(agent: AgentOptions) -> bool:
+    """Own words stand as they are; only ours can leave the place out."""
+    return agent.has_static_prompt and agent.system_prompt is None
 
 
 def _of_servers(opened: OpenSession) -> str:

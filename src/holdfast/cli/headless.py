@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
     from holdfast.app.warm import Warming
     from holdfast.cli.host import Host
+    from holdfast.cli.host_talk import HostTalk
+    from holdfast.cli.stream_json import StreamJson
 
 __all__ = ["Headless", "Plan"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGINT,)
 
-_READS_STATE = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
-_EMITS_STATE = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"
 _STILL_S = 1.0
 """So long a reader may read nothing after the first signal."""
 _REST = (
@@ -73,22 +73,26 @@ class Plan(NamedTuple):
     """What Setup hooks are told before the first prompt."""
     is_only_set_up: bool = False
     """The session begins for its hooks, and ends."""
+    has_agent_text: bool = False
 
 
 class Headless:
-    """Runs the plan; `run` returns the exit code."""
+    """Runs the plan; `run` returns the exit code. What is public is for the part that speaks with a host."""
+
+    lines: "StreamJson"
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self.plan = plan
         self._writer = LineWriter()
         self._is_stream = plan.output_format == "stream-json"
-        self._agent: RunningAgent | None = None
+        self.agent: RunningAgent | None = None
         self._warming: Warming | None = None
         self._main: asyncio.Task[None] | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._stop_code = 0
         self._failed = False
         self._host: Host | None = None
+        self._talk: HostTalk | None = None
 
     async def run(self) -> int:
         """Answer everything; whatever happens, what was started is ended and what was begun to be written is whole."""
@@ -105,18 +109,18 @@ class Headless:
         except ModelError as error:
             click.echo(f"holdfast: {without_controls(str(error))}", err=True)
             self._failed = True
-            if self._agent is None:  # without its key a model cannot be asked at all, as without a model
+            if self.agent is None:  # without its key a model cannot be asked at all, as without a model
                 self._stop_code = self._stop_code or 2
         finally:
             if self._warming is not None:
                 self._warming.close()
-            if self._agent is not None:
-                await self._agent.close()
+            if self.agent is not None:
+                await self.agent.close()
             await self._writer.close()
         return self._stop_code or int(self._failed)
 
     async def _work(self) -> None:
-        plan = self._plan
+        plan = self.plan
         if plan.is_only_set_up:
             await self._only_set_up()
             return
@@ -125,81 +129,48 @@ class Headless:
                 raise UsageError(
                     "with --input-format stream-json the prompts come as lines on standard input, not as PROMPT"
                 )
-            from holdfast.cli.host import Host  # noqa: PLC0415 - only where a program speaks to us
+            from holdfast.cli.host_talk import HostTalk  # noqa: PLC0415 - only where a program speaks to us
 
-            self._host = Host(self._write)
-            self._host.listen()
-            await self._open(self._host)
-            await self._set_up()
-            await self._converse(self._host)
+            self._talk = HostTalk(self)
+            self._host = self._talk.host
+            await self._talk.go()
             return
         prompt = await self._text_prompt()
-        await self._start(await ask_ahead(plan.options, plan.agent, plan.choice, prompt))
-        await self._set_up()
-        await self._answer(prompt)
+        await self.start(await ask_ahead(plan.options, plan.agent, plan.choice, prompt))
+        await self.set_up()
+        await self.answer(prompt)
 
     async def _only_set_up(self) -> None:
         try:
-            await self._start()
+            await self.start()
         except (ModelError, UsageError):  # nobody is asked anything, so nobody needs a model or its key
             from holdfast.models.scripted import ScriptedModel  # noqa: PLC0415 - only here
 
-            self._plan = self._plan._replace(agent=self._plan.agent._replace(model=ScriptedModel([])))
-            await self._start()
-        await self._set_up()
-        assert self._agent is not None
-        await self._agent.begin()
+            self.plan = self.plan._replace(agent=self.plan.agent._replace(model=ScriptedModel([])))
+            await self.start()
+        await self.set_up()
+        assert self.agent is not None
+        await self.agent.begin()
 
-    async def _set_up(self) -> None:
-        assert self._agent is not None
-        for trigger in self._plan.set_up:
-            await self._agent.set_up(trigger)
-
-    async def _converse(self, host: "Host") -> None:
-        """Answer prompt after prompt."""
-        assert self._agent is not None
-        while (prompt := await host.next_prompt()) is not None:
-            self._tell_state("running")
-            self._lines.begin(prompt.line)
-            self._write(self._lines.init(self._agent))
-            if self._plan.replays:
-                self._write(self._lines.replayed(prompt.content, prompt.line))
-            await self._answer(prompt.content, prompt.sent)
-            self._tell_state("idle")
-
-    def _tell_state(self, state: str) -> None:
-        """Say whether the session works, to a host that asked for it."""
-        if os.environ.get(_EMITS_STATE):
-            self._write(self._lines.state(state))
-        elif os.environ.get(_READS_STATE):
-            self._write({**self._lines.state(state), "sdk_host_only": True})
+    async def set_up(self) -> None:
+        """Let Setup hooks prepare the project, where the command line says so."""
+        assert self.agent is not None
+        for trigger in self.plan.set_up:
+            await self.agent.set_up(trigger)
 
     def _hear(self, event: Event) -> None:
         """What happens while no run is under way; a run tells its own events."""
-        if self._agent is None or self._agent.is_running or not isinstance(event, (TaskChanged, HookRan, HookSpoke)):
+        if self.agent is None or self.agent.is_running or not isinstance(event, (TaskChanged, HookRan, HookSpoke)):
             return
         self._pass_on(event)
         if self._is_stream:
-            for line in self._lines.lines(event):
-                self._write(line)
-
-    async def _open(self, host: "Host") -> None:
-        """Start the session as the host's first request and the command line want it, and answer that request."""
-        from holdfast.cli.host_start import Opening  # noqa: PLC0415 - only where a program speaks to us
-
-        preparing = asyncio.create_task(asyncio.to_thread(_load, *_REST))
-        try:
-            opening = Opening(await host.opening(), host, self._write)
-        finally:
-            await asyncio.wait([preparing])
-        with opening.told():
-            self._plan = opening.plan(self._plan)
-            await self._start()
-        assert self._agent is not None
-        opening.done(self._agent)
+            for line in self.lines.lines(event):
+                self.write(line)
+        if self._talk is not None and isinstance(event, TaskChanged):
+            self._talk.task_changed(event)
 
     async def _text_prompt(self) -> str:
-        given = self._plan.prompt
+        given = self.plan.prompt
         piped = await piped_in(has_prompt=bool(given and given.strip()))
         if piped.is_silent:
             click.echo("holdfast: standard input is open but silent; going on without it", err=True)
@@ -210,11 +181,12 @@ class Headless:
             raise UsageError("there is no prompt; give one as `holdfast -p PROMPT`, or pipe it in")
         return prompt
 
-    async def _start(self, ahead: Ahead | None = None) -> None:
-        plan = self._plan
-        agent = self._agent = await self._put_together(ahead)
+    async def start(self, ahead: Ahead | None = None) -> None:
+        """Make the agent that the plan describes, and the lines that tell of it."""
+        plan = self.plan
+        agent = self.agent = await self._put_together(ahead)
         from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - behind the first request
-        from holdfast.cli.stream_json import SessionFacts, StreamJson  # noqa: PLC0415 - the same
+        from holdfast.cli.stream_json import SessionFacts, StreamJson, output_style  # noqa: PLC0415 - the same
 
         agent.let_hooks_defer(self._host is None)
         warn(agent.rights)
@@ -236,13 +208,19 @@ class Headless:
             agents=agent.agent_types,
             skills=agent.definitions.skill_names(),
             slash_commands=agent.definitions.command_names(),
+            output_style=output_style(agent),
         )
-        self._lines = StreamJson(facts, has_partials=plan.has_partials, has_hooks=plan.has_hook_lines)
+        self.lines = StreamJson(
+            facts,
+            has_partials=plan.has_partials,
+            has_hooks=plan.has_hook_lines,
+            has_agent_text=plan.has_agent_text,
+        )
         # A program that reads lines gets everything there; its log is for warnings.
         is_verbose = plan.verbose and plan.output_format == "text"
         self._progress = ProgressLines(agent.tools) if wants_progress(verbose=is_verbose) else None
         if self._is_stream and self._host is None:
-            self._write(self._lines.init(agent))
+            self.write(self.lines.init(agent))
 
     async def _put_together(self, ahead: Ahead | None) -> "RunningAgent":
         """Load the rest, beside the event loop that reads what the model answers meanwhile, and start the agent."""
@@ -255,17 +233,20 @@ class Headless:
         from holdfast.app.start_agent import start_agent  # noqa: PLC0415 - loaded just now
         from holdfast.app.warm import Warming  # noqa: PLC0415 - the same
 
-        plan = self._plan
+        plan = self.plan
         asker = self._host if plan.asks_host else None
         agent = await start_agent(
             plan.options, plan.agent, choice=plan.choice, asker=asker, on_event=self._hear, ahead=ahead
         )
+        if self._warming is not None:
+            self._warming.close()
         self._warming = Warming(agent.tools)
         return agent
 
-    async def _answer(self, prompt: Content, sent: "Sent | None" = None) -> None:
-        assert self._agent is not None
-        async for event in self._agent.run(prompt, sent):
+    async def answer(self, prompt: Content | None, sent: "Sent | None" = None) -> None:
+        """Answer a prompt, or tell the model what has happened, and write all of it."""
+        assert self.agent is not None
+        async for event in self.agent.run(prompt, sent):
             self._take(event)
             await self._writer.drained()
 
@@ -284,14 +265,14 @@ class Headless:
             click.echo(f"holdfast: {without_controls(said)}", err=True)
         self._pass_on(event)
         if self._is_stream:
-            for line in self._lines.lines(event):
-                self._write(line)
+            for line in self.lines.lines(event):
+                self.write(line)
         else:
-            self._lines.count_only(event)
+            self.lines.count_only(event)
         if isinstance(event, RunEnded):
             self._failed = event.outcome not in ("success", "stopped_by_hook", "tool_deferred")
-            if self._plan.output_format == "json":
-                self._write(self._lines.result(event))
+            if self.plan.output_format == "json":
+                self.write(self.lines.result(event))
             elif not self._is_stream:
                 self._write_text(event)
             if event.denials and not self._is_stream:
@@ -312,11 +293,12 @@ class Headless:
     def _tell_refusals(self, ended: RunEnded) -> None:
         from holdfast.cli.refusals import refusal_line  # noqa: PLC0415 - only where something was refused
 
-        assert self._agent is not None
-        line = refusal_line(ended.denials, self._agent.permissions, self._agent.cwd)
+        assert self.agent is not None
+        line = refusal_line(ended.denials, self.agent.permissions, self.agent.cwd)
         click.echo(f"holdfast: {line}", err=True)
 
-    def _write(self, line: dict[str, Any]) -> None:
+    def write(self, line: dict[str, Any]) -> None:
+        """Write a line."""
         if not self._is_stream:
             self._writer.write(encode_json(line))
             return
@@ -334,8 +316,8 @@ class Headless:
             self._host.end()
         if is_first:
             self._writer.give_up_on_a_still_reader(_STILL_S)
-        if is_first and self._agent is not None:
-            self._stopping = asyncio.create_task(self._agent.interrupt())
+        if is_first and self.agent is not None:
+            self._stopping = asyncio.create_task(self.agent.interrupt())
         else:
             self._writer.abandon()  # the reader may never read again
             self._main.cancel()

@@ -1,7 +1,8 @@
 """The program at the other end of standard input: its prompts, its wishes, and its answers to our questions."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from holdfast.agent.history import prompt_blocks
@@ -55,7 +56,12 @@ class Host:
         """What else the host is asked: its hooks and its MCP servers."""
         self._inbox: asyncio.Queue[Message | None] = asyncio.Queue()
         self._first: Message | None = None
-        self._prompts = WaitingPrompts()
+        self.prompts = WaitingPrompts()
+        self.on_asking: Callable[[str], None] = lambda _state: None
+        """Told the state of the session when the host is asked something, and when that is over."""
+        self._asking = 0
+        self._agent: RunningAgent | None = None
+        self._has_agent = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
         self._is_running = False
         self._reader: asyncio.Task[None] | None = None
@@ -69,18 +75,30 @@ class Host:
         first = await self._inbox.get()
         if isinstance(first, ControlRequest) and first.subtype == "initialize":
             return first
+        if first is None:  # the end is for whoever reads on
+            self._inbox.put_nowait(None)
         self._first = first
         return None
 
     def serve(self, agent: "RunningAgent", dialogs: frozenset[str] = frozenset()) -> None:
         """From now on do what comes for this agent; `dialogs` are the kinds that the host can show."""
         self._dialogs = dialogs
-        self._worker = asyncio.create_task(self._work(agent))
+        self.turn_to(agent)
+        self._worker = asyncio.create_task(self._work())
+
+    def turn_to(self, agent: "RunningAgent | None") -> None:
+        """Another agent goes on; none: what comes waits until there is one."""
+        self._agent = agent
+        if agent is None:
+            self._has_agent.clear()
+        else:
+            self._has_agent.set()
 
     async def ask(self, question: Question) -> Answer:
         """Put a question to the host and wait; a question that nobody needs answered any more is taken back."""
         self._asked.add(question.id)
-        return await self._questions.ask(question)
+        with self._waits():
+            return await self._questions.ask(question)
 
     async def fill(self, form: Form) -> FormAnswer:
         """Put a form to the host and wait; what it cannot show is declined."""
@@ -89,7 +107,20 @@ class Host:
                 message=f"the program that runs this session does not say that it shows {form.kind!r} forms"
             )
         self._forms.add(form.id)
-        return await self._questions.fill(form)
+        with self._waits():
+            return await self._questions.fill(form)
+
+    @contextmanager
+    def _waits(self) -> Generator[None]:
+        self._asking += 1
+        if self._asking == 1:
+            self.on_asking("requires_action")
+        try:
+            yield
+        finally:
+            self._asking -= 1
+            if self._asking == 0:
+                self.on_asking("running")
 
     def _show_form(self, form: Form) -> None:
         request = control_form_request(form, self._dialogs)
@@ -99,7 +130,7 @@ class Host:
     async def next_prompt(self) -> UserPrompt | None:
         """Wait for the next prompt; None when there will be none."""
         self._is_running = False
-        prompt = await self._prompts.next()
+        prompt = await self.prompts.next()
         self._is_running = prompt is not None
         return prompt
 
@@ -110,8 +141,8 @@ class Host:
                 task.cancel()
         self._questions.close(_STOPPED)
         self.calls.close(_STOPPED.message)
-        self._prompts.drop_all()
-        self._prompts.close()
+        self.prompts.drop_all()
+        self.prompts.close()
 
     async def _read(self, lines: LineReader) -> None:
         """Answers count at once, for a start or a wish may wait for them; all else goes in order."""
@@ -146,20 +177,23 @@ class Host:
                 prompt_blocks(message.content)  # what cannot be sent is told now, and does not end the session later
             self._inbox.put_nowait(message)
 
-    async def _work(self, agent: "RunningAgent") -> None:
+    async def _work(self) -> None:
         message = self._first or await self._inbox.get()
         while message is not None:
+            await self._has_agent.wait()
+            agent = self._agent
+            assert agent is not None
             if isinstance(message, UserPrompt):
                 if message.is_urgent and self._is_running:
                     agent.submit(message.content, sent=message.sent)
                 else:
-                    self._prompts.put(message)
+                    self.prompts.put(message)
             elif message is _INTERRUPT:
                 await agent.interrupt()
             elif isinstance(message, ControlRequest):
                 await self._control(message, agent)
             message = await self._inbox.get()
-        self._prompts.close()
+        self.prompts.close()
 
     def _take_form(self, reply: FormReply) -> None:
         form = self._questions.form(reply.request_id)
@@ -186,15 +220,15 @@ class Host:
         """What concerns the prompts that wait is done here; the rest is about the session."""
         fields = request.fields
         if request.subtype == "interrupt":
-            cancelled = {"cancelled": self._prompts.drop_all()} if fields.get("cancel_queued") is True else {}
-            still_queued = self._prompts.uuids
+            cancelled = {"cancelled": self.prompts.drop_all()} if fields.get("cancel_queued") is True else {}
+            still_queued = self.prompts.uuids
             await agent.interrupt()
             return {"still_queued": still_queued, **cancelled}
         if request.subtype == "cancel_async_message":
-            return {"cancelled": self._prompts.drop(str(fields.get("message_uuid")))}
+            return {"cancelled": self.prompts.drop(str(fields.get("message_uuid")))}
         if request.subtype == "end_session":
-            self._prompts.drop_all()
-            self._prompts.close()
+            self.prompts.drop_all()
+            self.prompts.close()
             await agent.interrupt()
             return {}
         return await grant(agent, request.subtype, fields)

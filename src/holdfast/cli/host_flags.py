@@ -3,22 +3,19 @@
 import click
 
 from holdfast.cli.options import tell
+from holdfast.lib.spelling import nearest_name
 
 __all__ = ["settle_flags"]
 
 _NOT_DONE = {
-    "--session-mirror": 0, "--debug-to-stderr": 0, "--await-initialize": 0,
-    "--betas": 1, "--task-budget": 1, "--thinking-display": 1, "--debug-file": 1, "--plugin-dir": 1,
-    "--plugin-dir-no-mcp": 1, "--channels": 1, "--project-config-root": 1,
+    "--await-initialize": 0, "--channels": 1, "--project-config-root": 1,
 }  # fmt: skip
 """Known names without an effect here, and how many words follow; each is said."""
 _REFUSED = frozenset({
-    "--managed-settings", "--managed-settings-in-initialize", "--sdk-url", "--resume-drops-turn",
-    "--resume-session-at", "--agent",
+    "--managed-settings", "--managed-settings-in-initialize", "--sdk-url",
 })  # fmt: skip
 """The host would believe in a limit, a person or a conversation that is not there."""
 _GRAVE = ("permission", "disallow", "restrict", "sandbox", "managed", "deny")
-_NEAR = 0.87
 
 
 def settle_flags(args: list[str], known: frozenset[str]) -> list[str]:
@@ -58,12 +55,9 @@ def _takes_value(name: str) -> bool:
 
 
 def _judge(name: str, known: frozenset[str]) -> None:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for a flag that is none
-
     if name in _REFUSED or any(word in name.lower() for word in _GRAVE):
         raise click.UsageError(f"this version cannot do what {name} asks for, and must not start without it")
-    names: list[str] = [one for one in known if one.startswith("--")]
-    near = get_close_matches(name, names, n=1, cutoff=_NEAR)
-    if near:
-        raise click.UsageError(f"there is no option {name}. Did you mean {near[0]}?")
+    near = nearest_name(name[2:], [one[2:] for one in known if one.startswith("--")])
+    if near is not None:
+        raise click.UsageError(f"there is no option {name}. Did you mean --{near}?")
     tell(f"the option {name} is not known here and is left out")

@@ -8,6 +8,7 @@ from holdfast.cli.opening import answer_initialize, read_initialize
 from holdfast.cli.stream_input import ControlRequest, control_error, control_success
 from holdfast.contract import HoldfastError
 from holdfast.lib.uuids import new_uuid
+from holdfast.session.cutting import ResumeRejected
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
@@ -35,7 +36,7 @@ class Opening:
         fields = {} if self._request is None else self._request.fields
         wanted = read_initialize(fields, plan.options, plan.agent, self._host.calls)
         self._dialogs = wanted.dialogs
-        return plan._replace(options=wanted.options, agent=wanted.agent)
+        return plan._replace(options=wanted.options, agent=wanted.agent, has_agent_text=wanted.has_agent_text)
 
     @contextmanager
     def told(self) -> Generator[None]:
@@ -43,7 +44,8 @@ class Opening:
         try:
             yield
         except HoldfastError as error:
-            if self._request is not None:
+            # Of a resume that is refused the process's end tells, and its result: hosts wait for just that.
+            if self._request is not None and not isinstance(error, ResumeRejected):
                 self._write(control_error(self._request.request_id, str(error)))
             self._write(_failed(str(error)))
             raise

@@ -37,7 +37,7 @@ _COMMANDS = {
 
 
 _PRINT = "print"
-_GROUP_FLAGS = ("--debug", "-d")
+_GROUP_FLAGS = ("--debug", "-d", "--debug-to-stderr")
 _GROUP_ANSWERS = ("--help", "-h", "--version", "-V", "-v")
 
 

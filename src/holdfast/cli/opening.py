@@ -1,31 +1,36 @@
 """What a host asks for in its first request, `initialize`, and what it is told of the session."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
 from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.host_calls import HostCalls, hooks_of_host
+from holdfast.cli.host_commands import COMMANDS
 from holdfast.cli.options import tell
 from holdfast.cli.result_line import bare_model
-from holdfast.cli.stream_json import COMPATIBLE_VERSION
+from holdfast.cli.stream_json import COMPATIBLE_VERSION, output_style
 from holdfast.contract import UsageError
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
+    from holdfast.definitions.skills import Skill
 
 __all__ = ["Wanted", "answer_initialize", "model_list", "read_initialize"]
 
 Line = dict[str, Any]
 _USED = frozenset({
     "subtype", "hooks", "sdkMcpServers", "jsonSchema", "systemPrompt", "appendSystemPrompt", "agents",
-    "supportedDialogKinds", "forwardSubagentText", "mcpServers", "sdkMcpServerConfigs",
+    "supportedDialogKinds", "forwardSubagentText", "mcpServers", "sdkMcpServerConfigs", "skills", "title",
+    "toolAliases", "excludeDynamicSections", "planModeInstructions", "appendSubagentSystemPrompt",
 })  # fmt: skip
 _NOTHING_TO_DO = frozenset({
     "promptSuggestions", "agentProgressSummaries", "perTaskStopAffordance",
     "sdkMcpServerManifests", "sdkMcpServerManifestsOrigin", "systemPromptSnapshot",
 })  # fmt: skip
 """Wishes for extra lines, and for speed; a host that gets none lacks nothing else."""
+Kind = TypeVar("Kind", str, list[Any], dict[str, Any])
+_KINDS: dict[Any, str] = {str: "a text", list: "a list of names", dict: "an object"}
 
 
 class Wanted(NamedTuple):
@@ -35,6 +40,8 @@ class Wanted(NamedTuple):
     agent: AgentOptions
     dialogs: frozenset[str] = frozenset()
     """The kinds of dialogs that the host says it can show."""
+    has_agent_text: bool = False
+    """What agents say that a call has started is told, too."""
 
 
 def read_initialize(fields: Line, options: Options, agent: AgentOptions, calls: HostCalls) -> Wanted:
@@ -53,13 +60,15 @@ def read_initialize(fields: Line, options: Options, agent: AgentOptions, calls: 
         ask_host=calls.ask_server,
         mcp_config=(*options.mcp_config, *([_json({"mcpServers": servers})] if servers else [])),
     )
-    agent = _agent(fields, agent)
+    agent = _more_words(fields, _agent(fields, agent))
+    if aliases := _checked(fields, "toolAliases", dict):
+        options = options._replace(tool_aliases={str(name): str(tool) for name, tool in aliases.items()})
     for name in sorted(set(fields) - _USED - _NOTHING_TO_DO):
         if fields[name] not in (None, False, [], {}, ""):
             tell(f"initialize: this version does nothing with {name!r}")
     kinds: Any = fields.get("supportedDialogKinds")
     dialogs = frozenset(map(str, cast("list[Any]", kinds))) if isinstance(kinds, list) else frozenset[str]()
-    return Wanted(options, agent, dialogs)
+    return Wanted(options, agent, dialogs, fields.get("forwardSubagentText") is True)
 
 
 def _servers(fields: Line) -> Line:
@@ -131,23 +140,48 @@ def _agent(fields: Line, agent: AgentOptions) -> AgentOptions:
     return agent
 
 
+def _more_words(fields: Line, agent: AgentOptions) -> AgentOptions:
+    """What the model is told besides, and what it is not told."""
+    skills = _checked(fields, "skills", list)
+    return agent._replace(
+        skills=agent.skills if skills is None else tuple(map(str, skills)),
+        title=_checked(fields, "title", str) or agent.title,
+        has_static_prompt=fields.get("excludeDynamicSections") is True,
+        plan_instructions=_checked(fields, "planModeInstructions", str) or None,
+        subagent_prompt=_checked(fields, "appendSubagentSystemPrompt", str) or None,
+    )
+
+
+def _checked(fields: Line, name: str, kind: type[Kind]) -> Kind | None:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise UsageError(f"{name} must be {_KINDS[kind]}, got {value!r}")
+    return value
+
+
 def answer_initialize(agent: "RunningAgent") -> Line:
     """What a host shows of the session: commands, agents, models."""
     library = agent.definitions.library
     commands = [] if library is None else [skill for skill in library if skill.for_user]
     return {
         "commands": [
-            {"name": skill.name, "description": skill.description or "", "argumentHint": ""} for skill in commands
+            *({"name": name, "description": about, "argumentHint": hint} for name, (about, hint) in COMMANDS.items()),
+            *map(_command, commands),
         ],
         "agents": [{"name": name, "description": _about(agent, name)} for name in agent.agent_types],
-        "output_style": "default",
-        "available_output_styles": ["default"],
+        "output_style": output_style(agent),
+        "available_output_styles": list(dict.fromkeys(("default", output_style(agent)))),
         "models": model_list(agent),
         "account": {},
         "claude_code_version": COMPATIBLE_VERSION,
         "hooks_applied": True,
         "hook_on_failure_supported": True,
     }
+
+
+def _command(skill: "Skill") -> Line:
+    hint = skill.fields.text("argument-hint", "argument_hint")
+    return {"name": skill.name, "description": skill.description or "", "argumentHint": hint}
 
 
 def _about(agent: "RunningAgent", name: str) -> str:

@@ -2,31 +2,29 @@
 
 import asyncio
 import math
+import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import msgspec
 
 from holdfast.app.begin import SessionChoice
 from holdfast.app.options import AgentOptions
 from holdfast.cli.completers import complete_models, complete_sessions
-from holdfast.cli.options import session_options, tell, to_options
+from holdfast.cli.options import session_options, to_options
 from holdfast.contract.errors import UsageError
-from holdfast.lib.guarded_read import read_named
 
 if TYPE_CHECKING:
     from holdfast.definitions.agents import AgentDefinition
 
 __all__ = ["command"]
 
+Chosen = TypeVar("Chosen")
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 _MISSING = (
     "the interactive terminal needs {name!r}, which is not installed. Install it with "
     "`pip install prompt-toolkit rich`, or give a prompt to answer and end: `holdfast -p PROMPT`"
 )
-_SCHEMA_CHARS = 1 << 20
-_SCHEMA_BYTES = 4 * _SCHEMA_CHARS
 
 
 class _PrintCommand(click.Command):
@@ -181,6 +179,30 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return _with(command, options)
 
 
+def _host_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What programs start us with; `host_options` knows what each means."""
+    options = (
+        click.option("--agent", "main_agent", metavar="NAME", help="Be this kind of agent for the whole session."),
+        click.option("--plugin-dir", "plugin_dirs", multiple=True, metavar="DIR", help="Load a plugin from a folder."),
+        click.option("--plugin-dir-no-mcp", "bare_plugin_dirs", multiple=True, hidden=True),
+        click.option("--betas", multiple=True, metavar="NAMES", help="Beta features of the Messages API."),
+        click.option(
+            "--thinking-display",
+            type=click.Choice(("summarized", "omitted", "highlights")),
+            help="How much of its thinking the model shows.",
+        ),
+        click.option("--task-budget", type=int, hidden=True),
+        click.option("--resume-session-at", metavar="UUID", help="With --resume: forget what came after this message."),
+        click.option("--resume-drops-turn", metavar="UUID", hidden=True),
+        click.option(
+            "--session-mirror", is_flag=True, help="stream-json: also the transcript, as lines and as a file."
+        ),
+        click.option("--debug-to-stderr", is_flag=True, hidden=True),
+        click.option("--debug-file", metavar="FILE", help="Write to this file what happens inside."),
+    )
+    return _with(command, options)
+
+
 def _with(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:
     for option in reversed(options):
         command = option(command)
@@ -192,6 +214,7 @@ def _with(command: Callable[..., Any], options: tuple[Callable[..., Any], ...]) 
 @_face_options
 @_model_options
 @_session_choices
+@_host_options
 @session_options
 def command(prompt: str | None, **given: Any) -> int:
     """Answer PROMPT with a model that works with the tools here, and end.
@@ -213,11 +236,14 @@ def command(prompt: str | None, **given: Any) -> int:
         _skip_permissions(given)
         return _interactive(prompt, given)
     _skip_permissions(given)
+    _for_host(given, "debug_to", given["debug_file"])
     from holdfast.cli.headless import Headless, Plan  # noqa: PLC0415 - wrong use is told before anything is loaded
 
     plan = Plan(
         prompt=prompt,
-        options=to_options(given)._replace(may_bypass=given["allow_dangerously_skip_permissions"]),
+        options=_for_host(given, "with_host_session", to_options(given))._replace(
+            may_bypass=given["allow_dangerously_skip_permissions"]
+        ),
         agent=_agent_options(given),
         choice=_session_choice(given),
         output_format=given["output_format"],
@@ -237,6 +263,21 @@ def _set_up(given: dict[str, Any]) -> tuple[str, ...]:
     """What Setup hooks are told before the session begins."""
     init = ("init",) if given["is_init"] or given["init_only"] else ()
     return (*init, "maintenance") if given["maintenance"] else init
+
+
+_OF_HOSTS = (
+    "main_agent", "plugin_dirs", "bare_plugin_dirs", "betas", "thinking_display", "task_budget", "resume_session_at",
+    "resume_drops_turn", "session_mirror", "debug_file",
+)  # fmt: skip
+
+
+def _for_host(given: dict[str, Any], step: str, made: Chosen) -> Chosen:
+    """What the options of hosts make of it; without any of them nothing is loaded for that."""
+    if all(given[name] in (None, (), False) for name in _OF_HOSTS):
+        return made
+    from holdfast.cli import host_options  # noqa: PLC0415 - see above
+
+    return getattr(host_options, step)(given, made)
 
 
 def _skip_permissions(given: dict[str, Any]) -> None:
@@ -268,55 +309,57 @@ def _interactive(prompt: str | None, given: dict[str, Any]) -> int:
 
 def _agent_options(given: dict[str, Any]) -> AgentOptions:
     schema = given["json_schema"]
-    return AgentOptions(
+    agent = AgentOptions(
         model=given["model"],
         fallback_model=given["fallback_model"],
-        system_prompt=_text_or_file(given, "system_prompt"),
-        append_system_prompt=_text_or_file(given, "append_system_prompt"),
+        system_prompt=_text(given, "system_prompt"),
+        append_system_prompt=_text(given, "append_system_prompt"),
         max_turns=given["max_turns"],
         max_budget_usd=given["max_budget_usd"],
-        thinking=given["thinking"] in ("adaptive", "enabled") or (given["max_thinking_tokens"] or 0) > 0,
+        thinking=_thinks(given),
         effort=given["effort"],
         output_schema=None if schema is None else _schema(schema),
         agents=_agents(given["agents"]),
     )
+    return _for_host(given, "with_host_agent", agent)
 
 
-def _text_or_file(given: dict[str, Any], name: str) -> str | None:
-    path = given[f"{name}_file"]
-    if path is None:
+def _thinks(given: dict[str, Any]) -> bool:
+    """Whether the model should think: what the command line says, else the variable that hosts set."""
+    if given["thinking"] is not None:
+        return given["thinking"] != "disabled"
+    if given["max_thinking_tokens"] is not None:
+        return given["max_thinking_tokens"] > 0
+    tokens = os.environ.get("MAX_THINKING_TOKENS", "")
+    return tokens.isascii() and tokens.isdigit() and int(tokens) > 0
+
+
+def _text(given: dict[str, Any], name: str) -> str | None:
+    if given[f"{name}_file"] is None:
         return given[name]
-    option = f"--{name.replace('_', '-')}"
-    if given[name] is not None:
-        raise UsageError(f"{option} and {option}-file contradict each other; give one of them")
-    try:
-        return read_named(path, limit_bytes=_SCHEMA_BYTES).decode()
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise UsageError(f"{option}-file {path!r} cannot be read: {reason}") from error
+    from holdfast.cli.given_texts import text_or_file  # noqa: PLC0415 - only with the option
+
+    return text_or_file(given, name)
 
 
 def _agents(text: str | None) -> "tuple[AgentDefinition, ...]":
     if not text:
         return ()
-    from holdfast.definitions.agents import read_agents_option  # noqa: PLC0415 - only with the option
+    from holdfast.cli.given_texts import agents_of_text  # noqa: PLC0415 - only with the option
 
-    found = tuple(read_agents_option(text))
-    for agent in found:
-        for warning in (*agent.warnings, *((agent.refusal,) if agent.refusal else ())):
-            tell(f"--agents: {agent.name}: {warning}")
-    return found
+    return agents_of_text(text)
 
 
 def _session_choice(given: dict[str, Any]) -> SessionChoice:
     if given["is_continued"] and given["resume"]:
         raise UsageError("--continue and --resume contradict each other; give one of them")
-    return SessionChoice(
+    choice = SessionChoice(
         resume="latest" if given["is_continued"] else given["resume"],
         fork=given["fork_session"],
         session_id=given["session_id"],
         is_kept=not given["no_session_persistence"],
     )
+    return _for_host(given, "with_host_choice", choice)
 
 
 def _asks_host(given: dict[str, Any]) -> bool:
@@ -333,20 +376,6 @@ def _asks_host(given: dict[str, Any]) -> bool:
 
 
 def _schema(text: str) -> dict[str, Any]:
-    """The schema as JSON text, or the file that holds it."""
-    raw = text
-    if not text.lstrip().startswith("{"):
-        try:
-            raw = read_named(text, limit_bytes=_SCHEMA_BYTES).decode()
-        except (OSError, ValueError) as error:  # not UTF-8, or a path that no file can have
-            reason = (error.strerror if isinstance(error, OSError) else None) or error
-            raise UsageError(f"--json-schema {text!r} is neither JSON nor a file that can be read: {reason}") from error
-    if len(raw) > _SCHEMA_CHARS:
-        raise UsageError(f"--json-schema holds more than {_SCHEMA_CHARS:,} characters; give a smaller schema")
-    try:
-        found: Any = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(f"--json-schema is not valid JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise UsageError(f"--json-schema must be a JSON object, got {found!r}")
-    return cast("dict[str, Any]", found)
+    from holdfast.cli.given_texts import schema_of_text  # noqa: PLC0415 - only with the option
+
+    return schema_of_text(text)

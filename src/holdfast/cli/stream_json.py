@@ -1,6 +1,7 @@
 """The lines of `--output-format json` and `stream-json`, in the shapes that programs around agents already read."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.cli.partials import RawEvents
@@ -34,7 +35,7 @@ from holdfast.lib.uuids import new_uuid, part_uuid
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
 
-__all__ = ["COMPATIBLE_VERSION", "SessionFacts", "StreamJson"]
+__all__ = ["COMPATIBLE_VERSION", "SessionFacts", "StreamJson", "output_style"]
 
 _MODEL_USAGE = {
     "input_tokens": "inputTokens",
@@ -69,8 +70,17 @@ class SessionFacts(NamedTuple):
 class StreamJson:
     """Turns the events of a session into lines. One for each session: it sums up what each model has used."""
 
-    def __init__(self, facts: SessionFacts, *, has_partials: bool = False, has_hooks: bool = False) -> None:
+    def __init__(
+        self,
+        facts: SessionFacts,
+        *,
+        has_partials: bool = False,
+        has_hooks: bool = False,
+        has_agent_text: bool = False,
+    ) -> None:
+        """Begin with what is known of the session; the others are lines that not every reader wants."""
         self._facts = facts
+        self._has_agent_text = has_agent_text
         self._partials = RawEvents(facts.model) if has_partials else None
         self._has_hooks = has_hooks
         self._replies: dict[str, CallFinished] = {}
@@ -125,6 +135,16 @@ class StreamJson:
         """A run for this prompt begins: its lines say which one they answer."""
         self._asked = sent
         self._is_calling = False
+
+    def reset(self, session_id: str, sent: Mapping[str, Any]) -> Line:
+        """The conversation begins anew, as another session: the last line of this one."""
+        return self._line(
+            "conversation_reset",
+            new_conversation_id=session_id,
+            trigger="clear",
+            timestamp=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            **({"user_message_uuid": sent["uuid"]} if "uuid" in sent else {}),
+        )
 
     def state(self, state: str) -> Line:
         """Whether the session works, waits for an answer of the host, or for the next prompt."""
@@ -208,13 +228,16 @@ class StreamJson:
             self._count(event)
             id_ = event.message_id or f"msg_{new_uuid()}"
             for index, block in enumerate(event.content):
+                if block.get("type") != "tool_use" and not self._has_agent_text:
+                    continue
                 reason = event.stop_reason if index == len(event.content) - 1 else ""
                 yield self._line(
                     "assistant", message=_assistant_message(event, id_, block, stop_reason=reason), **about
                 )
         elif isinstance(event, ResultsSent):
             for block in event.content:
-                yield self._line("user", message={"role": "user", "content": [block]}, **about)
+                if block.get("type") == "tool_result" or self._has_agent_text:
+                    yield self._line("user", message={"role": "user", "content": [block]}, **about)
         elif isinstance(event, CallProgressed):
             yield self._line("tool_progress", **_progress_fields(event), **about)
 
@@ -288,6 +311,12 @@ class StreamJson:
         for ours, theirs in _MODEL_USAGE.items():
             known[theirs] += int(event.usage.get(ours, 0))
         known["costUSD"] += event.cost_usd or 0.0
+
+
+def output_style(agent: "RunningAgent") -> str:
+    """What the settings call the way of speaking; this version has one."""
+    found = agent.rights.settings.get("outputStyle")
+    return found if isinstance(found, str) and found else "default"
 
 
 def _named(line: Line, uuid: str, index: int) -> Line:

@@ -2,10 +2,14 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from holdfast.cli.stream_input import UserPrompt
 
-__all__ = ["WaitingPrompts"]
+__all__ = ["NEWS", "WaitingPrompts"]
+
+NEWS = UserPrompt("", line={"origin": {"kind": "task-notification"}})
+"""Nobody said anything; something has happened that the model should hear."""
 
 
 class WaitingPrompts:
@@ -15,6 +19,9 @@ class WaitingPrompts:
         self._prompts: deque[UserPrompt] = deque()
         self._news = asyncio.Event()
         self._is_closed = False
+        self._is_woken = False
+        self.holds: Callable[[], bool] = lambda: False
+        """Whether something may still happen that is worth waiting for, although no prompt will follow."""
 
     def put(self, prompt: UserPrompt) -> None:
         """Let a prompt wait."""
@@ -26,10 +33,18 @@ class WaitingPrompts:
         self._is_closed = True
         self._news.set()
 
+    def wake(self) -> None:
+        """Something has happened beside the prompts."""
+        self._is_woken = True
+        self._news.set()
+
     async def next(self) -> UserPrompt | None:
-        """Wait for the next one; None when there will be none."""
+        """Wait for the next one, or for `NEWS`; None when there will be none."""
         while not self._prompts:
-            if self._is_closed:
+            if self._is_woken:
+                self._is_woken = False
+                return NEWS
+            if self._is_closed and not self.holds():
                 return None
             self._news.clear()
             await self._news.wait()

@@ -88,7 +88,13 @@ def _head(request: ModelRequest, choices: BodyChoices, *, has_tools: bool) -> di
     head: dict[str, Any] = {"model": choices.model, "max_tokens": max_tokens}
     if request.is_streaming:
         head["stream"] = True
-    said = thinking_and_effort(choices.traits, thinking=request.thinking, effort=request.effort, max_tokens=max_tokens)
+    said = thinking_and_effort(
+        choices.traits,
+        thinking=request.thinking,
+        effort=request.effort,
+        max_tokens=max_tokens,
+        display=request.thinking_display,
+    )
     head |= said
     if has_tools and (choice := _tool_choice(request.tool_choice, choices.traits, thinks="thinking" in said)):
         head["tool_choice"] = choice

@@ -70,7 +70,7 @@ def is_first_party(base_url: str) -> bool:
 
 
 def thinking_and_effort(
-    traits: ClaudeTraits, *, thinking: bool, effort: Effort | None, max_tokens: int
+    traits: ClaudeTraits, *, thinking: bool, effort: Effort | None, max_tokens: int, display: str | None = None
 ) -> dict[str, Any]:
     """The part of a request body that says how much to think."""
     said: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def thinking_and_effort(
     if not thinking:
         return said
     if traits.is_adaptive:
-        shown = {"display": "summarized"} if traits.thinks_aloud_on_request else {}
+        shown = {"display": display or "summarized"} if traits.thinks_aloud_on_request else {}
         said["thinking"] = {"type": "adaptive", **shown}
     else:
         budget = min(_BUDGETS.get(effort, _LARGEST_BUDGET), max_tokens * 3 // 4)

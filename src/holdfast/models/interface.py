@@ -45,6 +45,8 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     """`auto`, `any`, `none`, or the name of the tool to call."""
     max_output_tokens: int | None = None
     thinking: bool = False
+    thinking_display: str | None = None
+    """How much of its thinking the model shows, where it can be told; None: the provider's way."""
     effort: Effort | None = None
     stop_sequences: tuple[str, ...] = ()
     is_streaming: bool = True

@@ -30,13 +30,15 @@ class Found(NamedTuple):
 class Pool:
     """The tools a model can call, in the order they are offered. Tools that arrive later are appended."""
 
-    __slots__ = ("_by_name", "_found", "_gone", "_order", "_rendered", "_waiting", "deferral")
+    __slots__ = ("_by_name", "_found", "_gone", "_order", "_rendered", "_waiting", "aliases", "deferral")
 
     def __init__(self, tools: Iterable[Tool]) -> None:
         self._order: list[Tool] = []
         self._by_name: dict[str, Tool] = {}
         self._found: dict[str, Found] = {}
         self._gone: dict[str, str] = {}
+        self.aliases: Mapping[str, str] = {}
+        """Names that whoever runs the session gives to tools; each stands for one tool, and no alias for another."""
         self.deferral: Deferral | None = None
         """Which tools are told by name only until the model asks for them."""
         self._waiting: list[Tool] | None = None
@@ -51,6 +53,8 @@ class Pool:
 
     def find(self, name: str) -> Found | None:
         """The tool with this name or older name."""
+        if self.aliases:
+            name = self.aliases.get(name, name)
         found = self._found.get(name)
         if found is None and name in self._by_name and name not in self._gone:
             found = self._found[name] = _found(self._by_name[name], name)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self, TypeVar
+from typing import BinaryIO, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -25,6 +25,7 @@ from holdfast.session.lock import SessionLock
 from holdfast.session.names import check_session_id, new_session_id, project_slug
 from holdfast.session.private import open_child_directory, open_private_directory, open_private_file
 from holdfast.session.records import (
+    COMPACTION,
     JOURNAL_VERSION,
     PROMPT_QUEUED,
     NoteRecorded,
@@ -35,7 +36,16 @@ from holdfast.session.records import (
 from holdfast.session.transcript import Transcript, read_transcript
 from holdfast.settings.directories import user_directories
 
-__all__ = ["JOURNAL_NAME", "JournalChoices", "Session", "SessionStore", "journal_file", "read_journal", "user_store"]
+__all__ = [
+    "JOURNAL_NAME",
+    "BackTo",
+    "JournalChoices",
+    "Session",
+    "SessionStore",
+    "journal_file",
+    "read_journal",
+    "user_store",
+]
 
 JOURNAL_NAME = "journal.jsonl"
 Made = TypeVar("Made", bound=Transcript)
@@ -126,11 +136,19 @@ class SessionStore:
             return Session(session_id, path, lock=lock, journal=journal, handles=handles.pop_all())
 
     def resume(
-        self, session_id: str, *, project: str | None = None, choices: JournalChoices = _ORDINARY
+        self,
+        session_id: str,
+        *,
+        project: str | None = None,
+        back_to: "BackTo | None" = None,
+        choices: JournalChoices = _ORDINARY,
     ) -> tuple[Session, Transcript]:
         """Go on with a session: take its lock, mend what a crash left, and load what it remembers.
 
+        `back_to`: what came after this message does not count any more.
+
         Raises:
+            SessionError: There is no message to go back to.
             SessionNotFound: There is none, or its name is not unique.
             SessionBusy: Another process writes to it.
             SessionTooNew: A newer Holdfast wrote it.
@@ -144,12 +162,17 @@ class SessionStore:
             transcript = read_journal(directory, path)
             if transcript.is_newer:
                 raise _too_new(transcript, path)
+            transcript = _back(transcript, back_to)
             _make_folders(directory, path)
             journal = _open_journal(directory, path, choices, (directory, slug, root))
             if transcript.header is None:
                 journal.record(
                     SessionOpened(JOURNAL_VERSION, os.path.basename(path), time.time(), project or "", self.program)
                 )
+            if back_to is not None:
+                from holdfast.session.repair import repair  # noqa: PLC0415 - few go back
+
+                journal.record_note(COMPACTION, {"messages": repair(transcript).messages, "until": back_to.uuid})
             resumed = SessionResumed(self.program)
             journal.record(resumed)
             transcript.take(resumed)
@@ -158,7 +181,13 @@ class SessionStore:
             ), transcript
 
     def fork(
-        self, session_id: str, project: str, *, new_id: str | None = None, choices: JournalChoices = _ORDINARY
+        self,
+        session_id: str,
+        project: str,
+        *,
+        new_id: str | None = None,
+        back_to: "BackTo | None" = None,
+        choices: JournalChoices = _ORDINARY,
     ) -> tuple[Session, Transcript]:
         """Begin a new session that remembers what another one does; that one, live or not, is only read.
 
@@ -168,6 +197,7 @@ class SessionStore:
         transcript = self.load(session_id)
         if transcript.is_newer:
             raise _too_new(transcript, source)
+        transcript = _back(transcript, back_to)
         session = self.create(project, session_id=new_id, parent=os.path.basename(source), choices=choices)
         for at, record in transcript.entries:
             is_queued = isinstance(record, NoteRecorded) and record.kind == PROMPT_QUEUED
@@ -206,11 +236,18 @@ class SessionStore:
         has_own = name == "latest" and any(True for _ in self.paths(project))
         return self.find(name, project=project if has_own else None)
 
-    def load(self, name: str, *, project: str | None = None, into: Transcript | None = None) -> Transcript:
+    def load(
+        self,
+        name: str,
+        *,
+        project: str | None = None,
+        into: Transcript | None = None,
+        back_to: "BackTo | None" = None,
+    ) -> Transcript:
         """What a session remembers, in a new transcript or the given one; it may be live, and nothing is changed."""
         path = self.find(name, project=project)
         with _explained(path, "read"), self.opened(path) as directory:
-            return read_journal(directory, path, into=into)
+            return _back(read_journal(directory, path, into=into), back_to)
 
     @contextmanager
     def reading(self, name: str, make: Callable[[BinaryIO], Made]) -> Generator[Made]:
@@ -242,6 +279,22 @@ class SessionStore:
         with ExitStack() as handles:
             _, slug = self._open_parents(os.path.dirname(path), handles, create=False)
             yield _keep(open_child_directory(slug, os.path.basename(path), path=path), handles)
+
+
+class BackTo(NamedTuple):
+    """A message to go back to."""
+
+    uuid: str
+    drops: str | None = None
+    """The prompt that begins what is left out; only its own turn may be left out."""
+
+
+def _back(transcript: Transcript, to: BackTo | None) -> Transcript:
+    if to is None:
+        return transcript
+    from holdfast.session.cutting import cut_after  # noqa: PLC0415 - few go back
+
+    return cut_after(transcript, to.uuid, drops=to.drops)
 
 
 def user_store(environ: Mapping[str, str] | None = None, *, program: str = "") -> SessionStore:

@@ -27,6 +27,7 @@ from holdfast.session.records import (
     DELIVERS_QUEUED,
     JOURNAL_VERSION,
     PROMPT_QUEUED,
+    PROMPTS,
     MessageRecorded,
     NoteRecorded,
     SessionOpened,
@@ -86,6 +87,10 @@ class Message(msgspec.Struct, frozen=True):
     at: float | None = None
     model: str = ""
     """Who said it, as it was asked for; as it calls itself where that is not known."""
+    uuid: str = ""
+    """Its name; older journals have none."""
+    prompts: tuple[tuple[str, int], ...] = ()
+    """Its first blocks are prompts of people: the name of each, and of how many blocks it is."""
 
 
 class Restart(NamedTuple):
@@ -150,6 +155,11 @@ class Transcript:
     def is_newer(self) -> bool:
         """A newer Holdfast wrote it: show what is understood, but do not write to it."""
         return self.version > JOURNAL_VERSION
+
+    def take_at(self, record: Event, at: float | None) -> None:
+        """Add the next record of another transcript, with its time."""
+        self._now = at
+        self.take(record)
 
     def take(self, record: Event) -> None:
         """Add the next record."""
@@ -227,7 +237,14 @@ class Transcript:
         model = meta.get("asked") or meta.get("model")
         self.messages.append(
             Message(
-                record.role, record.content, self._epoch, len(self.calls), at, model if isinstance(model, str) else ""
+                record.role,
+                record.content,
+                self._epoch,
+                len(self.calls),
+                at,
+                model if isinstance(model, str) else "",
+                str(meta.get("uuid") or ""),
+                _prompts(meta.get(PROMPTS)),
             )
         )
 
@@ -266,6 +283,13 @@ class Transcript:
         if all(isinstance(text, str) for text in known.values()) and known.get("cwd"):
             self.cwd = known["cwd"]
             self.worktree = WorktreeChanged(**known) if known["path"] else None
+
+
+def _prompts(found: Any) -> tuple[tuple[str, int], ...]:
+    try:
+        return msgspec.convert(found or (), tuple[tuple[str, int], ...])
+    except msgspec.ValidationError:
+        return ()
 
 
 def load_transcript(path: str | os.PathLike[str]) -> Transcript:

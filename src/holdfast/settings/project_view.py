@@ -388,7 +388,7 @@ _HANDLERS: dict[str, _Handler] = {
     "model": _if_trusted,
     "fallbackModel": _if_trusted,
     "availableModels": _if_trusted,
-    "outputStyle": _if_trusted,
+    "outputStyle": _always,  # a name only: the words that it stands for are not the folder's
     "language": _if_trusted,
     "effortLevel": _if_trusted,
     "respectGitignore": _if_trusted,

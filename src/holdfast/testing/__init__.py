@@ -17,6 +17,7 @@ from holdfast.testing.started import StartOptions, started
 from holdfast.testing.testing_permission import TestingPermission
 
 if TYPE_CHECKING:
+    from holdfast.testing.obliging import ObligingProvider
     from holdfast.testing.web_lab import LabPage, LabRequest, WebLab
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Gate",
     "LabPage",
     "LabRequest",
+    "ObligingProvider",
     "Pause",
     "Record",
     "RecordedRequest",
@@ -54,4 +56,5 @@ __all__ = [
     "started",
 ]
 
-export_lazily(__name__, {"web_lab": ("LabPage", "LabRequest", "WebLab")})  # it brings the HTTP library
+# The first brings the HTTP library, the second is for programs around an agent.
+export_lazily(__name__, {"web_lab": ("LabPage", "LabRequest", "WebLab"), "obliging": ("ObligingProvider",)})

@@ -1,0 +1,71 @@
+"""What the options mean that programs start us with, and few people do."""
+
+import logging
+import os
+from typing import Any
+
+import msgspec
+
+from holdfast.app.begin import SessionChoice
+from holdfast.app.options import AgentOptions, Options
+from holdfast.cli.options import tell
+from holdfast.contract.errors import UsageError
+
+__all__ = ["debug_to", "with_host_agent", "with_host_choice", "with_host_session"]
+
+
+def with_host_agent(given: dict[str, Any], agent: AgentOptions) -> AgentOptions:
+    """The agent as these options want it; what this version does not do is said."""
+    if given["task_budget"] is not None:
+        tell("this version does nothing with --task-budget")
+    display = given["thinking_display"]
+    if display == "highlights":
+        tell("--thinking-display highlights is for sessions that the provider hosts; its thinking is summarized here")
+        display = None
+    return agent._replace(main_agent=given["main_agent"], thinking_display=display)
+
+
+def with_host_session(given: dict[str, Any], options: Options) -> Options:
+    """The session as these options want it."""
+    betas = ",".join(name for text in given["betas"] for name in text.split(",") if name)
+    if not betas:
+        return options
+    wanted = {"modelOptions": {"anthropic": {"headers": {"anthropic-beta": betas}}}}
+    return options._replace(settings=(*options.settings, msgspec.json.encode(wanted).decode()))
+
+
+def with_host_choice(given: dict[str, Any], choice: SessionChoice) -> SessionChoice:
+    """Where to go on in a resumed session.
+
+    Raises:
+        UsageError: Nothing is resumed, or only the second half of the wish is there.
+    """
+    at, drops = given["resume_session_at"], given["resume_drops_turn"]
+    if drops is not None and not at:
+        raise UsageError("--resume-drops-turn says what --resume-session-at leaves out; give both")
+    if at and choice.resume is None:
+        raise UsageError("--resume-session-at needs a session; add --resume ID or --continue")
+    return choice._replace(until=at or None, drops=drops)
+
+
+def debug_to(given: dict[str, Any], path: str | None) -> None:
+    """Write everything that our loggers say to a file of the user's choice, too.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    del given
+    if not path:
+        return
+    from holdfast.session.log import SafeFormatter  # noqa: PLC0415 - only where somebody looks inside
+    from holdfast.session.redact import Redactor, secrets_in_environment  # noqa: PLC0415 - the same
+
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UsageError(f"--debug-file {path!r} cannot be written: {error.strerror}") from error
+    handler = logging.StreamHandler(os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace"))
+    handler.setFormatter(SafeFormatter(Redactor(secrets_in_environment())))
+    logging.getLogger().addHandler(handler)
+    logging.getLogger("holdfast").setLevel(logging.DEBUG)
+    logging.getLogger(__name__).debug("this file was asked for")

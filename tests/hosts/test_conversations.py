@@ -1,0 +1,111 @@
+"""What a host makes of a conversation: begin it anew, shorten it, go back in it, let agents speak."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from dirty_equals import IsPartialDict, IsStr
+
+from .conftest import StartHost, call, first, results, texts
+
+
+def test_clear_begins_another_session_that_remembers_nothing(start: StartHost) -> None:
+    host = start("--model", "claude-sonnet-4-5", "--permission-mode", "plan")
+    hooks = {event: [{"hookCallbackIds": [event]}] for event in ("SessionStart", "SessionEnd")}
+    host.send({"type": "control_request", "request_id": "i", "request": {"subtype": "initialize", "hooks": hooks}})
+    host.until(type="control_response")
+    host.prompt("SAY secret")
+    host.reply(host.until(type="control_request")[-1])
+    old = host.until(type="result")[-1]["session_id"]
+    host.control("set_model", model="claude-haiku-4-5")
+    host.prompt("/clear", uuid="11111111-2222-4333-8444-555555555555")
+    ended = host.until(type="control_request")[-1]
+    assert ended["request"]["input"] == IsPartialDict(hook_event_name="SessionEnd", reason="clear", session_id=old)
+    host.reply(ended)
+    found = host.until(type="result")
+    reset = next(line for line in found if line["type"] == "conversation_reset")
+    new = reset["new_conversation_id"]
+    assert reset == IsPartialDict(
+        session_id=old, trigger="clear", user_message_uuid="11111111-2222-4333-8444-555555555555", timestamp=IsStr
+    )
+    assert found[-1] == IsPartialDict(session_id=new, is_error=False, num_turns=0)
+    assert first(found) == IsPartialDict(session_id=new, model="claude-haiku-4-5", permissionMode="plan")
+    host.prompt("HISTORY")
+    began = host.until(type="control_request")[-1]
+    assert began["request"]["input"] == IsPartialDict(hook_event_name="SessionStart", source="clear", session_id=new)
+    host.reply(began)
+    assert "secret" not in host.until(type="result")[-1]["result"]
+    host.control("set_model", model=None)
+    host.prompt("SAY x")
+    assert first(host.until(type="result"))["model"] == "claude-sonnet-4-5"
+
+
+def test_a_prompt_that_is_only_text_calls_nothing(start: StartHost, place: Path) -> None:
+    home = place / ".claude" / "commands"
+    home.mkdir(parents=True)
+    host = start()
+    before = host.say("SAY x")[-1]["session_id"]
+    for text in ("/clear", "/compact"):
+        found = host.say(text, client_composed=True)
+        assert (f"You said: {text}" in texts(found), found[-1]["session_id"]) == (True, before)
+
+
+def test_a_conversation_is_shortened_on_request(start: StartHost) -> None:
+    host = start()
+    assert host.say("/compact")[-1] == IsPartialDict(is_error=False, result="There is nothing to shorten.")
+    host.say("SAY " + "word " * 3000)
+    found = host.say("/compact keep the words")
+    assert [line["subtype"] for line in found if line["type"] == "system"] == ["init", "compact_boundary"]
+
+
+def test_a_session_goes_back_to_a_message(start: StartHost) -> None:
+    host = start()
+    kept = host.say("SAY blue")
+    at = next(line["uuid"] for line in kept if line["type"] == "assistant")
+    host.say("SAY red", uuid="22222222-2222-4222-8222-222222222222")
+    session = kept[-1]["session_id"]
+    host.finish()
+
+    def resumed(*words: str) -> tuple[int, list[dict[str, Any]]]:
+        again = start(f"--resume={session}", f"--resume-session-at={at}", *words)
+        again.prompt("HISTORY")
+        code, lines, _ = again.finish()
+        return code, lines
+
+    code, lines = resumed("--fork-session", "--resume-drops-turn=33333333-3333-4333-8333-333333333333")
+    assert (code, len(lines), lines[-1]["is_error"]) == (2, 1, True)
+    assert lines[-1]["result"] == IsStr(regex="Resume rejected by --resume-drops-turn: .*22222222-2222.*")
+    code, lines = resumed("--fork-session", "--resume-drops-turn=22222222-2222-4222-8222-222222222222")
+    assert ("blue" in lines[-1]["result"], "red" in lines[-1]["result"]) == (True, False)
+    assert lines[-1]["session_id"] != session
+    code, lines = resumed()
+    assert ("blue" in lines[-1]["result"], "red" in lines[-1]["result"]) == (True, False)
+    again = start(f"--resume={session}")
+    again.prompt("HISTORY")
+    last = again.finish()[1][-1]["result"]
+    assert ("blue" in last, "red" in last) == (True, False)
+
+
+def test_an_agents_words_are_told_only_to_a_host_that_wants_them(start: StartHost) -> None:
+    agents = {"reader": {"description": "Reads", "prompt": "You read.", "tools": ["Glob"]}}
+    inner = call("Glob", pattern="*") + "\nSAY found nothing"
+    for wants in (True, False):
+        host = start()
+        host.control("initialize", agents=agents, forwardSubagentText=wants)
+        found = host.say(call("Agent", description="d", prompt=inner, subagent_type="reader"), "SAY over")
+        told = [line for line in found if line.get("parent_tool_use_id")]
+        assert "Glob" in json.dumps(told)
+        assert ("found nothing" in texts(told), len(results(told))) == (wants, 1)
+
+
+def test_a_background_agent_that_ends_is_a_turn_of_its_own(start: StartHost) -> None:
+    agents = {"slow": {"description": "Waits", "prompt": "You wait.", "tools": ["Bash"], "background": True}}
+    host = start("--permission-mode", "bypassPermissions", CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS="1")
+    host.control("initialize", agents=agents)
+    inner = "SLOWLY a b c d e f g h i j k l m n o p q r s t u v w x y z"
+    host.prompt(call("Agent", description="d", prompt=inner, subagent_type="slow", run_in_background=True), "SAY over")
+    _, lines, _ = host.finish()
+    ends = [line for line in lines if line["type"] == "result"]
+    assert [line.get("origin") for line in ends] == [None, {"kind": "task-notification"}]
+    states = [line["state"] for line in lines if line.get("subtype") == "session_state_changed"]
+    assert states == ["running", "idle"]
