@@ -237,6 +237,8 @@ def _hook_kit(
     hooks = HookKit(lambda: rights.settings, lambda: shell.board.processes, own=options.hooks, session_directory=home)
     hooks.executor = executor
     hooks.on_env = shell.environment.give
+    if shell.confines is not None:
+        hooks.confine = shell.confines("hooks")
     if session is not None:
         shared = SharedTranscript(
             os.path.join(session.path, JOURNAL_NAME),

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast.app.rights import Rights
     from holdfast.engine import Executor
     from holdfast.hooks import Verdict
-    from holdfast.hooks.command import CommandRunner
+    from holdfast.hooks.command import CommandRunner, Confine
     from holdfast.hooks.gate import OnFailure
     from holdfast.hooks.mcp_tool import CallServer, ToolSaid
     from holdfast.hooks.prompt import AskModel
@@ -68,6 +69,8 @@ class HookKit:
         """Brings the transcript up to date."""
         self.on_env: Callable[[Mapping[str, str]], None] | None = None
         """Takes variables that a SessionStart hook leaves for later commands."""
+        self.confine: Confine | None = None
+        """The sandbox, for hooks that are to run in it."""
 
     def current(self) -> Hooks:
         """The hooks that the settings give now, behind those of the program."""
@@ -148,6 +151,7 @@ class HookKit:
         around.on_rewake = self._tell
         around.before_run = self.before_run
         around.on_env = self.on_env
+        around.confine = self.confine
         around.env_file = self._env_file if self._directory is not None else None
         return self._runner
 
@@ -243,6 +247,7 @@ async def rehearse(options: "Options", event: str, fixture: Mapping[str, Any]) -
         UsageError: The fixture does not fit the event.
     """
     from holdfast.app.rights import load_rights  # noqa: PLC0415 - only to try hooks out
+    from holdfast.app.sandbox import sandbox_for_once  # noqa: PLC0415 - the same
     from holdfast.hooks.events import EVENTS  # noqa: PLC0415 - the same
     from holdfast.hooks.hear import hear  # noqa: PLC0415 - the same
     from holdfast.host.child_env import Scrub, child_environment  # noqa: PLC0415 - the same
@@ -258,12 +263,18 @@ async def rehearse(options: "Options", event: str, fixture: Mapping[str, Any]) -
     ran: list[HookRan] = []
     given = {entry.name: entry.value for entry in settings.env}
     environment = child_environment(scrub=Scrub(settings.env_scrub), given=given)
-    async with Processes(environment=environment) as processes:
-        kit = HookKit(lambda: settings, lambda: processes)
-        hooks = kit.current()
-        found = hooks.fitting(event, _names(told.subjects()[0]) if told.matched_by == "tool_name" else told.subjects())
-        verdict = await hear(found, told, hooks, emit=lambda one: ran.append(one) if isinstance(one, HookRan) else None)
-        await kit.close()
+    with sandbox_for_once(rights) as sandbox:
+        async with Processes(environment=environment) as processes:
+            kit = HookKit(lambda: settings, lambda: processes)
+            kit.confine = partial(sandbox.confine, "hooks")
+            hooks = kit.current()
+            found = hooks.fitting(
+                event, _names(told.subjects()[0]) if told.matched_by == "tool_name" else told.subjects()
+            )
+            verdict = await hear(
+                found, told, hooks, emit=lambda one: ran.append(one) if isinstance(one, HookRan) else None
+            )
+            await kit.close()
     return Rehearsal(verdict, ran)
 
 

@@ -1,18 +1,19 @@
 """From settings and rights to the sandbox of a session: what each command may write, read and reach."""
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from holdfast.app.lookout import Lookout, denial, protected_in
+from holdfast.app.lookout import Lookout, denial
 from holdfast.contract import ToolContext, ToolFailed
-from holdfast.host.command import Command
+from holdfast.host.command import Command, StartError
 from holdfast.host.programs import current_folder
 from holdfast.lib.names import show_name
 from holdfast.permissions import CallFacts, PermissionContext, RuleSource, decide
-from holdfast.permissions.paths import is_inside
 from holdfast.permissions.rules import parse_rules
 from holdfast.settings import Settings
 from holdfast.settings.layout import find_layout
@@ -20,23 +21,29 @@ from holdfast.settings.sandbox import SandboxSettings, sandbox_of
 
 if TYPE_CHECKING:
     from holdfast.app.network import DomainBorder, Turned
+    from holdfast.app.rights import Rights
     from holdfast.host.sandbox import Found, Policy, Wall
     from holdfast.host.sandbox.wall import Entered
 
-__all__ = ["SandboxKit", "sandbox_problem"]
+__all__ = ["SandboxKit", "sandbox_for_once", "sandbox_problem"]
 
-_SECRETS = (
-    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".config/op", ".docker/config.json",
-    ".netrc", ".git-credentials", ".pypirc", ".vault-token", ".password-store", ".local/share/keyrings",
-    ".claude/.credentials.json", ".claude.json", ".mozilla", ".config/google-chrome", ".config/chromium",
-)  # fmt: skip
-_SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private")
-_CACHES = {
-    "npm": (".npm", ".cache/node"), "pip": (".cache/pip",), "uv": (".cache/uv",), "yarn": (".cache/yarn", ".yarn"),
-    "pnpm": (".cache/pnpm", ".local/share/pnpm"), "cargo": (".cargo/registry", ".cargo/git"),
-    "go": (".cache/go-build", "go/pkg"), "gradle": (".gradle/caches",), "maven": (".m2/repository",),
-    "ccache": (".cache/ccache", ".ccache"), "pre-commit": (".cache/pre-commit",),
-}  # fmt: skip
+
+@contextlib.contextmanager
+def sandbox_for_once(rights: "Rights") -> "Generator[SandboxKit]":
+    """The sandbox of something that is no session; what it needs goes with it."""
+    from holdfast.settings.directories import user_directories  # noqa: PLC0415 - only where there is no session
+
+    with tempfile.TemporaryDirectory(prefix="holdfast-") as temporary:
+        kit = SandboxKit(
+            lambda: rights.settings,
+            lambda: rights.permissions,
+            temporary=lambda: temporary,
+            journal=os.path.join(user_directories().state, "sandbox"),
+        )
+        try:
+            yield kit
+        finally:
+            kit.end()
 
 
 def sandbox_problem(settings: Settings) -> str:
@@ -145,12 +152,48 @@ class SandboxKit:
                 "sandbox.enabled to false"
             ) from problem
         rights = ctx.rights if isinstance(ctx.rights, PermissionContext) else self._permissions()
-        wrapped = wall.wrap(command, self.policy(rights, command.cwd))
+        return self._watched(wall.wrap(command, self.policy(rights, command.cwd)), rights)
+
+    def confine(
+        self,
+        what: str,
+        command: Command,
+        *,
+        is_own: bool,
+        may_leave: Callable[[], bool],
+        writable: tuple[str, ...] = (),
+    ) -> Command:
+        """A program that is no command of a model: a hook or a server, behind the wall where it is to be.
+
+        Args:
+            what: `hooks` or `servers`, as the setting `sandbox.alsoConfine` names them.
+            command: What is to be started.
+            is_own: It is the user's own, which is confined only where that setting says so; a folder's always is.
+            may_leave: The user approved that it runs outside.
+            writable: Files that it may write besides.
+
+        Raises:
+            StartError: There is no sandbox here.
+        """
+        wanted = self.wanted
+        if not wanted.enabled or (what not in wanted.also if is_own else may_leave()):
+            return command
+        rights = self._permissions()
+        try:
+            wall = self._get_wall()
+        except OSError as problem:
+            raise StartError(
+                f"The sandbox is switched on and cannot start, so {command.label or 'it'} is not started: {problem}"
+            ) from problem
+        policy = self.policy(rights, command.cwd)
+        policy = msgspec.structs.replace(policy, granted=writable)
+        return self._watched(wall.wrap(command, policy), rights)
+
+    def _watched(self, wrapped: Command, rights: PermissionContext) -> Command:
         if wrapped.wall is None:
             return wrapped
-        return msgspec.structs.replace(
-            wrapped, wall=self._lookout.watch(wrapped.wall, self._project_directories(rights))
-        )
+        places = self._project_directories(rights)
+        return msgspec.structs.replace(wrapped, wall=self._lookout.watch(wrapped.wall, places))
 
     @property
     def has_doubt(self) -> bool:
@@ -206,27 +249,14 @@ class SandboxKit:
 
     def policy(self, rights: PermissionContext, cwd: str | None = None) -> "Policy":
         """The confinement under some rights. No root comes from a call; where it starts, relative deny rules hold."""
-        from holdfast.app.masks import masks_of  # noqa: PLC0415 - only where a sandbox is wanted
-        from holdfast.host.sandbox import Policy  # noqa: PLC0415 - the same
-        from holdfast.host.sandbox.governing import governing_paths, pinned_paths  # noqa: PLC0415 - the same
+        from holdfast.app.confinement import confinement  # noqa: PLC0415 - only where a sandbox is wanted
 
-        wanted, home = self.wanted, rights.home
-        is_plan = any(bound.effective_mode == "plan" for bound in (rights, *rights.ancestors()))
-        working = rights.roots.working
-        places = self._project_directories(rights)
-        denied = masks_of(rights, cwd or self._settings().cwd)
-        fixed = [*wanted.deny_write, *rights.roots.governing, *protected_in(places), *denied.fixed]
-        hidden = [*wanted.deny_read, *(os.path.join(home, name) for name in _SECRETS), *_SYSTEM_SECRETS]
-        allowed = frozenset(wanted.allow_read)
-        return Policy(
-            writable=() if is_plan else (*working, *wanted.allow_write, *_caches(wanted.caches, home)),
-            governing=tuple(path for place in places for path in governing_paths(place)),
-            pinned=tuple(path for place in places for path in pinned_paths(place)),
-            fixed=tuple(dict.fromkeys(fixed)),
-            hidden=(*(path for path in dict.fromkeys(hidden) if path not in allowed), *denied.hidden),
-            shown=tuple(path for path in wanted.allow_read if not is_inside(os.path.realpath(path), denied.hidden)),
-            sockets=wanted.sockets,
-            all_sockets=wanted.all_sockets,
+        wanted = self.wanted
+        return confinement(
+            wanted,
+            rights,
+            places=self._project_directories(rights),
+            cwd=cwd or self._settings().cwd,
             border=self._border(rights),
             temporary=self._temporary(),
             is_nested=wanted.is_nested and not self.find().has_proc,
@@ -300,7 +330,3 @@ class SandboxKit:
 def _as_rule(pattern: str) -> str:
     """A bare name means the program with any arguments."""
     return f"Bash({pattern} *)" if pattern.isalnum() else f"Bash({pattern})"
-
-
-def _caches(names: Iterable[str], home: str) -> list[str]:
-    return [os.path.join(home, path) for name in names for path in _CACHES.get(name, ())]

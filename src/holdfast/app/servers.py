@@ -16,10 +16,11 @@ from holdfast.contract import Tool
 from holdfast.lib.visible import visible
 from holdfast.registry import ViewOptions, project_bytes, tools_for
 from holdfast.settings import Settings, SettingsRoots
-from holdfast.settings.hook_items import item_hash, mcp_server_hash
+from holdfast.settings.hook_items import item_hash, mcp_server_hash, outside_hash
 from holdfast.settings.mcp_servers import ServerEntry, ServerList, find_servers
 
 if TYPE_CHECKING:
+    from holdfast.host.command import Command
     from holdfast.mcp.auth.credentials import CredentialStore
     from holdfast.mcp.config import ServerConfig
     from holdfast.mcp.host_transport import AskHost
@@ -247,6 +248,7 @@ def _open_hub(
         ask_host=ask_host,
         credentials=credential_store(settings),
         ask_login=elicitor.login_asker if opened.asker is not None else None,
+        confine=_confiner(chosen, opened),
     )
 
     def changed(label: str, tools: list[Tool]) -> None:
@@ -256,6 +258,25 @@ def _open_hub(
         opened.on_tools()
 
     return (hub := Hub(servers, choices, _records(), on_tools=changed, on_notice=tell))
+
+
+def _confiner(chosen: Chosen, opened: OpenSession) -> "Callable[[ServerConfig, Command], Command] | None":
+    """What puts a folder's servers into the sandbox, and the user's own where a setting says so."""
+    if opened.shell.confines is None:
+        return None
+    confine, settings = opened.shell.confines("servers"), opened.rights.settings
+    brought = {entry.name: entry for entry in chosen.entries if entry.scope == "project"}
+
+    def may_leave(entry: ServerEntry | None) -> bool:
+        if entry is None:
+            return False
+        return outside_hash(mcp_server_hash(entry.name, entry.config, root=settings.root)) in settings.approved
+
+    def confined(config: "ServerConfig", command: "Command") -> "Command":
+        entry = brought.get(config.name)
+        return confine(command, is_own=entry is None, may_leave=lambda: may_leave(entry), writable=())
+
+    return confined
 
 
 def _configured(

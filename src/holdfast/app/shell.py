@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.contract import Tool
@@ -23,6 +24,7 @@ from holdfast.tools.tasks.task_stop import TaskStop
 
 if TYPE_CHECKING:
     from holdfast.app.rights import Rights
+    from holdfast.hooks.command import Confine
     from holdfast.tools.shell._wall import ShellWall
 
 __all__ = ["ShellChoices", "ShellKit"]
@@ -69,6 +71,8 @@ class ShellKit:
         """The session's rights as they are now, for what is done once for all; calls bring their own."""
         self.wall: ShellWall | None = None
         """The sandbox; set before `tools`."""
+        self.confines: Callable[[str], Confine] | None = None
+        """The same for `hooks` and for `servers`."""
         self.background = not variables.flag("DISABLE_BACKGROUND_TASKS")
         self.places = Places(choices.session_directory)
         self.registry_directory = choices.registry_directory
@@ -103,12 +107,13 @@ class ShellKit:
         from holdfast.app.sandbox import SandboxKit  # noqa: PLC0415 - a list of tools needs none
         from holdfast.settings.directories import user_directories  # noqa: PLC0415 - the same
 
-        self.wall = SandboxKit(
+        kit = self.wall = SandboxKit(
             lambda: rights.settings,
             lambda: rights.permissions if self.permissions is None else self.permissions(),
             temporary=lambda: self.places.make(os.path.join(self.places.root, "tmp")),
             journal=os.path.join(user_directories().state, "sandbox"),
         )
+        self.confines = lambda what: partial(kit.confine, what)
 
     def tools(self, ripgrep: Ripgrep) -> list[Tool]:
         """The tools, all on the same board."""

@@ -56,7 +56,7 @@ def list_servers(*, check: bool, as_json: bool, **given: Any) -> int:
     rights = load_rights(options)
     found = configured_servers(rights, options)
     chosen = choose_servers(rights, found)
-    states = asyncio.run(looked_at(chosen.entries, rights)) if check else {}
+    states = asyncio.run(looked_at(options)) if check else {}
     rows = [_row(entry, chosen.held.get(entry.name, ""), states.get(entry.name, "")) for entry in found.entries]
     if as_json:
         click.echo(encode_json(rows))
@@ -245,10 +245,11 @@ def logout(name: str, **given: Any) -> int:
 @command.command("approve", short_help="Approve a folder's server, or changed tools.")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Without a further question; for people, not for scripts.")
+@click.option("--outside-sandbox", is_flag=True, help="Let it run outside the sandbox, where there is one.")
 @session_options
-def approve(name: str, *, yes: bool, **given: Any) -> int:
+def approve(name: str, *, yes: bool, outside_sandbox: bool, **given: Any) -> int:
     """Look at a folder's server, or at tools that have changed, and let them count."""
-    return approve_server(_entry(name, given), to_options(given), yes=yes)
+    return approve_server(_entry(name, given), to_options(given), yes=yes, outside=outside_sandbox)
 
 
 @command.command("serve", short_help="Offer our tools to other programs, as an MCP server.")

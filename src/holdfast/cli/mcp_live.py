@@ -2,13 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import click
 import msgspec
 
-from holdfast.app import Options, Rights, load_rights, open_session
+from holdfast.app import Options, load_rights, open_session
 from holdfast.app.begin import SessionChoice
 from holdfast.app.servers import choose_servers, join_servers, server_records
 from holdfast.cli.options import tell
@@ -18,17 +17,16 @@ from holdfast.events import CallFinished, encode_json
 from holdfast.lib.visible import visible, without_controls
 from holdfast.registry import project
 from holdfast.settings import SettingsRoots, TrustStore
-from holdfast.settings.hook_items import mcp_server_hash
+from holdfast.settings.hook_items import mcp_server_hash, outside_hash
 from holdfast.settings.mcp_servers import ServerEntry, ServerList
 
 __all__ = ["approve_server", "call_tool", "list_tools", "looked_at", "only_this"]
 
 
-async def looked_at(entries: Sequence[ServerEntry], rights: Rights) -> dict[str, str]:
-    """Start each server for a moment and say how it does."""
-    options = Options(cwd=rights.settings.cwd, mcp_config=tuple(map(_as_flag, entries)), strict_mcp_config=True)
+async def looked_at(options: Options) -> dict[str, str]:
+    """Start each server for a moment, as a session would, and say how it does."""
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
-        hub = await join_servers(opened, options, waits=False)
+        hub = await join_servers(opened, options, waits=False, on_notice=lambda _: None)
         if hub is None:
             return {}
         await asyncio.gather(*(server.ensure() for server in hub.servers.values()), return_exceptions=True)
@@ -103,7 +101,7 @@ def only_this(entry: ServerEntry, options: Options) -> Options:
     return options._replace(mcp_config=(_as_flag(entry),), strict_mcp_config=True)
 
 
-def approve_server(entry: ServerEntry, options: Options, *, yes: bool) -> int:
+def approve_server(entry: ServerEntry, options: Options, *, yes: bool, outside: bool = False) -> int:
     """Show what would count, and let it count if the person says so."""
     settings = load_rights(options).settings
     records, key = server_records(entry, settings.root)
@@ -112,14 +110,12 @@ def approve_server(entry: ServerEntry, options: Options, *, yes: bool) -> int:
         if not settings.trusted:
             raise UsageError("the folder is not trusted; look at what it brings with `holdfast trust` first")
         identity = mcp_server_hash(entry.name, entry.config, root=settings.root)
-        if identity not in settings.approved:
-            click.echo(f"The folder's server {click.style(visible(entry.name), bold=True)} would be started as:")
-            click.echo(visible(msgspec.json.encode(dict(entry.config)).decode()))
-            if not _agrees("Start it in this folder from now on?", yes=yes):
-                return 1
-            roots = SettingsRoots.from_environment()
-            TrustStore(roots.state, home=roots.home).approve(settings.root, identity)
-            click.echo("It is approved. Should its configuration or its files change, it is asked about again.")
+        wanted = [identity, *([outside_hash(identity)] if outside else [])]
+        missing = [one for one in wanted if one not in settings.approved]
+        if missing and not _approves(entry, settings.root, missing, yes=yes, outside=outside):
+            return 1
+    elif outside:
+        raise UsageError("your own servers run outside the sandbox unless sandbox.alsoConfine names `servers`")
     if not record.changed:
         click.echo("None of its tools has changed since it was first seen.")
         return 0
@@ -131,6 +127,21 @@ def approve_server(entry: ServerEntry, options: Options, *, yes: bool) -> int:
     records.save(key, record)
     click.echo(f"{len(accepted)} tools count again.")
     return 0
+
+
+def _approves(entry: ServerEntry, root: str, hashes: list[str], *, yes: bool, outside: bool) -> bool:
+    """Show a folder's server, and let it count if the person says so."""
+    click.echo(f"The folder's server {click.style(visible(entry.name), bold=True)} would be started as:")
+    click.echo(visible(msgspec.json.encode(dict(entry.config)).decode()))
+    where = ", outside the sandbox with all your rights," if outside else ""
+    if not _agrees(f"Start it{where} in this folder from now on?", yes=yes):
+        return False
+    roots = SettingsRoots.from_environment()
+    store = TrustStore(roots.state, home=roots.home)
+    for one in hashes:
+        store.approve(root, one)
+    click.echo("It is approved. Should its configuration or its files change, it is asked about again.")
+    return True
 
 
 def _agrees(question: str, *, yes: bool) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from holdfast.app import load_rights
-from holdfast.app.sandbox import SandboxKit
+from holdfast.app.sandbox import SandboxKit, sandbox_for_once
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
@@ -17,7 +17,6 @@ from holdfast.host.child_env import Scrub, child_environment
 from holdfast.host.command import Command, StartError
 from holdfast.host.sandbox import NotAvailable
 from holdfast.host.sandbox.promises import promises
-from holdfast.settings.directories import user_directories
 
 __all__ = ["command"]
 
@@ -64,21 +63,13 @@ def run(words: tuple[str, ...], **given: Any) -> int:
     holdfast sandbox run -- make test
     """  # noqa: D301 - click wants the character itself
     rights = load_rights(to_options(given))
-    with tempfile.TemporaryDirectory(prefix="holdfast-") as temporary:
-        kit = SandboxKit(
-            lambda: rights.settings,
-            lambda: rights.permissions,
-            temporary=lambda: temporary,
-            journal=os.path.join(user_directories().state, "sandbox"),
-        )
+    with sandbox_for_once(rights) as kit:
         scrub, variables = Scrub(rights.settings.env_scrub), {e.name: e.value for e in rights.settings.env}
         environment = child_environment(scrub=scrub, given=variables)
         try:
             return asyncio.run(_run(kit, Command(argv=words, cwd=rights.settings.cwd), environment))
         except (NotAvailable, StartError) as problem:
             raise UsageError(f"nothing was run: {problem}") from problem
-        finally:
-            kit.end()
 
 
 async def _run(kit: SandboxKit, plain: Command, environment: dict[str, str]) -> int:

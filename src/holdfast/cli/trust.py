@@ -8,6 +8,7 @@ from holdfast.app import load_rights
 from holdfast.cli.options import session_options, to_options
 from holdfast.lib.visible import visible
 from holdfast.settings import Settings, SettingsRoots, TrustStore
+from holdfast.settings.hook_items import hook_hash, outside_hash
 from holdfast.settings.trust_question import trust_question
 
 __all__ = ["command"]
@@ -16,13 +17,20 @@ __all__ = ["command"]
 @click.command("trust")
 @click.option("--yes", is_flag=True, help="Trust it without a further question; for people, not for scripts.")
 @click.option("--revoke", is_flag=True, help="Take trust back.")
+@click.option("--outside-sandbox", is_flag=True, help="Let its approved hooks run outside the sandbox.")
 @session_options
-def command(*, yes: bool, revoke: bool, **given: Any) -> int:
+def command(*, yes: bool, revoke: bool, outside_sandbox: bool, **given: Any) -> int:
     """Show what this folder brings (rules, instructions, hooks, servers), and trust it or take trust back.
 
     Deny and ask rules of a folder always count. Everything else it brings waits for your word.
     """
-    settings = load_rights(to_options(given)).settings
+    done = _trust(load_rights(to_options(given)).settings, yes=yes, revoke=revoke)
+    if done or revoke or not outside_sandbox:
+        return done
+    return _let_out(load_rights(to_options(given)).settings, yes=yes)
+
+
+def _trust(settings: Settings, *, yes: bool, revoke: bool) -> int:
     shown = visible(settings.root)
     roots = SettingsRoots.from_environment()
     store = TrustStore(roots.state, home=roots.home)
@@ -47,6 +55,28 @@ def command(*, yes: bool, revoke: bool, **given: Any) -> int:
     return 0
 
 
+def _let_out(settings: Settings, *, yes: bool) -> int:
+    """Show the folder's hooks, and approve that they run outside the sandbox as they are now."""
+    hooks = [entry for entry in settings.hooks if entry.folder is not None and not entry.broken]
+    if not hooks:
+        click.echo("The folder has no approved hooks that could run outside the sandbox.")
+        return 0
+    click.echo(click.style("Outside the sandbox, with all your rights, would run:", bold=True))
+    for entry in hooks:
+        click.echo(f"  {entry.origin}  {entry.event}  {visible(str(entry.handler.get('command', '')))}")
+    if not yes and not _agrees("Let these hooks run outside the sandbox?"):
+        click.echo("Nothing was changed: they run in the sandbox, where there is one.")
+        return 1
+    roots = SettingsRoots.from_environment()
+    store = TrustStore(roots.state, home=roots.home)
+    for entry in hooks:
+        assert entry.folder is not None
+        identity = hook_hash(entry.event, entry.matcher, entry.handler, root=entry.folder)
+        store.approve(settings.root, outside_hash(identity))
+    click.echo("Approved. Should one of them or its scripts change, it is asked about again.")
+    return 0
+
+
 def _nothing_to_ask(settings: Settings, store: TrustStore, *, yes: bool) -> int:
     """Whoever says yes is taken at his word, also where the folder brings nothing so far."""
     shown = visible(settings.root)
@@ -60,10 +90,10 @@ def _nothing_to_ask(settings: Settings, store: TrustStore, *, yes: bool) -> int:
     return 0
 
 
-def _agrees() -> bool:
+def _agrees(question: str = "Trust this folder, so that these count?") -> bool:
     """Ask; whoever cannot answer has not agreed."""
     try:
-        return click.confirm("Trust this folder, so that these count?", default=False, err=True)
+        return click.confirm(question, default=False, err=True)
     except click.Abort as error:
         click.echo(err=True)  # the line with the question
         if isinstance(error.__context__, KeyboardInterrupt):

@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from holdfast.events import encode_json
 from holdfast.hooks.answers import HookAnswer, HookFailed, read_output
@@ -16,7 +16,7 @@ from holdfast.host.processes import Processes
 from holdfast.host.programs import find_program
 from holdfast.host.shell import shell_argv
 
-__all__ = ["CommandHandler", "CommandRunner", "Surroundings"]
+__all__ = ["CommandHandler", "CommandRunner", "Confine", "Surroundings"]
 
 _log = logging.getLogger(__name__)
 _KEPT_BYTES = 512 << 10
@@ -48,6 +48,24 @@ class CommandHandler:
     """More for its environment, such as where its plugin is."""
     is_as_approved: Callable[[], bool] | None = None
     """Asked before each run: what would run is still what the user approved."""
+    is_own: bool = True
+    """The user's own, or the program's; false: a folder brings it."""
+    may_leave: Callable[[], bool] | None = None
+    """Asked where there is a sandbox: the user approved that it runs outside."""
+
+
+class Confine(Protocol):
+    """The sandbox, as hooks see it."""
+
+    def __call__(
+        self, command: Command, *, is_own: bool, may_leave: Callable[[], bool], writable: tuple[str, ...]
+    ) -> Command:
+        """The same command, confined if it is to be; `writable` is what it may write besides.
+
+        Raises:
+            StartError: It is to be, and there is no sandbox.
+        """
+        ...
 
 
 @dataclass(slots=True)
@@ -66,6 +84,8 @@ class Surroundings:
     """Brings the transcript up to date."""
     on_rewake: Callable[[str], None] | None = None
     """Tells the model what a hook in the background found."""
+    confine: "Confine | None" = None
+    """Puts a hook behind the sandbox's wall, where the settings want it."""
 
 
 class CommandRunner:
@@ -86,7 +106,7 @@ class CommandRunner:
         """
         if handler.is_as_approved is not None and not await asyncio.to_thread(handler.is_as_approved):
             raise HookFailed("it is not what was approved any more; look at it and run `holdfast trust` again")
-        command = self._command(handler, event)
+        command = await self._confined(handler, self._command(handler, event))
         if not (handler.is_async or handler.rewakes):
             return await self._finish(handler, event, command)
         task = asyncio.get_running_loop().create_task(self._in_background(handler, event, command))
@@ -189,6 +209,21 @@ class CommandRunner:
             label=f"hook {event.event_name}",
         )
 
+    async def _confined(self, handler: CommandHandler, command: Command) -> Command:
+        confine = self.surroundings.confine
+        if confine is None:
+            return command
+        file = command.env.get("CLAUDE_ENV_FILE")
+        writable = (file,) if file else ()
+        may_leave = handler.may_leave or _never
+        try:
+            # It looks at files: those that the hook runs, and those that rules deny.
+            return await asyncio.to_thread(
+                confine, command, is_own=handler.is_own, may_leave=may_leave, writable=writable
+            )
+        except StartError as error:
+            raise HookFailed(str(error)) from error
+
     def _stdin(self, event: HookInput) -> bytes:
         if self._encoded is None or self._encoded[0] is not event:
             self._encoded = (event, encode_json(event) + b"\n")
@@ -211,6 +246,10 @@ class CommandRunner:
             own["ENV_FILE"] = around.env_file()
         found = {prefix + name: str(value) for name, value in own.items() if value for prefix in _PREFIXES}
         return {name: value for name, value in found.items() if name not in handler.variables and "\0" not in value}
+
+
+def _never() -> bool:
+    return False
 
 
 def _of_input(given: Any) -> dict[str, Any]:

@@ -200,6 +200,8 @@ class _Reader:
             rewakes=self._raw.get("asyncRewake") is True,
             rewake_message=self._text("rewakeMessage"),
             is_as_approved=None if entry.folder is None else lambda: entry.is_as_approved(approved()),
+            is_own=entry.folder is None,
+            may_leave=lambda: entry.may_leave_sandbox(approved()),
         )
 
     def _command(self, handler: CommandHandler) -> Callable[[HookInput], Any]:

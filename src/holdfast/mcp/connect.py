@@ -1,8 +1,10 @@
 """From a configuration to an open transport, and what servers share in a session."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
 from holdfast.mcp.config import ServerConfig
 from holdfast.mcp.content import SaveBlob
@@ -10,7 +12,7 @@ from holdfast.mcp.elicitation import CAPABILITY
 from holdfast.mcp.host_transport import AskHost, HostTransport
 from holdfast.mcp.records import Record
 from holdfast.mcp.session import Session
-from holdfast.mcp.stdio import start_stdio
+from holdfast.mcp.stdio import start_stdio, stdio_command
 from holdfast.mcp.wire import McpError
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class Surroundings:
         log_path: Callable[[str], str | None] | None = None,
         credentials: "CredentialStore",
         ask_login: "Callable[[str], AskPerson] | None" = None,
+        confine: Callable[[ServerConfig, Command], Command] | None = None,
     ) -> None:
         self.cwd = cwd
         self.root = root
@@ -59,6 +62,16 @@ class Surroundings:
         """Where logins are kept."""
         self.ask_login = ask_login
         """How a person is asked, in the middle of a call, to log in to the server of this name."""
+        self._confine = confine
+
+    async def confined(self, config: ServerConfig, command: Command) -> Command:
+        """A program of a server, in the sandbox where it is to be.
+
+        Raises:
+            StartError: It is to be, and there is none.
+        """
+        # It looks at files: those that the server runs, and those that rules deny.
+        return command if self._confine is None else await asyncio.to_thread(self._confine, config, command)
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
@@ -75,7 +88,12 @@ async def open_transport(session: Session, config: ServerConfig, around: Surroun
     if config.kind == "stdio":
         env = {"CLAUDE_PROJECT_DIR": around.root, "HOLDFAST_PROJECT_DIR": around.root, **config.env}
         log_path = None if around.log_path is None else around.log_path(config.label)
-        await start_stdio(session, around.processes(), list(config.command), cwd=around.cwd, env=env, log_path=log_path)
+        command = stdio_command(config.name, list(config.command), cwd=around.cwd, env=env, log_path=log_path)
+        try:
+            command = await around.confined(config, command)
+        except StartError as error:
+            raise McpError(f"The MCP server {config.name!r} cannot be started: {error}") from error
+        await start_stdio(session, around.processes(), command)
         return
     if config.kind == "sdk":
         if around.ask_host is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from holdfast.host.command import Command
+from holdfast.host.command import Command, StartError
 from holdfast.lib.visible import visible
 from holdfast.mcp.auth.badge import AskPerson, Refused
 from holdfast.mcp.config import ServerConfig
@@ -71,7 +71,10 @@ class HelpedBadge:
             timeout_s=_HELPER_S,
             label=f"headersHelper of {config.name}",
         )
-        finished = await around.processes().run(command)
+        try:
+            finished = await around.processes().run(await around.confined(config, command))
+        except StartError as error:
+            raise McpError(f"The headersHelper of {config.name!r} cannot be started: {error}") from error
         try:
             found = msgspec.json.decode(finished.output.stdout.text(), type=dict[str, str])
         except (msgspec.MsgspecError, RecursionError) as error:

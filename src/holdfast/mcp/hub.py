@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from holdfast.contract import Tool
+from holdfast.host.command import Command
 from holdfast.host.processes import Processes
 from holdfast.lib.visible import visible
 from holdfast.mcp.auth.badge import AskPerson
@@ -48,6 +49,8 @@ class HubChoices(NamedTuple):
     credentials: CredentialStore | None = None
     """Where logins are kept; without it they end with the session."""
     ask_login: Callable[[str], AskPerson] | None = None
+    confine: Callable[[ServerConfig, Command], Command] | None = None
+    """Puts what a server starts behind the sandbox's wall, where it is to be."""
 
 
 class Hub:
@@ -90,6 +93,7 @@ class Hub:
             save_blob=choices.save_blob,
             elicit=choices.elicit,
             ask_host=choices.ask_host,
+            confine=choices.confine,
             log_path=self._log_path,
             credentials=choices.credentials or CredentialStore(None, "file"),
             ask_login=choices.ask_login,

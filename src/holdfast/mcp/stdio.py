@@ -13,7 +13,7 @@ from holdfast.lib.visible import visible
 from holdfast.mcp.session import Session
 from holdfast.mcp.wire import McpError
 
-__all__ = ["MAX_MESSAGE_BYTES", "StdioTransport", "start_stdio"]
+__all__ = ["MAX_MESSAGE_BYTES", "StdioTransport", "start_stdio", "stdio_command"]
 
 _log = logging.getLogger(__name__)
 MAX_MESSAGE_BYTES = 32 << 20
@@ -83,15 +83,9 @@ class StdioTransport:
         return f"{how}; it said: {visible(said, limit_chars=_STDERR_SHOWN_CHARS)}" if said else how
 
 
-async def start_stdio(
-    session: Session, processes: Processes, argv: list[str], *, cwd: str, env: Mapping[str, str], log_path: str | None
-) -> StdioTransport:
-    """Start the server and connect the session to it; what it writes to stderr goes to a log with a bound.
-
-    Raises:
-        McpError: It cannot be started.
-    """
-    command = Command(
+def stdio_command(name: str, argv: list[str], *, cwd: str, env: Mapping[str, str], log_path: str | None) -> Command:
+    """How a server is started; what it writes to stderr goes to a log with a bound."""
+    return Command(
         argv=argv,
         cwd=cwd,
         env=dict(env),
@@ -100,8 +94,16 @@ async def start_stdio(
         spill_path=log_path,
         kept_bytes=_STDERR_KEPT_BYTES,
         cap_bytes=8 << 20,
-        label=f"MCP server {session.name}",
+        label=f"MCP server {name}",
     )
+
+
+async def start_stdio(session: Session, processes: Processes, command: Command) -> StdioTransport:
+    """Start the server and connect the session to it.
+
+    Raises:
+        McpError: It cannot be started.
+    """
     try:
         process = await processes.start(command)
     except StartError as error:

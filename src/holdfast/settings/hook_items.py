@@ -42,6 +42,11 @@ def item_hash(kind: str, *content: object) -> str:
     return hashlib.sha256(canonical([kind, *content])).hexdigest()
 
 
+def outside_hash(identity: str) -> str:
+    """Return what an approval holds besides the identity of a hook or server that may run outside the sandbox."""
+    return item_hash("outside the sandbox", identity)
+
+
 def hook_hash(event: str, matcher: str | None, handler: Mapping[str, object], *, root: str) -> str:
     """Return the identity of a folder's hook now, with the scripts as they are on disk now."""
     return item_hash("hook", event, matcher, _thawed(handler), dict(pinned_files(handler, root)))

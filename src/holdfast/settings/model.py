@@ -11,7 +11,7 @@ import msgspec
 
 from holdfast.contract.names import PermissionMode
 from holdfast.lib.visible import visible
-from holdfast.settings.hook_items import hook_hash
+from holdfast.settings.hook_items import hook_hash, outside_hash
 from holdfast.settings.merge import FrozenJson, Merged, Origin, Path, key_path
 from holdfast.settings.project_view import FolderItem
 from holdfast.settings.sources import SourceKind
@@ -63,6 +63,12 @@ class HookEntry(msgspec.Struct, frozen=True):
         if self.folder is None:
             return True
         return hook_hash(self.event, self.matcher, self.handler, root=self.folder) in approved
+
+    def may_leave_sandbox(self, approved: frozenset[str]) -> bool:
+        """Whether the user approved that this hook of a folder, as it is now, runs outside the sandbox."""
+        if self.folder is None:
+            return False
+        return outside_hash(hook_hash(self.event, self.matcher, self.handler, root=self.folder)) in approved
 
 
 class EnvEntry(msgspec.Struct, frozen=True):

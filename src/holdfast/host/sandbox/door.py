@@ -55,16 +55,23 @@ class Doorkeeper:
             os.close(network)
 
     def _ask(self, users: int, network: int, port: int) -> socket.socket:
-        line = self._get_line()
-        try:
-            socket.send_fds(line, [port.to_bytes(2, "big")], [users, network])
-            said, handles, _, _ = socket.recv_fds(line, _MAX_TEXT, 1)
-        except OSError:
-            self._end()  # whatever it says later must not count for another command
-            raise
-        if not handles:
-            raise OSError(said.decode("utf-8", "replace") or "the helper for networks has ended")
-        return socket.socket(fileno=handles[0])
+        for _ in range(2):  # one that was killed a moment ago still seems to run
+            line = self._get_line()
+            try:
+                socket.send_fds(line, [port.to_bytes(2, "big")], [users, network])
+                said, handles, _, _ = socket.recv_fds(line, _MAX_TEXT, 1)
+            except ConnectionError:
+                self._end()
+                continue
+            except OSError:
+                self._end()  # whatever it says later must not count for another command
+                raise
+            if handles:
+                return socket.socket(fileno=handles[0])
+            if said:
+                raise OSError(said.decode("utf-8", "replace"))
+            self._end()
+        raise OSError("the helper for networks has ended")
 
     def _get_line(self) -> socket.socket:
         if self._line is None or self._helper is None or self._helper.poll() is not None:

@@ -58,7 +58,8 @@ class _Planner:
         fixed = _existing(policy.fixed)
         # A place that may not be changed stays so, also where somebody calls something inside it writable.
         wanted = [path for path in _existing(policy.writable) if not any(_covers(one, path) for one in fixed)]
-        self._roots = _outermost([*wanted, *_existing((policy.temporary,) if policy.temporary else ())])
+        own = (*policy.granted, *((policy.temporary,) if policy.temporary else ()))
+        self._roots = _outermost([*wanted, *_existing(own)])
 
     def plan(self) -> Plan:
         policy = self._policy

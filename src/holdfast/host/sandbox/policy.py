@@ -39,5 +39,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """The network is the machine's own."""
     temporary: str | None = None
     """The session's own directory for temporary files: writable, and named by TMPDIR."""
+    granted: tuple[str, ...] = ()
+    """Files of ours that may be written although they lie in something fixed."""
     is_nested: bool = False
     """We are in a container that allows no new /proc: it is shown as it is, which is weaker."""

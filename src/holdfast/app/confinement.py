@@ -1,0 +1,77 @@
+"""What one command may write, read and reach under some rights: the settings and the rules, as one policy."""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from holdfast.app.lookout import protected_in
+from holdfast.app.masks import masks_of
+from holdfast.host.sandbox import Policy
+from holdfast.host.sandbox.governing import governing_paths, pinned_paths
+from holdfast.permissions import PermissionContext
+from holdfast.permissions.paths import is_inside
+from holdfast.settings.sandbox import SandboxSettings
+
+if TYPE_CHECKING:
+    from holdfast.app.network import DomainBorder
+
+__all__ = ["confinement"]
+
+_SECRETS = (
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh", ".config/op", ".docker/config.json",
+    ".netrc", ".git-credentials", ".pypirc", ".vault-token", ".password-store", ".local/share/keyrings",
+    ".claude/.credentials.json", ".claude.json", ".mozilla", ".config/google-chrome", ".config/chromium",
+)  # fmt: skip
+_SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private")
+_CACHES = {
+    "npm": (".npm", ".cache/node"), "pip": (".cache/pip",), "uv": (".cache/uv",), "yarn": (".cache/yarn", ".yarn"),
+    "pnpm": (".cache/pnpm", ".local/share/pnpm"), "cargo": (".cargo/registry", ".cargo/git"),
+    "go": (".cache/go-build", "go/pkg"), "gradle": (".gradle/caches",), "maven": (".m2/repository",),
+    "ccache": (".cache/ccache", ".ccache"), "pre-commit": (".cache/pre-commit",),
+}  # fmt: skip
+
+
+def confinement(
+    wanted: SandboxSettings,
+    rights: PermissionContext,
+    *,
+    places: Sequence[str],
+    cwd: str,
+    border: "DomainBorder | None",
+    temporary: str,
+    is_nested: bool,
+) -> Policy:
+    """The policy of a command.
+
+    Args:
+        wanted: What the settings ask for.
+        rights: The rules and roots in force; no root comes from a call.
+        places: Directories whose files govern the agent.
+        cwd: Where the command starts; relative deny rules hold there.
+        border: Who may be reached.
+        temporary: The session's own directory for temporary files.
+        is_nested: No new /proc can be had.
+    """
+    home = rights.home
+    is_plan = any(bound.effective_mode == "plan" for bound in (rights, *rights.ancestors()))
+    denied = masks_of(rights, cwd)
+    fixed = [*wanted.deny_write, *rights.roots.governing, *protected_in(places), *denied.fixed]
+    hidden = [*wanted.deny_read, *(os.path.join(home, name) for name in _SECRETS), *_SYSTEM_SECRETS]
+    allowed = frozenset(wanted.allow_read)
+    return Policy(
+        writable=() if is_plan else (*rights.roots.working, *wanted.allow_write, *_caches(wanted.caches, home)),
+        governing=tuple(path for place in places for path in governing_paths(place)),
+        pinned=tuple(path for place in places for path in pinned_paths(place)),
+        fixed=tuple(dict.fromkeys(fixed)),
+        hidden=(*(path for path in dict.fromkeys(hidden) if path not in allowed), *denied.hidden),
+        shown=tuple(path for path in wanted.allow_read if not is_inside(os.path.realpath(path), denied.hidden)),
+        sockets=wanted.sockets,
+        all_sockets=wanted.all_sockets,
+        border=border,
+        temporary=temporary,
+        is_nested=is_nested,
+    )
+
+
+def _caches(names: Iterable[str], home: str) -> list[str]:
+    return [os.path.join(home, path) for name in names for path in _CACHES.get(name, ())]
