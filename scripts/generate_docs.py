@@ -50,7 +50,7 @@ def pages() -> dict[Path, str]:
     index += [f"- [{tool.name}]({tool.name.lower()}.md): {tool.description()}" for tool in tools]
     made = {TOOLS / "README.md": "\n".join(index) + "\n"}
     made |= {TOOLS / f"{tool.name.lower()}.md": tool_page(tool) for tool in tools}
-    return made | {FILE: offered(), HOOKS: hooks_page(HOOKS.read_text("utf-8"))}
+    return made | {Path(FILE): offered(), HOOKS: hooks_page(HOOKS.read_text("utf-8"))}
 
 
 def hooks_page(text: str) -> str:

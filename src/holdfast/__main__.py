@@ -89,6 +89,9 @@ def _end(code: int) -> None:
 
 def _run() -> int:
     # Loaded behind the guard, whose memory stays small.
+    from holdfast.lib.collector import hold_off  # noqa: PLC0415
+
+    hold_off()
     from holdfast.cli.main import run  # noqa: PLC0415
     from holdfast.cli.standard_streams import let_nothing_stop_the_work  # noqa: PLC0415
 

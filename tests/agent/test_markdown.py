@@ -3,7 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.agent.prompt.markdown import expand_braces, read_markdown, without_code_spans
+from holdfast.agent.prompt.markdown import (
+    _without_front_matter,  # pyright: ignore[reportPrivateUsage] - a short cut that must not be another way
+    expand_braces,
+    read_markdown,
+    without_code_spans,
+)
+from holdfast.lib.front_matter import read_front_matter, texts
 
 
 def test_the_globs_of_a_rule_are_read_in_every_form_people_write() -> None:
@@ -29,3 +35,10 @@ def test_any_text_is_read_without_losing_words_outside_of_comments(text: str) ->
     if "<!--" not in text and not text.startswith("---"):
         assert found.text == text.strip("\n")
     assert all(name in text for name in found.imports)
+
+
+@given(st.text(alphabet="-\ufeff \t\n\rpaths: x.", max_size=60))
+def test_the_quick_look_for_front_matter_finds_what_the_reader_of_it_finds(text: str) -> None:
+    whole = read_front_matter(text)
+    with_words = _without_front_matter(text)
+    assert with_words == (whole.body, tuple(texts(whole.fields.get("paths"))))

@@ -2,7 +2,14 @@
 
 import os
 
-from holdfast.agent.prompt.reading import MAX_FILE_BYTES
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.agent.prompt.reading import (
+    MAX_FILE_BYTES,
+    _plain_text,  # pyright: ignore[reportPrivateUsage] - a short cut that must not be another way
+)
+from holdfast.lib.text import detect_whole
 
 from .conftest import Place, texts
 
@@ -131,3 +138,15 @@ def test_names_in_warnings_are_safe_to_show(place: Place) -> None:
     found = place.load(cwd=odd)
     assert "\\x1b" in found.warnings[0]
     assert found.warnings[0].isprintable()
+
+
+@given(
+    st.binary(max_size=40)
+    | st.text(max_size=40).map(str.encode)
+    | st.sampled_from([b"# coding: utf-16\nab", b"\xef\xbb\xbfx"])
+)
+def test_text_that_is_taken_as_it_is_would_be_read_the_same(data: bytes) -> None:
+    quick = _plain_text(data)
+    if quick is not None:
+        encoding = detect_whole(data)
+        assert quick == encoding.show(data[len(encoding.mark) :])

@@ -57,10 +57,10 @@ def budget_of(code: str, place: Path) -> tuple[int, list[str]]:
     [
         ("sys.argv = ['holdfast', '--version']\nfrom holdfast.__main__ import main\nmain()\ntold()\n", 2, []),
         (RUN.format(words=["--help"]), 10, ["click"]),
-        (FIRST_REQUEST, 144, LIGHT),
-        (RUN.format(words=["tools"]), 272, TOOLS),
-        (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 285, TOOLS),
-        (RUN.format(words=["exec"]), 276, TOOLS),
+        (FIRST_REQUEST, 142, LIGHT),
+        (RUN.format(words=["tools"]), 270, TOOLS),
+        (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 284, TOOLS),
+        (RUN.format(words=["exec"]), 275, TOOLS),
     ],
     ids=["--version", "--help", "-p to its first request", "tools", "call", "exec"],
 )

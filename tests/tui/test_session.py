@@ -151,7 +151,7 @@ def test_the_whole_output_opens_above_the_conversation_which_goes_on_below(termi
     terminal.until("(shift+tab)")
     (terminal.place / "go").touch()
     terminal.say("go")
-    terminal.until("End.", "all of it (Ctrl-O)")
+    terminal.until("End.", "all of it (Ctrl-O)", "· context ")  # the last tells that the run is over
     before = terminal.screen(all_of_it=True)
     terminal.press("C-o")
     terminal.until("$ echo late", "(2 of 2)")

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -14,17 +15,17 @@ from holdfast.app.calls import calls_home
 from holdfast.app.classifier import classifier_of
 from holdfast.app.files import FileKit
 from holdfast.app.hooks import HookKit
-from holdfast.app.keep_rules import RuleKeeper
 from holdfast.app.not_honoured import refuse_what_must_hold
 from holdfast.app.options import Options
 from holdfast.app.rights import Rights, load_rights
 from holdfast.app.shell import ShellChoices, ShellKit
 from holdfast.app.side_question import Account
 from holdfast.app.tools import assemble
-from holdfast.contract import Asker, PromptFacts, SessionFacts
+from holdfast.contract import Asker, PermissionUpdate, PromptFacts, SessionFacts
 from holdfast.engine import DEFAULT_MAX_CONCURRENCY, Executor
 from holdfast.events import Event, TurnEnded
 from holdfast.host.child_env import Scrub
+from holdfast.lib.collector import let_go
 from holdfast.registry import ViewOptions
 from holdfast.session import Session
 from holdfast.session.directory import JOURNAL_NAME
@@ -138,6 +139,7 @@ def open_session(
             hooks.follow_files(rights)
 
     followers.append(follow_settings)
+    let_go()
     return OpenSession(executor, rights, beginning, shell=shell, files=files, hooks=hooks, account=account, asker=seen)
 
 
@@ -207,13 +209,20 @@ def _executor(
         max_concurrency=environment.number("MAX_TOOL_CONCURRENCY") or DEFAULT_MAX_CONCURRENCY,
         sibling_errors=rights.settings.sibling_errors,
         spill_directory=Path(shell.places.results),
-        keep_rules=RuleKeeper(rights.settings.cwd),
+        keep_rules=partial(_keep_rules, rights.settings.cwd),
         classify=classifier_of(rights.settings, account),
     )
     _tell(executor, rights, shell, files)
     hooks = _hook_kit(options, rights, executor, shell=shell, session=session, home=home)
     hooks.follow()
     return executor, shell, files, hooks
+
+
+def _keep_rules(cwd: str, update: PermissionUpdate) -> tuple[str, ...]:
+    """Write down what the user wants always; returns the files in which rules were replaced or removed."""
+    from holdfast.app.keep_rules import RuleKeeper  # noqa: PLC0415 - few sessions keep a rule
+
+    return RuleKeeper(cwd)(update)
 
 
 def _tell(executor: Executor, rights: Rights, shell: ShellKit, files: FileKit) -> None:

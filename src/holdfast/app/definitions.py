@@ -1,7 +1,8 @@
 """The agents, skills and commands of a session, and how its first request tells of them."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from holdfast.app.rights import Rights
@@ -35,14 +36,31 @@ and some have their own tools and model.
 class Definitions:
     """What people wrote for agents in files of their own, as it was at the start."""
 
-    def __init__(self, agents: "dict[str, AgentDefinition]", library: "Library | None", where: Where) -> None:
+    def __init__(
+        self,
+        agents: "dict[str, AgentDefinition]",
+        where: Where,
+        may_read: "Callable[[str], bool] | None" = None,
+        *,
+        has_skills: bool = False,
+    ) -> None:
         self.agents = agents
         """By name."""
-        self.library = library
-        """None where no place for skills exists."""
         self.where = where
+        self._may_read = may_read
+        self.has_skills = has_skills
+        """A place for them exists; elsewhere they can only come up with files that are read."""
         self.only: frozenset[str] | None = None
         """The skills that a model is told of, where somebody has chosen; by their names, or the last part of these."""
+
+    @cached_property
+    def library(self) -> "Library | None":
+        """The skills and commands; None where there are none and none can come up with files that are read."""
+        if not self.has_skills and not self.where.trusted:
+            return None
+        from holdfast.definitions.library import open_library  # noqa: PLC0415 - a first request needs it seldom
+
+        return open_library(self.where, self._may_read)
 
     def _is_chosen(self, skill: "Skill") -> bool:
         return self.only is None or skill.name in self.only or skill.name.rpartition(":")[2] in self.only
@@ -74,7 +92,8 @@ class Definitions:
 
     def section(self, tools: frozenset[str]) -> str:
         """What a model with these tools is told of them; empty where there is nothing."""
-        if not self.agents and not self.library:
+        library = self.library if self.has_skills else None
+        if not self.agents and not library:
             return ""
         from holdfast.agent.prompt.fences import defused  # noqa: PLC0415 - loaded with the prompt
         from holdfast.definitions.listing import LISTING_CHARS, listing_of  # noqa: PLC0415 - only where there are any
@@ -82,8 +101,8 @@ class Definitions:
         parts: list[str] = []
         if self.agents and "Agent" in tools:
             parts.append(_AGENTS + listing_of([(agent.name, agent) for agent in self.agents.values()]))
-        if self.library is not None and "Skill" in tools:
-            chosen = [(skill.name, skill) for skill in self.library.listed() if self._is_chosen(skill)]
+        if library is not None and "Skill" in tools:
+            chosen = [(skill.name, skill) for skill in library.listed() if self._is_chosen(skill)]
             if chosen:
                 parts.append(_SKILLS + listing_of(chosen, LISTING_CHARS))
         return defused("\n\n".join(parts))
@@ -96,7 +115,6 @@ def load_definitions(rights: Rights, given: "Iterable[AgentDefinition]" = ()) ->
         settings.cwd, settings.root, SettingsRoots.from_environment(), settings.trusted, frozenset(rights.sources)
     )
     agents: dict[str, AgentDefinition] = {}
-    library: Library | None = None
     may_read = None
     given = tuple(given)
     if rights.permissions.hides_files:
@@ -107,11 +125,12 @@ def load_definitions(rights: Rights, given: "Iterable[AgentDefinition]" = ()) ->
         from holdfast.definitions.agents import find_agents  # noqa: PLC0415 - only where there are any
 
         agents = find_agents(where, given, may_read=may_read).found
-    if _any_place("skills", where) or _any_place("commands", where) or where.trusted:
-        from holdfast.definitions.library import open_library  # noqa: PLC0415 - the same; files may bring more later
-
-        library = open_library(where, may_read)
-    return Definitions(agents, library, where)
+    found = Definitions(
+        agents, where, may_read, has_skills=_any_place("skills", where) or _any_place("commands", where)
+    )
+    if found.has_skills:
+        _ = found.library  # as they are now
+    return found
 
 
 def _any_place(kind: Kind, where: Where) -> bool:

@@ -4,8 +4,8 @@
 entry is copied as the bytes it has there, so that the list is the one that the full pool renders.
 """
 
+import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FILE", "Offered", "Rendered", "offered"]
 
-FILE = Path(__file__).with_name("offered.json")
+FILE = os.path.join(os.path.dirname(__file__), "offered.json")
 
 
 class Rendered(msgspec.Struct):
@@ -49,11 +49,13 @@ def offered(
     only: Iterable[str] | None = None,
 ) -> Offered:
     """The tools that a session offers: those of `registry.tools_for`, in its order."""
+    with open(FILE, "rb") as file:
+        known = msgspec.json.decode(file.read(), type=list[Rendered])
     wanted = PRESETS["minimal"] if simple else None
     named = chosen_names(only)
     kept = [
         tool
-        for tool in msgspec.json.decode(FILE.read_bytes(), type=list[Rendered])
+        for tool in known
         if (wanted is None or tool.names[0] in wanted)
         and (named is None or not named.isdisjoint(tool.names))
         and (background or not tool.needs_background)

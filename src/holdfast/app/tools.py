@@ -19,7 +19,6 @@ from holdfast.tools.lists.task_create import TaskCreate
 from holdfast.tools.lists.task_get import TaskGet
 from holdfast.tools.lists.task_list import TaskList
 from holdfast.tools.lists.task_update import TaskUpdate
-from holdfast.tools.lists.todo_write import TodoWrite
 from holdfast.tools.people.ask_user_question import AskUserQuestion
 from holdfast.tools.people.enter_plan_mode import EnterPlanMode
 from holdfast.tools.people.exit_plan_mode import ExitPlanMode
@@ -51,6 +50,8 @@ def all_tools(
 def _list_tools(work: WorkList, settings: Settings | None) -> list[Tool]:
     """One family of lists: numbered tasks that many may share, or the plain list."""
     if settings is not None and settings.task_list == "todo":
+        from holdfast.tools.lists.todo_write import TodoWrite  # noqa: PLC0415 - only where it is wanted
+
         return [TodoWrite(work)]
     return [TaskCreate(work), TaskGet(work), TaskList(work), TaskUpdate(work)]
 

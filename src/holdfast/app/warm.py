@@ -13,6 +13,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from holdfast.lib.collector import let_go
+
 if TYPE_CHECKING:
     from holdfast.registry import Pool
 
@@ -69,6 +71,7 @@ class Warming:
                 if self._is_over.is_set():
                     return
                 step()
+            let_go()
         finally:
             sys.setswitchinterval(self._interval_s)
 

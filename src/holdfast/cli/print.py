@@ -42,6 +42,8 @@ class _PrintCommand(click.Command):
 
             known = frozenset(name for param in self.params for name in (*param.opts, *param.secondary_opts))
             args = settle_flags(args, known)
+        if args[:1] == ["-p"]:  # click takes a short word for a long one first, and looks for words that are like it
+            args = ["--print", *args[1:]]
         return super().parse_args(ctx, _spread_lists(args))
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

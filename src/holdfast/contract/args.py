@@ -14,7 +14,7 @@ __all__ = ["Args", "conditional", "internal"]
 class Args(BaseModel):
     """Base of every argument type: frozen, unknown keys are an error, `"5"` and `"true"` are taken as meant."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
 
 def internal(default: Any = None, *, description: str = "") -> Any:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import itertools
 import os
-import secrets
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -53,7 +52,7 @@ class Processes:
             uses_pidfd: False: wait in threads, as systems without pidfd must.
         """
         # Two owners may work on one session (a resumed copy), so the mark is more than the session's id.
-        self.mark = f"{session_id or 'session'}-{secrets.token_hex(6)}"
+        self.mark = f"{session_id or 'session'}-{os.urandom(6).hex()}"
         self._environments = ChildEnvironments(child_environment() if environment is None else environment, self.mark)
         self._jobs = itertools.count(1)
         self._running: dict[int, Process] = {}

@@ -1,6 +1,5 @@
 """JSON as servers really write it: with halves of characters that a strict decoder refuses."""
 
-import json
 import re
 from typing import Any, Final, TypeVar, cast
 
@@ -19,6 +18,8 @@ def decode_loosely(data: bytes, kind: type[_T]) -> _T:
 
     For what the strict decoder refused; raises `ValueError` where it is no JSON at all.
     """
+    import json  # noqa: PLC0415 - only for what msgspec refuses
+
     try:
         value: Any = json.loads(data)
     except RecursionError as error:

@@ -5,10 +5,10 @@ the same for every project, and tools of MCP servers do not change it. Block 2 s
 the project want; it is the same for a whole session. What the user adds by `--append-system-prompt` comes last.
 """
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -94,11 +94,16 @@ def _is_there(word: str, words: frozenset[str]) -> bool:
     return word[1:] not in words if word.startswith("!") else word in words
 
 
+def _page() -> str:
+    with open(os.path.join(os.path.dirname(__file__), "system.md"), encoding="utf-8") as file:
+        return file.read()
+
+
 @cache
 def _template() -> tuple[tuple[_Line, ...], ...]:
     """Read the text once: its sections, each a list of lines with what they need."""
     sections: list[list[_Line]] = [[]]
-    for line in Path(__file__).with_name("system.md").read_text("utf-8").splitlines():
+    for line in _page().splitlines():
         if line.startswith(_HEADING):
             sections.append([])
         match = _CONDITION.match(line)

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from holdfast.lib.front_matter import read_front_matter, texts
-
 __all__ = ["Markdown", "expand_braces", "read_markdown", "without_code_spans"]
 
 MAX_IMPORTS: Final = 1_000
@@ -34,9 +32,8 @@ class Markdown(NamedTuple):
 
 def read_markdown(text: str) -> Markdown:
     """Take an instruction file apart."""
-    matter = read_front_matter(text)
-    kept, prose = _split(matter.body.split("\n"))
-    paths = tuple(texts(matter.fields.get("paths")) or texts(matter.fields.get("globs")))
+    body, paths = _without_front_matter(text)
+    kept, prose = _split(body.split("\n"))
     found = dict.fromkeys(
         match[1].replace("\\ ", " ")
         for paragraph in _paragraphs(prose)
@@ -44,6 +41,17 @@ def read_markdown(text: str) -> Markdown:
         for match in _IMPORT.finditer(without_code_spans(_without_inline_comments(paragraph)))
     )
     return Markdown("\n".join(kept).strip("\n"), tuple(found)[:MAX_IMPORTS], paths or None)
+
+
+def _without_front_matter(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text behind its front matter, and the globs in that."""
+    may_begin = text.startswith("\ufeff") or text.lstrip(" \t\n").startswith("---")
+    if not may_begin and "\r" not in text:  # as nearly every file
+        return text, ()
+    from holdfast.lib.front_matter import read_front_matter, texts  # noqa: PLC0415 - only where there may be one
+
+    matter = read_front_matter(text)
+    return matter.body, tuple(texts(matter.fields.get("paths")) or texts(matter.fields.get("globs")))
 
 
 # -- blocks

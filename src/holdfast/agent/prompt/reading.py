@@ -12,7 +12,6 @@ from holdfast.agent.prompt.markdown import Markdown, read_markdown
 from holdfast.lib.guarded_read import is_mine, others_may_write
 from holdfast.lib.handles import regular_file
 from holdfast.lib.resolve import resolve_path
-from holdfast.lib.text import NotTextError, detect_whole
 from holdfast.lib.visible import visible
 
 __all__ = ["InstructionFile", "Kind", "Opened", "Origin", "Reader", "Reason", "is_below"]
@@ -32,6 +31,9 @@ _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff"
     "\U000e0000-\U000e0fff]"
 )
+
+_CONTROLS: Final = bytes(set(range(32)) - {9, 10, 13}) + b"\x7f"
+_MARK: Final = b"\xef\xbb\xbf"
 
 Kind: TypeAlias = Literal["managed", "user", "project", "local"]
 Reason: TypeAlias = Literal["session_start", "nested_traversal", "path_glob_match", "include"]
@@ -111,15 +113,15 @@ class Reader:
 
     def open(self, path: str, origin: Origin, *, imported_by: str | None = None) -> Opened | None:
         """Read a file; None when there is none, when it was told already, or when it must not count (a warning)."""
+        if _is_absent(path):  # as most candidates: nothing is there to judge
+            return None
         try:
             real, kernel = resolve_path(path)
             if real in self.told or self._is_excluded(path, origin.kind):
                 return None
             refusal = "it leads into /proc, /sys or /dev" if kernel else self._refusal(path, real, origin)
             if refusal:
-                # Whether something is there at all is no secret, but worth no warning when it is not.
-                if os.path.lexists(path):
-                    self._warn(path, refusal, imported_by)
+                self._warn(path, refusal, imported_by)
                 return None
             data = _read_bounded(real, origin)
         except (FileNotFoundError, NotADirectoryError):
@@ -143,12 +145,17 @@ class Reader:
         return f"it leads out of the folder, to {visible(real)!r}, which was not approved"
 
     def _decode(self, path: str, data: bytes, imported_by: str | None) -> str | None:
-        try:
-            encoding = detect_whole(data)
-        except NotTextError as error:
-            self._warn(path, f"it is not text: {error.reason}", imported_by)
-            return None
-        text, count = _HIDDEN.subn(_spell_out, encoding.show(data[len(encoding.mark) :]))
+        shown = _plain_text(data)
+        if shown is None:
+            from holdfast.lib.text import NotTextError, detect_whole  # noqa: PLC0415 - few files need a closer look
+
+            try:
+                encoding = detect_whole(data)
+            except NotTextError as error:
+                self._warn(path, f"it is not text: {error.reason}", imported_by)
+                return None
+            shown = encoding.show(data[len(encoding.mark) :])
+        text, count = _HIDDEN.subn(_spell_out, shown)
         if count:
             self._warn(path, f"it holds {count} hidden characters, which are spelled out as <U+…>", verb="is shown")
         if len(text) > LARGE_CHARS:
@@ -247,6 +254,26 @@ class Reader:
                 if not isinstance(error, FileNotFoundError | NotADirectoryError):
                     self._warn(here, error.strerror or str(error))
         return sorted(found)
+
+
+def _is_absent(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):  # whatever it is, it is told further down
+        return False
+    return False
+
+
+def _plain_text(data: bytes) -> str | None:
+    """The text of a file that is nothing but UTF-8; None where it has to be looked at more closely."""
+    if data.startswith(_MARK) or data.translate(None, _CONTROLS) != data or b"coding" in data or b"charset" in data:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def _spell_out(match: re.Match[str]) -> str:

@@ -8,12 +8,12 @@ can switch off, and `git_config_refusal` finds what they cannot.
 import os
 import re
 import stat
+from functools import cache
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.commands.git_config_text import ConfigUnreadableError, parse_config
 from holdfast.permissions.shell.commands.git_index import gitlinks
 from holdfast.permissions.shell.commands.git_names import starts_gpg
-from holdfast.permissions.shell.commands.tables_git import GIT_READS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -134,7 +134,6 @@ _BAD_ENDINGS = {
     "pager": None,
     "includeif": ("path",),
 }
-_COMMANDS = frozenset(name.split(" ")[0] for name in GIT_READS)
 _BOOLEAN = frozenset({"", "true", "false", "yes", "no", "on", "off", "0", "1"})
 _Place = tuple[str, str]
 """The git directory and the work tree that a configuration is for."""
@@ -142,6 +141,13 @@ _MOST_FILES = 400
 _MOST_DEPTH = 10
 _BLANKS = frozenset("\t\r\n\v\f")
 _HEAD = re.compile(r"ref: ?refs/[^\s]|[0-9a-f]{40}")
+
+
+@cache
+def _commands() -> frozenset[str]:
+    from holdfast.permissions.shell.commands.tables_git import GIT_READS  # noqa: PLC0415 - only where there is an alias
+
+    return frozenset(name.split(" ")[0] for name in GIT_READS)
 
 
 def git_config_refusal(cwd: str) -> str | None:
@@ -262,7 +268,7 @@ def _key_refusal(key: str, value: str) -> str | None:
         return None if _plain_ssh(value) else named
     if section == "alias":
         # Newer versions let an alias stand for a command of theirs that is on its way out.
-        return named if value.lstrip().startswith("!") or key.split(".")[1] in _COMMANDS else None
+        return named if value.lstrip().startswith("!") or key.split(".")[1] in _commands() else None
     if section == "credential" and last == "helper":
         return named if value.startswith("!") or "/" in value else None
     if section in _BAD_ENDINGS:
