@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.agent.prompt.markdown import (
-    _without_front_matter,  # pyright: ignore[reportPrivateUsage] - a short cut that must not be another way
+    _without_front_matter,  # a short cut that must not be another way
     expand_braces,
     read_markdown,
     without_code_spans,

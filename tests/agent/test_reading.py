@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from holdfast.agent.prompt.reading import (
     MAX_FILE_BYTES,
-    _plain_text,  # pyright: ignore[reportPrivateUsage] - a short cut that must not be another way
+    _plain_text,  # a short cut that must not be another way
 )
 from holdfast.lib.text import detect_whole
 

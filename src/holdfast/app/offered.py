@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast.models import Wire
     from holdfast.permissions import PermissionContext
 
-__all__ = ["FILE", "Offered", "Rendered", "offered"]
+__all__ = ["FILE", "Offered", "Rendered", "offered", "rendered"]
 
 FILE = os.path.join(os.path.dirname(__file__), "offered.json")
 
@@ -31,6 +31,12 @@ class Rendered(msgspec.Struct):
     anthropic: tuple[msgspec.Raw, msgspec.Raw]
     """Without and with work in the background."""
     openai: tuple[msgspec.Raw, msgspec.Raw]
+
+
+def rendered() -> list[Rendered]:
+    """Every built-in tool."""
+    with open(FILE, "rb") as file:
+        return msgspec.json.decode(file.read(), type=list[Rendered])
 
 
 class Offered(NamedTuple):
@@ -49,13 +55,11 @@ def offered(
     only: Iterable[str] | None = None,
 ) -> Offered:
     """The tools that a session offers: those of `registry.tools_for`, in its order."""
-    with open(FILE, "rb") as file:
-        known = msgspec.json.decode(file.read(), type=list[Rendered])
     wanted = PRESETS["minimal"] if simple else None
     named = chosen_names(only)
     kept = [
         tool
-        for tool in known
+        for tool in rendered()
         if (wanted is None or tool.names[0] in wanted)
         and (named is None or not named.isdisjoint(tool.names))
         and (background or not tool.needs_background)

@@ -50,13 +50,11 @@ def _quietly(
 @_quietly
 def complete_tools(ctx: "click.Context", incomplete: str) -> Iterable[Offer]:
     """The built-in tools; in a list of several, the last."""
-    import msgspec  # noqa: PLC0415 - see above
-
-    from holdfast.app.offered import FILE, Rendered  # noqa: PLC0415 - the same
+    from holdfast.app.offered import rendered  # noqa: PLC0415 - see above
 
     del ctx
     before = incomplete[: incomplete.rfind(",") + 1]
-    tools = msgspec.json.decode(FILE.read_bytes(), type=list[Rendered])
+    tools = rendered()
     return [(f"{before}{tool.names[0]}", "") for tool in sorted(tools, key=lambda tool: tool.names[0])]
 
 

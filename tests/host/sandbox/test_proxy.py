@@ -316,3 +316,24 @@ def test_a_helper_that_was_killed_is_started_again(found: Found, policy: Policy,
         return codes
 
     assert asyncio.run(main()) == [0, 0]
+
+
+def test_a_helper_that_goes_away_while_it_is_asked_is_replaced(found: Found, policy: Policy, project: Path) -> None:
+    async def main() -> list[int | None]:
+        wall = Wall(found)
+        given = msgspec.structs.replace(policy, border=Border())
+        codes: list[int | None] = []
+        async with Processes() as processes:
+            for _ in range(2):
+                done = await processes.run(wall.wrap(Command(argv=["/bin/true"], cwd=str(project)), given))
+                codes.append(done.exit.code)
+                keeper = wall._doorkeeper
+                assert keeper is not None
+                assert keeper._line is not None
+                keeper._line.close()
+                keeper._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                theirs.close()  # it lives, and nobody answers any more
+        wall.close()
+        return codes
+
+    assert asyncio.run(main()) == [0, 0]
