@@ -16,6 +16,7 @@ from holdfast.registry import project_bytes
 from holdfast.tools.lists.todo_write import TodoWrite
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
 TOOLS = ROOT / "docs" / "tools"
 HOOKS = ROOT / "docs" / "extend" / "hooks.md"
 
@@ -50,7 +51,10 @@ def pages() -> dict[Path, str]:
     index += [f"- [{tool.name}]({tool.name.lower()}.md): {tool.description()}" for tool in tools]
     made = {TOOLS / "README.md": "\n".join(index) + "\n"}
     made |= {TOOLS / f"{tool.name.lower()}.md": tool_page(tool) for tool in tools}
-    return made | {Path(FILE): offered(), HOOKS: hooks_page(HOOKS.read_text("utf-8"))}
+    from scripts.reference_pages import PLACE, pages as reference  # noqa: PLC0415, I001 - the path to it stands above
+
+    PLACE.mkdir(parents=True, exist_ok=True)
+    return made | reference() | {Path(FILE): offered(), HOOKS: hooks_page(HOOKS.read_text("utf-8"))}
 
 
 def hooks_page(text: str) -> str:
