@@ -16,11 +16,11 @@ import msgspec
 
 from holdfast.lib.gitignore import Pattern
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.decide import decide
+from holdfast.permissions.decision import decide
 from holdfast.permissions.facts import normalised
 from holdfast.permissions.paths import LiveDisk, NoDisk
-from holdfast.permissions.rules import Behavior, Rule, RuleSource, parse_rule
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.rules.grammar import Behavior, Rule, RuleSource, parse_rule
+from holdfast.permissions.tool_facts import facts_from_input
 from holdfast.permissions.web import check_url
 from measure import Row, row
 

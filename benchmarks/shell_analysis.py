@@ -4,10 +4,10 @@ import random
 import statistics
 import time
 
-from holdfast.permissions.shell import parse as grammar
-from holdfast.permissions.shell.analysis import Analysis, analyse
-from holdfast.permissions.shell.match import allowed, deny_matches
-from holdfast.permissions.shell.rule_index import RuleIndex, compile_bash_rule
+from holdfast.permissions.rules.command_index import RuleIndex, compile_bash_rule
+from holdfast.permissions.shell.judge.coverage import allowed, deny_matches
+from holdfast.permissions.shell.text import syntax as grammar
+from holdfast.permissions.shell.text.analysis import Analysis, analyse
 from measure import Row, row
 
 PIECES = [

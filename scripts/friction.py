@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.decide import decide
+from holdfast.permissions.decision import decide
 from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.paths import NoDisk
-from holdfast.permissions.rules import Rule, RuleSource
-from holdfast.permissions.suggest import for_this_session, suggest_rules_for
-from holdfast.permissions.traits import ALIASES, facts_from_input
+from holdfast.permissions.policy.suggest import for_this_session, suggest_rules_for
+from holdfast.permissions.rules.grammar import Rule, RuleSource
+from holdfast.permissions.tool_facts import ALIASES, facts_from_input
 
 _OWN = Path(__file__).resolve().parent.parent / "tests" / "data" / "friction" / "sessions.jsonl"
 _MODES = ("default", "acceptEdits", "auto", "plan")

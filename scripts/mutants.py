@@ -31,34 +31,37 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PERMISSIONS = "holdfast/permissions"
 TARGETS = {
-    f"{PERMISSIONS}/decide.py": [
-        "tests/permissions/test_decide.py",
+    f"{PERMISSIONS}/decision.py": [
+        "tests/permissions/test_decision.py",
         "tests/permissions/test_modes.py",
-        "tests/permissions/test_explain.py",
+        "tests/permissions/policy/test_explain.py",
         "tests/permissions/test_classifier.py",
         "tests/permissions/test_properties.py",
     ],
     f"{PERMISSIONS}/classifier.py": ["tests/permissions/test_classifier.py", "tests/engine/test_consult.py"],
     f"{PERMISSIONS}/model_question.py": ["tests/permissions/test_model_question.py"],
-    f"{PERMISSIONS}/backtest.py": ["tests/permissions/test_backtest.py"],
+    f"{PERMISSIONS}/policy/backtest.py": ["tests/permissions/policy/test_backtest.py"],
     "holdfast/engine/consult.py": ["tests/engine/test_consult.py"],
-    f"{PERMISSIONS}/modes.py": ["tests/permissions/test_modes.py", "tests/permissions/test_decide.py"],
-    f"{PERMISSIONS}/rules.py": ["tests/permissions/test_rules.py", "tests/compat/test_rules.py"],
-    f"{PERMISSIONS}/path_rules.py": ["tests/permissions/test_path_rules.py", "tests/compat/test_rules.py"],
-    f"{PERMISSIONS}/paths.py": ["tests/permissions/test_paths.py", "tests/permissions/test_path_rules.py"],
+    f"{PERMISSIONS}/modes.py": ["tests/permissions/test_modes.py", "tests/permissions/test_decision.py"],
+    f"{PERMISSIONS}/rules/grammar.py": ["tests/permissions/rules/test_grammar.py", "tests/compat/test_rules.py"],
+    f"{PERMISSIONS}/rules/path_patterns.py": [
+        "tests/permissions/rules/test_path_patterns.py",
+        "tests/compat/test_rules.py",
+    ],
+    f"{PERMISSIONS}/paths.py": ["tests/permissions/test_paths.py", "tests/permissions/rules/test_path_patterns.py"],
     f"{PERMISSIONS}/web.py": ["tests/permissions/test_web.py"],
-    f"{PERMISSIONS}/star_glob.py": ["tests/permissions/test_star_glob.py"],
-    f"{PERMISSIONS}/shell/match.py": [
-        "tests/permissions/shell/test_match.py",
-        "tests/permissions/shell/test_possible_match.py",
-        "tests/permissions/shell/test_global_options.py",
+    f"{PERMISSIONS}/rules/star_glob.py": ["tests/permissions/rules/test_star_glob.py"],
+    f"{PERMISSIONS}/shell/judge/coverage.py": [
+        "tests/permissions/shell/judge/test_coverage.py",
+        "tests/permissions/shell/judge/test_possible_match.py",
+        "tests/permissions/shell/judge/test_global_options.py",
     ],
-    f"{PERMISSIONS}/shell/rule_index.py": [
-        "tests/permissions/shell/test_rule_index.py",
-        "tests/permissions/shell/test_match.py",
-        "tests/permissions/shell/test_possible_match.py",
+    f"{PERMISSIONS}/rules/command_index.py": [
+        "tests/permissions/rules/test_command_index.py",
+        "tests/permissions/shell/judge/test_coverage.py",
+        "tests/permissions/shell/judge/test_possible_match.py",
     ],
-    f"{PERMISSIONS}/path_index.py": ["tests/permissions/test_path_index.py"],
+    f"{PERMISSIONS}/rules/path_index.py": ["tests/permissions/rules/test_path_index.py"],
     "holdfast/lib/wildmatch.py": ["tests/lib/test_wildmatch.py", "tests/lib/test_gitignore.py"],
 }
 _ORDER = "only the order counts"
@@ -67,14 +70,14 @@ _SHORTCUT = "a shortcut: the long way gives the same answer"
 _FILED = "where a pattern is filed is only felt as time"
 _NEGATIVE = "whoever asks only looks whether it is negative"
 EQUIVALENT: dict[tuple[str, str, str], str] = {
-    ("permissions/decide.py", 'STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}', "2 -> 3"): _ORDER,
+    ("permissions/decision.py", 'STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}', "2 -> 3"): _ORDER,
     (
-        "permissions/decide.py",
+        "permissions/decision.py",
         "answer, part = min(zip(cells, parts, strict=True), key=lambda one: order.index(one[0]))",
         "True -> False",
     ): "both lists have one entry per part",
-    ("permissions/rules.py", "@lru_cache(maxsize=65_536)", "65536 -> 65537"): _CACHE,
-    ("permissions/path_rules.py", "@lru_cache(maxsize=65_536)", "65536 -> 65537"): _CACHE,
+    ("permissions/rules/grammar.py", "@lru_cache(maxsize=65_536)", "65536 -> 65537"): _CACHE,
+    ("permissions/rules/path_patterns.py", "@lru_cache(maxsize=65_536)", "65536 -> 65537"): _CACHE,
     ("permissions/web.py", "@lru_cache(maxsize=4_096)", "4096 -> 4097"): _CACHE,
     ("permissions/web.py", "@lru_cache(maxsize=1_024)", "1024 -> 1025"): _CACHE,
     ("permissions/web.py", "_MAX_CACHED_CHARS: Final = 500", "500 -> 501"): _CACHE,
@@ -124,30 +127,38 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("lib/wildmatch.py", "return -1", "1 -> 2"): _NEGATIVE,
     ("lib/wildmatch.py", "return -1 if found is None else found.start()", "1 -> 2"): _NEGATIVE,
     ("lib/wildmatch.py", "if end < 0:", "0 -> 1"): "a bracket never closes at the first character",
-    ("permissions/shell/match.py", "first = command.split(None, 1)", "1 -> 2"): "only the first word is looked at",
-    ("permissions/shell/rule_index.py", "_MAX_SKIPPED: Final = 1024", "1024 -> 1025"): _CACHE,
     (
-        "permissions/shell/rule_index.py",
+        "permissions/shell/judge/coverage.py",
+        "first = command.split(None, 1)",
+        "1 -> 2",
+    ): "only the first word is seen",
+    ("permissions/rules/command_index.py", "_MAX_SKIPPED: Final = 1024", "1024 -> 1025"): _CACHE,
+    (
+        "permissions/rules/command_index.py",
         "if len(self._skipped) < _MAX_SKIPPED:",
         "len(self._skipped) < _MAX_SKIPPED -> len(self._skipped) >= _MAX_SKIPPED",
     ): _CACHE,
-    ("permissions/shell/rule_index.py", "self.longest = 0", "0 -> 1"): "no rule is shorter than one character",
-    ("permissions/shell/rule_index.py", "while 0 <= position <= longest:", "0 -> 1"): "no rule begins with a gap",
-    ("permissions/shell/rule_index.py", "position = text.find(gap, position + 1)", "1 -> 2"): "no rule ends in a gap",
-    ("permissions/path_index.py", "_CROWDED: Final = 4", "4 -> 5"): _FILED,
+    ("permissions/rules/command_index.py", "self.longest = 0", "0 -> 1"): "no rule is shorter than one character",
+    ("permissions/rules/command_index.py", "while 0 <= position <= longest:", "0 -> 1"): "no rule begins with a gap",
     (
-        "permissions/path_index.py",
+        "permissions/rules/command_index.py",
+        "position = text.find(gap, position + 1)",
+        "1 -> 2",
+    ): "no rule ends so",
+    ("permissions/rules/path_index.py", "_CROWDED: Final = 4", "4 -> 5"): _FILED,
+    (
+        "permissions/rules/path_index.py",
         "if not _crowded(places):",
         "not _crowded(places) -> +bool(_crowded(places))",
     ): _FILED,
     (
-        "permissions/path_index.py",
+        "permissions/rules/path_index.py",
         "return all(len(place) >= _CROWDED for place in places)",
         "len(place) >= _CROWDED -> len(place) < _CROWDED",
     ): _FILED,
     **{
         (
-            "permissions/path_index.py",
+            "permissions/rules/path_index.py",
             "return next(size for size in (16, 8, 4, 2, 1) if len(text) >= size)",
             f"{size} -> {size + 1}",
         ): _FILED

@@ -29,7 +29,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from shadow_commands import DATA, every_text, read_lines
 
 from holdfast.permissions import LiveDisk, NoDisk, PermissionContext, Rule, decide, facts_from_input
-from holdfast.permissions.shell import analyse, critical_removal, high_risk, suggest_rules
+from holdfast.permissions.policy.suggest_commands import suggest_rules
+from holdfast.permissions.shell import analyse, critical_removal, high_risk
 
 HOME: Final = "/home/user"
 PROJECT: Final = "/project"

@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from shell_oracle_commands import Generator, read_only
 
-from holdfast.permissions.shell.commands import UNASKED_ENVIRONMENT
-from holdfast.permissions.shell.commands.inspect import OWN_RULES, TABLES
-from holdfast.permissions.shell.commands.versions import VERSION_QUERIES
+from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES
+from holdfast.permissions.shell.programs.versions import VERSION_QUERIES
+from holdfast.permissions.shell.reach.git_config import UNASKED_ENVIRONMENT
 
 TRACED = (
     "open,openat,openat2,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,rmdir,chmod,fchmod,fchmodat,chown,"

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from shell_oracle_mutations import mutant
 
-from holdfast.permissions.shell.commands.binaries import BINARY_TOOLS
-from holdfast.permissions.shell.commands.disks import FINDMNT, LSBLK
-from holdfast.permissions.shell.commands.inspect import OWN_RULES, TABLES
-from holdfast.permissions.shell.commands.special import DATE, LSOF, PRINTENV, PS, TAR, TEE, XXD_ALONE
-from holdfast.permissions.shell.commands.tables_git import GIT_READS
-from holdfast.permissions.shell.commands.tool_table import Option, Tool, parse_options
-from holdfast.permissions.shell.commands.versions import VERSION_QUERIES
+from holdfast.permissions.shell.programs.binaries import BINARY_TOOLS
+from holdfast.permissions.shell.programs.disks import FINDMNT, LSBLK
+from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES
+from holdfast.permissions.shell.programs.special import DATE, LSOF, PRINTENV, PS, TAR, TEE, XXD_ALONE
+from holdfast.permissions.shell.programs.tables_git import GIT_READS
+from holdfast.permissions.shell.programs.tool_table import Option, Tool, parse_options
+from holdfast.permissions.shell.programs.versions import VERSION_QUERIES
 
 FILES = [
     "a.txt",
@@ -145,7 +145,7 @@ FIND = [
 
 def read_only(command: str) -> bool:
     """Ask the analysis about the whole command text."""
-    from holdfast.permissions.shell.analysis import analyse  # noqa: PLC0415  (slow to import, needed only here)
+    from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415  (slow to import, needed only here)
 
     return analyse(command).read_only
 

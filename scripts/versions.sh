@@ -29,8 +29,9 @@ system() {
         || { echo "Skipped on the system's Python $version: see above"; return; }
     echo "What decides, on the system's Python $version:"
     .venv-system/bin/python -m pytest -q -n "$workers" -p no:cacheprovider \
-        tests/permissions/shell/test_{corpus,plain,handed,line_ends,known_answers,program_names}.py \
-        tests/permissions/test_{attack,bash_rules,brace_words,path_index,path_rules,paths,rules,web}.py \
+        tests/permissions/shell/{text/test_{corpus,plain_lists,line_ends,self_check},programs/test_{handed,program_names}}.py \
+        tests/permissions/{test_{attack,paths,web},rules/test_{grammar,path_index,path_patterns}}.py \
+        tests/permissions/shell/{judge/test_verdict,words/test_braces}.py \
         tests/lib/test_{name_glob,positions}.py
 }
 

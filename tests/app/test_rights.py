@@ -10,7 +10,7 @@ from holdfast.app import Options, build_executor, load_rights
 from holdfast.app.place import look_around
 from holdfast.contract import UsageError
 from holdfast.permissions import decide
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.tool_facts import facts_from_input
 
 
 @pytest.fixture

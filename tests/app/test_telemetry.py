@@ -31,7 +31,7 @@ from holdfast.events import (
     SessionStarted,
     TextStreamed,
 )
-from holdfast.permissions.decide import Decision
+from holdfast.permissions.decision import Decision
 
 USAGE = {"input_tokens": 10, "output_tokens": 20, "cache_read_tokens": 300, "cache_write_tokens": 4}
 CALL: dict[str, Any] = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "secret words"}}

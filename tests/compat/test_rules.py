@@ -7,9 +7,9 @@ import pytest
 from holdfast.permissions import decide
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.paths import NoDisk
-from holdfast.permissions.policy_tests import judge
-from holdfast.permissions.rules import Behavior, Rule, RuleProblem, RuleSource, parse_rule, parse_rules
-from holdfast.permissions.traits import ALIASES, KNOWN_TOOLS, facts_from_input
+from holdfast.permissions.policy.cases import judge
+from holdfast.permissions.rules.grammar import Behavior, Rule, RuleProblem, RuleSource, parse_rule, parse_rules
+from holdfast.permissions.tool_facts import ALIASES, KNOWN_TOOLS, facts_from_input
 
 
 def bash(command: str, **options: Any) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.policy_tests import run_case
-from holdfast.permissions.shell.analysis import analyse
+from holdfast.permissions.policy.cases import run_case
+from holdfast.permissions.shell.text.analysis import analyse
 
 BASE = PermissionContext("default", [], project_root="/none")
 

@@ -5,10 +5,10 @@ import pytest
 from holdfast.contract import UNKNOWN_EFFECTS, Effects, RuleSubject
 from holdfast.permissions.classifier import ClassifierAnswer, SecondOpinion
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.decide import CallFacts, decide
+from holdfast.permissions.decision import CallFacts, decide
 from holdfast.permissions.paths import NoDisk
-from holdfast.permissions.rules import Rule
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.rules.grammar import Rule
+from holdfast.permissions.tool_facts import facts_from_input
 
 AUTO = PermissionContext("auto", working_directories=("/proj",), disk=NoDisk())
 

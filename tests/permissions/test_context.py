@@ -6,10 +6,10 @@ import pytest
 import holdfast.permissions as room
 from holdfast.contract import UsageError
 from holdfast.permissions.context import PermissionContext, Rule
-from holdfast.permissions.decide import decide
+from holdfast.permissions.decision import decide
 from holdfast.permissions.paths import NoDisk
-from holdfast.permissions.star_glob import StarGlob
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.rules.star_glob import StarGlob
+from holdfast.permissions.tool_facts import facts_from_input
 
 DENY, ALLOW = Rule.parse("deny", "Read(a)"), Rule.parse("allow", "Edit")
 

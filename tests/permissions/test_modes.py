@@ -3,11 +3,11 @@ from typing import get_args
 import pytest
 
 from holdfast.permissions.context import MODES, PermissionContext
-from holdfast.permissions.decide import decide
+from holdfast.permissions.decision import decide
 from holdfast.permissions.modes import TABLE, Cell, cell, guard_of_write, row_of_read, row_of_write, table_row
 from holdfast.permissions.paths import NoDisk, PathFacts
-from holdfast.permissions.policy_tests import judge
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.policy.cases import judge
+from holdfast.permissions.tool_facts import facts_from_input
 
 # call, then default, plan, acceptEdits, auto, dontAsk, bypassPermissions: the table of the specification
 CASES: list[tuple[str, dict[str, object], str]] = [

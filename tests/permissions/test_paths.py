@@ -6,11 +6,11 @@ import pytest
 
 from holdfast.permissions import paths
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.decide import decide
+from holdfast.permissions.decision import decide
 from holdfast.permissions.matching import denies_read
 from holdfast.permissions.paths import LiveDisk, NoDisk, PathFacts, is_inside, probe_folding
-from holdfast.permissions.rules import Behavior, Rule, RuleSource
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.rules.grammar import Behavior, Rule, RuleSource
+from holdfast.permissions.tool_facts import facts_from_input
 
 
 @pytest.fixture

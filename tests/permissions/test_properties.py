@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from holdfast.permissions.classifier import ClassifierAnswer, DeterministicClassifier, Risk, SecondOpinion, Seen
 from holdfast.permissions.context import MODES, PermissionContext
-from holdfast.permissions.decide import NO_OPINION, STRICTNESS, HookOpinion, decide, survey
+from holdfast.permissions.decision import NO_OPINION, STRICTNESS, HookOpinion, decide, survey
 from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.paths import NoDisk
-from holdfast.permissions.rules import Behavior, Rule, RuleSource, parse_rule
-from holdfast.permissions.traits import ALIASES, facts_from_input
+from holdfast.permissions.rules.grammar import Behavior, Rule, RuleSource, parse_rule
+from holdfast.permissions.tool_facts import ALIASES, facts_from_input
 
 NAMES = ("a", "b", "src", ".env", "x.py", ".git", "*", "**", "*.py", "?", "..")
 TOOLS = ("Read", "Edit", "Write", "WebFetch", "Agent", "Task", "mcp__s", "mcp__s__*", "mcp__s__t", "Custom", "Skill")

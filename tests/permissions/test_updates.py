@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from holdfast.contract import Answer, DirectoryUpdate, ModeUpdate, PermissionUpdate, RuleUpdate, UsageError
 from holdfast.permissions.context import MODES, PermissionContext
-from holdfast.permissions.decide import STRICTNESS, decide
+from holdfast.permissions.decision import STRICTNESS, decide
 from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.paths import NoDisk, PathFacts
-from holdfast.permissions.rules import Rule, RuleSource
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.rules.grammar import Rule, RuleSource
+from holdfast.permissions.tool_facts import facts_from_input
 from holdfast.permissions.updates import change_mode, update_rights
 
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from holdfast.permissions.domains import DomainRule, compile_domain
-from holdfast.permissions.policy_tests import judge
+from holdfast.permissions.policy.cases import judge
+from holdfast.permissions.rules.domains import DomainRule, compile_domain
 from holdfast.permissions.web import WebRefusal, WebTarget, address_problem, canonical_host, check_url, host_problem
 
 ACCEPTED = [

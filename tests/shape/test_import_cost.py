@@ -65,6 +65,6 @@ def test_an_agent_loads_a_provider_only_when_it_asks_one() -> None:
 def test_a_run_that_calls_no_shell_loads_no_shell_analysis() -> None:
     script = "from holdfast import Agent\nfrom holdfast.models.scripted import ScriptedModel\n"
     modules = loaded_by(f"{script}Agent(ScriptedModel(['ok']), persist=False).run_sync('hi')")
-    later = {"holdfast.permissions.shell.analysis", "holdfast.tools.shell._run", "pydantic.type_adapter"}
+    later = {"holdfast.permissions.shell.text.analysis", "holdfast.tools.shell._run", "pydantic.type_adapter"}
     assert not later & modules
     assert "holdfast.tools.shell.bash" in modules

@@ -214,7 +214,7 @@ async def _look_at_git(
 
 def _hardening(cwd: str, root: str, environ: Mapping[str, str]) -> tuple[str | None, dict[str, str | None]]:
     """Return why git must not run here, and the variables it runs with. Reads files, so it belongs in a thread."""
-    from holdfast.permissions.shell.commands.git_config import (  # noqa: PLC0415 - the analysis loads in this thread
+    from holdfast.permissions.shell.reach.git_config import (  # noqa: PLC0415 - the analysis loads in this thread
         UNASKED_ENVIRONMENT,
         git_config_refusal,
     )

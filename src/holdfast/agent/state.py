@@ -95,7 +95,7 @@ class LoopState:
     def _runs_unasked(self, name: str) -> bool:
         """Whether rules and mode let the tool run now: what the provider does on its own side cannot be asked about."""
         from holdfast.permissions import decide  # noqa: PLC0415 - few sessions have such a tool
-        from holdfast.permissions.traits import facts_from_input  # noqa: PLC0415 - the same
+        from holdfast.permissions.tool_facts import facts_from_input  # noqa: PLC0415 - the same
 
         state = self.executor.state
         return decide(facts_from_input(name, {}, state.cwd), state.permissions).behavior == "allow"

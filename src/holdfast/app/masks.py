@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from holdfast.permissions import PermissionContext
 from holdfast.permissions.matching import denials_at
-from holdfast.permissions.path_rules import PathRule, climb, compile_path_rule
+from holdfast.permissions.rules.path_patterns import PathRule, climb, compile_path_rule
 
 __all__ = ["Masks", "masks_of"]
 

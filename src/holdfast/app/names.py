@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.app.options import Options
 from holdfast.contract import UsageError
+from holdfast.contract.names import RETIRED
 from holdfast.lib.spelling import did_you_mean
-from holdfast.permissions.retired import RETIRED
-from holdfast.permissions.rules import Rule
+from holdfast.permissions.rules.grammar import Rule
 from holdfast.registry.names import ALIASES, BUILTIN_NAMES, PRESETS
 from holdfast.settings.sources import split_tool_list
 

@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.host.sandbox.proxy import Refused
 from holdfast.lib.names import show_name
 from holdfast.permissions import PermissionContext
-from holdfast.permissions.domains import DomainRule, compile_domain
+from holdfast.permissions.rules.domains import DomainRule, compile_domain
 from holdfast.permissions.web import WebRefusal, address_problem, canonical_host
 from holdfast.settings.sandbox import SandboxSettings
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from holdfast.app.models import open_given
 from holdfast.contract import UsageError
 from holdfast.lib.spelling import did_you_mean
-from holdfast.permissions.rules import Behavior, Rule, RuleSource
-from holdfast.permissions.traits import ALIASES
+from holdfast.permissions.rules.grammar import Behavior, Rule, RuleSource
+from holdfast.permissions.tool_facts import ALIASES
 from holdfast.permissions.updates import change_mode
 
 if TYPE_CHECKING:

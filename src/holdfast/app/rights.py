@@ -8,7 +8,7 @@ from holdfast.contract.errors import UsageError
 from holdfast.host.programs import own_places
 from holdfast.permissions import PermissionContext, Rule, RuleSource
 from holdfast.permissions.protected import protected_by
-from holdfast.permissions.rules import Behavior, RuleProblem, parse_rules
+from holdfast.permissions.rules.grammar import Behavior, RuleProblem, parse_rules
 from holdfast.registry.names import ALIASES, BUILTIN_NAMES
 from holdfast.settings import CommandLine, Request, Settings, SettingsRoots, TrustStore, parse_setting_sources
 from holdfast.settings.layout import find_layout

@@ -14,7 +14,7 @@ from holdfast.host.command import Command, StartError
 from holdfast.host.programs import current_folder
 from holdfast.lib.names import show_name
 from holdfast.permissions import CallFacts, PermissionContext, RuleSource, decide
-from holdfast.permissions.rules import parse_rules
+from holdfast.permissions.rules.grammar import parse_rules
 from holdfast.settings import Settings
 from holdfast.settings.layout import find_layout
 from holdfast.settings.sandbox import SandboxSettings, sandbox_of

@@ -8,8 +8,8 @@ from holdfast.app.models import open_given
 from holdfast.contract import Answer, HoldfastError, Question, ToolFailed
 from holdfast.events import PermissionAsked, PermissionDecided
 from holdfast.lib.visible import visible
-from holdfast.permissions.decide import Decision, Step, decide
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.decision import Decision, Step, decide
+from holdfast.permissions.tool_facts import facts_from_input
 from holdfast.tools.skills.shelf import NOT_GRANTED, Shelf, Use, split_call
 from holdfast.tools.skills.skill import Skill
 

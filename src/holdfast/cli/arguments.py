@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.contract import ArgumentsInvalid, PromptFacts, UsageError
 from holdfast.lib.spelling import did_you_mean
-from holdfast.permissions.traits import ALIASES, KNOWN_TOOLS, traits_of
+from holdfast.permissions.tool_facts import ALIASES, KNOWN_TOOLS, traits_of
 
 if TYPE_CHECKING:
     from holdfast.contract import Tool

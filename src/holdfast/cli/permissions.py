@@ -19,15 +19,15 @@ from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
 from holdfast.events import encode_json
 from holdfast.lib.visible import visible, without_controls
-from holdfast.permissions.advice import what_would_allow
-from holdfast.permissions.backtest import Comparison, compare
-from holdfast.permissions.bash_rules import judge_shell
-from holdfast.permissions.decide import decide, survey
-from holdfast.permissions.explain import explain_lines, explain_wire, place_of
-from holdfast.permissions.lint import lint
-from holdfast.permissions.policy_tests import CaseResult, run_case
-from holdfast.permissions.suggest import suggest_rules_for
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.decision import decide, survey
+from holdfast.permissions.policy.advice import what_would_allow
+from holdfast.permissions.policy.backtest import Comparison, compare
+from holdfast.permissions.policy.cases import CaseResult, run_case
+from holdfast.permissions.policy.explain import explain_lines, explain_wire, place_of
+from holdfast.permissions.policy.linting import lint
+from holdfast.permissions.policy.suggest import suggest_rules_for
+from holdfast.permissions.shell.judge.verdict import judge_shell
+from holdfast.permissions.tool_facts import facts_from_input
 
 if TYPE_CHECKING:
     pass

@@ -12,10 +12,10 @@ from holdfast.cli.recorded import recorded_calls, rights_as_in
 from holdfast.cli.wire import json_line
 from holdfast.contract import RuleUpdate, UsageError
 from holdfast.lib.visible import visible
-from holdfast.permissions.backtest import RecordedCall, old_verdict
 from holdfast.permissions.facts import CallFacts
-from holdfast.permissions.learn import Lesson, learn
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.policy.backtest import RecordedCall, old_verdict
+from holdfast.permissions.policy.lessons import Lesson, learn
+from holdfast.permissions.tool_facts import facts_from_input
 
 __all__ = ["learn_command"]
 

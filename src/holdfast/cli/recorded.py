@@ -11,8 +11,8 @@ from holdfast.cli.arguments import decode_object
 from holdfast.contract.names import MODES
 from holdfast.events import ContextChanged, PermissionDecided
 from holdfast.lib.visible import visible
-from holdfast.permissions.backtest import RecordedCall
 from holdfast.permissions.paths import NoDisk
+from holdfast.permissions.policy.backtest import RecordedCall
 
 if TYPE_CHECKING:
     from holdfast.permissions import PermissionContext

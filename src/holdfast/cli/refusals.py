@@ -8,7 +8,7 @@ from holdfast.lib.visible import visible
 
 if TYPE_CHECKING:
     from holdfast.permissions import PermissionContext
-    from holdfast.permissions.advice import Advice
+    from holdfast.permissions.policy.advice import Advice
 
 __all__ = ["refusal_line"]
 
@@ -27,8 +27,8 @@ def refusal_line(denials: Iterable[Mapping[str, Any]], context: "PermissionConte
 
 
 def _advice(denial: Mapping[str, Any], context: "PermissionContext", cwd: str) -> "Advice":
-    from holdfast.permissions.advice import what_would_allow  # noqa: PLC0415 - only where something was refused
-    from holdfast.permissions.traits import facts_from_input  # noqa: PLC0415 - the same
+    from holdfast.permissions.policy.advice import what_would_allow  # noqa: PLC0415 - only where something was refused
+    from holdfast.permissions.tool_facts import facts_from_input  # noqa: PLC0415 - the same
 
     given = denial.get("tool_input")
     raw: Mapping[str, Any] = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
@@ -36,7 +36,7 @@ def _advice(denial: Mapping[str, Any], context: "PermissionContext", cwd: str) -
 
 
 def _way_out(found: "list[Advice]") -> str:
-    from holdfast.permissions.advice import flags_for  # noqa: PLC0415 - see above
+    from holdfast.permissions.policy.advice import flags_for  # noqa: PLC0415 - see above
 
     rules = list(dict.fromkeys(rule for advice in found for rule in advice.rules))
     modes = {advice.mode for advice in found if advice.mode}

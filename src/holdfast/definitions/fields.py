@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, cast
 
+from holdfast.contract.names import RETIRED
 from holdfast.lib.front_matter import Value, texts
 from holdfast.lib.visible import visible
-from holdfast.permissions.retired import RETIRED
-from holdfast.permissions.traits import ALIASES, KNOWN_TOOLS
+from holdfast.permissions.tool_facts import ALIASES, KNOWN_TOOLS
 from holdfast.settings.sources import split_tool_list
 
 __all__ = ["EFFORTS", "Fields", "ToolList", "first_line", "model_word", "tool_list"]

@@ -263,7 +263,7 @@ class Approver:
 
     async def _ask_hooks(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval | None:
         """Let the user's hooks answer the question. A no counts always, a yes where no rule or guard wants a person."""
-        from holdfast.permissions.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
+        from holdfast.permissions.policy.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
 
         facts = self._facts(call, tool, ctx)
         asked = Asked(decision, places_of(facts, self._state.permissions))
@@ -285,7 +285,7 @@ class Approver:
         return approval
 
     async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
-        from holdfast.permissions.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
+        from holdfast.permissions.policy.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
 
         assert self._asker is not None
         facts = self._facts(call, tool, ctx)
@@ -378,7 +378,7 @@ class Approver:
 
 @cache
 def _word_judge() -> Callable[..., bool]:
-    from holdfast.permissions.bash_rules import is_judged_by_words  # noqa: PLC0415 - with the first command
+    from holdfast.permissions.shell.judge.verdict import is_judged_by_words  # noqa: PLC0415 - with the first command
 
     return is_judged_by_words
 

@@ -59,7 +59,7 @@ def again_seen(facts: CallFacts, permissions: PermissionContext) -> CallFacts:
 
 def fully_told(decision: Decision, facts: CallFacts, permissions: PermissionContext) -> Decision:
     """The decision with the word of every layer."""
-    from holdfast.permissions.explain import with_every_layer  # noqa: PLC0415 - only for who watches
+    from holdfast.permissions.policy.explain import with_every_layer  # noqa: PLC0415 - only for who watches
 
     return with_every_layer(decision, facts, permissions)
 
@@ -72,6 +72,6 @@ def with_circumstances(question: Question, facts: CallFacts, state: "AgentState"
 
 
 def _brief(facts: CallFacts, permissions: PermissionContext) -> QuestionBrief:
-    from holdfast.permissions.brief import brief_of  # noqa: PLC0415 - only for a face that shows it
+    from holdfast.permissions.policy.brief import brief_of  # noqa: PLC0415 - only for a face that shows it
 
     return brief_of(facts, permissions)

@@ -347,7 +347,7 @@ def suggested_updates(rules: tuple[str, ...]) -> list[dict[str, Any]]:
     """What "always" would save, as programs that answer questions read it."""
     if not rules:
         return []
-    from holdfast.permissions.suggest import for_this_session  # noqa: PLC0415 - with the first question
+    from holdfast.permissions.policy.suggest import for_this_session  # noqa: PLC0415 - with the first question
 
     found = [_rule_on_wire(text) for text in rules]
     place = "session" if for_this_session(rules) else "localSettings"

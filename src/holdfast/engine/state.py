@@ -22,7 +22,7 @@ from holdfast.contract.roles import PlanRights
 
 if TYPE_CHECKING:
     from holdfast.permissions import PermissionContext, Rule
-    from holdfast.permissions.rules import Behavior
+    from holdfast.permissions.rules.grammar import Behavior
 
 __all__ = ["AgentState"]
 

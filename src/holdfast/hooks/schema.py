@@ -8,13 +8,13 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from holdfast.contract import UsageError
+from holdfast.contract.names import RETIRED
 from holdfast.hooks.answers import HookAnswer, HookFailed
 from holdfast.hooks.command import CommandHandler, CommandRunner
 from holdfast.hooks.events import EVENTS
 from holdfast.hooks.gate import Hook, Hooks, OnFailure
 from holdfast.hooks.inputs import HookInput
 from holdfast.hooks.matcher import NameTest, compile_matcher
-from holdfast.permissions.retired import RETIRED
 from holdfast.settings.model import HookEntry
 
 __all__ = ["Handlers", "Runner", "hook_of", "hooks_of"]

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from holdfast.lib.lazy import export_lazily
 
 if TYPE_CHECKING:
-    from holdfast.permissions.bash_rules import judge_shell
     from holdfast.permissions.classifier import (
         Classifier,
         ClassifierAnswer,
@@ -16,16 +15,17 @@ if TYPE_CHECKING:
         SecondOpinion,
     )
     from holdfast.permissions.context import MODES, Behavior, PermissionContext, PermissionMode, Rule, RuleSource
-    from holdfast.permissions.decide import CallFacts, Decision, HookOpinion, Step, decide
-    from holdfast.permissions.explain import explain_lines, explain_wire
+    from holdfast.permissions.decision import CallFacts, Decision, HookOpinion, Step, decide
     from holdfast.permissions.facts import normalised
-    from holdfast.permissions.lint import Finding, lint
     from holdfast.permissions.matching import denies_read
     from holdfast.permissions.model_question import model_classifier
     from holdfast.permissions.paths import LiveDisk, NoDisk, PathFacts
-    from holdfast.permissions.policy_tests import CaseResult, judge, run_case
-    from holdfast.permissions.rules import RuleProblem, parse_rule, parse_rules
-    from holdfast.permissions.traits import facts_from_input
+    from holdfast.permissions.policy.cases import CaseResult, judge, run_case
+    from holdfast.permissions.policy.explain import explain_lines, explain_wire
+    from holdfast.permissions.policy.linting import Finding, lint
+    from holdfast.permissions.rules.grammar import RuleProblem, parse_rule, parse_rules
+    from holdfast.permissions.shell.judge.verdict import judge_shell
+    from holdfast.permissions.tool_facts import facts_from_input
     from holdfast.permissions.web import WebRefusal, WebTarget, address_problem, check_url
 
 __all__ = [
@@ -75,7 +75,7 @@ __all__ = [
 export_lazily(
     __name__,
     {
-        "bash_rules": ("judge_shell",),
+        "shell.judge.verdict": ("judge_shell",),
         "classifier": (
             "Classifier",
             "ClassifierAnswer",
@@ -93,19 +93,19 @@ export_lazily(
             "Rule",
             "RuleSource",
         ),
-        "decide": (
+        "decision": (
             "CallFacts",
             "Decision",
             "HookOpinion",
             "Step",
             "decide",
         ),
-        "explain": (
+        "policy.explain": (
             "explain_lines",
             "explain_wire",
         ),
         "facts": ("normalised",),
-        "lint": (
+        "policy.linting": (
             "Finding",
             "lint",
         ),
@@ -116,17 +116,17 @@ export_lazily(
             "NoDisk",
             "PathFacts",
         ),
-        "policy_tests": (
+        "policy.cases": (
             "CaseResult",
             "judge",
             "run_case",
         ),
-        "rules": (
+        "rules.grammar": (
             "RuleProblem",
             "parse_rule",
             "parse_rules",
         ),
-        "traits": ("facts_from_input",),
+        "tool_facts": ("facts_from_input",),
         "web": (
             "WebRefusal",
             "WebTarget",

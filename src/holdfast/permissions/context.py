@@ -11,8 +11,8 @@ from holdfast.contract import RuleUpdate, UsageError
 from holdfast.contract.names import MODES, PermissionMode, as_mode
 from holdfast.permissions.matching import denies_read
 from holdfast.permissions.paths import Disk, LiveDisk, is_inside
-from holdfast.permissions.rulebook import RuleBook
-from holdfast.permissions.rules import Behavior, Rule, RuleSource
+from holdfast.permissions.rules.book import RuleBook
+from holdfast.permissions.rules.grammar import Behavior, Rule, RuleSource
 
 __all__ = ["MODES", "Behavior", "PermissionContext", "PermissionMode", "Roots", "Rule", "RuleSource"]
 
@@ -303,7 +303,7 @@ def _where_it_is(worktree: tuple[str, str] | None) -> Callable[[str], str]:
     """Gives the place of a directory of the checkout that a worktree stands for."""
     if worktree is None:
         return str
-    from holdfast.permissions.worktree_rules import moved  # noqa: PLC0415 - few sessions are in one
+    from holdfast.permissions.rules.worktrees import moved  # noqa: PLC0415 - few sessions are in one
 
     return partial(moved, place=worktree)
 
@@ -312,7 +312,7 @@ def _active(rules: Iterable[Rule], options: Flags, *, home: str) -> tuple[Rule, 
     """The rules that count: allow rules that came with the folder wait for trust."""
     worktree, checkout = options.get("worktree"), options.get("worktrees_of")
     if worktree is not None or checkout:
-        from holdfast.permissions.worktree_rules import in_every_worktree, in_worktree  # noqa: PLC0415 - as above
+        from holdfast.permissions.rules.worktrees import in_every_worktree, in_worktree  # noqa: PLC0415 - as above
 
         if checkout:
             rules = tuple(in_every_worktree(rules, checkout, options.get("start_directory") or checkout, home=home))

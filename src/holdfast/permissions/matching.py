@@ -3,13 +3,13 @@
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from holdfast.permissions.paths import PathFacts
-from holdfast.permissions.rules import Behavior, Rule
+from holdfast.permissions.rules.grammar import Behavior, Rule
 from holdfast.permissions.web import WebTarget
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.facts import CallFacts, Sight
-    from holdfast.permissions.rulebook import RuleBook, Wholes
+    from holdfast.permissions.rules.book import RuleBook, Wholes
     from holdfast.permissions.verdicts import ShellVerdict
 
 __all__ = ["Hits", "Voices", "denials_at", "denies_read", "grant_of", "matching_rule", "path_hits", "whole_allow"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from holdfast.permissions.path_index import Filed, PathIndex
+from holdfast.permissions.rules.path_index import Filed, PathIndex
 
 __all__ = ["PROTECTED_NAMES", "is_secret", "protected_by"]
 

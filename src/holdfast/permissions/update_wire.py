@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, cast
 
 from holdfast.contract import DirectoryUpdate, ModeUpdate, PermissionUpdate, RuleUpdate, UsageError
-from holdfast.permissions.rules import Rule
+from holdfast.permissions.rules.grammar import Rule
 
 __all__ = ["DESTINATIONS", "read_updates"]
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from holdfast.permissions.classifier import Risk
 from holdfast.permissions.facts import Sight
 from holdfast.permissions.paths import PathFacts
-from holdfast.permissions.rules import Rule
+from holdfast.permissions.rules.grammar import Rule
 
 __all__ = ["ShellPart", "ShellVerdict"]
 

@@ -10,7 +10,7 @@ from holdfast.contract import SessionFacts
 from holdfast.engine import Executor
 from holdfast.events import CallFinished
 from holdfast.permissions import PermissionContext, Rule
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.tool_facts import facts_from_input
 from holdfast.testing import ScriptedAsker
 from holdfast.tools.people.send_user_message import SendUserMessage
 

@@ -14,7 +14,7 @@ from holdfast.contract import ArgumentsInvalid, ToolContext, ToolFailed
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.lib.names import read_name, show_name
 from holdfast.permissions import PermissionContext, Rule, RuleSource, decide
-from holdfast.permissions.traits import facts_from_input
+from holdfast.permissions.tool_facts import facts_from_input
 from holdfast.tools.files.edit import Edit
 from holdfast.tools.files.read import Read
 from holdfast.tools.search.glob import Glob

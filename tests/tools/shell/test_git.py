@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.permissions.shell.analysis import analyse
+from holdfast.permissions.shell.text.analysis import analyse
 from holdfast.tools.shell._git import operations_in, summary
 
 

@@ -9,7 +9,7 @@ from tests.tui.faces import AnsweringFace
 
 from holdfast.contract import Answer, Question, QuestionBrief, QuestionPart, RuleUpdate
 from holdfast.permissions import Step
-from holdfast.permissions.rules import Rule, RuleSource
+from holdfast.permissions.rules.grammar import Rule, RuleSource
 from holdfast.tui.ask.asker import TerminalAsker
 from holdfast.tui.ask.menu import Chosen, Menu
 

@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 
 from holdfast.contract import UsageError
 from holdfast.permissions import Rule
-from holdfast.permissions.shell.analysis import analyse
-from holdfast.permissions.shell.program_names import program
-from holdfast.permissions.shell.suggest import suggest_rules
-from holdfast.permissions.shell.words import names
+from holdfast.permissions.policy.suggest_commands import suggest_rules
+from holdfast.permissions.shell.programs.program_names import program
+from holdfast.permissions.shell.text.analysis import analyse
+from holdfast.permissions.shell.words.word import names
 
 __all__ = ["PlanRules", "rules_of_plan"]
 

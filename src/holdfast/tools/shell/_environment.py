@@ -159,7 +159,7 @@ class ShellEnvironment:
         if not unasked:
             return self._variables
         if self._unasked is None:
-            from holdfast.permissions.shell.commands import unasked_environment  # noqa: PLC0415 - loaded by then
+            from holdfast.permissions.shell.reach.git_config import unasked_environment  # noqa: PLC0415 - loaded by then
 
             self._unasked = {**self._variables, **unasked_environment((*self.base, *self._variables))}
         return self._unasked

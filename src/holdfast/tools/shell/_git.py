@@ -4,8 +4,8 @@ import re
 from typing import Any, Final
 
 from holdfast.host.capture import Output
-from holdfast.permissions.shell.analysis import Analysis
-from holdfast.permissions.shell.parts import Part
+from holdfast.permissions.shell.text.analysis import Analysis
+from holdfast.permissions.shell.words.parts import Part
 
 __all__ = ["git_operations", "operations_in", "summary"]
 

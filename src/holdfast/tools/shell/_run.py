@@ -10,8 +10,8 @@ from holdfast.host.process import Process
 from holdfast.host.shell import CwdReport, shell_argv
 from holdfast.lib import posix
 from holdfast.lib.names import show_name
-from holdfast.permissions.shell.analysis import Analysis
-from holdfast.permissions.shell.words import names
+from holdfast.permissions.shell.text.analysis import Analysis
+from holdfast.permissions.shell.words.word import names
 from holdfast.tasks import TaskRecord, TooManyTasks
 from holdfast.tools.shell._directory import leave, lost_directory, may_move
 from holdfast.tools.shell._follow import Follower, Leave

@@ -7,7 +7,7 @@ from holdfast.contract import FileRead, FileStamp, ToolContext
 from holdfast.lib.handles import regular_file
 from holdfast.lib.resolve import resolve_path
 from holdfast.lib.stamp import Stamp, hash_fd
-from holdfast.permissions.shell.analysis import Analysis
+from holdfast.permissions.shell.text.analysis import Analysis
 
 __all__ = ["ShownFile"]
 

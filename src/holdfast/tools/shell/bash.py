@@ -274,11 +274,8 @@ def _waits_first_s(analysis: "shell.Analysis") -> float | None:
 
 
 def _started_by_the_project(command: str, cwd: str, environment: ShellEnvironment) -> str | None:
-    from holdfast.permissions.shell.commands import (  # noqa: PLC0415 - loaded by the analysis
-        git_config_refusal,
-        git_variables_refusal,
-        toolchain_refusal,
-    )
+    from holdfast.permissions.shell.reach.git_config import git_config_refusal, git_variables_refusal  # noqa: PLC0415 - loaded by the analysis
+    from holdfast.permissions.shell.reach.toolchains import toolchain_refusal  # noqa: PLC0415 - loaded by the analysis
 
     analysis = shell.analyse(command, cwd=cwd)
     reason = toolchain_refusal(analysis, cwd)

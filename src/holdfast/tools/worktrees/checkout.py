@@ -14,7 +14,7 @@ from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
 from holdfast.host.programs import find_program
 from holdfast.lib.visible import visible
-from holdfast.permissions import worktree_rules
+from holdfast.permissions.rules import worktrees as worktree_rules
 from holdfast.settings.directories import home_directory
 from holdfast.settings.layout import find_layout
 
@@ -124,7 +124,7 @@ class Git:
         return os.fsdecode(out.head), out.line_count
 
     def _variables(self) -> Mapping[str, str | None]:
-        from holdfast.permissions.shell.commands.git_config import (  # noqa: PLC0415 - with the first worktree
+        from holdfast.permissions.shell.reach.git_config import (  # noqa: PLC0415 - with the first worktree
             unasked_environment,
         )
 
@@ -137,7 +137,7 @@ class Git:
 
 async def starts_programs(checkout: str) -> str | None:
     """Why git should not run in this repository unasked; none when it may."""
-    from holdfast.permissions.shell.commands.git_config import git_config_refusal  # noqa: PLC0415 - as above
+    from holdfast.permissions.shell.reach.git_config import git_config_refusal  # noqa: PLC0415 - as above
 
     return await asyncio.to_thread(git_config_refusal, checkout)
 

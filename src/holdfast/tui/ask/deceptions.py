@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
-from holdfast.permissions.shell.deceive import deception, show
+from holdfast.permissions.shell.words.lookalikes import deception, show
 
 __all__ = ["notes_on", "size_words"]
 

@@ -1,0 +1,1 @@
+"""Rules as people work with them: explained, linted, tested, compared with the past, suggested."""

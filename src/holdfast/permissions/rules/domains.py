@@ -1,0 +1,54 @@
+"""Domain rules: `WebFetch(domain:host)`, compared with canonical hosts by whole labels."""
+
+from typing import NamedTuple
+
+from holdfast.permissions.rules.star_glob import StarGlob
+from holdfast.permissions.web import WebRefusal, canonical_host
+
+__all__ = ["DomainRule", "compile_domain"]
+
+
+class DomainRule(NamedTuple):
+    """`domain:host`, `domain:*.host` (every sub-domain, not the host itself), or `*` inside single labels."""
+
+    host: str
+    """The exact host, or the host whose sub-domains are meant."""
+    kind: str
+    """exact, subdomains, labels or any."""
+    labels: tuple[StarGlob, ...] = ()
+
+    def matches(self, host: str) -> bool:
+        """Whether the rule names this canonical host."""
+        if self.kind == "exact":
+            return host == self.host
+        if self.kind == "any":
+            return True
+        parts = host.split(".")
+        tail = len(self.labels)
+        if self.kind == "subdomains":
+            return len(parts) > tail and _labels_fit(self.labels, parts[-tail:])
+        return len(parts) == tail and _labels_fit(self.labels, parts)
+
+
+def _labels_fit(globs: tuple[StarGlob, ...], parts: list[str]) -> bool:
+    return all(glob.matches(part) for glob, part in zip(globs, parts, strict=True))
+
+
+def compile_domain(text: str) -> DomainRule | str:
+    """Read what follows `domain:` in a rule; the answer is a text when it cannot be used. `*` alone is every host."""
+    text = text.strip()
+    if text == "*":
+        return DomainRule("*", "any")
+    if "*" not in text:
+        host = canonical_host(text)
+        if isinstance(host, WebRefusal) or (":" in text.strip("[]") and not text.startswith("[")):
+            return f"{text!r} is not a host name; write domain:example.com without scheme, port or path"
+        return DomainRule(host, "exact")
+    subdomains = text.startswith("*.")
+    rest = text[2:] if subdomains else text
+    rest = rest.removesuffix(".").lower()
+    probe = canonical_host(rest.replace("*", "x"))
+    if isinstance(probe, WebRefusal) or any("*" in label and not label.isascii() for label in rest.split(".")):
+        return f"{text!r} is not a host pattern; write domain:*.example.com, or '*' inside one part of the name"
+    labels = [label if "*" in label else probe.split(".")[i] for i, label in enumerate(rest.split("."))]
+    return DomainRule(".".join(labels), "subdomains" if subdomains else "labels", tuple(map(StarGlob, labels)))

@@ -1,0 +1,1 @@
+"""What programs do with their arguments: option tables, small parsers, and what they start in turn."""

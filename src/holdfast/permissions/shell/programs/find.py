@@ -1,0 +1,110 @@
+"""`find`: paths first, then an expression in which every word is a known test or action."""
+
+from typing import TYPE_CHECKING
+
+from holdfast.permissions.shell.programs.facts import CommandFacts, names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.permissions.shell.words.word import Word
+
+LEADING = names("-H -L -P -O0 -O1 -O2 -O3")
+ALONE = names(
+    "-a -and -o -or -not ! ( ) , -d -depth -mount -xdev -daystart -follow -noleaf -warn -nowarn"
+    " -ignore_readdir_race"
+    " -noignore_readdir_race -empty -executable -readable -writable -nogroup -nouser -true -false"
+    " -print -print0 -prune"
+    " -quit -ls -help --help -version --version"
+)
+WITH_VALUE = names(
+    "-maxdepth -mindepth -regextype -name -iname -path -ipath -wholename -iwholename -lname -ilname"
+    " -regex -iregex -type"
+    " -xtype -size -mtime -mmin -atime -amin -ctime -cmin -newer -anewer -cnewer -perm -user -group -uid -gid -links"
+    " -inum -samefile -fstype -used -context -printf"
+)
+NEWER = frozenset(f"-newer{left}{right}" for left in "aBcm" for right in "aBcmt")
+COMMANDS = frozenset({"-exec", "-execdir"})
+"""Run a command that ends in `;` or `{} +`; the caller judges that command."""
+ASKING = frozenset({"-ok", "-okdir"})
+WRITING = {"-fprint": 1, "-fprint0": 1, "-fls": 1, "-fprintf": 2}
+"""Actions that write the file named by the first of their values."""
+_FILE_VALUES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
+
+
+def inspect_find(args: "Sequence[Word]") -> CommandFacts:
+    """Judge a `find` call; what `-exec` runs is left to the caller."""
+    at, reasons, reads, unknown = _start_paths(args)
+    writes: list[str] = []
+    while at < len(args):
+        word = args[at]
+        at += 1
+        if not word.static:
+            reasons.append("a word known only at run time may become a find action")
+            continue
+        text = word.text
+        if text in ALONE:
+            continue
+        if text in WITH_VALUE or text in NEWER:
+            at = _take_value(args, at, reasons)
+            if text in _FILE_VALUES or (text in NEWER and not text.endswith("t")):
+                reads.extend(value.text for value in args[at - 1 : at] if value.static)
+        elif text in COMMANDS:
+            at = _command_end(args, at, reasons)
+        elif text == "-delete":
+            reasons.append("find -delete removes what it finds")
+            writes.extend(reads)
+        elif text in WRITING:
+            reasons.append(f"find {text} writes a file")
+            writes.extend(value.text for value in args[at : at + 1] if value.static)
+            at += WRITING[text]
+        elif text in ASKING:
+            reasons.append(f"find {text} runs a command after a question on the terminal")
+            at = _command_end(args, at, reasons)
+        else:
+            reasons.append(f"find: {text!r} is not in the table of read-only tests")
+    refusal = reasons[0] if reasons else None
+    return CommandFacts(
+        refusal, tuple(reads or ["."]), tuple(writes), kind="search" if not writes else "remove", reads_unknown=unknown
+    )
+
+
+def _start_paths(args: "Sequence[Word]") -> tuple[int, list[str], list[str], bool]:
+    at, reasons, reads, unknown = 0, list[str](), list[str](), False
+    while at < len(args):
+        word = args[at]
+        if not word.static:
+            if word.may_be_flag:
+                reasons.append("a word known only at run time may become a find action")
+            unknown = True
+        elif word.text in LEADING:
+            pass
+        elif word.text[:1] in ("-", "(", "!", ",") or word.text == ")":
+            break
+        else:
+            reads.append(word.text)
+        at += 1
+    return at, reasons, reads, unknown
+
+
+def _take_value(args: "Sequence[Word]", at: int, reasons: list[str]) -> int:
+    if at >= len(args):
+        reasons.append("find: the last test has no value")
+    elif not args[at].static and (args[at].may_be_flag or (args[at].glob and not args[at].text[:1].isalnum())):
+        reasons.append("a word known only at run time may become a find action")
+    elif "TZ=" in args[at].text and args[at - 1].text in NEWER:
+        reasons.append("a date with a time zone of its own may read any file")
+    return at + 1
+
+
+def _command_end(args: "Sequence[Word]", at: int, reasons: list[str]) -> int:
+    """Return the index after `;` or `{} +`, or the end when neither comes."""
+    while at < len(args):
+        word = args[at]
+        at += 1
+        if word.static and (word.text == ";" or (word.text == "+" and args[at - 2].text == "{}")):
+            return at
+        if not word.static and word.may_be_flag and not word.secret:
+            continue
+    reasons.append("find: the command after -exec has no end")
+    return at

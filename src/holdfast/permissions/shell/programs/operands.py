@@ -1,0 +1,360 @@
+"""Files behind the operands of a command beyond those that its table names, for deny and ask rules alone.
+
+A program that no table knows reads what it is given; a copy lands inside a directory under its own name; what removes
+a directory removes what is in it. Nothing is allowed because of these names.
+"""
+
+import posixpath
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.lib.name_glob import fnmatchcase, matching_paths
+from holdfast.permissions.shell.words.unexpanded import patterns_of
+from holdfast.permissions.shell.words.values import narrows
+from holdfast.permissions.shell.words.word import names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from holdfast.permissions.shell.words.parts import Part
+    from holdfast.permissions.shell.words.word import Word
+
+__all__ = [
+    "SURE_READERS",
+    "Landing",
+    "changes_by_words",
+    "changes_untold",
+    "deep_changes",
+    "has_option",
+    "inside",
+    "is_plain_file_command",
+    "is_unlisted",
+    "landing_of",
+    "matching_files",
+    "option_values",
+    "perhaps_named",
+    "perhaps_read",
+    "spares",
+    "spellings",
+    "written_patterns",
+]
+
+MAX_MATCHES: Final = 1_000
+_MAX_WILD: Final = 2
+_WILD: Final = frozenset("*?[")
+_HERE: Final = ("$PWD/", "${PWD}/", "$(pwd)/")
+INSIDE: Final = "x"
+"""Stands for any name inside a directory."""
+_LOADERS: Final = frozenset({"source", ".", "tar", "gtar", "bsdtar", "unzip", "xargs", "history", "bind"})
+"""Known commands of which the tables do not name all they read."""
+SURE_READERS: Final = _LOADERS | names(
+    "less more most view vi vim nvim ex ed emacs nano micro bat batcat bash sh dash zsh ksh zcat bzcat xzcat zless"
+    " zmore zgrep gzip gunzip bzip2 bunzip2 xz unxz zstd zip 7z scp rsync"
+)
+"""Commands that read whatever they are given."""
+_PLACING: Final = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
+_COPYING: Final = _PLACING - {"mv"}
+_TARS: Final = frozenset({"tar", "gtar", "bsdtar"})
+_MAKING: Final = frozenset("cruA")
+"""Letters with which `tar` writes an archive."""
+_FILLING: Final = frozenset({"rsync", "unzip", "wget"}) | _TARS
+"""Commands that put many files into the directory they are given."""
+_WGET_MANY: Final = (
+    *("--recursive", "--mirror", "--page-requisites", "--force-directories", "--input-file", "--content-disposition"),
+    "--trust-server-names",
+)
+_RSYNC_PATTERNS: Final = ("--exclude", "--include", "--filter")
+_MODES: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
+_INTO: Final = {
+    **dict.fromkeys(_TARS, ("-C", "--directory", "--one-top-level")),
+    **dict.fromkeys(names("7z 7za 7zr 7zz"), ("-o",)),
+    **dict.fromkeys(names("pip pip3"), ("-t", "--target", "-d", "--dest", "-w", "--wheel-dir")),
+    "unzip": ("-d",),
+    "wget": ("-P", "--directory-prefix"),
+    "cpio": ("-D", "--directory"),
+    "unar": ("-o", "--output-directory"),
+    "curl": ("--output-dir",),
+    "git": ("-o", "--output-directory"),
+    "patch": ("-d", "--directory"),
+    "aria2c": ("-d", "--dir"),
+    "javac": ("-d", "-s", "-h"),
+    "mktemp": ("-p", "--tmpdir"),
+    "cmake": ("-B",),
+    "cargo": ("--target-dir", "--out-dir"),
+}
+"""Options that name a directory to put files into."""
+_EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
+_COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go"})
+_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_REWRITING: Final = names("tee dd sponge")
+_EDITING: Final = names("sed gsed perl ruby")
+_PACKING: Final = names("gzip gunzip bzip2 xz zstd")
+_FIND_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+_FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
+
+
+class Landing(NamedTuple):
+    """A file that lands at a place, or inside it when that is a directory."""
+
+    source: str
+    place: str
+
+
+def is_unlisted(part: "Part") -> bool:
+    """Whether no table says which of its operands a command reads."""
+    if part.refusal is None or part.hull == "strip" or part.name == "git" or not part.texts:
+        return False
+    if part.name in _LOADERS:
+        return True
+    from holdfast.permissions.shell.programs.builtins import BUILTINS  # noqa: PLC0415 - the tables load with the first command
+    from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES  # noqa: PLC0415 - see above
+
+    return part.name not in TABLES and part.name not in OWN_RULES and part.name not in BUILTINS
+
+
+def perhaps_read(part: "Part") -> "Iterator[str]":
+    """What the arguments of such a command may name: `x`, `--file=x`, `-fx`, `@x`, `field=@x`.
+
+    The `build` of `npm run build` is no file; without a dot or a slash a word is one only for those that surely read.
+    """
+    yield from perhaps_named(part, [word.text for word in part.argv[1:] if word.static])
+
+
+def perhaps_named(part: "Part", words: "Sequence[str]") -> "Iterator[str]":
+    """What words that are certain may name for such a command."""
+    sure = part.name in SURE_READERS
+    for text in words:
+        if text and (sure or not {".", "/", "@"}.isdisjoint(text)):
+            yield from spellings(text)
+
+
+def spellings(text: str) -> "Iterator[str]":
+    """The files that one word may name, by itself or as the value of an option."""
+    if text[0] != "-":
+        yield text.removeprefix("@")
+    elif text[1:2] != "-" and len(text) > 2:
+        yield text[2:]
+    _, equals, value = text.partition("=")
+    if equals and value:
+        yield value.removeprefix("@")
+
+
+def landing_of(part: "Part") -> "Iterator[Landing]":
+    """Where files land that a command copies, moves or links."""
+    if part.name not in _PLACING:
+        return
+    operands = [word for word in part.argv[1:] if word.static and word.text[:1] != "-"]
+    places = list(option_values(part, ("-t", "--target-directory")))
+    passed = set(option_values(part, _RSYNC_PATTERNS)) if part.name == "rsync" else set[str]()
+    sources = [word.text for word in operands if word.text not in places and word.text not in passed]
+    if part.name == "ln" and len(operands) == 1:
+        places = places or ["."]
+    if not places:
+        places, sources = ([part.writes[-1]] if part.writes else ["."]), sources[:-1] or sources
+    for place in places:
+        for source in sources:
+            yield Landing(source, place)
+
+
+def deep_changes(part: "Part") -> "Iterator[str]":
+    """Directories whose content a command changes as a whole, or of which it changes what the text does not tell."""
+    name = part.name
+    for word, form in _expanded_words(part):
+        yield from filter(None, (_told(form) or _known_directory(word, form),))
+    if name == "mv" or (name == "rm" and _has(part.texts, "rR", "--recursive")):
+        yield from part.writes
+    elif name in _MODES:
+        yield from part.writes if _has(part.texts, "R", "--recursive") else ()
+    elif name in _FILLING or name in _INTO:
+        places = tuple(filter(None, option_values(part, _INTO.get(name, ()))))
+        one = name not in _FILLING or (name == "wget" and not _has(part.texts, "rmpxi", *_WGET_MANY))  # by its URL
+        yield from places or (() if one else part.writes)
+    elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
+        yield from part.writes
+    elif name in _PACKING:
+        yield from part.writes if _has(part.texts, "r", "--recursive") else ()
+    elif name == "find" and (_deletes(part) or _runs_change(part.texts)):
+        yield from part.reads or _start_points(part)
+
+
+def _deletes(part: "Part") -> bool:
+    """Whether a `find` removes what it finds, or may do so when the shell has expanded its words."""
+    if "-delete" in part.texts or part.words is None or part.refusal is None:
+        return "-delete" in part.texts
+    from holdfast.permissions.shell.programs.late_actions import late_actions  # noqa: PLC0415 - with the first command
+
+    return any(not part.argv[at].single for at in late_actions(part.argv, part.texts, paths=False))
+
+
+def written_patterns(part: "Part") -> "Iterator[str]":
+    """File patterns that a command expands to files it changes, and files that `find` writes."""
+    if part.name == "find":
+        yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in _FIND_WRITES)
+    elif part.name in _TARS:
+        yield from _unpacked(part)
+    elif part.name == "wget" or (part.name == "curl" and _has(part.texts, "OJ", "--remote-name", "--remote-name-all")):
+        named = [posixpath.basename(text) for text in part.texts[1:] if text[:1] != "-"]
+        for place in tuple(option_values(part, _INTO[part.name])) or (".",):
+            yield from (posixpath.join(place, name) for name in named if name)
+    elif part.name in _COMPILERS:
+        yield from option_values(part, ("-o", "--output"))
+    elif part.name in _EDITORS or (part.name in ("perl", "ruby") and _has(part.texts, "i")):
+        yield from (text for text in part.texts[1:] if text[:1] not in ("-", "+"))
+    if not changes_by_words(part):
+        return
+    yield from filter(None, (_told(form) for _, form in _expanded_words(part)))
+    last = part.argv[-1]
+    if part.name not in _COPYING:
+        yield from patterns_of(part)
+    elif not last.static:
+        yield from patterns_of(part._replace(words=(part.argv[0], last), texts=(part.texts[0], part.texts[-1])))
+
+
+def _runs_change(texts: "Sequence[str]") -> bool:
+    """Whether `find` gives what it finds to a command that changes it."""
+    from holdfast.permissions.shell.programs.effects import EFFECTS  # noqa: PLC0415 - the tables load with the first call
+
+    for at, text in enumerate(texts[:-1]):
+        if text not in _RUNS or "{}" not in texts[at:]:
+            continue
+        name = posixpath.basename(texts[at + 1])
+        kind = EFFECTS[name].kind if name in EFFECTS and name not in _COPYING else ""
+        edits = name in _EDITING and _has(texts[at + 1 :], "i", "--in-place")
+        if kind in ("edit", "remove") or edits or name in _REWRITING:
+            return True
+    return False
+
+
+def _start_points(part: "Part") -> "Sequence[str]":
+    """Where `find` starts; the current directory when the text does not tell."""
+    words = part.argv[1:]
+    while words and words[0].text[:2] in ("-H", "-L", "-P", "-O", "-D"):
+        words = words[1 + (words[0].text == "-D") :]
+    starts = list(takewhile(lambda word: word.text[:1] not in ("-", "(", ")", "!", ","), words))
+    return [word.text for word in starts] if starts and all(word.static for word in starts) else (".",)
+
+
+def _unpacked(part: "Part") -> "Iterator[str]":
+    """What `tar` writes: the members it unpacks, or the archive it makes."""
+    texts = part.texts
+    old = texts[1] if len(texts) > 1 and texts[1][:1] != "-" else ""  # letters without a dash, their values behind them
+    if "x" in old or _has(texts, "x", "--extract", "--get"):
+        members = [text for text in texts[2:] if text[:1] != "-"]
+        yield from members
+        yield INSIDE
+        for place in option_values(part, _INTO["tar"]):
+            yield from (posixpath.join(place, member) for member in members)
+    if not _MAKING.isdisjoint(old) or _has(texts, "cruA", "--create", "--append", "--update", "--delete"):
+        yield from texts[2:3] if old else option_values(part, ("-f", "--file"))
+        yield from option_values(part, ("--file",)) if old else ()
+
+
+def changes_untold(part: "Part") -> bool:
+    """Whether a command changes files of which the text does not tell even the directory."""
+    if not changes_by_words(part):
+        return False
+    return part.more or any(
+        _told(form) is None and _known_directory(word, form) is None for word, form in _expanded_words(part)
+    )
+
+
+def spares(part: "Part", names: "Collection[str]") -> bool:
+    """Whether a `find` that removes only files of some name leaves those alone that have one of these names."""
+    texts = part.texts
+    if part.name != "find" or not narrows(texts):
+        return False
+    wanted = [texts[at + 1] for at, text in enumerate(texts[:-1]) if text == "-name"]
+    return bool(wanted) and not any(fnmatchcase(name, pattern) for name in names for pattern in wanted)
+
+
+def matching_files(pattern: str, cwd: str) -> list[str] | None:
+    """The files that the shell would put in the place of a pattern; None when there are too many to look at."""
+    if sum(not _WILD.isdisjoint(part) for part in pattern.split("/")) > _MAX_WILD:
+        return None
+    found = list(islice(matching_paths(pattern.replace("[^", "[!"), cwd), MAX_MATCHES + 1))
+    return found if len(found) <= MAX_MATCHES else None
+
+
+def _expanded_words(part: "Part") -> "Iterator[tuple[Word, str]]":
+    """The words with expansions that name what a command changes, with how they are written."""
+    if not changes_by_words(part):
+        return
+    words, forms = part.argv[1:], part.texts[1:]
+    if part.name in _COPYING:
+        words, forms = words[-1:], forms[-1:]
+    for word, form in zip(words, forms, strict=True):
+        if not word.static and any(mark in form for mark in ("$", "`", "<(")):
+            yield word, form
+
+
+def _told(form: str) -> str | None:
+    """The path behind `$PWD/`, as seen from the directory that the command runs in."""
+    text = form.replace('"', "")
+    for here in _HERE:
+        rest = text.removeprefix(here)
+        if rest != text and rest and {"$", "`", "("}.isdisjoint(rest) and ".." not in rest:
+            return rest
+    return None
+
+
+def _known_directory(word: "Word", form: str) -> str | None:
+    """The directory that is certain of a word such as `docs/$f`."""
+    directory = word.text.rpartition("/")[0]
+    return directory if directory and ".." not in form else None
+
+
+def changes_by_words(part: "Part") -> bool:
+    """Whether what a command is given by pattern or expansion is changed by it."""
+    if part.refusal is None or not part.texts or part.words is None:
+        return False
+    if part.name in ("tee", "sed", "gsed", "sort", "truncate"):
+        return part.kind == "edit" or part.name in ("tee", "truncate") or _has(part.texts, "i", "--in-place")
+    return part.kind in ("edit", "remove") and part.name not in ("zip", "mktemp")
+
+
+def _has(texts: "Sequence[str]", letters: str, *long: str) -> bool:
+    for text in texts[1:]:
+        if text[:2] == "--":
+            if any(len(text) > 3 and name.startswith(text.partition("=")[0]) for name in long):
+                return True
+        elif text[:1] == "-" and not set(letters).isdisjoint(text):
+            return True
+    return False
+
+
+def has_option(part: "Part", letters: str, *long: str) -> bool:
+    """Whether a command is given one of these options, by a letter in a cluster or by a long name."""
+    return _has(part.texts, letters, *long)
+
+
+def option_values(part: "Part", options: "Sequence[str]") -> "Iterator[str]":
+    """The values of options in every spelling: `-t x`, `-tx`, `--long x`, `--long=x`, `--lo=x`."""
+    texts = part.texts
+    for at, text in enumerate(texts[1:], start=1):
+        following = texts[at + 1] if at + 1 < len(texts) else ""
+        name, equals, glued = text.partition("=")
+        for option in options:
+            if option[:2] == "--":
+                if len(name) > 3 and option.startswith(name):
+                    yield glued if equals else following
+            elif text[:1] == "-" and text[1:2] != "-" and option[1] in text:
+                yield text.partition(option[1])[2] or following
+
+
+def inside(place: str) -> str:
+    """A name inside a directory, of which nothing is known."""
+    return posixpath.join(place, INSIDE)
+
+
+def is_plain_file_command(part: "Part") -> bool:
+    """Whether a command only makes, touches, moves or copies the files that it names."""
+    plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
+    plain = plain and not any(_names_another(text) for text in part.texts[1:])
+    return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
+
+
+def _names_another(option: str) -> bool:
+    """Whether an option makes a file under a name that stands nowhere: backups, and directories rebuilt."""
+    if option[:2] == "--":
+        return option.startswith(("--b", "--s", "--pare")) and not option.startswith("--st")
+    return option[:1] == "-" and not {"b", "S"}.isdisjoint(option)

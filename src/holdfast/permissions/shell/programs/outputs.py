@@ -1,0 +1,180 @@
+"""Files that programs write because an option or their own small language says so, for rules and protected paths.
+
+`strace -o f` and `openssl -out f` write what they are told to; nothing is allowed because of these names.
+"""
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.programs.operands import inside, option_values
+from holdfast.permissions.shell.words.word import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.permissions.shell.words.parts import Part
+
+__all__ = ["SCRIPTED", "TELLING", "handed_texts", "outputs_of", "writes_untold"]
+
+_SED: Final = names("sed gsed")
+_AWK: Final = names("awk gawk mawk nawk")
+SCRIPTED: Final = _SED | _AWK
+"""Programs with a small language of their own."""
+_OUT: Final = (
+    *("-o", "--output", "--output-file", "--output-dir", "--output-directory", "--out", "--outfile", "--out-file"),
+    *("--outdir", "--out-dir", "--log-file", "--logfile", "--save-to", "--dump-to"),
+)
+_ONE_DASH: Final = names("-out -output -outfile -outdir -keyout -logfile -Logfile -csr -crl_out -sigfile -writerand")
+"""Long options that start with one dash."""
+_NO_FILE: Final = names(
+    "ssh scp sftp mount umount ps set shopt sudo doas su install make gmake pip pip3 chown chgrp zip unzip 7z sed gsed"
+    " awk gawk mawk nawk xargs kubectl docker podman apt apt-get bash sh zsh dash ksh mkfs sshfs compgen complete"
+    " compopt read ulimit cp mv ln rm tar gtar bsdtar"
+)
+"""Programs to which `-o` says something else, or whose outputs other tables name."""
+_OUTPUTS: Final = {
+    "curl": ("--trace", "--trace-ascii", "--stderr", "--libcurl", "--etag-save", "--hsts", "--alt-svc", "--output-dir"),
+    "wget": ("--save-cookies", "--warc-file", "--warc-tempdir", "--hsts-file", "--rejected-log", "--warc-cdx"),
+    "rsync": ("--log-file", "--backup-dir", "--partial-dir", "--temp-dir", "-T", "--write-batch", "--only-write-batch"),
+    **dict.fromkeys(("tcpdump", "tshark", "dumpcap"), ("-w",)),
+    "valgrind": ("--log-file", "--xml-file"),
+    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), ("-o", "-MF", "-dumpdir")),
+    **dict.fromkeys(("javac", "scalac", "kotlinc"), ("-d", "-s", "-h")),
+    "patch": ("-o", "--output", "-r", "--reject-file", "-d", "--directory"),
+    "git": ("-o", "--output", "--output-directory", "--separate-git-dir"),
+    "ssh-keygen": ("-f",),
+    **dict.fromkeys(("ssh", "scp", "sftp"), ("-E",)),
+    "screen": ("-Logfile",),
+    **dict.fromkeys(("pip", "pip3"), ("--log", "--report", "-t", "--target", "-d", "--dest", "-w", "--wheel-dir")),
+    "csplit": ("-f", "--prefix"),
+    "zip": ("-O", "--output-file", "--out", "-lf"),
+    **dict.fromkeys(("bison", "yacc"), ("-o", "-d", "--defines", "-b")),
+    "aria2c": ("-o", "-d", "--dir", "-l", "--log", "--save-session"),
+}
+"""Further options that name a file or a directory to write."""
+_GIT_WRITES: Final = names("rm mv restore clean clone init")
+_EDITORS: Final = names("vi vim nvim view ex gvim")
+_SAVES: Final = re.compile(
+    r"(?:^\+?|[|:])[ \t]*(?:w|wq|x|xit|up|update|write|sav|saveas)!?[ \t]+(?:>>[ \t]*)?([^\s|]+)"
+)
+"""What an editor is told to write, in its own commands."""
+_FIRST: Final = names("sponge logsave flock script asciinema")
+"""Programs whose first operand is a file that they write."""
+_LAST: Final = names("scp sftp ffmpeg convert magick lz4 docker podman kubectl")
+"""Programs whose last operand is a file that they write, or a directory they put it into; some only to copy."""
+_COPYING_SUBCOMMAND: Final = names("docker podman kubectl")
+_IN_PLACE: Final = {
+    **dict.fromkeys(names("black isort dos2unix unix2dos rename prename mmv rustfmt virtualenv"), ()),
+    **dict.fromkeys(names("gofmt goimports shfmt"), ("-w",)),
+    **dict.fromkeys(names("clang-format yq autopep8 yapf"), ("-i", "--inplace", "--in-place")),
+    "prettier": ("-w", "--write"),
+    "eslint": ("--fix",),
+    "stylelint": ("--fix",),
+    "ruff": ("--fix", "format"),
+}
+"""Programs that rewrite the files they are given, and the words with which they do."""
+_ARCHIVING: Final = names("7z 7za 7zr 7zz ar")
+"""Programs that are told by a first word to write the archive behind it."""
+_ONLY_SAYS: Final = names("--check --diff --check-only --dry-run --list-different -l -n")
+TELLING: Final = (
+    SCRIPTED | _LAST | _ARCHIVING | frozenset(_IN_PLACE) | _EDITORS | _FIRST | {"git", "nano", "emacs", "pico", "micro"}
+)
+"""Programs that are told what to write without an option."""
+
+
+def outputs_of(part: "Part") -> "Iterator[str]":
+    """What the options of a command name as its output."""
+    if part.refusal is None or not part.texts:
+        return
+    name, texts = part.name, part.texts
+    options = _OUTPUTS.get(name, ())
+    if name not in _NO_FILE:
+        options = (*_OUT, *options)
+    if options and any(text[:1] == "-" for text in texts):
+        yield from filter(None, option_values(part, options))
+    yield from (texts[at + 1] for at, text in enumerate(texts[:-1]) if text in _ONE_DASH)
+    if name == "git":
+        yield from _of_git(part)
+    if name in _EDITORS:
+        yield from (found[1] for text in texts[1:] for found in _SAVES.finditer(text))
+    yield from _by_operands(part)
+    if name in _FIRST:
+        yield from next(([text] for text in texts[1:] if text[:1] != "-"), ())
+
+
+def _by_operands(part: "Part") -> "Iterator[str]":
+    """What a program writes because it stands among its operands; in a directory, anything."""
+    name, texts = part.name, part.texts
+    operands = [text for text in texts[1:] if text[:1] != "-"]
+    found: list[str] = []
+    if name in _LAST and (name not in _COPYING_SUBCOMMAND or "cp" in texts):
+        found = [place for place in operands[1:][-1:] if ":" not in place]
+    elif name in _IN_PLACE and _ONLY_SAYS.isdisjoint(texts):
+        needed = _IN_PLACE[name]
+        found = operands if not needed or not set(needed).isdisjoint(texts) else []
+    elif name in _ARCHIVING and operands[:1] and operands[0][:1] in ("a", "u", "d", "r", "q"):
+        found = operands[1:2]
+    for place in found:
+        yield place
+        yield inside(place)
+
+
+def _of_git(part: "Part") -> "Iterator[str]":
+    """Files of the working directory that a git command removes, moves or brings back, and directories it makes."""
+    from holdfast.permissions.shell.programs.subcommands import after_global_options  # noqa: PLC0415 - with the first command
+
+    texts = part.texts
+    at = after_global_options("git", texts)
+    subcommand, rest = (texts[at], texts[at + 1 :]) if at < len(texts) else ("", ())
+    places = [texts[one + 1] for one in range(1, at - 1) if texts[one] == "-C"] or [""]
+    operands = [text for text in rest if text[:1] != "-"]
+    if subcommand == "config":
+        operands = list(option_values(part, ("-f", "--file")))
+    elif subcommand in ("checkout", "reset", "stash"):
+        operands = list(rest[rest.index("--") + 1 :]) if "--" in rest else []
+    elif subcommand in ("worktree", "bundle", "submodule"):
+        operands = operands[1:]
+    elif subcommand not in _GIT_WRITES:
+        return
+    for name in operands:
+        yield from (posixpath.join(place, name) for place in places)
+        yield from (posixpath.join(place, name, "x") for place in places if subcommand in ("rm", "mv", "clean"))
+
+
+def handed_texts(part: "Part") -> "tuple[str, ...]":
+    """Texts that the small language of a command gives to a shell."""
+    if part.refusal is None:
+        return ()
+    if part.name in _AWK:
+        from holdfast.permissions.shell.programs.awk_files import awk_files  # noqa: PLC0415 - few programs come here
+
+        return awk_files(part.argv[1:]).commands
+    if part.name in _SED and (script := _sed_script(part)):
+        from holdfast.permissions.shell.programs.sed_files import sed_files  # noqa: PLC0415 - see above
+
+        return sed_files(script).commands
+    return ()
+
+
+def writes_untold(part: "Part") -> bool:
+    """Whether a script in a command may write a file whose name is not in the text."""
+    if part.refusal is None or part.name not in SCRIPTED:
+        return False
+    from holdfast.permissions.shell.programs.awk_files import awk_files  # noqa: PLC0415 - few programs come here
+    from holdfast.permissions.shell.programs.sed_files import sed_files  # noqa: PLC0415 - see above
+
+    if part.name in _AWK:
+        return not awk_files(part.argv[1:]).understood
+    script = _sed_script(part)
+    return script is None or not (script == "" or sed_files(script).understood)
+
+
+def _sed_script(part: "Part") -> str | None:
+    """The script; empty when the text tells only some of it, None when it tells nothing."""
+    from holdfast.permissions.shell.programs.sed_files import sed_scripts  # noqa: PLC0415 - see above
+
+    scripts, _, _ = sed_scripts(part.argv[1:])
+    if any(not word.static and not word.text for word in scripts):
+        return None
+    return "\n".join(word.text for word in scripts) if all(word.static for word in scripts) else ""

@@ -1,0 +1,354 @@
+"""The short road for commands whose every word is certain and usual.
+
+Each judge here either gives exactly what `inspect_command` would give, or None: then that one is asked. It exists for
+speed alone, so it only ever says that a command is read-only in the plainest forms, or gives a constant.
+"""
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from holdfast.permissions.shell.programs.awk import AWK, program_refusal
+from holdfast.permissions.shell.programs.effects import DOWNLOADS, EFFECTS, KINDS
+from holdfast.permissions.shell.programs.facts import CommandFacts
+from holdfast.permissions.shell.programs.find import ALONE, LEADING, WITH_VALUE
+from holdfast.permissions.shell.programs.git import CHECKS, FORMATS, PATHS
+from holdfast.permissions.shell.programs.git_names import behind_colons
+from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES
+from holdfast.permissions.shell.programs.options import PATH_KINDS, is_count
+from holdfast.permissions.shell.programs.runners import RUNNERS, starts_another
+from holdfast.permissions.shell.programs.sed import SED, script_refusal
+from holdfast.permissions.shell.programs.tables_git import GIT_NETWORK, GIT_READS, GIT_SECOND_WORDS
+from holdfast.permissions.shell.programs.tool_table import ANY_NUMBER, Tool, compiled, ends_at_dashes
+from holdfast.permissions.shell.programs.versions import VERSION_QUERIES
+from holdfast.permissions.shell.programs.wrappers import STARTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from holdfast.permissions.shell.programs.tool_table import Option
+
+_new_facts: "Callable[[type[CommandFacts], tuple[object, ...]], CommandFacts]" = cast("Any", tuple).__new__
+_MAX_LEARNT: Final = 256
+_PATTERN_OPTIONS: Final = frozenset({"-e", "-f", "--files", "--filename-pattern"})
+_FILE_TESTS: Final = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
+_FIND_STARTS: Final = ("-", "(", "!", ",", ")")
+
+# What is known about a word that starts with a dash.
+_PATTERN: Final = 1  # the pattern comes by an option, so that every operand is a file
+_RECURSIVE: Final = 2
+_TAKES: Final = 4  # the next word is its value
+_COUNTS: Final = 8  # the value must be a number
+_ENDS: Final = 16  # `--`
+_OUTSIDE: Final = 32  # left to the long road
+
+
+Sorted = tuple[list[str], int]
+"""The operands of a call, and the marks of its options."""
+
+
+class Sorter:
+    """Sorts the certain words of one tool's calls into options and operands; what it meets, it learns."""
+
+    __slots__ = ("_dashed", "_ends", "_glued", "_known", "_numeric", "_permute", "_tool")
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+        self._numeric = tool.numeric
+        self._known: dict[str, int] = {}
+        self._glued: dict[str, int] = {}
+        self._permute = tool.permute
+        self._dashed = tool.dashed_values or tool.plain
+        self._ends = ends_at_dashes(tool)
+
+    def sort(self, texts: "Sequence[str]", at: int) -> Sorted | None:
+        """Sort the words from this one on, or None when one of them is unusual."""
+        operands: list[str] = []
+        marks, count, known, permute = 0, len(texts), self._known, self._permute
+        while at < count:
+            text = texts[at]
+            at += 1
+            if text[:1] != "-" or text == "-":
+                operands.append(text)
+                if not permute:
+                    break
+                continue
+            mark = known.get(text)
+            if mark is None:
+                mark = self._learn(text)
+            if mark >= _TAKES:
+                if mark & _TAKES and at < count and self._fits(texts[at], mark):
+                    at += 1
+                elif mark == _ENDS and self._may_end(texts, at):
+                    break
+                else:
+                    return None
+            marks |= mark
+        if at < count:
+            operands.extend(texts[at:])
+        return operands, marks
+
+    def _fits(self, value: str, mark: int) -> bool:
+        if value[:1] == "-" and len(value) > 1 and not self._dashed:
+            return False
+        return not mark & _COUNTS or is_count(value)
+
+    def _may_end(self, texts: "Sequence[str]", at: int) -> bool:
+        return self._ends or not any(text[:1] == "-" and len(text) > 1 for text in texts[at:])
+
+    def _learn(self, text: str) -> int:
+        if self._numeric and text[1:].isdigit():
+            return 0
+        option = text[: text.find("=") + 1] if text[1] == "-" else text[:2]
+        mark = self._glued.get(option) if option != text else None
+        if mark is None:
+            mark, meant = self._read(text)
+            kept = self._known if meant == text else self._glued
+            if meant and len(kept) < _MAX_LEARNT:
+                kept[meant] = mark
+        return mark
+
+    def _read(self, text: str) -> tuple[int, str]:
+        """The marks of a word, and what of it has them always: the word, its option with any value glued on, or ""."""
+        table = compiled(self._tool)  # not before a call needs it: most tools are never met
+        single = table.valued.get(text)
+        if single is not None:
+            marks = self._marks(single)
+            return (marks if marks & _OUTSIDE else marks | _TAKES | self._counts(single)), text
+        if text == "--":
+            return _ENDS, text
+        if text[:2] != "--":
+            return self._short(text)
+        name, glued, _ = text[2:].partition("=")
+        option = table.long.get(name)
+        if option is None or (glued and option.takes == "none") or name == "end-of-options":
+            return _OUTSIDE, ""
+        if not glued:
+            return self._marks(option), text
+        if self._counts(option):
+            return (self._marks(option) if is_count(text[len(name) + 3 :]) else _OUTSIDE), ""
+        return self._marks(option), f"--{name}="
+
+    def _short(self, text: str) -> tuple[int, str]:
+        short, any_value = compiled(self._tool).short, self._tool.glued_values
+        option = short.get(text[1])
+        if option is not None and option.takes != "none" and len(text) > 2:
+            rest, counts = text[2:], self._counts(option)
+            fits = (any_value or rest.isdigit()) and (not counts or is_count(rest))
+            return (self._marks(option) if fits else _OUTSIDE), text[:2] if any_value and not counts else ""
+        marks = 0
+        for letter in text[1:]:
+            option = short.get(letter)
+            if option is None or option.takes != "none":
+                return _OUTSIDE, ""
+            marks |= self._marks(option)
+        return marks, text
+
+    def _counts(self, option: "Option") -> int:
+        return _COUNTS if option.kind == "num" and not self._tool.plain else 0
+
+    def _marks(self, option: "Option") -> int:
+        name = option.name
+        if (
+            not option.allowed
+            or option.kind in PATH_KINDS
+            or name in FORMATS
+            or name in ("--no-index", self._tool.lists)
+        ):
+            return _OUTSIDE
+        marks = _PATTERN if name in _PATTERN_OPTIONS else 0
+        return marks | _RECURSIVE if name in compiled(self._tool).recursive else marks
+
+
+def _ordinary(paths: "Sequence[str]", recursive: int = 0) -> bool:
+    """Whether none of these can be, or when read with all that is below it can hold, a device or a process."""
+    for path in paths:  # noqa: SIM110 - a hot loop, and a generator costs more than its turns
+        if "dev" in path or "proc" in path or (recursive and path[:1] == "/"):
+            return False
+    return True
+
+
+class _Table:
+    """A tool whose option table is all there is to know."""
+
+    __slots__ = (
+        "_always",
+        "_default",
+        "_files",
+        "_kind",
+        "_least",
+        "_most",
+        "_nothing",
+        "_pattern",
+        "_searches",
+        "_sort",
+    )
+
+    def __init__(self, tool: Tool) -> None:
+        kind, self._kind, self._default = tool.operands, tool.kind, tool.default
+        self._sort = Sorter(tool).sort
+        self._least, self._most = tool.least, tool.most
+        self._always, self._searches = tool.recursive == "*", tool.kind == "search" and tool.default != ""
+        self._pattern = kind in ("pattern", "pattern-paths")
+        self._files = kind in ("file", "pattern")
+        named = CommandFacts(None, (), (), network=False, kind=tool.kind, reads_unknown=False)
+        self._nothing = named if kind in ("any", "text") else None
+
+    def judge(self, texts: "Sequence[str]", piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
+        """Give the facts of a plain call."""
+        found = self._sort(texts, 1)
+        if found is None:
+            return None
+        operands, marks = found
+        if not self._least <= len(operands) <= self._most:
+            return None
+        if self._nothing is not None:
+            return self._nothing
+        if self._pattern and not marks & _PATTERN:
+            del operands[:1]
+        recursive = self._always or marks & _RECURSIVE
+        if self._files and not _ordinary(operands, recursive):
+            return None
+        if not operands and self._default and (recursive or not self._files):
+            operands = [self._default]
+        if piped and self._searches and operands == [self._default]:
+            operands = ()
+        return _new_facts(CommandFacts, (None, tuple(operands), (), False, self._kind, False))
+
+
+def _by_table(tool: Tool) -> "Callable[[Sequence[str], bool], CommandFacts | None] | None":
+    if tool.operands in ("none", "out", "inner") or tool.optionless or tool.plus:
+        return None
+    return _Table(tool).judge
+
+
+_GIT: Final = {
+    name: Sorter(tool).sort
+    for name, tool in GIT_READS.items()
+    if not (name in GIT_SECOND_WORDS or name in GIT_NETWORK or name in CHECKS or " " in name or name == "version")
+    and not (
+        tool.plus or tool.optionless or tool.least or tool.most < ANY_NUMBER or tool.operands not in ("any", "text")
+    )
+}
+_HERE: Final = (".",)
+_GIT_STARTING: Final = STARTERS["git"]
+_FIND_STARTING: Final = STARTERS["find"]
+
+
+def _git(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
+    key = texts[1] if len(texts) > 1 else ""
+    sort = _GIT.get(key)
+    if sort is None or not _GIT_STARTING.isdisjoint(texts):
+        return None
+    found = sort(texts, 2)
+    if found is None:
+        return None
+    operands, marks = found
+    reads: Sequence[str] = _HERE
+    if operands and key in PATHS:
+        if key == "grep" and not marks & _PATTERN:
+            operands = operands[1:]
+        outside = key in ("hash-object", "diff")
+        named: list[str] = []
+        for text in operands:
+            if ":" not in text:
+                named.append(text)
+            elif outside:
+                return None
+            else:
+                named.extend(behind_colons(text))
+        if outside and not _ordinary(operands):
+            return None
+        reads = named or reads
+    return _new_facts(CommandFacts, (None, tuple(reads), (), False, "git", False))
+
+
+def _find(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
+    at, count = 1, len(texts)
+    while at < count and texts[at] in LEADING:
+        at += 1
+    start = at
+    while at < count and not texts[at].startswith(_FIND_STARTS):
+        at += 1
+    reads = tuple(texts[start:at]) or (".",)
+    while at < count:
+        text = texts[at]
+        at += 1
+        if text in WITH_VALUE and text not in _FILE_TESTS and at < count:
+            if texts[at] in _FIND_STARTING:
+                return None
+            at += 1
+        elif text not in ALONE:
+            return None
+    return _new_facts(CommandFacts, (None, reads, (), False, "search", False))
+
+
+_sort_sed: Final = Sorter(SED).sort
+_sort_awk: Final = Sorter(AWK).sort
+
+
+def _sed(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
+    found = _sort_sed(texts, 1)
+    if found is None or found[1] & _PATTERN or not found[0] or "--help" in texts or "--version" in texts:
+        return None
+    script, *files = found[0]
+    if script_refusal(script) is not None or not _ordinary(files):
+        return None
+    return _new_facts(CommandFacts, (None, tuple(files), (), False, "text", False))
+
+
+def _awk(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
+    found = _sort_awk(texts, 1)
+    if found is None or not found[0]:
+        return None
+    program, *files = found[0]
+    if program_refusal(program) is not None or not _ordinary(files):
+        return None
+    for text in files:
+        if text[:1] == "-" or text.startswith("/inet") or "=" in text:
+            return None
+    return _new_facts(CommandFacts, (None, tuple(files), (), False, "text", False))
+
+
+def _constant(name: str, facts: CommandFacts) -> "Callable[[Sequence[str], bool], CommandFacts | None]":
+    """A judge for a program that is never read-only, but for the question for its version."""
+    longest = max((len(form.split()) for form in VERSION_QUERIES.get(name, ())), default=1) + 1
+    running = RUNNERS.get(name, frozenset[str]())
+
+    def judge(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
+        return facts if len(texts) > longest and not (running and starts_another(running, texts)) else None
+
+    return judge
+
+
+def _curl() -> "Callable[[Sequence[str], bool], CommandFacts | None]":
+    """A judge for curl; names of files to write or to send are left to the long road."""
+    sort = Sorter(Tool(DOWNLOADS["curl"], operands="any")).sort
+    facts = CommandFacts("it uses the network", network=True, kind="network")
+
+    def judge(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
+        if len(texts) < 3 or sort(texts, 1) is None:
+            return None
+        for text in texts:
+            if "O" in text and text[:1] == "-":
+                return None
+        return facts
+
+    return judge
+
+
+def _judges() -> "dict[str, Callable[[Sequence[str], bool], CommandFacts | None]]":
+    found: dict[str, Callable[[Sequence[str], bool], CommandFacts | None]] = {}
+    for name, (kind, network, why) in KINDS.items():
+        if name not in EFFECTS and name not in TABLES and name not in OWN_RULES and name not in ("curl", "wget"):
+            found[name] = _constant(name, CommandFacts(why, network=network, kind=kind))
+    for name, tool in TABLES.items():
+        judge = _by_table(tool)
+        if judge is not None:
+            found[name] = judge
+    for name in OWN_RULES:
+        found.pop(name, None)
+    own = {"git": _git, "find": _find, "sed": _sed, "gsed": _sed, "curl": _curl()}
+    return found | own | dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk)
+
+
+JUDGES: "dict[str, Callable[[Sequence[str], bool], CommandFacts | None]]" = _judges()
+"""By name, for programs outside the shell: words and whether input is piped, to facts."""

@@ -1,0 +1,198 @@
+"""Where wrappers start a command: `env -C dir`, `sudo --chdir=dir`, login shells, other roots."""
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.shell.words.word import Word, names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from holdfast.permissions.shell.programs.wrapper_shapes import Opened
+
+__all__ = ["UNTOLD", "GitCall", "git_call", "moved_by_options", "places_of", "places_of_runner"]
+
+UNTOLD: Final = (None,)
+"""The text does not tell where."""
+
+
+class _Moving(NamedTuple):
+    """Options with a directory, options after which it is not known, and those that keep the present one.
+
+    `stays` says that without any of them it starts where it is; daemons and login shells go elsewhere.
+    """
+
+    into: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    stays: bool = True
+
+
+_SHAPED: Final = {
+    "env": _Moving(("C", "chdir")),
+    "sudo": _Moving(("D", "chdir"), ("i", "login", "R", "chroot")),
+    "unshare": _Moving(("w", "wd"), ("R", "root")),
+    "nsenter": _Moving(("w", "wd"), ("r", "root", "W", "wdns"), stays=False),
+    "systemd-run": _Moving(("working-directory",), ("root",), ("d", "same-dir", "scope", "S", "shell"), stays=False),
+    "su": _Moving((), ("l", "login", "-")),
+    "runuser": _Moving((), ("l", "login", "-")),
+}
+_RUNNERS: Final = {
+    "bwrap": _Moving(("--chdir",)),
+    "proot": _Moving(("-w", "--pwd", "--cwd"), ("-r", "-R", "-S", "--rootfs")),
+    "firejail": _Moving(("--private-cwd",), ("--chroot", "--private")),
+    "nsjail": _Moving(("--cwd",), ("-c", "--chroot")),
+    **dict.fromkeys(
+        names("systemd-nspawn arch-chroot schroot dchroot switch_root gchroot minijail0 pkexec s6-cd machinectl"),
+        _Moving(kept=("--keep-cwd",), stays=False),
+    ),
+    "start-stop-daemon": _Moving(("-d", "--chdir"), ("-r", "--chroot"), stays=False),
+    "daemonize": _Moving(("-c",), stays=False),
+    "daemon": _Moving(("-D", "--chdir"), ("-R", "--chroot"), stays=False),
+    "run0": _Moving(("-D", "--chdir"), stays=False),
+    "chpst": _Moving(("-C",), ("-/",)),
+    "genv": _Moving(("-C", "--chdir")),
+    "capsh": _Moving((), ("--chroot",)),
+    "sg": _Moving((), ("-",)),
+    **dict.fromkeys(names("conda mamba micromamba yarn bun zellij wezterm flatpak lerna"), _Moving(("--cwd",))),
+    **dict.fromkeys(names("mise rtx"), _Moving(("-C", "--cd"))),
+    **dict.fromkeys(names("uv poetry flatpak-spawn"), _Moving(("-C", "--directory"))),
+    **dict.fromkeys(names("npm pnpm"), _Moving(("-C", "--dir", "--prefix"))),
+    **dict.fromkeys(names("srun sbatch salloc"), _Moving(("-D", "--chdir"))),
+    **dict.fromkeys(names("mpirun mpiexec"), _Moving(("-wd", "-wdir", "--wd", "--wdir"))),
+    **dict.fromkeys(names("honcho foreman"), _Moving(("-d", "--app-root", "--root"))),
+    "tmux": _Moving(("-c",)),
+    "devbox": _Moving(("-c", "--config")),
+    "watchexec": _Moving(("-w", "--workdir")),
+    "parallel": _Moving(("--wd", "--workdir")),
+    **dict.fromkeys(("fd", "fdfind"), _Moving(("--base-directory",))),
+}
+_GIT_VALUED: Final = names(
+    "-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source --exec-path"
+)
+
+
+def places_of(name: str, argv: "tuple[Word, ...]", opened: "Opened") -> tuple[str | None, ...]:
+    """The directories in which a wrapper with a shape starts its command; none when it stays."""
+    if name == "chroot":
+        return _rooted(argv, opened)
+    moving = _SHAPED.get(name)
+    if moving is None:
+        return ()
+    if name == "systemd-run":
+        opened = opened._replace(options=tuple(_settings(opened.options)))
+    given = {option for option, _ in opened.options}
+    head = argv[1 : opened.start] if opened.known else argv[1:]
+    if not given.isdisjoint(moving.lost) or ("-" in moving.lost and any(word.text == "-" for word in argv[1:])):
+        return UNTOLD
+    values: list[str | None] = [value for option, value in opened.options if option in moving.into]
+    if values and not all(word.static for word in head):
+        return UNTOLD
+    if not opened.known:
+        spelled = tuple(f"--{option}" if len(option) > 1 else f"-{option}" for option in moving.into)
+        values += moved_by_options(argv, spelled)
+        return ("", *values) if values else _unmoved(moving, given)
+    # An empty value stands for `nsenter -w` without one: the directory of another process.
+    return _unmoved(moving, given) if not values else (values[-1] or None,)
+
+
+def _settings(options: "Sequence[tuple[str, str]]") -> "Iterator[tuple[str, str]]":
+    """Options of `systemd-run`, with the settings among its properties that move the command."""
+    for option, value in options:
+        setting, _, place = value.partition("=")
+        if option in ("p", "property") and setting == "WorkingDirectory":
+            yield "working-directory", place.removeprefix("-")
+        elif option in ("p", "property") and setting.startswith(("Root", "Bind", "Mount")):
+            yield "root", place
+        else:
+            yield option, value
+
+
+def _unmoved(moving: _Moving, given: set[str]) -> tuple[str | None, ...]:
+    return () if moving.stays or not given.isdisjoint(moving.kept) else UNTOLD
+
+
+def _rooted(argv: "tuple[Word, ...]", opened: "Opened") -> tuple[str | None, ...]:
+    """`chroot` goes to its root; every name means another file unless that is the root already."""
+    if any(option == "skip-chdir" for option, _ in opened.options):
+        return ()
+    head = [word for word in argv[1 : opened.start] if word.text[:1] != "-"]
+    plain = opened.known and len(head) == 1 and head[0].static and head[0].text.strip("/") == ""
+    return ("/",) if plain and head[0].text else UNTOLD
+
+
+def places_of_runner(name: str, argv: "tuple[Word, ...]") -> tuple[str | None, ...]:
+    """The directories in which a program may start another command that stands somewhere in its arguments."""
+    moving = _RUNNERS.get(name)
+    if moving is None:
+        return ()
+    texts = [word.text for word in argv[1:]]
+    if any(_spells(text, option) for text in texts for option in moving.lost):
+        return UNTOLD
+    values = moved_by_options(argv, moving.into)
+    if values:
+        return ("", *values)
+    return () if moving.stays or not set(moving.kept).isdisjoint(texts) else UNTOLD
+
+
+def moved_by_options(argv: "tuple[Word, ...]", options: "Sequence[str]") -> list[str | None]:
+    """The values of options in every spelling, wherever they stand; None for one that the text does not tell."""
+    return list(_values(argv, options))
+
+
+def _values(argv: "tuple[Word, ...]", options: "Sequence[str]") -> "Iterator[str | None]":
+    for at, word in enumerate(argv[1:], start=1):
+        text = word.text
+        option = next((one for one in options if _spells(text, one)), None)
+        if option is None:
+            continue
+        long = option[:2] == "--"
+        glued = text.partition("=")[2] if long else text.partition(option[1])[2] if len(option) == 2 else ""
+        if glued or (long and "=" in text):
+            yield glued if word.static else None
+        elif at + 1 < len(argv):
+            yield argv[at + 1].text if argv[at + 1].static and word.static else None
+
+
+def _spells(text: str, option: str) -> bool:
+    """Whether a word is this option: alone, abbreviated, in a cluster of letters, with its value glued on or not."""
+    if option[:2] == "--":
+        name = text.partition("=")[0]
+        return len(name) > 3 and option.startswith(name)
+    if len(option) > 2 or option == "-":
+        return text == option
+    return text[:1] == "-" and text[1:2] != "-" and option[1] in text
+
+
+class GitCall(NamedTuple):
+    """A git command without its global options: the words, where it works (none: here), whether there were any."""
+
+    argv: "tuple[Word, ...]"
+    places: tuple[str | None, ...]
+    stripped: bool
+
+
+def git_call(argv: "tuple[Word, ...]") -> GitCall:
+    """Take the options in front of the subcommand away; `-C dir` and `--work-tree dir` say where git works."""
+    place: str | None = ""
+    tree: tuple[str | None, ...] = ()
+    at, stripped = 1, False
+    while at < len(argv) and argv[at].text[:1] == "-":
+        word = argv[at]
+        name, equals, glued = word.text.partition("=")
+        pair = name in _GIT_VALUED and not equals and at + 1 < len(argv)
+        value = argv[at + 1] if pair else word._replace(text=glued)
+        told = value.text if value.static and word.static else None
+        if name == "-C":
+            place = None if told is None or place is None else _joined(place, told)
+        elif name == "--work-tree":
+            tree = (told,)
+        stripped = stripped or word.text != "--no-pager"
+        at += 1 + pair
+    if not stripped or at >= len(argv):
+        return GitCall(argv, (), stripped=False)
+    beside = tuple(None if one is None or place is None else _joined(place, one) for one in tree)
+    return GitCall((argv[0], *argv[at:]), () if place == "" and not tree else (place, *beside), stripped=True)
+
+
+def _joined(place: str, further: str) -> str:
+    return further if further[:1] == "/" or not place else f"{place}/{further}" if further else place

@@ -1,0 +1,328 @@
+"""Commands that start other commands: where the inner command begins, and what a rule may conclude from it."""
+
+from shlex import quote
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.programs.runners import (
+    FED,
+    GIT_STARTS,
+    RUNNERS,
+    open_alias,
+    open_at,
+    open_callback,
+    open_crontab,
+    open_git,
+    open_hash,
+    open_parallel,
+    open_runner,
+    open_source,
+)
+from holdfast.permissions.shell.programs.wrapper_places import UNTOLD, places_of, places_of_runner
+from holdfast.permissions.shell.programs.wrapper_shapes import (
+    SHAPES,
+    STRIP,
+    Inner,
+    Opened,
+    Shape,
+    is_assignment,
+    known_zone,
+    open_wrapper,
+    tails,
+)
+from holdfast.permissions.shell.words.word import Word, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_WRAPPERS: Final = 8
+"""Deeper stacks are never allowed without a question."""
+MORE: Final = Word("", static=False, may_be_flag=True)
+"""Arguments that arrive at run time."""
+RESERVED: Final = names("if then else elif fi do done case esac while until for select in function { } [[ ]] ! coproc")
+SHELLS: Final = names(
+    "bash sh dash zsh ksh ksh93 ash mksh fish rbash rksh rzsh yash busybox-sh csh tcsh posh lksh osh oksh loksh hush"
+    " nu xonsh elvish pwsh powershell"
+)
+_EMPTY_ENVIRONMENT: Final = Word("-i")
+_ENV_SAFE: Final = ("LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LC_")
+
+
+_SCRIPT_OPTIONS: Final = {
+    "flock": ("c", "command"),
+    "su": ("c", "command"),
+    "runuser": ("c", "command"),
+    "script": ("c", "command"),
+}
+
+
+def by_shape(name: str, argv: tuple[Word, ...]) -> Inner:
+    """Open a wrapper that has a shape."""
+    shape = SHAPES[name]
+    opened = open_wrapper(shape, argv)
+    inner = argv[opened.start :]
+    refusal = shape.refusal
+    if refusal is None and shape.hull != STRIP:
+        refusal = f"it runs another command through {name}"
+    hull, others, doubt = shape.hull, (), ""
+    if not opened.known:
+        refusal = refusal or f"its options to {name} are not known"
+        hull = "exact" if hull == STRIP else hull
+        others = tails(argv, 1, options=True)
+        doubt = "" if all(word.static for word in argv) else f"what {name} runs is not known"
+    scripts = tuple(value for option, value in opened.options if option in _SCRIPT_OPTIONS.get(name, ()))
+    if name in _SCRIPT_OPTIONS and not scripts:  # `su - user -c text`: options may stand behind operands
+        scripts = tuple(argv[at].text for at in range(2, len(argv)) if argv[at - 1].text in ("-c", "--command"))
+    if inner and not inner[0].static:
+        doubt = f"what {name} runs is not known"
+    return Inner(inner, others, scripts, refusal, hull, doubt=doubt, places=places_of(name, argv, opened))
+
+
+def _env(argv: tuple[Word, ...]) -> Inner:
+    argv = tuple(_EMPTY_ENVIRONMENT if word.static and word.text == "-" else word for word in argv)
+    opened = open_wrapper(SHAPES["env"], argv)
+    inner = argv[opened.start :]
+    refusal = None
+    if not opened.known or opened.options:
+        refusal = "its options to env are not read-only"
+    if any(word.text.startswith("TZ=") and not known_zone(word.text[3:]) for word in argv[: opened.start]):
+        refusal = refusal or "the time zone may be any file"
+    for name in opened.assigns:
+        if not name.startswith(_ENV_SAFE) or (name not in _ENV_SAFE and not name.startswith("LC_")):
+            refusal = refusal or f"it sets {name} for the command"
+    if not inner:
+        refusal = refusal or "it prints the whole environment"
+    scripts = _split_strings(opened, inner)
+    others = () if opened.known else tails(argv, 1, options=True)
+    doubt = "" if all(word.static for word in argv[: opened.start]) else "what env runs is not known"
+    if any("\\" in script or "$" in script for script in scripts):  # env has escapes of its own
+        doubt = "what env runs is not known"
+    return Inner(inner, others, scripts, refusal, doubt=doubt, places=places_of("env", argv, opened))
+
+
+def _split_strings(opened: Opened, rest: tuple[Word, ...]) -> tuple[str, ...]:
+    """What `env -S` runs: the words of its texts, which may be options of its own, and those behind them."""
+    texts = [value for option, value in opened.options if option in ("S", "split-string")]
+    if not texts:
+        return ()
+    behind = [quote(word.text) + ("" if word.static else '"$_"') for word in rest]
+    again = ["env"] if any(text.lstrip().startswith("-") for text in texts) else []
+    return (" ".join([*again, *texts, *behind]),)
+
+
+def _time(argv: tuple[Word, ...]) -> Inner:
+    shape = Shape("pavqlV", "of", names("portability append verbose quiet"), names("output format"), hull=STRIP)
+    opened = open_wrapper(shape, argv)
+    plain = opened.known and all(option == "p" for option, _ in opened.options)
+    start = opened.start
+    while start < len(argv) and is_assignment(argv[start].text):
+        start, plain = start + 1, False
+    return Inner(
+        argv[start:],
+        refusal=None if plain else "its options to time are not known",
+        hull=STRIP if plain else "exact",
+    )
+
+
+def _command(argv: tuple[Word, ...]) -> Inner | None:
+    shape = Shape("pvV", hull=STRIP)
+    opened = open_wrapper(shape, argv)
+    if any(option in "vV" for option, _ in opened.options):
+        return None
+    refusal = None if opened.known and not opened.options else "its options to command are not known"
+    return Inner(argv[opened.start :], refusal=refusal, hull=STRIP)
+
+
+_XARGS: Final = Shape(
+    "0rtxpo",
+    "adEILnPs",
+    names("null no-run-if-empty verbose exit interactive open-tty show-limits"),
+    names("arg-file delimiter max-args max-procs max-chars process-slot-var"),
+    glued="eil",
+    long_glued=names("eof replace max-lines"),
+)
+XARGS_DEFAULT: Final = (Word("echo", may_be_flag=False),)
+"""What xargs runs when no command is written behind it."""
+_XARGS_QUIET: Final = names(
+    "0 r t x d E L l n P s I i null no-run-if-empty verbose exit delimiter max-lines max-args max-procs max-chars"
+    " replace"
+)
+
+
+def _xargs(argv: tuple[Word, ...]) -> Inner:
+    opened = open_wrapper(_XARGS, argv)
+    inner = argv[opened.start :]
+    # Only the last one counts for xargs; none of them is taken as plain text here.
+    for replaced in (value or "{}" for option, value in opened.options if option in ("I", "i", "replace")):
+        inner = tuple(
+            Word(word.text.partition(replaced)[0], static=False, may_be_flag=not word.text.partition(replaced)[0])
+            if replaced in word.text
+            else word
+            for word in inner
+        )
+    quiet = opened.known and all(option in _XARGS_QUIET for option, _ in opened.options)
+    refusal = None if quiet else "its options to xargs are not known"
+    if inner and not inner[0].static:
+        refusal = "what xargs runs is not known"
+    if not inner:
+        inner = XARGS_DEFAULT
+    others = () if opened.known else tails(argv, 1, options=True)
+    return Inner(inner, others, (), refusal, "exact" if opened.options or not quiet else STRIP, more=True)
+
+
+FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FIND_DIRECTORIES: Final = frozenset({"-execdir", "-okdir"})
+FIND_CHANGES: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
+
+
+def _find(argv: tuple[Word, ...]) -> Inner | None:
+    commands: list[tuple[Word, ...]] = []
+    index, changes, places = 1, False, ()
+    while index < len(argv):
+        text = argv[index].text
+        changes = changes or text in FIND_CHANGES
+        if text in FIND_RUNS:
+            end = next((i for i in range(index + 1, len(argv)) if argv[i].text in (";", "+")), len(argv))
+            commands.append(
+                tuple(
+                    Word("", static=False, may_be_flag=False) if word.static and "{}" in word.text else word
+                    for word in argv[index + 1 : end]
+                )
+            )
+            if text in _FIND_DIRECTORIES and any(_names_a_file(word) for word in argv[index + 2 : end]):
+                places = UNTOLD
+            index = end
+        index += 1
+    if not commands and not changes:
+        return None
+    first = commands[0] if commands else ()
+    doubt = "what find runs is not known" if any(not c or not c[0].static for c in commands) else ""
+    refusal = "it runs a command on every file found" if commands else "it deletes or writes what it finds"
+    return Inner(first, tuple(commands[1:]), (), refusal, doubt=doubt, places=places)
+
+
+def _names_a_file(word: Word) -> bool:
+    return word.static and word.text[:1] not in ("-", "/", "") and "{}" not in word.text
+
+
+def _shell(argv: tuple[Word, ...]) -> Inner | None:
+    if len(argv) == 2 and argv[1].text == "--version":
+        return None
+    refusal = f"it runs {argv[0].text} as a script interpreter"
+    index, script = 1, False
+    while index < len(argv):
+        word = argv[index]
+        text = word.text
+        if not word.static or not text.startswith(("-", "+")) or text in ("-", "--"):
+            break
+        if text.startswith("--command="):
+            return Inner(scripts=(text.partition("=")[2],), refusal=refusal, hull="opaque")
+        if text.startswith("--"):
+            index += 2 if text in ("--rcfile", "--init-file") else 1
+            continue
+        script = script or "c" in text
+        index += 2 if text[-1] in "oO" else 1
+    if index < len(argv) and argv[index].text in ("-", "--") and argv[index].static:
+        index += 1
+    if script:
+        if index < len(argv) and argv[index].static:
+            return Inner(scripts=(argv[index].text,), refusal=refusal, hull="opaque")
+        return Inner(refusal=refusal, hull="opaque", doubt="the script it runs is not known before it runs")
+    stdin = index >= len(argv)
+    fed = stdin or argv[index].text.startswith(FED) or (argv[index].may_be_flag and not argv[index].static)
+    return Inner(
+        refusal=refusal, hull="opaque", reads_stdin=stdin, doubt="it runs its input as a script" if fed else ""
+    )
+
+
+def _joined(argv: tuple[Word, ...], start: int, refusal: str, hull: str = "exact") -> Inner:
+    words = argv[start:]
+    if all(word.static for word in words):
+        return Inner(scripts=(" ".join(word.text for word in words),) if words else (), refusal=refusal, hull=hull)
+    script = " ".join(word.text if word.static else word.text + "''" for word in words)
+    return Inner(scripts=(script,), refusal=refusal, hull=hull, doubt="the text it runs is not known before it runs")
+
+
+def _eval(argv: tuple[Word, ...]) -> Inner:
+    ended = len(argv) > 1 and argv[1].static and argv[1].text == "--"
+    return _joined(argv, 2 if ended else 1, "it runs text as a command")
+
+
+def _trap(argv: tuple[Word, ...]) -> Inner:
+    operands = [word for word in argv[1:] if not (word.static and word.text in ("-l", "-p", "--"))]
+    if not operands or not operands[0].static:
+        return Inner(
+            refusal="it sets what the shell runs later", doubt="" if not operands else "a trap that is not known"
+        )
+    return Inner(scripts=(operands[0].text,), refusal="it sets what the shell runs later")
+
+
+def _watch(argv: tuple[Word, ...]) -> Inner:
+    opened = open_wrapper(SHAPES["watch"], argv)
+    inner = _joined(argv, opened.start, "it repeats a command until stopped")
+    return inner._replace(argv=argv[opened.start :])
+
+
+_FD_RUNS: Final = ("--exec", "--exec-batch")
+_FD_VALUED: Final = frozenset("xXtdeEcjSo")  # short options whose value may follow in the same word
+
+
+def _fd(argv: tuple[Word, ...]) -> Inner | None:
+    """Give what `fd -x` and `fd -X` run; both take every word up to `;` as the command."""
+    for index, word in enumerate(argv[1:], start=1):
+        text = word.text
+        if text == "--":
+            return None
+        long, _, glued = text.partition("=")
+        if long.startswith("--"):
+            found = len(long) > len("--ex") and any(name.startswith(long) for name in _FD_RUNS)
+        else:
+            cut = next((at for at, letter in enumerate(text) if at and letter in _FD_VALUED), 0)
+            found = text.startswith("-") and text[cut : cut + 1] in ("x", "X")
+            glued = text[cut + 1 :].removeprefix("=")
+        if found:
+            first = (Word(glued, static=word.static),) if glued else ()
+            inner = (*first, *argv[index + 1 :])
+            others = tails(inner, 1, options=False)
+            doubt = "" if inner and inner[0].static else "what fd runs is not known"
+            places = places_of_runner("fd", argv)
+            refusal = "it runs a command on every file found"
+            return Inner(inner, others, (), refusal, more=True, doubt=doubt, places=places)
+    return None
+
+
+def _with_name(name: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
+    def open_it(argv: tuple[Word, ...]) -> Inner:
+        return by_shape(name, argv)
+
+    return open_it
+
+
+STARTERS: Final = {
+    "git": GIT_STARTS,
+    "find": FIND_RUNS | FIND_CHANGES,
+}
+"""Common commands that start others only when one of these words is there."""
+
+WRAPPERS: Final["dict[str, Callable[[tuple[Word, ...]], Inner | None]]"] = {
+    **{name: _with_name(name) for name in SHAPES},
+    **dict.fromkeys(SHELLS, _shell),
+    **dict.fromkeys(RUNNERS, open_runner),
+    "env": _env,
+    "time": _time,
+    "command": _command,
+    "xargs": _xargs,
+    "find": _find,
+    "eval": _eval,
+    "trap": _trap,
+    "watch": _watch,
+    **dict.fromkeys(("parallel", "sem"), open_parallel),
+    **dict.fromkeys(("source", "."), open_source),
+    **dict.fromkeys(("at", "batch"), open_at),
+    "alias": open_alias,
+    "crontab": open_crontab,
+    "hash": open_hash,
+    "git": open_git,
+    **dict.fromkeys(("fd", "fdfind"), _fd),
+    **dict.fromkeys(("mapfile", "readarray", "compgen", "complete"), open_callback),
+}
+"""By name: a function that opens the wrapper, or gives None when this call starts nothing."""

@@ -1,0 +1,261 @@
+"""What a shell command reaches that it does not name: files below a directory, and links behind a pattern.
+
+`grep -r x .` prints every file below the directory, so a Read rule about one of them is meant although its name
+stands nowhere in the command. With a disk at hand a bounded look says whether there is such a file at all.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.lib.name_glob import fnmatchcase
+from holdfast.permissions.paths import LiveDisk, is_inside
+from holdfast.permissions.rules.path_patterns import climb, compile_path_rule
+from holdfast.permissions.shell.reach.ignore_files import is_asked_for
+from holdfast.permissions.shell.reach.searches import FOLLOWERS, Reach, follows, reaches
+
+if TYPE_CHECKING:
+    from holdfast.permissions.context import PermissionContext
+    from holdfast.permissions.rules.grammar import Rule
+
+__all__ = [
+    "FOLLOWERS", "MAX_ENTRIES", "MAX_FOLLOWED", "MAX_LISTED", "Held", "Reach", "follows", "held_rules", "links_behind",
+    "links_out_of", "longest_literal", "reaches", "rule_below", "rule_inside",
+]  # fmt: skip
+
+MAX_ENTRIES: Final = 2_000
+"""So many files are looked at below a directory; beyond that the command is asked about."""
+MAX_FOLLOWED: Final = 20_000
+"""So many files are looked at for links that lead elsewhere."""
+MAX_LISTED: Final = 1_000
+"""So many names are compared with a pattern."""
+_CONTEXTS_KEPT: Final = 8
+_SYSTEM: Final = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/opt", "/nix")
+"""Links to programs and libraries that everybody may read, such as the interpreter of a virtual environment."""
+_WILD: Final = frozenset("*?[")
+
+
+class Held(NamedTuple):
+    """A Read rule that asks or denies: the directory in which it starts, and how its last name looks."""
+
+    rule: "Rule"
+    start: str
+    exact: bool
+    """The start is the very file."""
+    last: str
+
+
+def rule_below(
+    reach: Reach, places: Iterable[str], context: "PermissionContext", cwd: str
+) -> "tuple[Rule, bool] | None":
+    """A Read rule for some file below these resolved directories, and whether such a file was seen."""
+    live = isinstance(context.disk, LiveDisk)
+    for place in dict.fromkeys(places):
+        held = [
+            one for one in held_rules(context, cwd) if is_inside(one.start, (place,)) or is_inside(place, (one.start,))
+        ]
+        if not held:
+            continue
+        if not live:
+            found = None if reach.seen_only else next((one for one in held if _may_meet(one, reach, place)), None)
+            if found is not None:
+                return found.rule, False
+            continue
+        answer = _seen(held, reach, place, context, cwd)
+        if answer is not None:
+            return answer
+    return None
+
+
+@lru_cache(maxsize=_CONTEXTS_KEPT)
+def held_rules(context: "PermissionContext", cwd: str, tool: str = "Read") -> tuple[Held, ...]:
+    """The rules of a context; contexts never change, so that they are read once."""
+    return tuple(_path_rules(context, cwd, tool))
+
+
+def rule_inside(places: Iterable[str], context: "PermissionContext", cwd: str) -> "Rule | None":
+    """An Edit rule that starts in one of these resolved directories; rules about any depth start at the top."""
+    for place in places:
+        for held in held_rules(context, cwd, "Edit"):
+            if is_inside(held.start, (place,)):
+                return held.rule
+    return None
+
+
+def _path_rules(context: "PermissionContext", cwd: str, tool: str) -> Iterator[Held]:
+    for rule in context.rules_for(tool):
+        compiled = None if rule.behavior == "allow" else compile_path_rule(rule.content or "", widened=True)
+        if compiled is None or isinstance(compiled, str):
+            continue
+        anchor, pattern, up = compiled
+        if anchor == "cwd":
+            bases = tuple(climb(base, up) for base in (*context.forms_of(cwd), *context.start_directories))
+        elif anchor == "source":
+            root = rule.source.root or context.project_root
+            bases = tuple(climb(base, up) for base in context.forms_of(root)) if root else ()
+        else:
+            bases = ("/",) if anchor == "root" else context.forms_of(context.home)
+        for base in dict.fromkeys(bases):
+            yield _placed(rule, base, pattern)
+
+
+def _placed(rule: "Rule", base: str, pattern: str) -> Held:
+    parts = [part for part in pattern.split("/") if part]
+    last = parts[-1] if parts else "*"
+    if "/" not in pattern.rstrip("/"):
+        return Held(rule, base, exact=False, last=last)
+    literal: list[str] = []
+    for part in parts:
+        if not _WILD.isdisjoint(part) or "\\" in part:
+            break
+        literal.append(part)
+    start = "/".join([base.rstrip("/"), *literal]) or "/"
+    return Held(rule, start, exact=len(literal) == len(parts), last=last)
+
+
+def _may_meet(held: Held, reach: Reach, place: str) -> bool:
+    """Whether a file that the rule is about can be one that the command opens, judged by patterns alone."""
+    if not reach.hidden and is_inside(held.start, (place,)):
+        below = held.start[len(place) :].split("/")
+        if any(name.startswith(".") for name in below) or held.last.startswith("."):
+            return False
+    if not reach.includes or "." not in held.last:
+        return True
+    return any(_patterns_meet(held.last, include) for include in reach.includes)
+
+
+def _patterns_meet(one: str, two: str) -> bool:
+    if _WILD.isdisjoint(one):
+        return fnmatchcase(one, two)
+    if _WILD.isdisjoint(two):
+        return fnmatchcase(two, one)
+    (head, tail), (other_head, other_tail) = _ends(one), _ends(two)
+    heads = head.startswith(other_head) or other_head.startswith(head)
+    return heads and (tail.endswith(other_tail) or other_tail.endswith(tail))
+
+
+def longest_literal(pattern: str) -> str:
+    """The longest text that every name matching a pattern holds."""
+    plain = pattern.replace("?", "*").replace("\\", "*")
+    head, opened, rest = plain.partition("[")
+    runs = head.split("*") + (rest.rpartition("]")[2].split("*") if opened else [])
+    return max(runs, key=len)
+
+
+def _ends(pattern: str) -> tuple[str, str]:
+    """The literal text at both ends of a pattern."""
+    at = min(position for position, char in enumerate(pattern) if char in _WILD)
+    end = max(position for position, char in enumerate(pattern) if char in "*?]")
+    return pattern[:at], pattern[end + 1 :]
+
+
+def _seen(
+    held: Sequence[Held], reach: Reach, place: str, context: "PermissionContext", cwd: str
+) -> "tuple[Rule, bool] | None":
+    """Look for a file that one of the rules is about; too many files are as good as one."""
+    walked: dict[str, Held] = {}
+    for one in held:
+        if one.exact and is_inside(one.start, (place,)):
+            known = os.path.lexists(one.start) and _is_open(one.start, reach, place, context)
+            if known and (os.path.isdir(one.start) or _has_wanted_name(one.start, reach)):
+                return one.rule, True
+        else:
+            walked.setdefault(one.start if is_inside(one.start, (place,)) else place, one)
+    left = MAX_ENTRIES
+    cwds = tuple(dict.fromkeys((*context.forms_of(cwd), *context.start_directories)))
+    for start, one in walked.items():
+        for path in _files(start):
+            left -= 1
+            if left < 0:
+                return one.rule, False
+            if not _has_wanted_name(path, reach) or (not reach.hidden and "/.git/" in path):
+                continue
+            for rule in context.book.paths.find(path, cwds=cwds, grant_cwds=(), is_dir=False):
+                if rule.behavior != "allow" and rule.tool == "Read" and _is_open(path, reach, place, context):
+                    return rule, True
+    return None
+
+
+def _has_wanted_name(path: str, reach: Reach) -> bool:
+    name = path.rpartition("/")[2]
+    return not reach.includes or any(fnmatchcase(name, include) for include in reach.includes)
+
+
+def _is_open(path: str, reach: Reach, place: str, context: "PermissionContext") -> bool:
+    """Whether a search that passes over hidden files opens this one all the same."""
+    return reach.hidden or "/." not in path[len(place.rstrip("/")) :] or is_asked_for(path, context.home)
+
+
+def _files(directory: str) -> Iterator[str]:
+    """Every file below, links not followed; directories count too, so that the bound holds for them."""
+    pending = [directory]
+    while pending:
+        here = pending.pop()
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    yield entry.path
+        except OSError:
+            continue
+
+
+def links_behind(pattern: str, directory: str) -> list[str] | None:
+    """The links among what a pattern matches, or None when there is too much to look through.
+
+    Args:
+        pattern: a file pattern as the shell expands it, relative or absolute.
+        directory: where a relative pattern starts.
+    """
+    places, found, left = ["/" if pattern.startswith("/") else directory], list[str](), MAX_LISTED
+    segments = [segment for segment in pattern.split("/") if segment]
+    for number, segment in enumerate(segments):
+        if _WILD.isdisjoint(segment):
+            places = [f"{place.rstrip('/')}/{segment}" for place in places]
+            continue
+        names = segment.replace("[^", "[!")
+        reached: list[str] = []
+        for place in places:
+            for entry in _entries(place):
+                left -= 1
+                if left < 0:
+                    return None
+                if not fnmatchcase(entry.name, names) or (entry.name[0] == "." and segment[0] != "."):
+                    continue
+                if entry.is_symlink():
+                    found.append("/".join([entry.path, *segments[number + 1 :]]))
+                elif number + 1 < len(segments):
+                    reached.append(entry.path)
+        places = reached
+    return found
+
+
+def links_out_of(directory: str, passed_over: Sequence[str] = ()) -> list[str] | None:
+    """The links below a directory that lead out of it, or None when there is too much to look through.
+
+    Args:
+        directory: a directory, resolved.
+        passed_over: names of directories that are left out.
+    """
+    found, pending, left = list[str](), [directory], MAX_FOLLOWED
+    while pending:
+        for entry in _entries(pending.pop()):
+            left -= 1
+            if left < 0:
+                return None
+            if entry.is_symlink():
+                if not is_inside(os.path.realpath(entry.path), (directory, *_SYSTEM)):
+                    found.append(entry.path)
+            elif entry.is_dir(follow_symlinks=False) and entry.name not in passed_over:
+                pending.append(entry.path)
+    return found
+
+
+def _entries(directory: str) -> "Iterator[os.DirEntry[str]]":
+    try:
+        with os.scandir(directory) as entries:
+            yield from entries
+    except OSError:
+        return

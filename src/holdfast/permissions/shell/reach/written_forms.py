@@ -1,0 +1,205 @@
+"""Every form in which the commands of a text may run, for what they write.
+
+`tee out/{a,b}`, `rm -rf o*` and `touch $HOME/x` name files, though not as they stand. Each command with such words is
+also looked at with what the shell may put in their place, and so are the texts that a command hands to a shell.
+Deny and ask rules and protected paths are held against all of them; nothing is allowed because of them.
+"""
+
+import os
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.paths import LiveDisk
+from holdfast.permissions.protected import PROTECTED_NAMES, protected_by
+from holdfast.permissions.shell.programs.operands import changes_by_words, matching_files
+from holdfast.permissions.shell.programs.outputs import SCRIPTED, TELLING, handed_texts, outputs_of, writes_untold
+from holdfast.permissions.shell.reach.made_links import MadeLink, links_made, links_untold, makes_links
+from holdfast.permissions.shell.words.brace_words import brace_words
+from holdfast.permissions.shell.words.quoting import known_literal
+from holdfast.permissions.shell.words.unexpanded import named_by
+from holdfast.permissions.shell.words.values import Values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from holdfast.permissions.context import PermissionContext
+    from holdfast.permissions.shell.text.analysis import Analysis
+    from holdfast.permissions.shell.words.parts import Part
+
+__all__ = ["Forms", "written_forms"]
+
+_WILD: Final = frozenset("*?[")
+_MAX_HANDED: Final = 64
+_MAX_DEPTH: Final = 3
+_DOTTED: Final = frozenset(name for name in PROTECTED_NAMES if name[0] == ".")
+
+
+class Forms(NamedTuple):
+    """The commands of a text with every form of them, and the links they make."""
+
+    parts: "tuple[Part, ...]"
+    links: tuple[MadeLink, ...] = ()
+    untold: str = ""
+    """Why some file that is written is not among them; empty when none is."""
+    writes: bool = False
+    """Whether some command may write what its table does not name."""
+
+
+def written_forms(analysis: "Analysis", context: "PermissionContext", cwd: str) -> Forms:
+    """The forms of a text; those of a text that only reads are its commands as they stand."""
+    parts = analysis.parts
+    pieces = bool(analysis.pieces) and context.book.holds_edits
+    if analysis.read_only or not (pieces or any(map(_may_write, parts))):
+        return Forms(parts)
+    found = _Finder(analysis, context, cwd)
+    parts = (*parts, *found.forms())
+    links = links_made(
+        parts, analysis.redirects, cwd, lambda path: context.disk.look(path, cwd, home=context.home).is_dir
+    )
+    untold = found.untold
+    if not untold and any(map(makes_links, parts)) and links_untold(parts, links, cwd):
+        untold = "it may go through a link that it makes itself"
+    return Forms(parts, links, untold, writes=True)
+
+
+def _may_write(part: "Part") -> bool:
+    """Whether a command may write more than its table names as it stands."""
+    if part.refusal is None or not part.texts:
+        return False
+    if part.words is not None and not all(word.static for word in part.words):
+        return True
+    return part.name in TELLING or makes_links(part) or any(text[:1] == "-" for text in part.texts)
+
+
+class _Finder:
+    """One text under one context."""
+
+    def __init__(self, analysis: "Analysis", context: "PermissionContext", cwd: str) -> None:
+        self._analysis = analysis
+        self._context = context
+        self._cwd = cwd
+        self._live = isinstance(context.disk, LiveDisk)
+        self._values = Values(analysis.values, context.home, None)
+        self.untold = ""
+
+    def forms(self) -> "Iterator[Part]":
+        """The forms that differ from the commands as they stand."""
+        analysis = self._analysis
+        for part in analysis.parts:
+            yield from self._forms_of(part, 0)
+        if analysis.pieces and analysis.parts and not analysis.doubt and self._context.book.holds_edits:
+            for text in analysis.pieces[:_MAX_HANDED]:
+                yield from self._handed(text, analysis.parts[0], 0)
+            if len(analysis.pieces) > _MAX_HANDED:
+                self._lose("it hands on more texts than are looked at")
+
+    def _forms_of(self, part: "Part", depth: int) -> "Iterator[Part]":
+        if part.refusal is None or not part.texts or _only_redirected(part):
+            return
+        form = part
+        if part.words is not None and not all(word.static for word in part.words[1:]):
+            form = self._expanded(part)
+            yield form
+        if outputs := tuple(outputs_of(form)):
+            yield form._replace(writes=(*form.writes, *outputs))
+        if writes_untold(form):
+            self._lose(f"{part.name} writes files that its script does not name")
+        texts = handed_texts(form)
+        if len(texts) > _MAX_HANDED or (texts and depth >= _MAX_DEPTH):
+            self._lose("it hands on more texts than are looked at")
+        for text in texts[:_MAX_HANDED] if depth < _MAX_DEPTH else ():
+            yield from self._handed(text, part, depth + 1)
+
+    def _handed(self, text: str, outer: "Part", depth: int) -> "Iterator[Part]":
+        """The commands of a text that a command runs, where it runs."""
+        from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - the parser loads with the first text
+        from holdfast.permissions.shell.text.emit import START  # noqa: PLC0415 - see above
+
+        inner = analyse(text)
+        for part in inner.parts:
+            placed = part._replace(cwds=outer.cwds) if part.cwds == START else part
+            yield placed
+            yield from self._forms_of(placed, depth)
+        written = tuple(item.target.text for item in inner.redirect_writes if item.target is not None)
+        if written:
+            yield outer._replace(name="", texts=(), words=(), refusal="it writes", reads=(), writes=written)
+
+    def _expanded(self, part: "Part") -> "Part":
+        """A command with what the shell may make of its words."""
+        from holdfast.permissions.shell.programs.inspect import inspect_command  # noqa: PLC0415 - tables are heavy
+
+        words, texts = [part.argv[0]], [part.texts[0]]
+        for word, form in zip(part.argv[1:], part.texts[1:], strict=True):
+            names = None if word.static else self._names(form, part)
+            if names is None:
+                words.append(word)
+                texts.append(form)
+            else:
+                words += map(known_literal, names)
+                texts += names
+        writes, kind = part.writes, part.kind
+        if part.hull == "" and part.name:
+            facts = inspect_command(part.name, words[1:], stdin_is_data=part.piped)
+            writes, kind = tuple(dict.fromkeys((*writes, *facts.writes))), facts.kind
+        return part._replace(words=tuple(words), texts=texts, writes=writes, kind=kind)
+
+    def _names(self, form: str, part: "Part") -> list[str] | None:
+        """What a word becomes, as far as that is told; None leaves it as it is."""
+        forms = brace_words(form)
+        if forms is None:
+            if changes_by_words(part):
+                self._lose(f"{form!r} stands for more files than are looked at")
+            return None
+        # A script does what the rest of it says, whatever a variable in it holds.
+        is_script = part.name in SCRIPTED and form[:1] == '"'
+        names: list[str] = []
+        for one in forms:
+            for text, guessed in self._values.spellings(one, static=False):
+                # What stands behind an expansion nobody knows still tells that it is a protected name.
+                if text and (not guessed or is_script or protected_by((f"/{text}",)) is not None):
+                    names += [text] if is_script else self._places(text, one, part)
+        if self._values.exhausted:
+            self._lose(f"{form!r} stands for more files than are looked at")
+        return list(dict.fromkeys(names)) or None
+
+    def _places(self, text: str, form: str, part: "Part") -> "Iterator[str]":
+        pieces = [text] if '"' in form or "'" in form else text.split()
+        for piece in pieces:
+            if _WILD.isdisjoint(piece):
+                yield piece
+            else:
+                yield from self._matches(piece, part)
+
+    def _matches(self, pattern: str, part: "Part") -> "Iterator[str]":
+        """What a pattern stands for; where no rule is in force, only the protected names among it."""
+        book = self._context.book
+        holds = book.holds_edits or book.holds_reads
+        directories = [os.path.join(self._cwd, directory) for directory in part.cwds or ("",)]
+        protected = named_by(pattern, PROTECTED_NAMES if self._live else _DOTTED)
+        for name in protected:
+            if protected_by((f"/{name}",)) is not None and self._may_exist(name, directories):
+                yield name
+        if not holds or (part.name == "find" and not self._live):  # where nobody can look, its start is a question
+            return
+        found = [matching_files(pattern, directory) if self._live else None for directory in directories]
+        if part.cwds is None or None in found:
+            if self._live and None in found and changes_by_words(part):
+                self._lose(f"{pattern!r} stands for more files than are looked at")
+            yield from named_by(pattern, book.edit_names)
+        yield from (name for names in found for name in names or ())
+        if not any(found):
+            yield pattern
+
+    def _lose(self, reason: str) -> None:
+        self.untold = self.untold or reason
+
+    def _may_exist(self, name: str, directories: list[str]) -> bool:
+        if not self._live:
+            return True
+        return any(os.path.lexists(os.path.join(directory, name)) for directory in directories)
+
+
+def _only_redirected(part: "Part") -> bool:
+    """Whether a command only reads, and its redirect is all that writes."""
+    from holdfast.permissions.shell.text.emit import written_by  # noqa: PLC0415 - loaded with the first command
+
+    return any(part.refusal == written_by(redirect) for redirect in part.redirects)

@@ -1,0 +1,1 @@
+"""What of a command is asked about in `auto` mode, or in every mode."""

@@ -1,0 +1,242 @@
+"""What reaches beyond the project: deploys, migrations, containers that get the host, requests that carry output."""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.programs.subcommands import after_global_options
+from holdfast.permissions.shell.words.word import is_secret, names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from holdfast.permissions.shell.words.parts import Part
+
+__all__ = [
+    "builds_request",
+    "deploys",
+    "opens_container",
+    "posts",
+    "shows_secret",
+    "stays_here",
+    "writes_scratch",
+]
+
+_DEPLOYS: Final = {
+    "supabase": names("push reset deploy up delete unlink"),
+    "wrangler": names("deploy publish delete rollback put execute apply bulk"),
+    "flyctl": names("deploy launch destroy scale secrets restart migrate"),
+    "fly": names("deploy launch destroy scale secrets restart migrate"),
+    "prisma": names("migrate push execute seed"),
+    "goreleaser": names("release publish announce continue"),
+    "serverless": names("deploy remove rollback"),
+    "sls": names("deploy remove rollback"),
+    "cdk": names("deploy destroy bootstrap"),
+    "sst": names("deploy remove"),
+    "vercel": names("deploy promote rollback rm remove env alias domains redeploy"),
+    "netlify": names("deploy"),
+    "firebase": names("deploy"),
+    "firebase-tools": names("deploy"),
+    "railway": names("up redeploy down delete"),
+    "heroku": names("run deploy"),
+    "eas": names("submit update build"),
+    "alembic": names("upgrade downgrade stamp"),
+    "django-admin": names("migrate flush loaddata"),
+    "manage.py": names("migrate flush loaddata reset_db sqlflush"),
+    "drizzle-kit": names("push migrate drop"),
+    "hasura": names("migrate metadata deploy"),
+    "amplify": names("push publish delete"),
+    "kamal": names("deploy redeploy rollback remove setup"),
+    "cap": names("deploy"),
+    "dbmate": names("up down drop migrate rollback"),
+    "goose": names("up down reset redo up-to down-to"),
+    "flyway": names("migrate clean undo repair"),
+    "liquibase": names("update rollback drop-all"),
+    "sqitch": names("deploy revert"),
+    "skaffold": names("run deploy delete"),
+    "argocd": names("sync delete"),
+    "nomad": names("run stop"),
+    "convex": names("deploy"),
+    "semantic-release": frozenset[str](),
+    "release-it": frozenset[str](),
+}
+"""Programs that put something into use, and the words with which they do; none: always."""
+_SCRIPT_RUNNERS: Final = names(
+    "npm pnpm yarn bun make gmake just task rake rails mix invoke nox turbo nx composer bundle php deno poetry pdm"
+    " pipenv"
+)
+_SCRIPTS: Final = re.compile(
+    r"(?:.*[:_./-])?(?:deploy|release|publish|migrate)"
+    r"(?:[:_.-](?!.*(?:notes|docs|status|check|dry|list|lint|plan|history|help)).*)?\Z"
+)
+_MIGRATES: Final = re.compile(
+    r"db:(?!version|migrate:status|abort)|migrat\w*(?::(?!status)|\Z)|ecto\.(?:drop|migrate|reset|rollback)"
+)
+_MIGRATORS: Final = names("rails rake sequelize sequelize-cli knex typeorm mix artisan mikro-orm node-pg-migrate")
+_SHOWS_ONLY: Final = names("--help -h --version --dry-run --snapshot")
+_LOOKS: Final = names("list ls show view status diff history current info check validate resolve")
+"""Words behind which a migration, a secret or a deployment is only looked at."""
+_POSTS: Final = names("slack slack-cli telegram-send tweet toot twurl discord ntfy hub")
+_FORGE_LOCAL: Final = names("search status browse help completion config alias version")
+_FORGE_LOOKS: Final = names("list view status diff checks watch download checkout clone set-default ls trace verify")
+_CONTAINERS: Final = names("docker podman nerdctl docker-compose podman-compose buildah")
+_NAMESPACES: Final = ("--net", "--network", "--pid", "--ipc", "--uts", "--userns", "--cgroupns")
+_WIDE: Final = ("--privileged", "--cap-add", "--device", "--security-opt", "--volumes-from")
+_BINDS: Final = ("--volume", "--mount")
+_BIND_CLUSTER: Final = re.compile(r"-[itdP]*v(.*)\Z", re.DOTALL)
+_SOURCE: Final = re.compile(r"(?:^|,)(?:source|src)=([^,]*)")
+_HERE: Final = ("$PWD", "${PWD}", "$(pwd)", "`pwd`")
+_FETCHERS: Final = names("curl wget fetch http https aria2c xh")
+_SUBSTITUTED: Final = ("$(", "`", "<(", "${<}")
+"""What another command prints, and what `read` takes from its input."""
+_NAMED: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
+_LOOPBACK: Final = re.compile(r"(?:https?://)?(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]{1,5})?(?:[/?]|\Z)")
+_CURL_CLUSTER: Final = re.compile(r"-[sSfivkNgG]*(?:([XdHmwFuA])(.*))?\Z", re.DOTALL)
+_CURL_LONG: Final = names("--silent --show-error --fail --include --verbose --insecure --no-buffer --compressed --get")
+_CURL_VALUED: Final = names(
+    "--request --data --data-raw --data-binary --data-urlencode --header --max-time --connect-timeout --write-out"
+    " --json --form --user --user-agent --retry --retry-delay"
+)
+_SCRATCH_WRITERS: Final = names("tee mkdir touch curl wget")
+"""Programs whose writes among temporary files are like those of a redirect."""
+
+
+def deploys(part: "Part") -> bool:
+    """Whether a command puts something into use, or changes the shape of a database."""
+    words = _plain(part)
+    if not words or not _SHOWS_ONLY.isdisjoint(words):
+        return False
+    told = [words[0], *(word.removeprefix("./") for word in words[1:] if word[:1] != "-")]
+    if told[0] not in _SCRIPT_RUNNERS and not told[0].startswith("python"):
+        return _puts_into_use(told)
+    # `yarn prisma db push`, `bundle exec rails db:drop`: what is started stands among the first words.
+    return any(_puts_into_use(told[at:]) for at in range(min(3, len(told))))
+
+
+def _puts_into_use(words: list[str]) -> bool:
+    name, args = words[0].rpartition("/")[2].partition("@")[0], words[1:]
+    known = _DEPLOYS.get(name)
+    if known is not None and (not known or (name == "vercel" and not args)):
+        return True
+    if known is not None:
+        found = next((at for at, word in enumerate(args[:3]) if word in known), None)
+        if found is not None and args[found + 1 : found + 2] and args[found + 1] in _LOOKS:
+            return False
+        if found is not None:
+            return True
+    if name == "heroku" and args and ":" in args[0]:
+        return True
+    if name in _MIGRATORS and any(_MIGRATES.match(word) for word in args):
+        return True
+    return name in _SCRIPT_RUNNERS and any(_SCRIPTS.match(word) for word in args[:3])
+
+
+def posts(part: "Part") -> bool:
+    """Whether a command speaks to other people as the user, or changes what others work with."""
+    if part.name in _POSTS:
+        return True
+    if part.name not in ("gh", "glab"):
+        return False
+    words = _plain(part)[1:]
+    told = [word for word in words[after_global_options(part.name, ["", *words]) - 1 :] if word[:1] != "-"]
+    return len(told) > 1 and told[0] not in _FORGE_LOCAL and told[1] not in _FORGE_LOOKS
+
+
+def opens_container(part: "Part", cwd: str | None) -> bool:
+    """Whether a container is given the host: its rights, its namespaces, or a directory outside."""
+    if part.name not in _CONTAINERS:
+        return False
+    words = [text.strip("\"'") for text in part.texts[1:]]
+    for at, word in enumerate(words):
+        name, _, glued = word.partition("=")
+        value = glued or (words[at + 1] if at + 1 < len(words) else "")
+        if name in _WIDE and glued != "false":
+            return True
+        if name in _NAMESPACES and value.startswith(("host", "container:")):
+            return True
+        if name in _BINDS and _is_outside(value, cwd):
+            return True
+        cluster = _BIND_CLUSTER.match(word)
+        if cluster is not None and _is_outside(cluster[1].removeprefix("=") or value, cwd):
+            return True
+    return False
+
+
+def _is_outside(bind: str, cwd: str | None) -> bool:
+    found = _SOURCE.search(bind)
+    source = found[1] if found else bind.partition(":")[0]
+    source = source.strip("\"'")
+    if source.startswith(_HERE):
+        return ".." in source
+    if cwd is not None and (source == cwd or source.startswith(f"{cwd}/")):
+        return ".." in source
+    return source[:1] in ("/", "~", "$", "`") or ".." in source
+
+
+def builds_request(part: "Part", values: "Mapping[str, Sequence[str]]") -> bool:
+    """Whether a request carries what another command printed: in its address, a header or its body."""
+    if part.name not in _FETCHERS:
+        return False
+    told = _filled(values)
+    for word, text in zip(part.argv[1:], part.texts[1:], strict=True):
+        if word.static or _LOOPBACK.match(text.strip("\"'")):
+            continue
+        if any(mark in text for mark in _SUBSTITUTED) or not told.isdisjoint(_NAMED.findall(text)):
+            return True
+    return False
+
+
+def _filled(values: "Mapping[str, Sequence[str]]") -> set[str]:
+    """The variables that the text fills from another command, from its input or from such a variable."""
+    found: set[str] = set()
+    for _ in range(len(values)):
+        before = len(found)
+        for name, texts in values.items():
+            if any(mark in text for text in texts for mark in _SUBSTITUTED) or any(
+                not found.isdisjoint(_NAMED.findall(text)) for text in texts
+            ):
+                found.add(name)
+        if len(found) == before:
+            break
+    return found
+
+
+def shows_secret(part: "Part") -> bool:
+    """Whether a command prints or sends a variable whose name says that it is a secret."""
+    if part.name == "printenv":
+        return any(map(is_secret, part.texts[1:]))
+    shown = [item.target for item in part.redirects if item.kind == "herestring" and item.target is not None]
+    if part.name in ("echo", "printf", "tee", *_FETCHERS):
+        shown += part.argv
+    return any(word.secret for word in shown)
+
+
+def writes_scratch(part: "Part") -> bool:
+    """Whether a program only puts down what it is told to, so that it may do so among temporary files."""
+    return part.name in _SCRATCH_WRITERS
+
+
+def stays_here(part: "Part") -> bool:
+    """Whether every address that a request names is this machine's own, and nothing leads it elsewhere."""
+    if part.name != "curl" or not part.certain_text:
+        return False
+    found, words = False, iter(part.texts[1:])
+    for word in words:
+        cluster = _CURL_CLUSTER.match(word)
+        if word in ("-o", "--output"):
+            if next(words, None) != "/dev/null":
+                return False
+        elif word in _CURL_VALUED or (cluster is not None and cluster[1] and not cluster[2]):
+            if next(words, None) is None:
+                return False
+        elif word in _CURL_LONG or cluster is not None:
+            continue
+        elif _LOOPBACK.match(word):
+            found = True
+        else:
+            return False
+    return found
+
+
+def _plain(part: "Part") -> list[str]:
+    """The words, the program without its directory."""
+    return [part.name, *part.texts[1:]] if part.texts and part.name else []

@@ -1,0 +1,241 @@
+"""Removals that are asked about in every mode: the root, home, the project itself, its parents, `.git`."""
+
+import os
+import posixpath
+import re
+from typing import TYPE_CHECKING, Final
+
+from holdfast.permissions.shell.programs.finds import picks_history
+from holdfast.permissions.shell.programs.late_actions import late_actions
+from holdfast.permissions.shell.risk.ground import Ground
+from holdfast.permissions.shell.risk.places import EVEN_IN_PART, SYSTEM
+from holdfast.permissions.shell.risk.rough import rough_removal
+from holdfast.permissions.shell.risk.scripts import RUNNING, told_scripts
+from holdfast.permissions.shell.words.values import (
+    FROM_STDIN,
+    STDIN,
+    Spelling,
+    Target,
+    narrows,
+    printed_by,
+    teller_of,
+    tells_below,
+)
+from holdfast.permissions.shell.words.word import names
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from holdfast.permissions.shell.text.analysis import Analysis
+    from holdfast.permissions.shell.words.parts import Part
+    from holdfast.permissions.shell.words.word import Word
+
+_REMOVERS: Final = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "rimraf", "trash", "trash-put", "del"})
+_MAX_SCRIPTS: Final = 64
+_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+
+def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | None:
+    """Say which removal must always be asked about, or None.
+
+    Args:
+        analysis: the command.
+        cwd: the directory it starts in; without it, only `.` and `..` and absolute paths are judged.
+    """
+    ground: Ground | None = None
+    for number, part in enumerate(analysis.parts):
+        hidden = not part.name and part.dynamic_name
+        if part.name in RUNNING:
+            ground = ground or Ground(analysis, os.path.expanduser("~"), cwd)
+            told = _told(analysis, number, ground, cwd)
+            if told is not None:
+                return told
+        if part.name not in _REMOVERS and part.name != "find" and not hidden:
+            continue
+        untold = _untold(analysis, part)
+        if untold is not None:
+            return f"{part.name} would remove whatever {untold} names, which is not known before it runs"
+        ground = ground or Ground(analysis, os.path.expanduser("~"), cwd)
+        for target in _spelled_out(part, ground) if hidden else _targets(analysis, number):
+            reason = _reason(target, part, ground)
+            if reason is not None:
+                return f"{part.name or part.texts[0]} would remove {reason} ({target.form})"
+    if not analysis.parsed or analysis.unread:
+        return _unseen(analysis)
+    return _by_lines(analysis, cwd) if analysis.doubt and "\n" in analysis.command else None
+
+
+def _by_lines(analysis: "Analysis", cwd: str | None) -> str | None:
+    """What a line of a doubted text removes when it is read alone: the text may have been cut at the wrong places."""
+    from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - it is what called for this
+
+    lines = dict.fromkeys(line.strip() for line in analysis.command.split("\n"))
+    suspects = [line for line in lines if rough_removal(line)]
+    if len(suspects) > _MAX_SCRIPTS:
+        return f"{analysis.doubt}, and it has too many lines that may remove something"
+    return next(filter(None, (critical_removal(analyse(line, cwd=cwd), cwd=cwd) for line in suspects)), None)
+
+
+def _told(analysis: "Analysis", number: int, ground: Ground, cwd: str | None) -> str | None:
+    """What a script removes that a variable or a pipe hands to a shell, or None."""
+    from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - it is what called for this
+
+    told = (script.strip(" ;&|") for script in told_scripts(analysis, number, ground.values))
+    scripts = dict.fromkeys(script for script in told if rough_removal(script))
+    scripts.pop(analysis.command, None)
+    if len(scripts) > _MAX_SCRIPTS:
+        return f"{analysis.parts[number].name} would run one of too many scripts to follow"
+    found = (critical_removal(analyse(script, cwd=cwd), cwd=cwd) for script in scripts)
+    return next(filter(None, found), None)
+
+
+def _unseen(analysis: "Analysis") -> str | None:
+    """Why a text that was not understood whole may remove something that matters, or None."""
+    texts = analysis.unread if analysis.parsed else (analysis.command,)
+    word = next(filter(None, map(rough_removal, texts)), None)
+    doubt = analysis.doubt or "some of the text cannot be parsed"
+    return None if word is None else f"{doubt}, so nobody knows what {word} would remove"
+
+
+def _reason(target: Target, part: "Part", ground: "Ground") -> str | None:
+    """What matters about the places that a target may stand for."""
+    for spelling in ground.values.spellings(target.form, static=target.static):
+        reason = _critical(spelling, part, ground, wild=not target.static)
+        if reason is not None and (not target.narrowed or reason in EVEN_IN_PART):
+            return reason
+    return "one of too many places to follow" if ground.values.exhausted else None
+
+
+def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
+    part = analysis.parts[number]
+    if part.name == "find":
+        yield from _found(part, analysis.values)
+        return
+    yield from _operands(part)
+    if part.more:
+        yield Target(FROM_STDIN, static=False)
+        teller = teller_of(analysis.parts, part.parent)
+        if teller is not None:
+            yield from printed_by(teller)
+            if teller.name == "find" and picks_history(teller.texts, trees=any(map(_recursive, part.texts[1:]))):
+                yield Target(".git", static=True)
+
+
+def _operands(part: "Part") -> "Iterator[Target]":
+    ended = False
+    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
+        if word.static and word.text == "--" and not ended:
+            ended = True
+        elif ended or not word.text.startswith("-"):
+            yield Target(word.text if word.static else form, word.static)
+
+
+def _spelled_out(part: "Part", ground: Ground) -> "Iterator[Target]":
+    """What is removed by a command whose name the text puts together: `$(echo rm) -rf /`, `x='rm -rf /'; $x`."""
+    form = part.texts[0]
+    words = [word for one in ground.values.spellings(form, static=False) for word in one.text.split()]
+    others = [word for word in dict.fromkeys(words) if posixpath.basename(word) not in _REMOVERS]
+    if len(others) < len(set(words)):
+        yield from (Target(word, static=False) for word in others if not word.startswith("-"))
+    elif rough_removal(form) is None:
+        return
+    yield from _operands(part)
+
+
+def _untold(analysis: "Analysis", part: "Part") -> str | None:
+    """What decides which directories go, when that is the content of a file or another program's answer."""
+    if part.name == "find" or not any(_recursive(text) for text in part.texts[1:]):
+        return None
+    if part.more:
+        return None if STDIN in analysis.values or _is_told(analysis.parts, part.parent) else "its input"
+    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
+        if not word.static and (source := _source(form, analysis)):
+            return source
+    return None
+
+
+def _is_told(parts: "tuple[Part, ...]", number: int) -> bool:
+    """Whether the names that reach this command come from one that tells them, perhaps by way of filters."""
+    if parts[number].redirects:
+        return False
+    while number > 0 and parts[number].piped:
+        number -= 1
+        part = parts[number]
+        if tells_below(part) or part.name in _TELLERS:
+            return True
+        if part.name not in _SELECTING or part.reads or part.reads_unknown or part.redirects:
+            return False
+    return False
+
+
+def _recursive(text: str) -> bool:
+    return text == "--recursive" or (text[:1] == "-" and text[1:2] != "-" and not {"r", "R"}.isdisjoint(text))
+
+
+def _source(form: str, analysis: "Analysis") -> str | None:
+    """The file or program that a whole word comes from, or None when the text tells more."""
+    whole = _WHOLE_WORD.fullmatch(form)
+    if whole is None:
+        return None
+    name = whole["name"]
+    if name is None:
+        return form.strip('"') if _ANSWERS.match(form) else None
+    for value in analysis.values.get(name, ()):
+        if value == FROM_STDIN:
+            return None if STDIN in analysis.values else "its input"
+        if _ANSWERS.match(value):
+            return value.strip('"')
+    return None
+
+
+_TELLERS: Final = frozenset({"echo", "printf", "find", "ls"})
+_SELECTING: Final = names("grep egrep fgrep head tail tr sort uniq cat tee")
+_WHOLE_WORD: Final = re.compile(r'"?(?:\$\{?(?P<name>[A-Za-z_]\w*)(?:\[[@*]\])?\}?|\$\([^()]*\)|`[^`]*`)"?/?\*?')
+_ANSWERS: Final = re.compile(
+    r'"?(?:\$\(|`)\s*(?:<|(?:cat|tac|head|tail|sed|awk|cut|tr|jq|yq|grep|sort|uniq|paste|curl|wget)(?=\s)(?![^|)]*\s-\w*l))'
+)
+
+
+def _found(part: "Part", values: "Container[str]") -> "Iterator[Target]":
+    """Where `find` removes, when it does."""
+    words = part.argv
+    removes = any(
+        word.text == "-delete" or (word.text in _RUNS and _runs_rm(words, number)) for number, word in enumerate(words)
+    )
+    if not removes and (part.words is None or not any(late_actions(words, part.texts, values, paths=False))):
+        return
+    narrowed, some = narrows(part.texts), False
+    if picks_history(part.texts, trees="-delete" not in part.texts):
+        yield Target(".git", static=True)
+    for form, word in zip(part.texts[1:], words[1:], strict=True):
+        if word.text in ("-H", "-L", "-P"):  # these stand in front of the places
+            continue
+        if word.text.startswith("-") or word.text in ("(", "!"):
+            break
+        some = True
+        yield Target(word.text if word.static else form, word.static, narrowed)
+    if not some:
+        yield Target(".", static=True, narrowed=narrowed)
+
+
+def _runs_rm(words: "tuple[Word, ...]", number: int) -> bool:
+    return number + 1 < len(words) and posixpath.basename(words[number + 1].text) in _REMOVERS
+
+
+def _critical(spelling: "Spelling", part: "Part", ground: "Ground", *, wild: bool) -> str | None:
+    text = spelling.text
+    if not text:
+        return None
+    if spelling.guessed and not text.startswith(("/", ".")) and text.strip("*/.") == "":
+        return "everything under an expansion that may be empty"
+    top = _TOP.match(text) if spelling.guessed else None
+    if top is not None and top[1].strip(".") and top[1] not in SYSTEM:
+        return None
+    for base in ground.bases(part):
+        reason = ground.places.judge(text, base, wild=wild)
+        if reason is not None:
+            return reason
+    return ground.judge_moved(text, part, wild=wild)
+
+
+_TOP: Final = re.compile(r"/+([^/*?\[]+)/*\**\Z")

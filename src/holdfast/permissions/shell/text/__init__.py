@@ -1,0 +1,1 @@
+"""Shell text to simple commands, by a real grammar."""

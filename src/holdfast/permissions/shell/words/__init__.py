@@ -1,0 +1,1 @@
+"""Words of shell text: what is certain about them, and what they may become."""

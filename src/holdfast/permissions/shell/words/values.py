@@ -1,0 +1,270 @@
+"""Values that a command itself gives to its variables, and what a word becomes with them."""
+
+import os
+import posixpath
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.permissions.shell.words.operators import applied
+from holdfast.permissions.shell.words.patterns import brace_words
+from holdfast.permissions.shell.words.word import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from holdfast.permissions.shell.words.parts import Part
+
+_MAX_SPELLINGS: Final = 20_000
+_MAX_DEPTH: Final = 24
+_MAX_TURNS: Final = 4  # of a variable whose value is put together of its own earlier values
+_DEAR: Final = 4  # braces and operators are as much work as that many spellings
+_COMMAND: Final = "("
+_ROOTED: Final = frozenset({"PATH", "SHELL"})
+"""Variables of which everybody knows that they begin with a slash: `${SHELL:0:1}`."""
+_EXPANSION: Final = re.compile(
+    r"\$\{(?P<braced>[A-Za-z_]\w*|[@*0-9<])(?P<rest>[^}]*)\}|\$(?P<bare>[A-Za-z_]\w*|[@*0-9#?!$-])"
+    r"|\$\((?P<command>[^()]*)\)|`(?P<old>[^`]*)`"
+)
+_DEFAULT: Final = re.compile(r":?[-=+](.*)\Z", re.DOTALL)
+_TELLS: Final = re.compile(r"\s*(?:echo|printf)(?:\s+-[neE]+|\s+--)*\s+([^|;&<>]*)\Z")
+_QUOTES: Final = str.maketrans("", "", "'\"\\")
+_HERE: Final = re.compile(
+    r"(?:builtin |command )?(?:/usr)?(?:/bin/)?pwd(?: -[LP])?|git rev-parse --show-(?:toplevel|cdup)"
+)
+_HISTORY: Final = re.compile(r"git rev-parse --(?:absolute-)?git-(?:common-)?dir")
+_NAMING_PLACE: Final = re.compile(r"(dirname|realpath|readlink)(?: -[a-z]+)*(?! -[a-z])(?: --)? +([^\s|;&<>]+)")
+_MOVING: Final = re.compile(r"cd(?: --)? +([^\s|;&<>]+) *(?:&&|;) *pwd(?: -[LP])?")
+
+
+STDIN: Final = "<"
+"""Under this name stands what a command reads from its input."""
+MOVED: Final = ">"
+"""Under this name stand the directories that the text moves to and that are not told by plain words."""
+PERHAPS_EMPTY: Final = "$_"
+FROM_STDIN: Final = "${<}"
+POSITIONS: Final = ("@", "*", *"123456789")
+_NARROWING: Final = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname")
+_NARROWING_MORE: Final = names(
+    "-empty -mtime -mmin -atime -amin -ctime -cmin -size -newer -user -group -perm -nouser -nogroup -inum -samefile"
+)
+"""Tests with which `find` gives only some of what it finds; the first are given a pattern."""
+_OR: Final = frozenset({"-o", "-or", ","})
+_NOT: Final = frozenset({"!", "-not"})
+_OPEN: Final = frozenset({"(", "\\("})
+_CLOSE: Final = frozenset({")", "\\)"})
+
+
+def narrows(texts: "Sequence[str]") -> bool:
+    """Whether every alternative of a `find` expression is about only some of what is below its directories."""
+    groups: list[tuple[bool, bool, bool]] = []  # for each open bracket: all before, this alternative, negated
+    every, this, negated = True, False, False
+    for at, text in enumerate(texts):
+        if text in _NOT:
+            negated = not negated
+            continue
+        if text in _OPEN:
+            groups.append((every, this, negated))
+            every, this = True, False
+        elif text in _CLOSE and groups:
+            inner = every and this
+            every, this, was_negated = groups.pop()
+            this = this or (inner and not was_negated)
+        elif text in _OR:
+            every, this = every and this, False
+        elif not negated:
+            following = texts[at + 1] if at + 1 < len(texts) else ""
+            this = this or text in _NARROWING_MORE or (text in _NARROWING and following.strip("*./") != "")
+        negated = False
+    return every and this
+
+
+_PASSING: Final = names("tr sort uniq cat tee")
+_FINDERS: Final = frozenset({"fd", "fdfind"})
+_NAMING: Final = names("-l --files --files-with-matches -rl -lr -Rl -lR -il -rli -ril -irl ls-files")
+SOMETHING: Final = "_"
+"""Stands for names that are certainly below the directory they were looked for in."""
+
+
+def teller_of(parts: "Sequence[Part]", number: int) -> "Part | None":
+    """The command whose names reach the input of this one, by way of commands that hand them on."""
+    while number > 0 and parts[number].piped:
+        number -= 1
+        if parts[number].name not in _PASSING:
+            return parts[number]
+    return None
+
+
+def tells_below(part: "Part") -> bool:
+    """Whether a command prints nothing but names of files below where it looks."""
+    return part.name in _FINDERS or (part.name in ("git", "grep", "rg") and not _NAMING.isdisjoint(part.texts))
+
+
+class Target(NamedTuple):
+    """A place that a command names, as written."""
+
+    form: str
+    static: bool
+    narrowed: bool = False
+    """Only some of what is below it."""
+
+
+def printed_by(part: "Part") -> "Iterator[Target]":
+    """The names that a command prints for the next one to take, as far as they are told."""
+    name = part.name
+    if name not in ("echo", "printf", "find", "ls"):
+        return
+    narrowed, some = name == "find" and narrows(part.texts), False
+    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
+        if word.text.startswith("-"):
+            if name == "find":
+                break
+            continue
+        some = True
+        known = word.text if word.static else form
+        for piece in known.split() if word.static and name in ("echo", "printf") else [known]:
+            yield Target(f"{piece}/*" if name == "ls" else piece, word.static, narrowed)
+    if not some and name in ("ls", "find"):
+        yield Target("*" if name == "ls" else ".", static=True, narrowed=narrowed)
+
+
+class Spelling(NamedTuple):
+    """One text that a word may become; `guessed` when an expansion in it was taken to be empty."""
+
+    text: str
+    guessed: bool
+
+
+class Values:
+    """What variables may hold, by name: every value that the text gives them, wherever it does.
+
+    Args:
+        known: forms as written, by variable.
+        home: what `~` and `$HOME` stand for.
+        cwd: what `$PWD` stands for.
+    """
+
+    __slots__ = ("_cwd", "_home", "_known", "_left", "exhausted")
+
+    def __init__(self, known: "Mapping[str, Sequence[str]]", home: str, cwd: str | None) -> None:
+        self._known, self._home, self._cwd = known, home, cwd
+        self._left = _MAX_SPELLINGS
+        self.exhausted = False
+        """Whether there were more texts than are followed."""
+
+    def spellings(self, form: str, *, static: bool) -> list[Spelling]:
+        """Every text a word may become, as far as the command tells."""
+        if static:
+            return [Spelling(text, guessed=False) for text in self._elsewhere(form)]
+        found: list[Spelling] = []
+        for word in self._words(form):
+            for text, guessed in self._expand(word, ()):
+                found += [Spelling(one, guessed) for one in self._at_home(text.translate(_QUOTES))]
+        return found
+
+    def _words(self, form: str) -> list[str]:
+        """The words that braces make of one; nothing is followed where there are too many."""
+        found = brace_words(form) if "{" in form else [form]
+        self._left -= _DEAR * (len(found) - 1) if found else 0
+        self.exhausted = self.exhausted or found is None or self._left < 0
+        return found or []
+
+    def _at_home(self, text: str) -> list[str]:
+        if text == "~" or text.startswith("~/"):
+            return self._elsewhere(self._home + text[1:])
+        return ["/"] if text.startswith("~") else [text]
+
+    def _elsewhere(self, text: str) -> list[str]:
+        """A path with the user's home in it, and what it is when the text itself says that home is elsewhere."""
+        homes = self._known.get("HOME", ()) if text.startswith(self._home) else ()
+        return [text, *(home + text[len(self._home) :] for home in homes if "$" not in home)]
+
+    def _expand(self, form: str, chain: tuple[str, ...]) -> list[Spelling]:
+        found = [Spelling("", guessed=False)]
+        position = 0
+        for expansion in _EXPANSION.finditer(form):
+            literal = form[position : expansion.start()]
+            position = expansion.end()
+            options = self._options(expansion, chain)
+            self._left -= len(found) * len(options)
+            if self._left < 0:
+                self.exhausted = True
+                break
+            found = [
+                Spelling(text + literal + more, guessed or also) for text, guessed in found for more, also in options
+            ]
+        rest = form[position:]
+        found = [Spelling(text + rest, guessed) for text, guessed in found]
+        if position and rest.startswith((")", '"')) and any("$(" in text for text, _ in found):
+            return [deeper for text, guessed in found for deeper in self._deeper(text, chain, guessed=guessed)]
+        return found
+
+    def _deeper(self, text: str, chain: tuple[str, ...], *, guessed: bool) -> list[Spelling]:
+        """Expand a substitution that stood around another one."""
+        if self._too_deep(chain):
+            return [Spelling("", guessed=True)]
+        return [Spelling(one, guessed or also) for one, also in self._expand(text, (*chain, _COMMAND))]
+
+    def _too_deep(self, chain: tuple[str, ...]) -> bool:
+        """Whether values are put together of more values than are followed."""
+        self.exhausted = self.exhausted or len(chain) >= _MAX_DEPTH
+        return self.exhausted
+
+    def _options(self, expansion: "re.Match[str]", chain: tuple[str, ...]) -> list[Spelling]:
+        name = expansion["braced"] or expansion["bare"] or ""
+        command = expansion["command"] or expansion["old"]
+        rest = expansion["rest"] or ""
+        if self._too_deep(chain) or chain.count(name) >= _MAX_TURNS:
+            return [Spelling("", guessed=True)]
+        if command is not None:
+            return self._printed(command, (*chain, _COMMAND))
+        inner = (*chain, name)
+        given = {"HOME": self._home, "PWD": self._cwd or ".", "OLDPWD": self._cwd or "."}.get(name)
+        if given is None and rest and name in _ROOTED:
+            given = os.environ.get(name, "/bin")
+        forms = [one for form in self._known.get(name, ()) for one in self._words(form)]
+        found = [Spelling(given, guessed=False)] if given is not None else []
+        found += [spelling for form in forms for spelling in self._expand(form, inner)]
+        default = _DEFAULT.match(rest)
+        if default is not None:
+            found += self._expand(default[1], inner)
+        elif rest.startswith((":?", "?")):
+            found = found or [Spelling("_", guessed=False)]  # the shell stops where it would be empty
+        elif rest and not rest.startswith("["):  # an operator changes the value
+            self._left -= _DEAR * len(found)
+            found = _changed(found, rest, certain=given is not None)
+        return found or [Spelling("", guessed=True)]
+
+    def _printed(self, command: str, chain: tuple[str, ...]) -> list[Spelling]:
+        """What a substitution prints, when that is plain."""
+        plain = " ".join(command.split()).replace(" 2>/dev/null", "")
+        if _HERE.fullmatch(plain):
+            return [Spelling(self._cwd or ".", guessed=False)]
+        if _HISTORY.fullmatch(plain):
+            return [Spelling(posixpath.join(self._cwd or ".", ".git"), guessed=False)]
+        placed = _NAMING_PLACE.fullmatch(plain) or _MOVING.fullmatch(plain)
+        if placed is not None:
+            climb = placed[1] == "dirname"
+            found = [
+                one
+                for text, _ in self._expand(placed[placed.lastindex or 1], chain)
+                for one in self._at_home(text.translate(_QUOTES))
+            ]
+            return [Spelling(_parent(text) if climb else text, guessed=False) for text in found]
+        told = _TELLS.match(command)
+        if told is None:
+            return [Spelling("", guessed=True)]
+        return [spelling for word in told[1].split() for spelling in self._expand(word, chain)]
+
+
+def _parent(path: str) -> str:
+    return posixpath.dirname(path.rstrip("/")) or ("/" if path.startswith("/") else ".")
+
+
+def _changed(found: list[Spelling], operator: str, *, certain: bool) -> list[Spelling]:
+    """What an operator makes of values; of those that are not `certain` anything may be left."""
+    exact = [(applied(text, operator), guessed) for text, guessed in found]
+    known = [Spelling(text, guessed) for text, guessed in exact if text is not None]
+    if certain and len(known) == len(found):
+        return known
+    shorter = [Spelling(posixpath.dirname(text), guessed) for text, guessed in found]
+    return [*found, *shorter, *known, Spelling("", guessed=True)]
