@@ -2,6 +2,7 @@
 
 from holdfast.tui.ask.menu import Chosen, Menu
 from holdfast.tui.panels.pages import Page
+from holdfast.tui.preferences import Preferences
 from holdfast.tui.show.markdown import Piece
 from holdfast.tui.show.words import Line, as_text
 
@@ -42,7 +43,20 @@ class MemoryFace:
         del text
         return None
 
+    async def edit_file(self, path: str) -> bool:
+        del path
+        return False
+
     def fill_input(self, text: str) -> None:
+        del text
+
+    def insert_input(self, text: str) -> None:
+        del text
+
+    def prefer(self, preferences: Preferences) -> None:
+        del preferences
+
+    def call_attention(self, text: str) -> None:
         del text
 
     def leave(self) -> None:

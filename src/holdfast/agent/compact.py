@@ -128,6 +128,17 @@ class Compactor:
         state.emit(done)
         return done
 
+    def cut(self, index: int) -> None:
+        """Go on with the messages before this one; a session that is resumed later does the same."""
+        state = self._state
+        kept = list(state.history.messages[:index])
+        state.history.replace(kept)
+        state.shortened()
+        self._between.look_back()
+        self._futile_below = 0
+        if state.journal is not None:
+            state.journal.record_note(COMPACTION, {"messages": kept, "trigger": "rewind"})
+
     async def _summarised(
         self, messages: list[Message], instructions: str, *, recent: int, is_manual: bool
     ) -> tuple[str, list[Message]]:

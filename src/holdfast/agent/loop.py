@@ -228,6 +228,20 @@ class Loop:
         finally:
             self._is_compacting = False
 
+    def rewind(self, index: int) -> None:
+        """Forget everything from this message of the history on. The journal keeps it. Between runs only.
+
+        Raises:
+            UsageError: A run is under way, or no prompt stands there.
+        """
+        if self._driver is not None:
+            raise UsageError("a run is under way; go back when it has ended")
+        self._refuse_while_compacting()
+        messages = self._state.history.messages
+        if not 0 <= index < len(messages) or messages[index]["role"] != "user":
+            raise UsageError(f"message {index} of the conversation is no prompt, so nothing can go back to it")
+        self._compactor.cut(index)
+
     async def close(self, reason: str = "exit") -> None:
         """Stop what runs and announce the end. The executor and the model belong to the caller."""
         await self.interrupt()

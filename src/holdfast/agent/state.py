@@ -71,6 +71,12 @@ class LoopState:
             self._is_system_made = True
         return self._system
 
+    @property
+    def system_so_far(self) -> tuple[SystemBlock, ...]:
+        """The system prompt, where it was made already or never changes."""
+        source = self._system_source
+        return self._system if self._is_system_made or callable(source) else tuple(source)
+
     async def request(self, *, tool_choice: str = "auto") -> ModelRequest:
         """Ask for the next answer."""
         choices = self.choices

@@ -18,6 +18,7 @@ from holdfast.permissions.updates import change_mode
 
 if TYPE_CHECKING:
     from holdfast.agent import Loop
+    from holdfast.agent.prompt.reading import InstructionFile
     from holdfast.agent.prompts import Sent
     from holdfast.app.build import OpenSession
     from holdfast.app.definitions import Definitions
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.app.telemetry import Telemetry
     from holdfast.lib.undoing import Restored
     from holdfast.mcp.hub import Hub
-    from holdfast.models import Model
+    from holdfast.models import Model, SystemBlock, Usage
     from holdfast.registry import Pool
     from holdfast.tasks.states import TaskRecord
 
@@ -136,6 +137,11 @@ class RunningAgent:
         asker = self.opened.asker
         return () if asker is None else asker.forms
 
+    @property
+    def would_interrupt(self) -> bool:
+        """A message now would cut short some call that runs or waits."""
+        return self.is_running and bool(self.opened.executor.yielding())
+
     # Looking and choosing.
 
     @property
@@ -220,6 +226,11 @@ class RunningAgent:
         return self.loop.cost_usd
 
     @property
+    def usage(self) -> "Usage":
+        """What all requests of the conversation used."""
+        return self.loop.usage
+
+    @property
     def context_tokens(self) -> int:
         """About how much of the model's window the conversation fills."""
         return self.loop.context_tokens
@@ -253,6 +264,17 @@ class RunningAgent:
         place = self._listener.place
         told = () if place is None else place.instructions.warnings
         return (*told, *self.opened.executor.hooks.warnings)
+
+    @property
+    def instructions(self) -> "Sequence[InstructionFile]":
+        """The files of instructions that the model was told."""
+        place = self._listener.place
+        return () if place is None else place.instructions.files
+
+    @property
+    def system_blocks(self) -> "Sequence[SystemBlock]":
+        """What the model is told before the conversation, as far as it was made already."""
+        return self.loop.state.system_so_far
 
     @property
     def agent_types(self) -> list[str]:

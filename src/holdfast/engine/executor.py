@@ -96,6 +96,7 @@ class Executor:
         self._resources = parts.held_by(self.pool) if resources is None else tuple(resources)
         self._outbox = Outbox(self._emit, self._raise_fatal)
         self._gate = Gate(max_concurrency)
+        self.yielding = self._gate.yielding
         self._deadlines = Deadlines(self._gate.running, self._overdue, timeout_s)
         self.call_hooks = parts.CallHooks(self.state, self._spill, self._emit)
         self.hooks = hooks
@@ -192,9 +193,8 @@ class Executor:
 
     def user_message(self) -> None:
         """The user wrote something mid-run: calls that may be cut short are, all others finish first."""
-        for call in [*self._gate.queued(), *self._gate.running]:
-            if call.yields_to_message():
-                self._stop(call, _MESSAGE)
+        for call in self._gate.yielding():
+            self._stop(call, _MESSAGE)
         self._pump()  # what waited behind a stopped call may be free to start
 
     def stop(self, tool_use_id: str) -> bool:

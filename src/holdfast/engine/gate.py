@@ -30,6 +30,10 @@ class Gate:
         """The calls that wait."""
         return iter(tuple(self.queue))
 
+    def yielding(self) -> list[Call]:
+        """The calls that a message of the user cuts short; all others finish first."""
+        return [call for call in (*self.queued(), *self.running) if call.yields_to_message()]
+
     def remove(self, call: Call) -> None:
         """Take a waiting call out of the queue."""
         self.queue.remove(call)

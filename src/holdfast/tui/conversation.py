@@ -10,22 +10,28 @@ from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.call_lines import CallLines
 from holdfast.app.options import AgentOptions, Options
 from holdfast.contract.errors import HoldfastError, UsageError
-from holdfast.events import Event
-from holdfast.lib.visible import visible
+from holdfast.events import Event, RunEnded
+from holdfast.tui.ask.approval import home_relative
 from holdfast.tui.ask.asker import TerminalAsker
 from holdfast.tui.ask.menu import Menu, Option
 from holdfast.tui.face import Face
+from holdfast.tui.preferences import Preferences, preferences_of, read_preferences
+from holdfast.tui.prompts import PromptMaker
+from holdfast.tui.show.outcomes import text_of
+from holdfast.tui.show.recall import recall
 from holdfast.tui.show.view import View
 from holdfast.tui.show.words import Line, prose, wrapped
+from holdfast.tui.status import status_line
+from holdfast.tui.status_command import StatusCommand
 
 if TYPE_CHECKING:
     from holdfast.app.running import RunningAgent
     from holdfast.contract import Tool
+    from holdfast.tui.input.completing import Offers
 
 __all__ = ["Conversation", "Launch"]
 
 _CYCLE = ("default", "acceptEdits", "plan")
-_TOLD_CHARS = 20_000
 _IDLE_S = 60.0
 """After so long without a prompt the user's notifiers are told."""
 
@@ -56,11 +62,17 @@ class Conversation:
         self.view.on_prompt = self._delivered
         self.asker = TerminalAsker(face)
         self.asker.on_word = self.submit
+        self.asker.on_waiting = face.call_attention
         self.farewell = ""
         self.queued: list[str] = []
         """What was typed and not told to the model yet."""
-        self._told: list[str] = []
-        """What the person ran here and the model should know."""
+        self.prompts = PromptMaker()
+        self._shown: str | None = None
+        """The prompt that is on the screen already, before the model has it."""
+        self._first_mode = "default"
+        self.status_command: StatusCommand | None = None
+        self._resources: list[tuple[str, str]] = []
+        """What the servers offer to read, as `server:uri`, each with its name."""
         self._prompts: asyncio.Queue[str] = asyncio.Queue()
         self._is_busy = False
         self._has_started = asyncio.Event()
@@ -119,8 +131,20 @@ class Conversation:
         agent.let_hooks_defer(False)  # noqa: FBT003 - the one thing it says
         for notice in agent.notices():
             self.say("warn", notice)
-        self.say("dim", f"{agent.model.name} · {agent.cwd} · session {agent.session_id} · /help")
+        self._first_mode = agent.mode
+        self._prefer(preferences_of(agent.rights.settings))
+        self.say("dim", f"{agent.model.name} · {home_relative(agent.cwd)} · session {agent.session_id} · /help")
+        self.spawn(self._find_resources(agent))
+        if agent.history:
+            recall(self.face, self.view.naming, agent.history)
         return True
+
+    def _prefer(self, preferences: Preferences) -> None:
+        self.face.prefer(preferences)
+        if self.status_command is not None:
+            self.status_command.close()
+        command = preferences.status_command
+        self.status_command = StatusCommand(command) if command else None
 
     async def close(self) -> None:
         """End everything that was started, and have a last word ready."""
@@ -128,6 +152,8 @@ class Conversation:
             self.farewell = f"to go on: holdfast --resume {self.agent.session_id}"
         for job in self._jobs:
             job.cancel()
+        if self.status_command is not None:
+            self.status_command.close()
         if self.agent is not None:
             await self.agent.close("prompt_input_exit")
 
@@ -135,16 +161,18 @@ class Conversation:
 
     def submit(self, text: str) -> None:
         """Take what was typed: a command, a shell line, or words for the model, now or between two turns."""
-        from holdfast.tui.commands.run import is_command  # noqa: PLC0415 - with the first line
+        from holdfast.tui.commands.run import is_command, runs_beside  # noqa: PLC0415 - with the first line
 
         agent = self.agent
         if agent is not None and self._is_busy and agent.is_running:
-            if is_command(text) or text.startswith("!"):
+            if runs_beside(text):
+                self.spawn(self._answer(text))
+            elif is_command(self, text) or text.startswith(("!", "#")):
                 self._prompts.put_nowait(text)
-                self.say("dim", f"{text.split(maxsplit=1)[0]} waits until the run has ended")
+                self.say("dim", f"{prose(text).split(maxsplit=1)[0]} waits until the run has ended")
             else:
                 self.queued.append(text)
-                agent.submit(self._with_told(text))
+                agent.submit(self.prompts.plain(text))
         else:
             self._prompts.put_nowait(text)
         self.face.refresh()
@@ -163,11 +191,12 @@ class Conversation:
         return True
 
     def next_mode(self) -> None:
-        """Go to the next permission mode."""
+        """Go to the next permission mode; the one that the session began with is one of them."""
         if self.agent is None:
             return
+        modes = list(dict.fromkeys((*_CYCLE, self._first_mode)))
         mode = self.agent.mode
-        wanted = _CYCLE[(_CYCLE.index(mode) + 1) % len(_CYCLE)] if mode in _CYCLE else "default"
+        wanted = modes[(modes.index(mode) + 1) % len(modes)] if mode in modes else "default"
         try:
             self.agent.change_mode(wanted)
         except UsageError as error:
@@ -190,6 +219,15 @@ class Conversation:
         else:
             self.say("dim", "no call has ended yet")
 
+    def rewind(self) -> None:
+        """Let the person choose a prompt to go back to."""
+        if self.agent is not None and not self.agent.is_running and not self._is_busy:
+            self._prompts.put_nowait("/rewind")
+
+    def paste_picture(self) -> None:
+        """Take a picture from the clipboard."""
+        self.spawn(self._paste_picture())
+
     # What is shown for now.
 
     def live(self, rows: int) -> list[Line]:
@@ -200,24 +238,20 @@ class Conversation:
         return [*self.view.live(max(1, rows - len(waiting))), *waiting]
 
     def status(self) -> Line:
-        """Mode, model, context, cost, and what Enter would do now."""
-        agent = self.agent
-        if agent is None:
-            return [("dim", "starting; what you type is kept")]
-        mode = agent.mode
-        shown: Line = [("warn" if mode in ("bypassPermissions", "auto") else "accent", mode), ("dim", " (shift+tab)")]
-        window = agent.model.context_window or 1
-        parts = [_short_name(agent.model.name), f"context {100 * agent.context_tokens // window} %"]
-        if agent.cost_usd:
-            parts.append(f"${agent.cost_usd:.2f}")
-        if agent.is_running:
-            parts = ["Esc interrupts, Enter tells it between turns", *parts]
-        room = self.face.columns - 1 - sum(len(text) for _, text in shown)
-        for part in parts:
-            if len(part) + 3 <= room:
-                shown.append(("dim", f" · {part}"))
-                room -= len(part) + 3
-        return shown
+        """Mode, model, context, cost, and what a message now would do."""
+        return status_line(self.agent, self.face.columns, waiting=len(self.queued))
+
+    def offers(self) -> "Offers":
+        """What the input line can offer."""
+        from holdfast.tui.commands.run import offered_commands  # noqa: PLC0415 - with the first key
+        from holdfast.tui.input.completing import Offers  # noqa: PLC0415 - the same
+
+        return Offers(
+            cwd=lambda: os.getcwd() if self.agent is None else self.agent.cwd,
+            hides=self._hides,
+            commands=lambda: offered_commands(self.agent),
+            resources=lambda: self._resources,
+        )
 
     def say(self, style: str, text: str) -> None:
         """Words of our own, or of others made safe."""
@@ -230,9 +264,10 @@ class Conversation:
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
 
-    async def pick(self, title: str, options: list[tuple[str, str]]) -> str | None:
+    async def pick(self, title: str, options: list[tuple[str, str]], *, default: int = 0) -> str | None:
         """Let the person choose one of some values."""
-        return (await self.face.choose(Menu(title, [Option(label, value) for label, value in options]))).value
+        choices = [Option(label, value) for label, value in options]
+        return (await self.face.choose(Menu(title, choices, default=default))).value
 
     # Inside.
 
@@ -241,46 +276,96 @@ class Conversation:
         from holdfast.tui.commands.run import is_command, run_command  # noqa: PLC0415 - with the first line
 
         try:
-            if is_command(text):
+            if is_command(self, text):
                 await run_command(self, text)
             elif text.startswith("!"):
                 await self._shell(text[1:].strip())
+            elif text.startswith("#") and "\n" not in text:
+                await self._note(text[1:].strip())
             else:
-                await self._ask(text)
+                await self.ask(text)
         except (HoldfastError, ModelError) as error:
             self.say("bad", str(error))
 
-    async def _ask(self, text: str | None) -> None:
+    async def ask(self, text: str | None) -> None:
+        """Let the model answer a prompt; without one, what it was told meanwhile."""
         agent = self.agent
         if agent is None:
             return
-        prompt = None if text is None else self._with_told(text)
+        prompt = None
+        if text is not None:
+            self._shown = text
+            self.view.show_prompt(text)
+            prompt = await self.prompts.whole(text, agent)
         async for _event in agent.run(prompt):
             pass
         if self.queued:  # said too late for this run
             with suppress(UsageError):
-                await self._ask(None)
+                await self.ask(None)
             self.queued.clear()
 
     async def _shell(self, command: str) -> None:
         if self.agent is None or not command:
             return
         reply = await self.agent.call_tool("Bash", {"command": command})
-        text = reply.content if isinstance(reply.content, str) else str(reply.content)
-        self._told.append(f"I ran `{command}` myself. It wrote:\n{text[:_TOLD_CHARS]}")
+        self.prompts.tell(f"I ran `{command}` myself. It wrote:\n{text_of(reply.content)}")
 
-    def _with_told(self, text: str) -> str:
-        told, self._told = self._told, []
-        return "\n\n".join([*told, text])
+    async def _note(self, note: str) -> None:
+        from holdfast.tui.memory import add_note, note_places  # noqa: PLC0415 - only for a note
 
-    def _delivered(self, text: str) -> None:
-        for waiting in self.queued:
-            if text.endswith(waiting):
-                self.queued.remove(waiting)
-                return
+        if self.agent is None or not note:
+            return
+        places = note_places(self.agent.rights.settings.root)
+        offers = [(f"{place.label} ({home_relative(place.path)})", place.path) for place in places]
+        path = await self.pick("Remember this where?", [*offers, ("Nowhere (Esc)", "")], default=len(offers))
+        if path:
+            await add_note(path, note)
+            self.say("ok", f"added to {home_relative(path)}: - {note}")
+            self.prompts.tell(f"Remember this; I have added it to {path}: {note}")
+
+    def _hides(self, path: str) -> bool:
+        return self.agent is not None and self.agent.permissions.hides(path)
+
+    async def _find_resources(self, agent: "RunningAgent") -> None:
+        from holdfast.app.resources import list_resources  # noqa: PLC0415 - loaded with the agent
+
+        self._resources = await list_resources(agent)
+
+    async def _paste_picture(self) -> None:
+        from holdfast.app.belongings import keep_blob  # noqa: PLC0415 - only for pictures
+        from holdfast.tui.input.clipboard import clipboard_picture  # noqa: PLC0415 - the same
+
+        data = await clipboard_picture()
+        if data is None or self.agent is None:
+            self.say("dim", "there is no picture in the clipboard, or nothing here that could read it")
+            return
+        path = keep_blob(self.agent, data, ".png")
+        self.face.insert_input(self.prompts.attachments.picture(path))
+
+    def _delivered(self, text: str) -> str | None:
+        """A prompt is on its way: what was typed is what is shown of it, once."""
+        typed = self.prompts.typed(text)
+        if typed in self.queued:
+            self.queued.remove(typed)
+        shown, self._shown = self._shown, None
+        return None if typed == shown else typed
 
     def _hear(self, event: Event) -> None:
         self.view.take(event)
+        if isinstance(event, RunEnded):
+            self.face.call_attention("the answer is there")
+        if self.status_command is not None and self.agent is not None:
+            self.status_command.wish(self.agent, self.face.refresh)
+
+    def preferred(self, key: str, value: str) -> None:
+        """The person has set one of the terminal's own settings; it holds at once."""
+        fields = {"theme": "theme", "preferredNotifChannel": "notify"}
+        if key in fields:
+            self._prefer(read_preferences({key: value}))
+
+    def own_status(self) -> str:
+        """What the user's own command says, with colours."""
+        return "" if self.status_command is None else self.status_command.line
 
     def _use_of(self, name: str, raw: Mapping[str, Any]) -> str:
         return name if self.agent is None else self._lines.use(name, raw).replace(f"{self.agent.cwd}{os.sep}", "")
@@ -291,7 +376,3 @@ class Conversation:
 
     def _fold_of(self, name: str, raw: Mapping[str, Any]) -> str | None:
         return None if self.agent is None else self.agent.folds_into(name, raw)
-
-
-def _short_name(model: str) -> str:
-    return visible(model.rpartition(":")[2].rpartition("/")[2], limit_chars=24)

@@ -1,11 +1,14 @@
 """What the conversation needs of whoever shows it: a screen, or plain lines."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from holdfast.tui.ask.menu import Chosen, Menu
 from holdfast.tui.panels.pages import Page
 from holdfast.tui.show.markdown import Piece
 from holdfast.tui.show.words import Line
+
+if TYPE_CHECKING:
+    from holdfast.tui.preferences import Preferences
 
 __all__ = ["Face"]
 
@@ -42,8 +45,24 @@ class Face(Protocol):
         """Let the person change a text in their editor; none when that is not possible."""
         ...
 
+    async def edit_file(self, path: str) -> bool:
+        """Let the person change a file in their editor; whether that ended well."""
+        ...
+
     def fill_input(self, text: str) -> None:
         """Put words into the input line, for the person to send."""
+        ...
+
+    def insert_input(self, text: str) -> None:
+        """Put words into the input line where the cursor is."""
+        ...
+
+    def prefer(self, preferences: "Preferences") -> None:
+        """Be as the person likes it."""
+        ...
+
+    def call_attention(self, text: str) -> None:
+        """Somebody waits for the person, who may look elsewhere."""
         ...
 
     def leave(self) -> None:

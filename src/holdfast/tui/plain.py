@@ -9,7 +9,9 @@ from contextlib import suppress
 
 from holdfast.tui.ask.menu import Chosen, Menu
 from holdfast.tui.conversation import Conversation, Launch
+from holdfast.tui.notify import notification
 from holdfast.tui.panels.pages import Page
+from holdfast.tui.preferences import Preferences
 from holdfast.tui.show.markdown import Piece
 from holdfast.tui.show.words import Line, as_text, prose
 
@@ -34,6 +36,7 @@ class PlainFace:
         self.has_ended = False
         """Nobody can answer any more."""
         self._is_blank = True
+        self._notify = ""
 
     @property
     def columns(self) -> int:
@@ -66,9 +69,29 @@ class PlainFace:
 
         return await edit_text(text) if sys.stdin.isatty() and sys.stdout.isatty() else None
 
+    async def edit_file(self, path: str) -> bool:
+        """The same with a file."""
+        from holdfast.tui.input.editor import edit_file  # noqa: PLC0415 - only for who edits
+
+        return await edit_file(path) if sys.stdin.isatty() and sys.stdout.isatty() else False
+
     def fill_input(self, text: str) -> None:
         """Say what could be sent."""
         self.commit([[("", f"suggestion: {prose(text)}")]])
+
+    def insert_input(self, text: str) -> None:
+        """Say what stands for it."""
+        self.commit([[("", f"write {prose(text)} in your next line to send it")]])
+
+    def prefer(self, preferences: Preferences) -> None:
+        """Lines have no looks; only how to call counts."""
+        self._notify = preferences.notify
+
+    def call_attention(self, text: str) -> None:
+        """By the bell, where it is wanted and somebody could hear it."""
+        if self._notify and sys.stdout.isatty():
+            notification(text, self._notify, sys.stdout.write)
+            sys.stdout.flush()
 
     def leave(self) -> None:
         """Go."""

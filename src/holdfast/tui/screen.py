@@ -4,14 +4,16 @@ import asyncio
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer, ThreadedCompleter
 from prompt_toolkit.filters import Condition
-from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.history import History
 from prompt_toolkit.input import Input
 from prompt_toolkit.layout import ConditionalContainer, HSplit, Layout, Window
@@ -20,14 +22,18 @@ from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.output import Output
 from prompt_toolkit.output.defaults import create_output
-from prompt_toolkit.styles import Style
+from prompt_toolkit.styles import DynamicStyle, Style
+from prompt_toolkit.widgets import SearchToolbar
 
 from holdfast.tui.ask.menu import GUARD_S, Chosen, Menu
 from holdfast.tui.input.keys import Actions, Keys
+from holdfast.tui.notify import notification
 from holdfast.tui.panels.pages import Page, TextPage
+from holdfast.tui.preferences import Preferences
 from holdfast.tui.scrollback import Scrollback
 from holdfast.tui.show.markdown import Piece
-from holdfast.tui.show.words import STYLES, Line, as_ansi, cut, fragments
+from holdfast.tui.show.themes import THEMES, Theme, choose_theme
+from holdfast.tui.show.words import Line, as_ansi, cut, fragments
 
 if TYPE_CHECKING:
     from holdfast.tui.panels.panel import Panel
@@ -50,7 +56,8 @@ class Screen:
         output: Output | None = None,
     ) -> None:
         self.actions = Actions()
-        self.has_colour = not os.environ.get("NO_COLOR")
+        self.theme: Theme | None = None if os.environ.get("NO_COLOR") else choose_theme("auto")
+        self._notify = ""
         self.menus: deque[Menu] = deque()
         self._panel: Panel | None = None
         self._was_code = False
@@ -62,7 +69,7 @@ class Screen:
             history=history,
             complete_while_typing=Condition(lambda: self.buffer.text.startswith("/") or "@" in self.buffer.text),
         )
-        self._style = Style.from_dict({f"hf-{name}": spec for name, (spec, _) in STYLES.items() if name})
+        self._style = DynamicStyle(lambda: _style_of(self.theme))
         self.app: Application[None] = Application(
             layout=self._layout(),
             key_bindings=Keys(self).bindings(),
@@ -77,7 +84,7 @@ class Screen:
         )
         self.paper = Scrollback(self.app)
         self.app.ttimeoutlen = 0.05
-        self.app.timeoutlen = 0.3
+        self.app.timeoutlen = 0.05  # keys with Alt come at once; nobody waits for Esc
 
     # The face.
 
@@ -89,14 +96,14 @@ class Screen:
     def commit(self, lines: list[Line]) -> None:
         """Show these for good."""
         self._was_code = False
-        self.paper.write([as_ansi(line, has_colour=self.has_colour) if line else "" for line in lines])
+        self.paper.write([as_ansi(line, self.theme) if line else "" for line in lines])
 
     def commit_piece(self, piece: Piece) -> None:
         """Show a finished piece of an answer for good."""
         from holdfast.tui.show.rich_text import render  # noqa: PLC0415 - rich waits for the first answer
 
         is_code = piece.language is not None
-        lines = render(piece, columns=self.columns, has_colour=self.has_colour).split("\n")
+        lines = render(piece, columns=self.columns, theme=self.theme).split("\n")
         if self._was_code and not is_code:
             lines.insert(0, "")
         self.paper.write(lines if is_code else [*lines, ""], keeps_blank=is_code)
@@ -134,8 +141,7 @@ class Screen:
         """Show all that the question is about."""
         menu = self.menus[0]
         lines = menu.body if menu.opens is None else menu.opens()
-        self._jobs.append(asyncio.ensure_future(self.open(TextPage(menu.title, lambda: lines))))
-        self._jobs = [job for job in self._jobs if not job.done()]
+        self._spawn(self.open(TextPage(menu.title, lambda: lines)))
 
     async def open(self, page: Page) -> None:
         """Show a page above everything until the person closes it; lines and questions wait meanwhile."""
@@ -143,16 +149,14 @@ class Screen:
 
         if self._panel is not None or not self.app.is_running:
             return
-        self.paper.flush()
         panel = Panel(page, style=self._style, given_input=self.app.input, output=self.app.output)
         panel.notice = self._notice
-        async with in_terminal():
-            self._panel, self.paper.is_covered = panel, True
+        async with self._set_aside():
+            self._panel = panel
             try:
                 await panel.run()
             finally:
-                self._panel, self.paper.is_covered = None, False
-        self.paper.flush()
+                self._panel = None
         if self.menus:
             self._show(self.menus[0])
 
@@ -160,19 +164,60 @@ class Screen:
         """In the editor, which has the terminal meanwhile."""
         from holdfast.tui.input.editor import edit_text  # noqa: PLC0415 - only for who edits
 
+        async with self._set_aside():
+            return await edit_text(text)
+
+    async def edit_file(self, path: str) -> bool:
+        """The same with a file."""
+        from holdfast.tui.input.editor import edit_file  # noqa: PLC0415 - only for who edits
+
+        async with self._set_aside():
+            return await edit_file(path)
+
+    @asynccontextmanager
+    async def _set_aside(self) -> AsyncGenerator[None]:
+        """Somebody else has the terminal: lines wait, keys are theirs."""
         self.paper.flush()
         async with in_terminal():
             self.paper.is_covered = True
             try:
-                return await edit_text(text)
+                yield
             finally:
                 self.paper.is_covered = False
+        self.paper.flush()
 
     def fill_input(self, text: str) -> None:
         """Put words into the input line."""
         self.buffer.text = text
         self.buffer.cursor_position = len(text)
         self.refresh()
+
+    def insert_input(self, text: str) -> None:
+        """Put words where the cursor is."""
+        self.buffer.insert_text(text)
+        self.refresh()
+
+    def edit_input(self) -> None:
+        """Go on with the line in the editor."""
+
+        async def edit() -> None:
+            edited = await self.edit(self.buffer.text)
+            if edited is not None:
+                self.fill_input(edited.rstrip("\n"))
+
+        self._spawn(edit())
+
+    def prefer(self, preferences: Preferences) -> None:
+        """Take the theme and the way to call."""
+        if self.theme is not None:
+            self.theme = choose_theme(preferences.theme)
+        self._notify = preferences.notify
+
+    def call_attention(self, text: str) -> None:
+        """By the bell or a message of the terminal's, where the person wants that."""
+        if self._notify:
+            notification(text, self._notify, self.app.output.write_raw)
+            self.app.output.flush()
 
     def leave(self) -> None:
         """End the application; what is committed stays."""
@@ -186,6 +231,10 @@ class Screen:
     def complete_with(self, completer: Completer) -> None:
         """Offer what this one finds, without making the keys wait."""
         self.buffer.completer = ThreadedCompleter(completer)
+
+    def _spawn(self, work: "Coroutine[Any, Any, None]") -> None:
+        self._jobs = [job for job in self._jobs if not job.done()]
+        self._jobs.append(asyncio.ensure_future(work))
 
     # Questions.
 
@@ -212,8 +261,14 @@ class Screen:
         has_menu = Condition(lambda: bool(self.menus))
         is_writing = Condition(lambda: not self.menus or self.menus[0].is_typing)
         has_offers = Condition(lambda: self.buffer.complete_state is not None and not self.menus)
+        searching = SearchToolbar(vi_mode=False, backward_search_prompt="earlier lines with: ")
         text = Window(
-            BufferControl(self.buffer, input_processors=[BeforeInput(self._prompt)]),
+            BufferControl(
+                self.buffer,
+                input_processors=[BeforeInput(self._prompt)],
+                search_buffer_control=searching.control,
+                preview_search=True,
+            ),
             height=Dimension(min=1, max=_INPUT_ROWS),
             dont_extend_height=True,
             wrap_lines=True,
@@ -222,7 +277,12 @@ class Screen:
             ConditionalContainer(self._window(self._live), Condition(lambda: not self.menus and bool(self._live()))),
             ConditionalContainer(self._window(self._menu_lines), has_menu),
             ConditionalContainer(text, is_writing),
+            searching,
             ConditionalContainer(self._window(self._offers), has_offers),
+            ConditionalContainer(
+                Window(FormattedTextControl(self._own_status), height=1, dont_extend_height=True),
+                Condition(lambda: bool(self.actions.own_status()) and not self.menus),
+            ),
             Window(FormattedTextControl(self._status), height=1, dont_extend_height=True),
         ]
         return Layout(HSplit(rows), focused_element=text)
@@ -263,6 +323,9 @@ class Screen:
             for place, one in enumerate(state.completions[first : first + _OFFERED], first)
         ]
 
+    def _own_status(self) -> StyleAndTextTuples:
+        return to_formatted_text(ANSI(self.actions.own_status()))
+
     def _status(self) -> StyleAndTextTuples:
         if self.menus:
             return fragments([[("dim", cut(self.menus[0].hint(len(self.menus) - 1), self.columns - 1))]])
@@ -279,3 +342,22 @@ def _output() -> Output:
     if hasattr(output, "enable_cpr"):  # where the cursor is need not be asked: the region never grows into free rows
         output.enable_cpr = False  # pyright: ignore[reportAttributeAccessIssue] - of the terminals' class alone
     return output
+
+
+@cache
+def _styles() -> dict[int, Style]:
+    return {}
+
+
+def _style_of(theme: Theme | None) -> Style:
+    """The theme as prompt_toolkit reads it; without one only what is no colour."""
+    known = _styles()
+    if id(theme) not in known:
+        looks = THEMES["ansi"] if theme is None else theme
+        specs = {
+            f"hf-{name}": (look._replace(colour=None) if theme is None else look).spec
+            for name, look in looks.items()
+            if name
+        }
+        known[id(theme)] = Style.from_dict(specs)
+    return known[id(theme)]

@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from holdfast.settings.directories import private_directory, user_directories
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["run_session"]
 
 _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+_HISTORY_CHARS = 20_000
 _READERS = ("HOLDFAST_SCREEN_READER", "CLAUDE_AX_SCREEN_READER")
 
 
@@ -68,17 +70,14 @@ def _connected(launch: Launch) -> "tuple[Screen, Conversation]":
     screen = Screen(history=InMemoryHistory() if path is None else FileHistory(path))
     talk = Conversation(screen, launch)
 
-    def cwd() -> str:
-        return os.getcwd() if talk.agent is None else talk.agent.cwd
-
-    def hides(path: str) -> bool:
-        return talk.agent is not None and talk.agent.permissions.hides(path)
-
-    screen.complete_with(InputCompleter(cwd, hides))
+    screen.complete_with(InputCompleter(talk.offers()))
     actions = screen.actions
     actions.submit, actions.interrupt, actions.next_mode = talk.submit, talk.interrupt, talk.next_mode
-    actions.background, actions.open_result = talk.background, talk.open_result
-    actions.live, actions.status = talk.live, talk.status
+    actions.background, actions.open_result, actions.rewind = talk.background, talk.open_result, talk.rewind
+    actions.open_tasks, actions.edit = partial(talk.submit, "/tasks"), screen.edit_input
+    actions.paste, actions.paste_picture = talk.prompts.attachments.paste, talk.paste_picture
+    actions.history_line = lambda line: talk.prompts.attachments.expand(line).text[:_HISTORY_CHARS]
+    actions.live, actions.status, actions.own_status = talk.live, talk.status, talk.own_status
     return screen, talk
 
 

@@ -7,7 +7,7 @@ import tempfile
 
 from holdfast.host.programs import current_folder, find_program
 
-__all__ = ["edit_text", "editor_command"]
+__all__ = ["edit_file", "edit_text", "editor_command"]
 
 _USUAL = ("nano", "vim", "vi")
 
@@ -42,6 +42,19 @@ async def edit_text(text: str, *, suffix: str = ".md") -> str | None:
         return None
     finally:
         os.unlink(path)
+
+
+async def edit_file(path: str) -> bool:
+    """Let the person change a file; it is made when it is not there and they save one."""
+    command = editor_command()
+    if command is None:
+        return False
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        process = await asyncio.create_subprocess_exec(*command, path)
+    except OSError:
+        return False
+    return await process.wait() == 0
 
 
 def _write(text: str, suffix: str) -> str:

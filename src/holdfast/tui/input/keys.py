@@ -1,11 +1,12 @@
 """What each key does: in the input line, and while a question is open."""
 
 import re
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from prompt_toolkit.filters import Always, Condition, Filter
+from prompt_toolkit.filters import Always, Condition, Filter, is_searching
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from holdfast.tui.show.words import Line
@@ -18,6 +19,8 @@ __all__ = ["Actions", "Keys"]
 
 _ALWAYS = Always()
 _PASTED = re.compile(r"\r\n?")
+_TWICE_S = 0.6
+"""Escape twice within this time is one wish."""
 
 
 class Actions:
@@ -29,8 +32,15 @@ class Actions:
         self.next_mode: Callable[[], None] = lambda: None
         self.background: Callable[[], None] = lambda: None
         self.open_result: Callable[[], None] = lambda: None
+        self.open_tasks: Callable[[], None] = lambda: None
+        self.rewind: Callable[[], None] = lambda: None
+        self.edit: Callable[[], None] = lambda: None
+        self.paste: Callable[[str], str] = lambda text: text
+        self.paste_picture: Callable[[], None] = lambda: None
+        self.history_line: Callable[[str], str] = lambda text: text
         self.live: Callable[[int], list[Line]] = lambda _rows: []
         self.status: Callable[[], Line] = list
+        self.own_status: Callable[[], str] = lambda: ""
 
 
 class Keys:
@@ -39,6 +49,7 @@ class Keys:
     def __init__(self, screen: "Screen") -> None:
         self._screen = screen
         self._said_bye = False
+        self._escaped_s = 0.0
 
     def bindings(self) -> KeyBindings:
         """All of them."""
@@ -65,24 +76,33 @@ class Keys:
     def _for_input(self, keys: KeyBindings) -> None:
         free = ~Condition(lambda: bool(self._screen.menus))
         buffer = self._screen.buffer
-        _bind(keys, "enter", do=self._enter, when=free)
+        _bind(keys, "enter", do=self._enter, when=free & ~is_searching)
         for newline in (("escape", "enter"), ("c-j",)):
             _bind(keys, *newline, do=partial(buffer.insert_text, "\n"), when=free)
-        _bind(keys, "escape", do=partial(self._act, "interrupt"), when=free)
-        _bind(keys, "escape", "escape", do=buffer.reset, when=free)
+        _bind(keys, "escape", do=self._escape, when=free & ~is_searching)
         _bind(keys, "c-c", do=self._stop)
         _bind(keys, "<sigint>", do=self._stop)
         _bind(keys, "c-d", do=self._end, when=free)
         _bind(keys, "c-z", do=self._suspend)
         _bind(keys, "c-l", do=self._screen.refresh)  # the library's own would clear the screen
         _bind(keys, "s-tab", do=partial(self._act, "next_mode"))
-        _bind(keys, "c-b", do=partial(self._act, "background"), when=free)
-        _bind(keys, "c-o", do=partial(self._act, "open_result"), when=free)
+        for key, name in (
+            ("c-b", "background"),
+            ("c-o", "open_result"),
+            ("c-t", "open_tasks"),
+            ("c-g", "edit"),
+            ("c-v", "paste_picture"),
+        ):
+            _bind(keys, key, do=partial(self._act, name), when=free)
         _bind(keys, "tab", do=self._complete, when=free)
+        keys.add("<bracketed-paste>", filter=~Condition(self._is_choosing))(self._paste)
 
     @property
     def _menu(self) -> "Menu":
         return self._screen.menus[0]
+
+    def _is_choosing(self) -> bool:
+        return bool(self._screen.menus) and not self._menu.is_typing
 
     def _act(self, name: str) -> None:
         getattr(self._screen.actions, name)()
@@ -98,6 +118,9 @@ class Keys:
     def _suspend(self) -> None:
         self._screen.app.suspend_to_background()
 
+    def _paste(self, event: KeyPressEvent) -> None:
+        self._screen.buffer.insert_text(self._screen.actions.paste(event.data))
+
     def _complete(self) -> None:
         buffer = self._screen.buffer
         if buffer.complete_state is not None:
@@ -112,6 +135,11 @@ class Keys:
 
     def _enter(self) -> None:
         buffer = self._screen.buffer
+        if buffer.complete_state is not None and buffer.complete_state.current_completion is not None:
+            buffer.complete_state = None  # the offer that is chosen stands in the line already
+            if not buffer.text.startswith("/"):
+                buffer.insert_text(" ")
+                return
         if buffer.text.endswith("\\"):
             buffer.delete_before_cursor()
             buffer.insert_text("\n")
@@ -119,9 +147,26 @@ class Keys:
         text = _PASTED.sub("\n", buffer.text)
         self._said_bye = False
         if text.strip():
+            buffer.text = self._screen.actions.history_line(text)
             buffer.append_to_history()
             buffer.reset()
             self._screen.actions.submit(text)
+
+    def _escape(self) -> None:
+        """Stop the run; twice: clear the line, or go back where there is nothing to clear."""
+        buffer, now = self._screen.buffer, time.monotonic()
+        is_twice = now - self._escaped_s < _TWICE_S
+        self._escaped_s = now
+        if buffer.complete_state is not None:
+            buffer.cancel_completion()
+        elif self._screen.actions.interrupt():
+            self._escaped_s = 0.0
+        elif is_twice:
+            self._escaped_s = 0.0
+            if buffer.text:
+                buffer.reset()
+            else:
+                self._screen.actions.rewind()
 
     def _end(self) -> None:
         if self._screen.buffer.text:

@@ -1,7 +1,8 @@
 """What a panel can show: rows to choose from, or a text to read. The state of each, without a screen."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from holdfast.tui.show.words import Line, as_text, cut, wrapped
@@ -15,7 +16,7 @@ class Row(NamedTuple):
     line: Line
     open: "Callable[[], Page | None] | None" = None
     """What Enter opens."""
-    actions: "dict[str, tuple[str, Callable[[], Awaitable[None]]]]" = {}  # noqa: RUF012 - nobody changes it
+    actions: "Mapping[str, tuple[str, Callable[[], Awaitable[None]]]]" = MappingProxyType({})
     """By key: a word for it, and what it does."""
 
 
@@ -106,13 +107,13 @@ class TextPage(Page):
         *,
         follows: bool = False,
         neighbour: "Callable[[int], Page | None] | None" = None,
-        actions: "dict[str, tuple[str, Callable[[], Awaitable[None]]]] | None" = None,
+        actions: "Mapping[str, tuple[str, Callable[[], Awaitable[None]]]]" = MappingProxyType({}),
     ) -> None:
         super().__init__(title)
         self._lines = lines
         self._follows = follows
         self._neighbour = neighbour
-        self._actions = actions or {}
+        self._actions = actions
         self.top = 0
         self._found: re.Pattern[str] | None = None
 

@@ -17,6 +17,7 @@ _PARTIAL_CHARS = 4_000
 """So much of an input that still arrives is looked at."""
 _TAIL_LINES = 4
 _HINT_AFTER_S = 2.0
+_SHOWN_LINES, _OWN_LINES = 7, 200
 
 
 class Call:
@@ -26,11 +27,13 @@ class Call:
         self.id = id_
         self.name = name
         self.use = use or visible(name)
-        self.fold = fold
-        """Many of its kind may be one line: `search` or `read`."""
         self.state: CallState = "waiting"
         self.is_together = False
         """It ran beside others."""
+        self.is_own = id_.startswith("user-") and name == "Bash"
+        """The person ran it."""
+        self.fold = None if self.is_own else fold
+        """Many of its kind may be one line: `search` or `read`."""
         self.was_asked = False
         """A person had it before them, with what it changes."""
         self.can_leave = False
@@ -127,8 +130,9 @@ class Call:
         return [("dim", branch), (style, "● "), ("", cut(self.use, room)), (style, word), ("dim", f"{facts}{took}")]
 
     def body(self) -> list[Line]:
-        """What stands under it for good."""
-        return [] if self.event is None else body_of(self.event, self.drawn, has_diff=not self.was_asked)
+        """What stands under it for good; what the person ran themselves is shown at length."""
+        most = _OWN_LINES if self.is_own else _SHOWN_LINES
+        return [] if self.event is None else body_of(self.event, self.drawn, has_diff=not self.was_asked, most=most)
 
     @property
     def may_fold(self) -> bool:

@@ -36,15 +36,24 @@ def facts_of(event: CallFinished) -> str:
     return "" if found is None else visible(found(data))
 
 
-def body_of(event: CallFinished, drawn: Sequence[ToolLine] | None = None, *, has_diff: bool = True) -> list[Line]:
-    """Under the call's own line: a diff (unless it was seen before), a list, or the ends of its output."""
+def body_of(
+    event: CallFinished, drawn: Sequence[ToolLine] | None = None, *, has_diff: bool = True, most: int = _FIRST + _LAST
+) -> list[Line]:
+    """Under the call's own line: a diff (unless it was seen before), a list, or the ends of its output.
+
+    Args:
+        event: Its reply.
+        drawn: What its tool draws by itself.
+        has_diff: A diff is shown.
+        most: So many lines of an output.
+    """
     if event.is_error:
         return _set_in(_ends(for_people(text_of(event.content)).strip("\n")), "")
     if event.display and is_diff(event.display):
         return diff_lines(event.display, most=_DIFF_LINES) if has_diff else []
     data = _data(event)
     if data is not None and event.name == "Bash":
-        return _command(event, data)
+        return _command(event, data, most)
     if data is not None and event.name in _FACTS:
         return []
     if drawn is not None:
@@ -53,16 +62,16 @@ def body_of(event: CallFinished, drawn: Sequence[ToolLine] | None = None, *, has
     return [*_set_in(_ends(shown)), *_where(event.spilled_to)]
 
 
-def _command(event: CallFinished, data: Data) -> list[Line]:
+def _command(event: CallFinished, data: Data, most: int) -> list[Line]:
     path = data.get("persistedOutputPath") or event.spilled_to
     out, err = str(data.get("stdout") or "").strip("\n"), str(data.get("stderr") or "").strip("\n")
     lines: list[Line] = []
     if event.display:
         lines += _set_in(shown_lines(event.display))
     elif out:
-        lines += _set_in(_ends(out, is_whole=not path))
+        lines += _set_in(_ends(out, is_whole=not path, most=most))
     if err and not event.display:
-        lines += _set_in(_ends(err, is_whole=not path), "warn", is_first=not lines)
+        lines += _set_in(_ends(err, is_whole=not path, most=most), "warn", is_first=not lines)
     if not lines:
         task = data.get("backgroundTaskId")
         said = f"goes on in the background as {task}; /tasks shows it" if task else "no output"
@@ -91,18 +100,19 @@ def _set_in(lines: list[str], style: str = "dim", *, is_first: bool = True) -> l
     ]
 
 
-def _ends(text: str, *, is_whole: bool = True) -> list[str]:
+def _ends(text: str, *, is_whole: bool = True, most: int = _FIRST + _LAST) -> list[str]:
     """The first and the last lines of a long text, with the number of those between where it is known."""
     if not text.strip():
         return []
     lines = text.expandtabs(4).split("\n")
-    if len(lines) <= _FIRST + _LAST + 1:
+    last = most - _FIRST
+    if len(lines) <= most + 1:
         return [visible(line, limit_chars=_LINE_CHARS) for line in lines]
-    left_out = f"{len(lines) - _FIRST - _LAST:,} " if is_whole else ""
+    left_out = f"{len(lines) - most:,} " if is_whole else ""
     return [
         *(visible(line, limit_chars=_LINE_CHARS) for line in lines[:_FIRST]),
         f"… {left_out}more lines (Ctrl-O)",
-        *(visible(line, limit_chars=_LINE_CHARS) for line in lines[-_LAST:]),
+        *(visible(line, limit_chars=_LINE_CHARS) for line in lines[-last:]),
     ]
 
 

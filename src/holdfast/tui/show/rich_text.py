@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.syntax import Syntax
 
 from holdfast.tui.show.markdown import Piece
+from holdfast.tui.show.themes import THEMES, Theme
 from holdfast.tui.show.words import prose
 
 __all__ = ["render"]
@@ -25,9 +26,11 @@ class _Markdown(Markdown):
     elements: ClassVar = {**Markdown.elements, "heading_open": _LeftHeading}
 
 
-def render(piece: Piece, *, columns: int, has_colour: bool) -> str:
+def render(piece: Piece, *, columns: int, theme: Theme | None) -> str:
     """The piece for a terminal. Whatever it holds is spelled out before anything draws it."""
     out = io.StringIO()
+    has_colour = theme is not None
+    code_theme = "ansi_light" if theme is THEMES["light"] or theme is THEMES["light-daltonized"] else "ansi_dark"
     console = Console(
         file=out,
         width=max(10, columns - 1),
@@ -41,9 +44,9 @@ def render(piece: Piece, *, columns: int, has_colour: bool) -> str:
     )
     safe = prose(piece.text)
     if piece.language is None:
-        console.print(_Markdown(safe, hyperlinks=False, code_theme="ansi_dark"))
+        console.print(_Markdown(safe, hyperlinks=False, code_theme=code_theme))
     else:
-        code = Syntax(safe, piece.language, theme="ansi_dark", word_wrap=True, background_color="default")
+        code = Syntax(safe, piece.language, theme=code_theme, word_wrap=True, background_color="default")
         console.print(Padding(code, (0, 0, 0, 2)))
     lines = [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]
     return "\n".join(line if _COLOUR.sub("", line).strip() else "" for line in lines)

@@ -29,13 +29,14 @@ from holdfast.events import (
     ToolUseStreamed,
 )
 from holdfast.tui.face import Face
+from holdfast.tui.show.agents import AgentTree
 from holdfast.tui.show.calls import CallBoard, Naming
 from holdfast.tui.show.kept import Kept, KeptTexts
 from holdfast.tui.show.markdown import MarkdownStream, tail_lines
 from holdfast.tui.show.outcomes import counted, text_of
 from holdfast.tui.show.words import Line, cut, prose, wrapped
 
-__all__ = ["View"]
+__all__ = ["View", "prompt_lines", "said_in"]
 
 _TAIL_ROWS = 5
 _THOUGHT_CHARS = 200_000
@@ -49,6 +50,7 @@ class View:
         self.naming = Naming()
         self.kept = KeptTexts()
         """What was shown short, for whoever opens it."""
+        self.agents = AgentTree(self.naming.use)
         self.calls = CallBoard(face, self.naming, self.kept)
         self._stream = MarkdownStream()
         self._is_saying = False
@@ -57,7 +59,8 @@ class View:
         self._asked_since: float | None = None
         self._busy_with = ""
         """What goes on besides, in words: shortening the conversation, waiting for another try."""
-        self.on_prompt: Callable[[str], None] = lambda _text: None
+        self.on_prompt: Callable[[str], str | None] = lambda text: text
+        """Told what was sent; says what is shown of it, or nothing where it was shown before."""
         self._by_type: dict[type[Any], Callable[[Any], None]] = {
             TextStreamed: self._text,
             ThinkingStreamed: self._think,
@@ -146,10 +149,14 @@ class View:
     def _prompt(self, event: PromptSubmitted) -> None:
         if event.source != "user":
             return
-        text = text_of(event.content)
+        shown = self.on_prompt(said_in(event.content))
+        if shown is not None:
+            self.show_prompt(shown)
+
+    def show_prompt(self, text: str) -> None:
+        """What the person said, for good."""
         self._settle()
         self._face.commit([[], *prompt_lines(text, self._face.columns - 1), []])
-        self.on_prompt(text)
 
     def _requested(self, event: ModelRequested) -> None:
         del event
@@ -188,6 +195,7 @@ class View:
         self.calls.finish(event)
 
     def _agent_told(self, event: AgentTold) -> None:
+        self.agents.take(event)
         call = self.calls.find(event.parent_tool_use_id)
         if call is not None and isinstance(event.event, CallQueued):
             call.tail = [*call.tail, self.naming.use(event.event.name, event.event.input)][-4:]
@@ -230,6 +238,13 @@ class View:
         first, *rest = prose(text).split("\n")
         lines: list[Line] = [[(style, f"✻ {first}")], *([(style, f"  {line}")] for line in rest)]
         self._face.commit([part for line in lines for part in wrapped(line, self._face.columns - 1)])
+
+
+def said_in(content: str | list[dict[str, Any]]) -> str:
+    """The first text of a prompt: what else it holds goes with it."""
+    if isinstance(content, str):
+        return content
+    return next((str(block.get("text", "")) for block in content if block.get("type") == "text"), text_of(content))
 
 
 def prompt_lines(text: str, columns: int) -> list[Line]:

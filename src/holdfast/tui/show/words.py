@@ -9,27 +9,12 @@ from holdfast.lib.visible import visible
 if TYPE_CHECKING:
     from prompt_toolkit.formatted_text import StyleAndTextTuples
 
-__all__ = ["STYLES", "Line", "as_ansi", "as_text", "cells", "cut", "fragments", "prose", "shown_lines", "wrapped"]
+    from holdfast.tui.show.themes import Theme
+
+__all__ = ["Line", "as_ansi", "as_text", "cells", "cut", "fragments", "prose", "shown_lines", "wrapped"]
 
 Line = list[tuple[str, str]]
 """Pieces of one line: the name of a style, and text that is safe already."""
-
-STYLES = {
-    "": ("", ""),
-    "dim": ("ansibrightblack", "90"),
-    "bold": ("bold", "1"),
-    "ok": ("ansigreen", "32"),
-    "bad": ("ansired", "31"),
-    "warn": ("ansiyellow", "33"),
-    "accent": ("ansicyan", "36"),
-    "you": ("ansicyan bold", "1;36"),
-    "add": ("ansigreen", "32"),
-    "del": ("ansired", "31"),
-    "add-word": ("ansigreen bold reverse", "1;7;32"),
-    "del-word": ("ansired bold reverse", "1;7;31"),
-    "chosen": ("ansicyan bold", "1;36"),
-}
-"""By name: how prompt_toolkit writes the style, and the numbers that a terminal knows it by."""
 
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 """Parts of ordinary emoji and scripts; prose may hold them."""
@@ -114,11 +99,11 @@ def wrapped(line: Line, columns: int) -> list[Line]:
     return found
 
 
-def as_ansi(line: Line, *, has_colour: bool = True) -> str:
-    """The line for a terminal."""
-    if not has_colour:
+def as_ansi(line: Line, theme: "Theme | None") -> str:
+    """The line for a terminal; without a theme it has no colours."""
+    if theme is None:
         return as_text(line)
-    return "".join(f"\x1b[{STYLES[style][1]}m{text}\x1b[0m" if STYLES[style][1] else text for style, text in line)
+    return "".join(f"\x1b[{codes}m{text}\x1b[0m" if (codes := theme[style].sgr) else text for style, text in line)
 
 
 def as_text(line: Line) -> str:

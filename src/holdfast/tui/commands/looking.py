@@ -1,0 +1,122 @@
+"""Commands that only look: help, status, what fills the window, what it costs, rules, hooks, the machine."""
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from holdfast.lib.visible import visible
+from holdfast.tui.ask.approval import home_relative
+from holdfast.tui.commands.command import SlashCommand
+
+if TYPE_CHECKING:
+    from holdfast.tui.conversation import Conversation
+
+__all__ = ["COMMANDS", "KEYS"]
+
+KEYS = """\
+Enter sends · \\Enter, Alt-Enter or Ctrl-J a new line · Esc or Ctrl-C interrupts · Esc Esc clears the line, or goes back
+Shift-Tab the next permission mode · Ctrl-O whole outputs · Ctrl-T tasks · Ctrl-B to the background · Ctrl-D leaves
+Ctrl-R earlier lines · Ctrl-G your editor · Ctrl-V a picture · @file goes with the prompt
+!command runs through the same rules · #note is remembered"""
+_LIMIT_S = 60.0
+
+
+async def _help(talk: "Conversation", rest: str) -> None:
+    del rest
+    from holdfast.tui.commands.run import offered_commands  # noqa: PLC0415 - it knows this module
+
+    offered = offered_commands(talk.agent)
+    width = max(len(name) for name, _ in offered) + 3
+    talk.say("", "\n".join(f"{'/' + name:<{width}}{visible(about, limit_chars=100)}" for name, about in offered))
+    talk.say("dim", KEYS)
+
+
+async def _status(talk: "Conversation", rest: str) -> None:
+    del rest
+    from holdfast.tui.panels.standing import standing_page  # noqa: PLC0415 - only here
+
+    if talk.agent is not None:
+        await talk.face.open(standing_page(talk.agent))
+
+
+async def _context(talk: "Conversation", rest: str) -> None:
+    del rest
+    from holdfast.tui.panels.context import context_page  # noqa: PLC0415 - only here
+
+    if talk.agent is not None:
+        await talk.face.open(context_page(talk.agent))
+
+
+async def _cost(talk: "Conversation", rest: str) -> None:
+    del rest
+    agent = talk.agent
+    if agent is None:
+        return
+    usage = agent.usage
+    cost = "no price is known for this model" if agent.cost_usd is None else f"${agent.cost_usd:.4f} so far"
+    talk.say("", f"{cost}; {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written")
+    cached = usage.cache_read_tokens
+    if cached:
+        talk.say("dim", f"{cached:,} of the tokens that were read came from the provider's cache")
+
+
+async def _permissions(talk: "Conversation", rest: str) -> None:
+    del rest
+    if talk.agent is None:
+        return
+    lines = [f"mode {talk.agent.mode}"]
+    for rule in talk.agent.permissions.rules:
+        source = rule.source
+        place = f"{source.path}:{source.line}" if source.path and source.line else source.path or source.kind
+        content = "" if rule.content is None else f"({rule.content})"
+        lines.append(f"{rule.behavior:<6} {visible(rule.tool + content)}  {visible(home_relative(place))}")
+    if len(lines) == 1:
+        lines.append("no rules; the mode alone decides")
+    talk.say("", "\n".join(lines))
+
+
+async def _hooks(talk: "Conversation", rest: str) -> None:
+    del rest
+    await _own_command(talk, "hooks", "list")
+
+
+async def _doctor(talk: "Conversation", rest: str) -> None:
+    del rest
+    await _own_command(talk, "doctor")
+
+
+async def _own_command(talk: "Conversation", *words: str) -> None:
+    """What `holdfast WORDS` writes, run beside us: it looks at the machine as any new session would."""
+    cwd = os.getcwd() if talk.agent is None else talk.agent.cwd
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "holdfast",
+        *words,
+        cwd=cwd,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            out, _ = await process.communicate()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        talk.say("warn", f"`holdfast {' '.join(words)}` took longer than {_LIMIT_S:.0f} s and was ended")
+        return
+    talk.say("", out.decode("utf-8", "replace").rstrip("\n"))
+
+
+COMMANDS = (
+    SlashCommand("help", "these commands, and the keys", _help, beside=True),
+    SlashCommand("status", "session, model, settings, sandbox and trust", _status, beside=True),
+    SlashCommand("context", "what fills the model's window, for each tool and server", _context, beside=True),
+    SlashCommand("cost", "what this session has cost", _cost, beside=True),
+    SlashCommand("permissions", "the mode and the rules, each with its place", _permissions, beside=True),
+    SlashCommand("hooks", "your hooks, and whether they count here", _hooks, beside=True),
+    SlashCommand("doctor", "what this machine can promise", _doctor, beside=True),
+)
