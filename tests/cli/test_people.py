@@ -235,3 +235,12 @@ def test_doctor_fails_when_something_is_broken(project: Path, capfd: pytest.Capt
     (project / ".claude" / "settings.json").write_text("{", encoding="utf-8")
     assert run(["doctor"]) == 1
     assert "fail  settings" in capfd.readouterr().out
+
+
+def test_what_the_tools_cost_is_told_with_its_sum(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["tools", "--cost", "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told["total"] == told["system_prompt"] + sum(told["tools"].values())
+    assert told["tools"]["Bash"] > told["tools"]["TaskList"] > 0
+    assert run(["tools", "--cost", "--tools", "Read"]) == 0
+    assert [line.split()[-1] for line in capfd.readouterr().out.splitlines()] == ["prompt", "Read", "total"]

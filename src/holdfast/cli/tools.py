@@ -3,7 +3,7 @@
 import shutil
 import sys
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,10 @@ from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import Tool
-from holdfast.registry import project
+from holdfast.registry import project, project_bytes
+
+if TYPE_CHECKING:
+    from holdfast.engine import Executor
 
 __all__ = ["command"]
 
@@ -25,11 +28,14 @@ def command() -> None:
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print the provider-ready list as JSON.")
+@click.option("--cost", is_flag=True, help="Tell how many tokens each tool costs before the first word.")
 @session_options
-def list_tools(*, as_json: bool, **given: Any) -> int:
+def list_tools(*, as_json: bool, cost: bool, **given: Any) -> int:
     """List every tool with what it does."""
     executor = build_executor(to_options(given), agents=("general-purpose",))
     pool, facts = executor.pool, executor.state.session.prompt
+    if cost:
+        return _tell_cost(executor, as_json=as_json)
     if as_json:
         click.echo(pool.to_bytes(facts=facts))
         return 0
@@ -37,6 +43,25 @@ def list_tools(*, as_json: bool, **given: Any) -> int:
     for tool in pool:
         name = click.style(tool.name.ljust(width), bold=True)
         click.echo(f"{name}  {_fitted(tool.description(facts), indent=width + 2)}")
+    return 0
+
+
+def _tell_cost(executor: "Executor", *, as_json: bool) -> int:
+    """How many tokens a session costs before the user's first word, by our estimate, the dearest first."""
+    from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - only here
+    from holdfast.lib.tokens import estimate_bytes, estimate_tokens  # noqa: PLC0415 - the same
+
+    pool, facts = executor.pool, executor.state.session.prompt
+    costs = {tool.name: estimate_bytes(project_bytes(tool, facts=facts)) for tool in pool}
+    parts = PromptParts(tools=frozenset(costs), facts=facts)
+    prompt = sum(estimate_tokens(block.text) for block in build_system_prompt(parts))
+    total = prompt + sum(costs.values())
+    rows = sorted(costs.items(), key=lambda row: (-row[1], row[0]))
+    if as_json:
+        click.echo(json_line({"system_prompt": prompt, "tools": dict(rows), "total": total}))
+        return 0
+    for name, tokens in (("system prompt", prompt), *rows, ("total", total)):
+        click.echo(f"{tokens:7,}  {name}")
     return 0
 
 
