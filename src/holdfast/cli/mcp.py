@@ -220,7 +220,7 @@ def call(name: str, tool: str, arguments: str, *, as_json: bool, **given: Any) -
     return asyncio.run(call_tool(_entry(name, given), to_options(given), tool, raw, as_json=as_json))
 
 
-@command.command("login")
+@command.command("login", short_help="Log in to a server that wants it.")
 @click.argument("name")
 @click.option("--open", "opens", is_flag=True, help="Open the address in a browser.")
 @session_options
