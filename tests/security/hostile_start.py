@@ -41,7 +41,8 @@ def main(folders: list[str], roots: SettingsRoots) -> None:
         elif event.startswith(FORBIDDEN):
             seen.append(f"{event} {arguments[:2]!r}")
 
-    import_module("holdfast.settings.hook_schema")  # our own code, loaded with the first hook of a folder
+    for name in ("hook_schema", "front_matter_hooks"):  # our own code, loaded with the first hook of a folder
+        import_module(f"holdfast.settings.{name}")
     sys.addaudithook(hook)
     report: dict[str, object] = {}
     for folder in folders:

@@ -1,10 +1,11 @@
 """What all agents of one session share: its rights, tools, prompts, limits and files."""
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.app.classifier import classifier_of
-from holdfast.contract import SessionFacts, Tool, ToolFailed
+from holdfast.contract import SessionFacts, Tool
 from holdfast.registry import AgentKind, Pool, ViewOptions, for_subagent, tools_for
 from holdfast.registry import assemble as assemble_pool
 from holdfast.session.agent_files import AgentFiles
@@ -14,13 +15,16 @@ from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType, defined_type
 
 if TYPE_CHECKING:
     from holdfast.app.build import OpenSession
+    from holdfast.app.definition_words import Memory
     from holdfast.app.definitions import Definitions
     from holdfast.app.place import Place
-    from holdfast.definitions.agents import AgentDefinition
     from holdfast.engine import Executor
+    from holdfast.engine.state import AgentState
     from holdfast.events import Event
+    from holdfast.hooks import Hooks
     from holdfast.models.interface import SystemBlock
     from holdfast.permissions import PermissionContext
+    from holdfast.tools.skills.shelf import Shelf
 
 __all__ = ["MOST_DEEP", "AgentParts"]
 
@@ -56,6 +60,9 @@ class AgentParts:
         self.remote_tools_always = Environment().flag("ALLOW_MCP_TOOLS_FOR_SUBAGENTS")
         self.names: dict[str, str] = {}
         """What agents are called, and their ids."""
+        self.shelf: Shelf | None = None
+        """The skills of the session."""
+        self._hooks: dict[str, tuple[Hooks, Hooks]] = {}
         self._pools: dict[tuple[int, ...], Pool] = {}
         self._systems: dict[tuple[Any, ...], tuple[SystemBlock, ...]] = {}
 
@@ -99,41 +106,81 @@ class AgentParts:
         pool.aliases = self.opened.executor.pool.aliases
         return pool
 
-    def system(self, kind: AgentType, pool: Pool, session: SessionFacts) -> "tuple[SystemBlock, ...]":
+    def hooks_of(self, kind: AgentType, session: "Hooks") -> "Hooks":
+        """The hooks of the session, and behind them those that a definition brings."""
+        if kind.definition is None or not kind.definition.hooks:
+            return session
+        known = self._hooks.get(kind.name)
+        if known is None or known[0] is not session:
+            own = self.opened.hooks.brought(kind.definition.hook_entries(self.definitions.where.root))
+            known = self._hooks[kind.name] = (session, session.with_more(own))
+        return known[1]
+
+    def let_read(self, kind: AgentType) -> None:
+        """What a definition brings to be read is read as inside by its agents: skills and memory."""
+        if kind.definition is None or not (kind.definition.skills or kind.definition.memory):
+            return
+        from holdfast.app.definition_words import skills_of  # noqa: PLC0415 - few definitions have any
+
+        directories = [skill.directory for skill in skills_of(kind.definition, self.shelf) if not skill.is_command]
+        memory = self._memory(kind)
+        self.opened.executor.state.let_read((*directories, *(() if memory is None else (memory.directory,))))
+
+    async def own_tools(
+        self, kind: AgentType, rights: "PermissionContext", session: SessionFacts, parts: AsyncExitStack
+    ) -> list[Tool]:
+        """The tools of servers that only this kind of agent has; they end with it."""
+        servers = () if kind.definition is None else kind.definition.own_servers
+        if not servers:
+            return []
+        from holdfast.app.agent_servers import start_own_servers  # noqa: PLC0415 - few definitions have any
+
+        assert kind.definition is not None
+        hub = await start_own_servers(self.opened, kind.definition)
+        if hub is None:
+            return []
+        parts.push_async_callback(hub.close)
+        return tools_for(hub.tools(), rights, ViewOptions(session=session))
+
+    def _memory(self, kind: AgentType) -> "Memory | None":
+        if kind.definition is None or kind.definition.memory is None:
+            return None
+        from holdfast.app.definition_words import memory_of  # noqa: PLC0415 - few definitions have one
+
+        return memory_of(kind.definition, self.definitions.where)
+
+    def _words(self, kind: AgentType, session: SessionFacts) -> str | None:
+        if kind.definition is None:
+            return None
+        from holdfast.app.definition_words import words_of  # noqa: PLC0415 - only where there are any
+
+        return words_of(kind.definition, self.shelf, session, self._memory(kind))
+
+    def system(self, kind: AgentType, pool: Pool, state: "AgentState") -> "tuple[SystemBlock, ...]":
         """What an agent is told about itself and the place."""
         from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - loaded by the loop
 
+        session = state.session
         tools = frozenset(tool.name for tool in pool)
         parts = PromptParts(
             tools=tools,
             facts=session.prompt,
             is_subagent=True,
-            environment=self.place.environment,
+            environment=self.place.at(state.cwd, session.project_root),
             instructions=self.place.instructions.files,
             withheld=self.place.instructions.withheld,
             definitions=self.definitions.section(tools),
-            replacement=None if kind.definition is None else _words(kind.definition),
+            replacement=self._words(kind, session),
             appended="\n\n".join(filter(None, (kind.words, self.more_words))),
         )
-        key = (parts.tools, parts.facts, parts.instructions, parts.definitions, parts.replacement, parts.appended)
+        told = (parts.environment, parts.instructions, parts.definitions, parts.replacement, parts.appended)
+        key = (parts.tools, parts.facts, *told)
         found = self._systems.get(key)
         if found is None:
             if len(self._systems) >= _KEPT_POOLS:
                 self._systems.clear()
             found = self._systems[key] = tuple(build_system_prompt(parts))
         return found
-
-
-def _words(definition: "AgentDefinition") -> str:
-    """What a definition tells its agent.
-
-    Raises:
-        ToolFailed: Its file is gone, or cannot be read any more.
-    """
-    try:
-        return definition.words()
-    except OSError as error:
-        raise ToolFailed(f"the agent's file {definition.path!r} cannot be read: {error.strerror or error}") from error
 
 
 def _assembled(tools: list[Tool]) -> Pool:

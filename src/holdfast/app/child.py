@@ -2,35 +2,37 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from holdfast.app.agent_parts import AgentParts
-from holdfast.contract import FileRead, SessionFacts, Tool, ToolFailed
+from holdfast.app.child_progress import ChildProgress
+from holdfast.app.remembered import Remembered
+from holdfast.contract import FileRead, FileStamp, SessionFacts, Tool, ToolFailed
 from holdfast.contract.roles import AgentReport, AgentTask
 from holdfast.engine import Executor
 from holdfast.engine.askers import WorkerAsker
-from holdfast.events import AgentTold, AssistantReplied, CallQueued, CallStarted, Event, RunEnded
+from holdfast.events import AgentTold, CallQueued, Event, RunEnded
 from holdfast.permissions import PermissionContext, Rule
-from holdfast.session.agent_files import AgentAbout, KeptAgent
-from holdfast.tasks.jobs import JobEnd, append_output
+from holdfast.session.agent_files import AgentAbout
+from holdfast.tasks.jobs import JobEnd
 from holdfast.tools.agents.types import AgentType
 
 if TYPE_CHECKING:
     from holdfast.agent import Loop
+    from holdfast.hooks import Hooks
     from holdfast.models import Model
     from holdfast.session import Journal
+    from holdfast.tools.worktrees.making import Settled
 
 __all__ = ["IN_BACKGROUND", "Child", "Starter"]
 
 _log = logging.getLogger(__name__)
-_PROGRESS_AFTER_S: Final = 2.0
 _DONE: Final = frozenset({"success"})
-_LINE_CHARS: Final = 300
 IN_BACKGROUND: Final = (
     "an agent in the background asks nobody; do it another way, or report what is missing so that whoever started you "
     "can do it"
@@ -47,6 +49,8 @@ class Starter:
         self.depth = depth
         self.chain_id = ""
         """Of an agent: the prompt at the beginning of its chain."""
+        self.types: tuple[str, ...] | None = None
+        """The types that it may start; none: all."""
         self.renew: Callable[[], None] | None = None
         """Brings its own rights up to date with those above it."""
 
@@ -70,7 +74,7 @@ class Child:
         about: AgentAbout,
         *,
         progress: Callable[[Any], None],
-        kept: KeptAgent | None = None,
+        kept: Remembered | None = None,
     ) -> None:
         self.id = about.id
         self.task = task
@@ -82,12 +86,11 @@ class Child:
         self.kind = kind
         self._about = about
         self._kept = kept
-        self._progress: Callable[[Any], None] | None = progress
-        self._is_shown = False
-        self._tool_uses = 0
-        self._output = ""
+        self._told = ChildProgress(about.id, progress)
         self._executor: Executor | None = None
         self._seen: PermissionContext | None = None
+        self._seen_hooks: Hooks | None = None
+        self._settled: Settled | None = None
         self._work: asyncio.Task[JobEnd] | None = None
 
     # A job.
@@ -98,6 +101,11 @@ class Child:
         assert self._work is not None
         return self._work
 
+    @property
+    def in_background(self) -> bool:
+        """Nobody waits for it, from its beginning on."""
+        return self._about.background
+
     def start(self, model: "Model") -> None:
         """Begin; the room was entered, and is left with the end."""
         self._work = asyncio.get_running_loop().create_task(self._live(model))
@@ -105,8 +113,7 @@ class Child:
 
     def tell_into(self, path: str) -> None:
         """It is in the background now: nobody is asked, and what it does is told in a file."""
-        self._output = path
-        self._progress = None
+        self._told.into(path)
         if self.asker is not None:
             self.asker.closed = IN_BACKGROUND
 
@@ -123,28 +130,30 @@ class Child:
     # Its life.
 
     async def _live(self, model: "Model") -> JobEnd:
-        loop = asyncio.get_running_loop()
-        alarm = None if self._progress is None else loop.call_later(_PROGRESS_AFTER_S, self._show)
+        self._told.begin()
         try:
             async with AsyncExitStack() as parts:
                 if model is not self._starter.loop.model:
                     parts.push_async_callback(model.close)
-                self.report = report = await self._work_on(model, parts)
+                if self._about.isolation == "worktree":
+                    await self._go_apart(parts)
+                report = await self._work_on(model, parts)
+            self.report = report = self._with_place(report)
         except ToolFailed as error:
             return JobEnd("failed", "", str(error))
         except Exception as error:  # noqa: BLE001 - the edge: its crash is one failed call of its starter
             _log.exception("the agent %s (%s) crashed", self.id, self.task.description)
-            return JobEnd("failed", "", _crashed(error))
+            return JobEnd("failed", self._place_note(), _crashed(error))
         finally:
-            if alarm is not None:
-                alarm.cancel()
-        return JobEnd("failed" if report.error else "completed", report.text, report.error or None)
+            self._told.end()
+        text = "\n\n".join(filter(None, (report.text, *(f"[{note}]" for note in report.notes))))
+        return JobEnd("failed" if report.error else "completed", text, report.error or None)
 
     async def _work_on(self, model: "Model", parts: AsyncExitStack) -> AgentReport:
         files = self._parts.files
         journal = None if files is None else files.begin(self._about, again=self._kept is not None)
         ended: dict[str, Any] = {"outcome": "stopped"}
-        executor = self._executor = self._made_executor(journal)
+        executor = self._executor = await self._made_executor(journal, parts)
         if files is not None and journal is not None:
             parts.callback(lambda: files.end(self._last_word(), journal, ended))
         parts.push_async_callback(executor.close)
@@ -152,6 +161,9 @@ class Child:
         self._offer_agents(executor, loop)
         report = await self._follow(loop)
         ended["outcome"] = report.error or "success"
+        if files is None:
+            handed = Remembered(self._last_word(), loop.history, dict(executor.state.file_reads), loop.thoughts)
+            report = report._replace(conversation=handed)
         return report
 
     async def _follow(self, loop: "Loop") -> AgentReport:
@@ -168,35 +180,36 @@ class Child:
         if ended is None:
             raise ToolFailed("the agent ended without an answer")
         error = "" if ended.outcome in _DONE else ended.error or f"it ended as {ended.outcome!r}"
-        return AgentReport(self.id, ended.text, error, self._tool_uses, ended.usage)
+        return AgentReport(self.id, ended.text, error, self._told.tool_uses, ended.usage)
 
     def _hear(self, event: Event) -> None:
         about = self._about
         told = AgentTold(self.id, about.type, about.tool_use_id, event, about.chain_id, about.depth)
         self._parts.tell(told)
-        if type(event) is CallStarted:
-            self._tool_uses += 1
-            if self._is_shown:
-                self._tell_progress(event.name)
-        if self._output:
-            self._write_down(event)
+        self._told.hear(event)
 
-    def _show(self) -> None:
-        self._is_shown = True
-        self._tell_progress("")
+    # Where it works apart.
 
-    def _tell_progress(self, tool: str) -> None:
-        if self._progress is not None:
-            self._progress({"type": "agent_progress", "agentId": self.id, "tool": tool, "toolUses": self._tool_uses})
+    async def _go_apart(self, parts: AsyncExitStack) -> None:
+        from holdfast.app.apart import Apart  # noqa: PLC0415 - few agents work apart
 
-    def _write_down(self, event: Event) -> None:
-        line = ""
-        if type(event) is CallQueued:
-            line = f"> {event.name} {_first_text(event.input)}"
-        elif type(event) is AssistantReplied and event.stop_reason == "tool_use":
-            line = " ".join(str(block.get("text", "")) for block in event.content if block.get("type") == "text")
-        if line.strip():
-            append_output(self._output, f"{line[:_LINE_CHARS]}\n")
+        apart = Apart(self._parts, self._starter.executor.state, self.task)
+        made = await apart.enter(self._about)
+        self._about = msgspec.structs.replace(self._about, worktree=made, cwd=made.cwd)
+
+        async def leave() -> None:
+            self._settled = await apart.leave(made)
+
+        parts.push_async_callback(leave)
+
+    def _with_place(self, report: AgentReport) -> AgentReport:
+        note, made = self._place_note(), self._about.worktree
+        if not note or made is None:
+            return report
+        return report._replace(notes=(*report.notes, note), worktree=(made.path, made.branch))
+
+    def _place_note(self) -> str:
+        return "" if self._settled is None else self._settled.note
 
     # Its parts.
 
@@ -206,18 +219,29 @@ class Child:
         self._seen = rights
         for mode in self._about.modes or (None,):
             rights = rights.child(mode)
+        if (made := self._about.worktree) is not None:
+            rights = rights.with_options(worktree=(made.root, made.path), worktrees_of=made.root)
         own = [Rule.parse("deny" if behavior == "deny" else "ask", text) for behavior, text in self._about.rules]
         return rights.with_rules(*own) if own else rights
 
     def renew(self) -> None:
         """What the user has changed for the session since then binds here, too."""
         executor = self._executor
-        if executor is None or self._starter.rights is self._seen:
+        if executor is None:
+            return
+        if self._starter.executor.hooks is not self._seen_hooks:
+            executor.hooks = self._hooks()
+        if self._starter.rights is self._seen:
             return
         before = executor.state.permissions
         made = self._rights()
         own = [rule for rule in before.rules if rule.source.kind == "session" and rule not in made.rules]
         executor.state.permissions = made.with_rules(*own) if own else made
+
+    def _hooks(self) -> "Hooks":
+        """Those of the session, and those that its definition brings."""
+        self._seen_hooks = self._starter.executor.hooks
+        return self._parts.hooks_of(self.kind, self._seen_hooks)
 
     def _session(self) -> SessionFacts:
         own = self._starter.executor.state.session
@@ -226,7 +250,10 @@ class Child:
         # It is not told of the end of work in the background, so it is offered none.
         facts = own.prompt._replace(agents=nested, background=False)
         path = own.transcript_path if parts.files is None else parts.files.path(self.id)
-        return own._replace(agent_id=self.id, agent_type=about.type, prompt=facts, transcript_path=path)
+        root = own.project_root if about.worktree is None else about.worktree.path
+        return own._replace(
+            agent_id=self.id, agent_type=about.type, prompt=facts, transcript_path=path, project_root=root
+        )
 
     def offered(self, rights: PermissionContext | None = None) -> list[Tool]:
         """The tools it has."""
@@ -240,9 +267,11 @@ class Child:
             background=about.background,
         )
 
-    def _made_executor(self, journal: "Journal | None") -> Executor:
+    async def _made_executor(self, journal: "Journal | None", parts: AsyncExitStack) -> Executor:
         opened = self._parts.opened
+        self._parts.let_read(self.kind)
         rights, session = self._rights(), self._session()
+        more = await self._parts.own_tools(self.kind, rights, session, parts)
 
         def hear(event: Event) -> None:
             if type(event) is CallQueued:  # before each call
@@ -251,11 +280,11 @@ class Child:
                 journal(event)
 
         executor = Executor(
-            self._parts.pool(self.offered(rights)),
+            self._parts.pool([*self.offered(rights), *more]),
             permissions=rights,
             cwd=self._about.cwd,
             session=session,
-            hooks=self._starter.executor.hooks,
+            hooks=self._hooks(),
             asker=self.asker,
             classify=self._parts.classify,
             spill_directory=Path(opened.shell.places.results),
@@ -267,7 +296,7 @@ class Child:
 
     def _remember(self, executor: Executor) -> None:
         """What it has seen before counts as seen."""
-        seen = {} if self._kept is None else self._kept.transcript.file_reads
+        seen: Mapping[str, FileStamp] = {} if self._kept is None else self._kept.file_reads
         if self._kept is None and self._about.type == "fork":
             seen = self._starter.executor.state.file_reads
         for path, stamp in seen.items():
@@ -275,16 +304,12 @@ class Child:
 
     def _made_loop(self, executor: Executor, model: "Model", journal: "Journal | None") -> "Loop":
         from holdfast.agent import Loop, LoopParts  # noqa: PLC0415 - loaded by the loop that starts it
-        from holdfast.agent.thoughts import Thoughts  # noqa: PLC0415 - the same
 
         parent = self._starter.loop
         history: list[dict[str, Any]] = []
         thoughts = None
         if self._kept is not None:
-            from holdfast.session.repair import repair  # noqa: PLC0415 - few agents go on
-
-            history = repair(self._kept.transcript).messages
-            thoughts = Thoughts.remembered(self._kept.transcript)
+            history, thoughts = list(self._kept.messages), self._kept.thoughts
         elif self._about.type == "fork":
             history, thoughts = list(parent.history), parent.thoughts
             if journal is not None:
@@ -295,7 +320,7 @@ class Child:
             effort: Any = defined.effort or choices.effort
             choices = choices._replace(max_turns=self.task.max_turns or defined.max_turns, effort=effort)
         made = LoopParts(
-            system=self._parts.system(self.kind, executor.pool, executor.state.session),
+            system=self._parts.system(self.kind, executor.pool, executor.state),
             journal=journal,
             history=history,
             thoughts=thoughts,
@@ -314,6 +339,7 @@ class Child:
 
         starter = Starter(executor, loop, agent_id=self.id, depth=self._about.depth)
         starter.renew, starter.chain_id = self.renew, self._about.chain_id
+        starter.types = None if self.kind.definition is None else self.kind.definition.agents
         assert isinstance(found.tool, Agent)
         found.tool.spawner = Subagents(self._parts, starter)
 
@@ -328,12 +354,6 @@ class Child:
             if rule.behavior != "allow" and rule.source.kind == "session"
         ]
         return msgspec.structs.replace(self._about, rules=tuple(own), cwd=executor.state.cwd)
-
-
-def _first_text(given: Any) -> str:
-    """What a call is mostly about, such as its path or command."""
-    values = cast("dict[str, Any]", given).values() if isinstance(given, dict) else ()
-    return " ".join(next((value for value in values if isinstance(value, str)), "").split())
 
 
 def _crashed(error: Exception) -> str:

@@ -13,7 +13,7 @@ from holdfast.contract import UsageError
 from holdfast.events import HookRan, to_builtins
 from holdfast.hooks import Hook, HookFailed, Hooks
 from holdfast.registry import ALIASES, canonical_name
-from holdfast.settings import Settings, SettingsRoots
+from holdfast.settings import Settings, SettingsRoots, SourceKind
 
 if TYPE_CHECKING:
     from holdfast.app.options import Options
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from holdfast.hooks.gate import OnFailure
     from holdfast.hooks.mcp_tool import CallServer, ToolSaid
     from holdfast.hooks.prompt import AskModel
-    from holdfast.hooks.schema import Runner
+    from holdfast.hooks.schema import Handlers, Runner
     from holdfast.host.processes import Processes
     from holdfast.settings.model import HookEntry
 
 __all__ = ["HookKit"]
 
 _log = logging.getLogger(__name__)
+_NOT_APPROVED = "it is not approved as it is now; look at it and run `holdfast trust`"
 
 
 class HookKit:
@@ -55,6 +56,7 @@ class HookKit:
         self._settings = settings
         self._processes = processes
         self._own = tuple(own)
+        self._of_turn: tuple[Hook, ...] = ()
         self._directory = session_directory
         self._runner: CommandRunner | None = None
         self._seen: object = None
@@ -75,9 +77,54 @@ class HookKit:
     def current(self) -> Hooks:
         """The hooks that the settings give now, behind those of the program."""
         settings = self._settings()
+        own = (*self._own, *self._of_turn)
         if not settings.hooks:
-            return Hooks(self._own, on_gate_failure=_explicit(settings))
-        from holdfast.hooks.schema import Handlers, hooks_of  # noqa: PLC0415 - most sessions have no hooks
+            return Hooks(own, on_gate_failure=_explicit(settings))
+        from holdfast.hooks.schema import hooks_of  # noqa: PLC0415 - most sessions have no hooks
+
+        found = hooks_of(settings.hooks, self._handlers(settings), on_gate_failure=_explicit(settings))
+        return Hooks((*own, *found), on_gate_failure=found.on_gate_failure, warnings=found.warnings)
+
+    def brought(self, entries: "Iterable[HookEntry]") -> list[Hook]:
+        """Hooks that an agent or a skill brings.
+
+        A folder's count as the user has approved them; a gate that is not approved has failed, any other is left out.
+        """
+        from holdfast.hooks.schema import hooks_of  # noqa: PLC0415 - few bring any
+        from holdfast.settings.schema import GATE_EVENTS  # noqa: PLC0415 - the same
+
+        settings = self._settings()
+        if settings.get("disableAllHooks") is True:
+            return []
+        kept: list[HookEntry] = []
+        for entry in entries:
+            if settings.get("allowManagedHooksOnly") is True and entry.origin.source is not SourceKind.POLICY:
+                continue
+            if entry.is_as_approved(settings.approved):
+                kept.append(entry)
+            elif entry.event in GATE_EVENTS:
+                kept.append(msgspec.structs.replace(entry, broken=_NOT_APPROVED))
+            else:
+                _log.warning("%s: %s: the hook is off: %s", entry.origin, entry.event, _NOT_APPROVED)
+        found = hooks_of(tuple(kept), self._handlers(settings))
+        for warning in found.warnings:
+            _log.warning("%s", warning)
+        return list(found)
+
+    def add_for_turn(self, hooks: Iterable[Hook]) -> None:
+        """Let these be heard until the prompt is answered."""
+        self._of_turn = (*self._of_turn, *hooks)
+        if self.executor is not None:
+            self.executor.hooks = self.executor.hooks.with_more(hooks)
+
+    def end_turn(self) -> None:
+        """The prompt is answered: what was for it is gone."""
+        if self._of_turn and self.executor is not None:
+            self._of_turn = ()
+            self.executor.hooks = self.current()
+
+    def _handlers(self, settings: Settings) -> "Handlers":
+        from holdfast.hooks.schema import Handlers  # noqa: PLC0415 - most sessions have no hooks
 
         others: dict[str, Callable[[HookEntry], Runner]] = {
             "http": self._http_runner,
@@ -85,9 +132,7 @@ class HookKit:
             "agent": self._agent_runner,
             "mcp_tool": self._mcp_runner,
         }
-        handlers = Handlers(self._command_runner(settings), others, lambda: self._settings().approved)
-        found = hooks_of(settings.hooks, handlers, on_gate_failure=_explicit(settings))
-        return Hooks((*self._own, *found), on_gate_failure=found.on_gate_failure, warnings=found.warnings)
+        return Handlers(self._command_runner(settings), others, lambda: self._settings().approved)
 
     def follow(self) -> None:
         """Let the executor use what the settings say now, where that is something new."""

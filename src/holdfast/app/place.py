@@ -5,7 +5,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
-from holdfast.agent.environment import Today, describe_environment
+import msgspec
+
+from holdfast.agent.environment import Environment, GitState, Today, describe_environment
 from holdfast.agent.instructions import InstructionOptions, Instructions, load_instructions
 from holdfast.app.rights import Rights
 from holdfast.settings import SettingsRoots
@@ -16,9 +18,24 @@ __all__ = ["Place", "look_around", "may_read_of"]
 class Place(NamedTuple):
     """What the prompt tells about the place."""
 
-    environment: str
+    surroundings: Environment
     instructions: Instructions
     today: Today
+
+    @property
+    def environment(self) -> str:
+        """What the session is told."""
+        return self.surroundings.text
+
+    def at(self, cwd: str, root: str) -> str:
+        """What an agent is told that works elsewhere: the repository's snapshot is not about its directory."""
+        here = self.surroundings
+        if cwd == here.cwd:
+            return here.text
+        git = here.git
+        if git is not None and root != here.root:
+            git = GitState("", unknown="it is not the session's own checkout")
+        return msgspec.structs.replace(here, cwd=cwd, root=root, git=git).text
 
 
 async def look_around(rights: Rights, model: str) -> Place:
@@ -49,7 +66,7 @@ async def look_around(rights: Rights, model: str) -> Place:
             trusted=settings.trusted,
             options=InstructionOptions.from_settings(settings, sources=rights.sources, may_read=may_read_of(rights)),
         )
-        return Place((await looking).text, instructions, Today(now, _now))
+        return Place(await looking, instructions, Today(now, _now))
     finally:
         if processes is not None:
             await processes.close()

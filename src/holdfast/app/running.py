@@ -12,7 +12,7 @@ from holdfast.app.rights import Rights
 from holdfast.app.servers import server_states
 from holdfast.contract import ArgumentsInvalid, Form, Question, ToolUse, UsageError
 from holdfast.contract.names import MODES, PermissionMode
-from holdfast.events import CallFinished, ContextCompacted, Event, PromptSource, TaskChanged
+from holdfast.events import CallFinished, ContextCompacted, Event, PromptSource, RunEnded, TaskChanged
 from holdfast.permissions import PermissionContext
 from holdfast.permissions.updates import change_mode
 
@@ -336,6 +336,7 @@ class Listener:
         self.place: Place | None = None
         self.pool: Pool | None = None
         self.server_notices: list[str] = []
+        self.on_run_end: Callable[[], None] = lambda: None
         self._telemetry = _telemetry()
         self._tell = [told for told in (on_event, self._telemetry) if told is not None]
 
@@ -365,6 +366,8 @@ class Listener:
             self.place.today.tell_again()
             if self.pool is not None:
                 self.pool.forget_gone()
+        if isinstance(event, RunEnded):
+            self.on_run_end()
         for told in self._tell:
             told(event)
 

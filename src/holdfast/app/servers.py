@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from holdfast.mcp.auth.credentials import CredentialStore
     from holdfast.mcp.config import ServerConfig
     from holdfast.mcp.host_transport import AskHost
-    from holdfast.mcp.hub import Hub
+    from holdfast.mcp.hub import Hub, HubChoices
     from holdfast.mcp.records import Records
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "defer_tools",
     "join_servers",
     "search_tools",
+    "separate_hub",
     "server_records",
     "server_states",
 ]
@@ -223,16 +224,40 @@ def search_tools(rights: Rights, options: Options) -> tuple[Tool, ...]:
 def _open_hub(
     chosen: Chosen, opened: OpenSession, tell: Callable[[str], None], *, ask_host: "AskHost | None" = None
 ) -> "Hub | None":
-    from holdfast.app.elicitation import Elicitor  # noqa: PLC0415 - only with servers
-    from holdfast.mcp.hub import Hub, HubChoices  # noqa: PLC0415 - the same
+    from holdfast.mcp.hub import Hub  # noqa: PLC0415 - only with servers
     from holdfast.mcp.resources import resource_tools  # noqa: PLC0415 - the same
 
-    settings, session = opened.rights.settings, opened.session
-    servers = list(_configured(chosen.entries, settings.root, tell))
+    servers = list(_configured(chosen.entries, opened.rights.settings.root, tell))
     if not servers:
         return None
+    choices = _hub_choices(opened, chosen, ask_host=ask_host)
+
+    def changed(label: str, tools: list[Tool]) -> None:
+        pool = opened.executor.pool
+        pool.replace(label, _allowed(opened, tools))
+        pool.append(_allowed(opened, resource_tools(hub)))
+        opened.on_tools()
+
+    return (hub := Hub(servers, choices, _records(), on_tools=changed, on_notice=tell))
+
+
+def separate_hub(opened: OpenSession, chosen: Chosen, tell: Callable[[str], None]) -> "Hub | None":
+    """Servers whose tools do not go to the session's pool; whoever wants them starts and ends them."""
+    from holdfast.mcp.hub import Hub  # noqa: PLC0415 - only with servers
+
+    servers = list(_configured(chosen.entries, opened.rights.settings.root, tell))
+    # They ask nobody: whoever uses them may work in the background.
+    choices = _hub_choices(opened, chosen)._replace(elicit=None, ask_login=None)
+    return Hub(servers, choices, _records(), on_notice=tell) if servers else None
+
+
+def _hub_choices(opened: OpenSession, chosen: Chosen, *, ask_host: "AskHost | None" = None) -> "HubChoices":
+    from holdfast.app.elicitation import Elicitor  # noqa: PLC0415 - only with servers
+    from holdfast.mcp.hub import HubChoices  # noqa: PLC0415 - the same
+
     elicitor = Elicitor(opened)
-    choices = HubChoices(
+    settings, session = opened.rights.settings, opened.session
+    return HubChoices(
         cwd=settings.cwd,
         root=settings.root,
         session_id=None if session is None else session.id,
@@ -250,14 +275,6 @@ def _open_hub(
         ask_login=elicitor.login_asker if opened.asker is not None else None,
         confine=_confiner(chosen, opened),
     )
-
-    def changed(label: str, tools: list[Tool]) -> None:
-        pool = opened.executor.pool
-        pool.replace(label, _allowed(opened, tools))
-        pool.append(_allowed(opened, resource_tools(hub)))
-        opened.on_tools()
-
-    return (hub := Hub(servers, choices, _records(), on_tools=changed, on_notice=tell))
 
 
 def _confiner(chosen: Chosen, opened: OpenSession) -> "Callable[[ServerConfig, Command], Command] | None":

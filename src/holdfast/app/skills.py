@@ -10,7 +10,7 @@ from holdfast.events import PermissionAsked, PermissionDecided
 from holdfast.lib.visible import visible
 from holdfast.permissions.decision import Decision, Step, decide
 from holdfast.permissions.tool_facts import facts_from_input
-from holdfast.tools.skills.shelf import NOT_GRANTED, Shelf, Use, split_call
+from holdfast.tools.skills.shelf import Shelf, Use, split_call
 from holdfast.tools.skills.skill import Skill
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def offer_skills(loop: "Loop", opened: "OpenSession", definitions: "Definitions"
     )
     shelf.spawner = spawner
     shelf.choose = partial(_choose, loop, opened)
+    shelf.let_read = executor.state.let_read
+    shelf.bring_hooks = lambda entries: opened.hooks.add_for_turn(opened.hooks.brought(entries))
     found = executor.pool.find("Skill")
     if found is not None and isinstance(found.tool, Skill):
         found.tool.shelf = shelf
@@ -107,7 +109,7 @@ class Expander:
         consented = await self._consent(use)
         text = await shelf.text(use, state, session, consented=consented)
         state.apply(shelf.grant(use) if consented else shelf.limits(use), "Skill")
-        notes = "" if consented or not use.grants else f"\n\n{NOT_GRANTED}"
+        notes = shelf.take_up(use, consented=consented, in_agent=False)
         if (skill.model is not None or skill.effort is not None) and shelf.choose is not None:
             problem = shelf.choose(skill.model, skill.effort)
             notes += f"\n\n[{problem}]" if problem else ""

@@ -157,6 +157,7 @@ def _make_loop(
     if _is_static(agent):
         loop.remind("environment", place.environment)
     _equip(loop, agents, expander)
+    listener.on_run_end = opened.hooks.end_turn
     return loop
 
 
@@ -180,7 +181,8 @@ def _choices(agent: AgentOptions, models: "Sequence[Model]") -> "LoopChoices":
 def _equip(loop: "Loop", parts: AgentParts, expander: Expander) -> None:
     """Give what stands on the loop what it needs of it: skills, agents, the account, and hooks that ask models."""
     hooks, opened = parts.opened.hooks, parts.opened
-    expander.begin(loop, offer_skills(loop, opened, parts.definitions, _offer_agents(loop, parts)))
+    parts.shelf = offer_skills(loop, opened, parts.definitions, _offer_agents(loop, parts))
+    expander.begin(loop, parts.shelf)
     opened.account.pay = loop.pay
     hooks.ask_model = partial(ask_model, loop, opened)
     hooks.ask_agent = partial(ask_agent, loop, parts)

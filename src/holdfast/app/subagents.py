@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.app.agent_parts import AgentParts
 from holdfast.app.child import Child, Starter
 from holdfast.app.models import open_given
-from holdfast.contract import HoldfastError, ToolFailed
+from holdfast.app.remembered import Remembered, remembered
+from holdfast.contract import ConversationHanded, HoldfastError, ToolFailed
 from holdfast.contract.roles import AgentReport, AgentTask
-from holdfast.session.agent_files import AgentAbout, KeptAgent
+from holdfast.session.agent_files import AgentAbout
 from holdfast.tasks import TooManyTasks, is_terminal, new_task_id
 from holdfast.tasks.states import is_task_id
 from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType
@@ -41,7 +42,18 @@ class Subagents:
 
     def types(self) -> Mapping[str, str]:
         """What can be started, and what each is for."""
-        return {kind.name: kind.about for kind in self._parts.types.values()}
+        known = self._starter.types
+        return {kind.name: kind.about for kind in self._parts.types.values() if known is None or kind.name in known}
+
+    def isolation(self, type_: str, given: str | None, resume: str | None = None) -> str | None:
+        """Where an agent of this type, or the one that goes on, would work apart; none where it works with us."""
+        if resume is not None:
+            try:
+                return self._kept(resume).about.isolation
+            except ToolFailed:
+                return None  # it will be refused
+        kind = self._parts.types.get(type_)
+        return given or (None if kind is None or kind.definition is None else kind.definition.isolation)
 
     def background(self, tool_use_id: str) -> bool:
         """Let the agent of this call go on in the background; false if it cannot, or there is none."""
@@ -76,15 +88,15 @@ class Subagents:
         """
         if task.team is not None:
             raise ToolFailed(f"there is no team {task.team!r} in this session; leave team_name out")
-        if task.isolation is not None:
-            raise ToolFailed(f"isolation {task.isolation!r} is not available; leave it out")
         if task.background and not self._has_background:
             raise ToolFailed("background work is switched off here; leave run_in_background out and wait for the agent")
         kept = None if task.resume is None else self._kept(task.resume)
         kind = self._kind(task.type if kept is None else kept.about.type)
         about = self._about(task, kind) if kept is None else _narrowed(kept.about, task)
         self._check_name(task)
-        self._check_directory(about.cwd, task.cwd)
+        if about.worktree is None or task.cwd is not None:
+            self._check_directory(about.cwd, task.cwd)
+        self._check_isolation(about, task)
         child = Child(self._parts, self._starter, kind, task, about, progress=progress, kept=kept)
         wants_none = kind.tools is not None and not kind.tools
         if not wants_none and not child.offered():
@@ -92,9 +104,10 @@ class Subagents:
         return child
 
     def _kind(self, name: str) -> AgentType:
-        kind = self._parts.types.get(name)
+        known = self._starter.types
+        kind = self._parts.types.get(name) if known is None or name in known else None
         if kind is None:
-            raise ToolFailed(f"there is no agent type {name!r}; choose one of {', '.join(self._parts.types)}")
+            raise ToolFailed(f"there is no agent type {name!r}; choose one of {', '.join(self.types())}")
         if kind.definition is not None and kind.definition.refusal:
             raise ToolFailed(f"an agent of the type {name!r} cannot be started: {kind.definition.refusal}")
         return kind
@@ -114,8 +127,22 @@ class Subagents:
             modes=tuple(mode for mode in (task.mode, kind.mode) if mode is not None),
             allowed_tools=task.allowed_tools,
             cwd=task.cwd or state.cwd,
-            background=task.background,
+            background=task.background or (kind.goes_alone and self._has_background),
+            isolation=self.isolation(kind.name, task.isolation),
         )
+
+    def _check_isolation(self, about: AgentAbout, task: AgentTask) -> None:
+        if about.isolation == "remote":
+            raise ToolFailed("isolation 'remote' is not available; leave it out")
+        if about.isolation != "worktree":
+            return
+        from holdfast.tools.worktrees.checkout import find_checkout  # noqa: PLC0415 - few work apart
+        from holdfast.tools.worktrees.making import makes_by_hook  # noqa: PLC0415 - the same
+
+        if not makes_by_hook(task.hooks) and find_checkout(about.cwd) is None:
+            raise ToolFailed(
+                f"{about.cwd!r} is in no git repository, so there is nothing to make a worktree of; leave isolation out"
+            )
 
     def _check_name(self, task: AgentTask) -> None:
         if task.name is None:
@@ -141,17 +168,21 @@ class Subagents:
         follows = any(child.id == agent_id for child in self._followed.values())
         return follows or (record is not None and not is_terminal(record.status))
 
-    def _kept(self, name: str) -> KeptAgent:
+    def _kept(self, name: str) -> Remembered:
         """An agent of ours that has ended. Those of others know what we may not."""
         agent_id = self._parts.names.get(name, name)
         if self._running(agent_id):
             raise ToolFailed(f"the agent {name!r} is still at work; wait for its end before you resume it")
-        if self._parts.files is None:
-            raise ToolFailed("this session keeps nothing on disk, so no agent can be resumed; start a new one")
-        found = self._parts.files.read(agent_id) if is_task_id(agent_id) else None
+        files = self._parts.files
+        if files is None:
+            handed: Remembered | None = self._starter.executor.state.conversations.get(agent_id)
+            if handed is None:
+                raise ToolFailed(f"there is no agent {name!r} to go on with; this session keeps only its last ones")
+            return handed
+        found = files.read(agent_id) if is_task_id(agent_id) else None
         if found is None or found.about.parent != self._starter.agent_id:
             raise ToolFailed(f"there is no agent {name!r} to go on with; give the agentId of one that you have started")
-        return found
+        return remembered(found)
 
     # Work.
 
@@ -170,7 +201,7 @@ class Subagents:
         child.start(model)
         if task.name is not None:
             self._parts.names[task.name] = child.id
-        if not task.background:
+        if not child.in_background:
             self._followed[task.tool_use_id] = child
             try:
                 await self._wait(child)
@@ -201,6 +232,8 @@ class Subagents:
 
     def _let_go(self, child: Child) -> AgentReport:
         task = child.task
+        if self._parts.files is None:
+            child.work.add_done_callback(lambda _: self._hand_on(child))
         record = self._parts.board.adopt_job(
             child,
             task_id=child.id,
@@ -210,6 +243,12 @@ class Subagents:
             prompt=task.prompt,
         )
         return AgentReport(child.id, "", "", 0, {}, goes_on=True, output_file=record.output_file)
+
+    def _hand_on(self, child: Child) -> None:
+        """Nobody waits for it, so no call hands its conversation on."""
+        if child.report is not None and child.report.conversation is not None:
+            handed = ConversationHanded(child.id, child.report.conversation)
+            self._starter.executor.state.apply(handed, "Agent")
 
     def _model(self, kind: AgentType, task: AgentTask) -> "Model":
         if task.model is None or task.model in _MODES_NARROW:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.contract.function_tool import FunctionTool, tool
     from holdfast.contract.modifiers import (
         ContextModifier,
+        ConversationHanded,
         CwdChanged,
         FileRead,
         FileStamp,
@@ -65,6 +66,7 @@ __all__ = [
     "Choice",
     "Content",
     "ContextModifier",
+    "ConversationHanded",
     "CwdChanged",
     "Denied",
     "DirectoryUpdate",
@@ -174,6 +176,7 @@ export_lazily(
         ),
         "modifiers": (
             "ContextModifier",
+            "ConversationHanded",
             "CwdChanged",
             "FileRead",
             "FileStamp",

@@ -1,9 +1,10 @@
 """Typed changes that a finished call makes to its session. The engine applies them in call order."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = [
     "ContextModifier",
+    "ConversationHanded",
     "CwdChanged",
     "FileRead",
     "FileStamp",
@@ -91,4 +92,12 @@ class WorktreeChanged(NamedTuple):
     """The project's root before."""
 
 
-ContextModifier = FileRead | CwdChanged | ModeChanged | PromptQueued | Granted | WorktreeChanged
+class ConversationHanded(NamedTuple):
+    """A finished agent hands on what it knows, so that somebody can go on with it; counted only from Agent."""
+
+    agent_id: str
+    conversation: Any
+    """Its conversation and its limits, as whoever starts agents keeps them."""
+
+
+ContextModifier = FileRead | CwdChanged | ModeChanged | PromptQueued | Granted | WorktreeChanged | ConversationHanded

@@ -251,6 +251,10 @@ class AgentTask(NamedTuple):
     """Where it works apart: `worktree` or `remote`."""
     resume: str | None = None
     """Go on with this agent, by its id or name."""
+    asked: bool = False
+    """A person has agreed to this very call."""
+    hooks: "EventHooks | None" = None
+    """The user's hooks, which may make a place to work apart."""
 
 
 class AgentReport(NamedTuple):
@@ -269,6 +273,10 @@ class AgentReport(NamedTuple):
     """What whoever started it should know besides, such as where its changes are."""
     output_file: str = ""
     """Where it tells what it does, in the background."""
+    worktree: tuple[str, str] | None = None
+    """Where its changes are, where it worked apart and left some: the directory and the branch."""
+    conversation: Any = None
+    """All that it knows, for whoever goes on with it; none where that is on disk."""
 
 
 class Spawner(Protocol):
@@ -276,6 +284,10 @@ class Spawner(Protocol):
 
     def types(self) -> Mapping[str, str]:
         """What can be started, and what each is for."""
+        ...
+
+    def isolation(self, type_: str, given: str | None, resume: str | None = None) -> str | None:
+        """Where an agent of this type, or the one that goes on, would work apart; none where it works with us."""
         ...
 
     def problem(self, task: AgentTask) -> str | None:

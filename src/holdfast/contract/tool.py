@@ -180,6 +180,11 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         del args
         return self.concurrency_safe
 
+    def is_session_state(self, args: ArgsT) -> bool:
+        """This call touches nothing but the session's own records."""
+        del args
+        return self.session_state
+
     def on_user_message(self, args: ArgsT) -> InterruptBehavior:
         """What happens to this call when the user sends a message mid-run."""
         del args

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -14,11 +14,20 @@ from holdfast.definitions.places import Source, Where, places
 from holdfast.lib.front_matter import read_front_matter
 from holdfast.lib.guarded_read import read_named
 from holdfast.lib.visible import visible
+from holdfast.settings.sources import SourceKind
+
+if TYPE_CHECKING:
+    from holdfast.settings.model import HookEntry
 
 __all__ = ["AgentDefinition", "Agents", "agents_of", "find_agents", "read_agents_option"]
 
 _MODES: Final = (*MODES, "manual")
 _OPTION_BYTES: Final = 4 << 20
+_SOURCES: Final[Mapping[str, SourceKind]] = {
+    "managed": SourceKind.POLICY,
+    "flag": SourceKind.COMMAND_LINE,
+    "project": SourceKind.PROJECT,
+}
 _KNOWN: Final = frozenset(
     {"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "skills", "mcpServers"}
     | {"hooks", "memory", "background", "effort", "isolation", "color", "initialPrompt", "prompt"}
@@ -64,6 +73,24 @@ class AgentDefinition(msgspec.Struct, frozen=True):
     def about(self) -> str:
         """What a model reads before it starts one, in one line."""
         return " ".join(self.description.split())
+
+    @property
+    def own_servers(self) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+        """Servers that only its agents have, by name."""
+        given = [cast("Mapping[str, Any]", one) for one in self.mcp_servers if isinstance(one, Mapping)]
+        pairs = [(name, config) for one in given for name, config in one.items()]
+        return tuple((name, cast("Mapping[str, Any]", one)) for name, one in pairs if isinstance(one, Mapping))
+
+    def hook_entries(self, root: str) -> "tuple[HookEntry, ...]":
+        """Its hooks; those of a folder need the user's approval. The end of its work is that of a subagent."""
+        from holdfast.settings.front_matter_hooks import front_matter_hooks  # noqa: PLC0415 - few have any
+
+        source = _SOURCES.get(self.source, SourceKind.USER)
+        folder = root if self.source == "project" else None
+        found = front_matter_hooks(self.hooks, source=source, path=self.path, folder=folder)
+        return tuple(
+            msgspec.structs.replace(one, event="SubagentStop") if one.event == "Stop" else one for one in found
+        )
 
     def words(self) -> str:
         """What it is told about itself: the text of the file as it is now.

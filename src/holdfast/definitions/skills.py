@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from holdfast.definitions.fields import EFFORTS, Fields, ToolList, first_line, model_word, tool_list
 from holdfast.definitions.files import Head, decode_head, read_whole
@@ -13,6 +13,9 @@ from holdfast.definitions.places import Place, Source
 from holdfast.lib.front_matter import FrontMatter, read_front_matter
 from holdfast.lib.injections import Injection, find_injections
 from holdfast.lib.visible import visible
+
+if TYPE_CHECKING:
+    from holdfast.settings.model import HookEntry
 
 __all__ = ["MAX_LISTED_CHARS", "Loaded", "Skill", "read_skill"]
 
@@ -147,6 +150,14 @@ class Skill:
     def hooks(self) -> Mapping[str, Any]:
         """Hooks that it brings."""
         return self.fields.mapping("hooks")
+
+    def hook_entries(self) -> "tuple[HookEntry, ...]":
+        """Those, as settings have them. They count after a yes to the whole file, so no other approval is asked for."""
+        from holdfast.settings.front_matter_hooks import front_matter_hooks  # noqa: PLC0415 - few have any
+        from holdfast.settings.sources import SourceKind  # noqa: PLC0415 - the same
+
+        source = {"managed": SourceKind.POLICY, "project": SourceKind.PROJECT}.get(self.source, SourceKind.USER)
+        return front_matter_hooks(self.hooks, source=source, path=self.path, folder=None)
 
     def load(self) -> Loaded:
         """Read the whole file, as it is now.

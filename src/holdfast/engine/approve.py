@@ -252,7 +252,7 @@ class Approver:
             call.read_only,
             tool.effects(call.args, ctx),
             tool.permission_matcher(call.args, ctx),
-            tool.session_state,
+            tool.is_session_state(call.args),
             tool.requires_user_interaction,
             sandboxed=tool.is_confined(call.args, ctx),
             server=None if remote is None else remote.server,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.contract import (
     ContextModifier,
+    ConversationHanded,
     CwdChanged,
     FileRead,
     FileStamp,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["AgentState"]
 
 _log = logging.getLogger(__name__)
+_KEPT_CONVERSATIONS = 50
 _MAY_GRANT = frozenset({"ExitPlanMode", "Skill"})
 _MAY_MOVE = frozenset({"EnterWorktree", "ExitWorktree"})
 
@@ -37,6 +39,7 @@ class AgentState:
     __slots__ = (
         "_grants",
         "_reads",
+        "conversations",
         "cwd",
         "deps",
         "effort",
@@ -67,6 +70,8 @@ class AgentState:
         """What the program hands to its own tools."""
         self.worktree: WorktreeChanged | None = None
         """The worktree that the session has gone to."""
+        self.conversations: dict[str, Any] = {}
+        """What finished agents have handed on, by their ids; the oldest go."""
         self._grants: list[tuple[int, tuple[Rule, ...]]] = []
         """Grants that end: prompts left, and the rules."""
         self._reads: dict[str, FileStamp] = {}
@@ -84,6 +89,8 @@ class AgentState:
             self._change_mode(modifier, tool)
         elif isinstance(modifier, WorktreeChanged):
             self._move(modifier, tool)
+        elif isinstance(modifier, ConversationHanded):
+            self._take_over(modifier, tool)
         else:
             self._grant(modifier, tool)
 
@@ -155,22 +162,37 @@ class AgentState:
             worktree=place, worktrees_of=modifier.root or (before.root if before is not None else None)
         )
 
+    def _take_over(self, modifier: ConversationHanded, tool: str) -> None:
+        if tool != "Agent":
+            _log.warning("%s handed a conversation on; only Agent may", tool)
+            return
+        self.conversations.pop(modifier.agent_id, None)
+        self.conversations[modifier.agent_id] = modifier.conversation
+        while len(self.conversations) > _KEPT_CONVERSATIONS:
+            del self.conversations[next(iter(self.conversations))]
+
+    def has_worktrees(self, checkout: str) -> bool:
+        """Worktrees of this checkout are there: what rules say about it holds in them. False: another has some."""
+        known = self.permissions.worktrees_of
+        if known is None:
+            self.permissions = self.permissions.with_options(worktrees_of=checkout)
+        return known in (None, checkout)
+
     def _grant(self, modifier: Granted, tool: str) -> None:
         if tool in _MAY_GRANT:
             rules = (*_readable("allow", modifier.rules, tool), *_readable("deny", modifier.denied, tool))
             if rules:
                 self.permissions = self.permissions.with_rules(*rules)
             if modifier.readable:
-                self._let_read(modifier.readable)
+                self.let_read(modifier.readable)
             if modifier.turns is not None and rules:
                 self._grants.append((modifier.turns, rules))
         else:
             _log.warning("%s asked for grants %s; only a plan or a skill may be granted any", tool, modifier.rules)
 
-    def _let_read(self, directories: tuple[str, ...]) -> None:
-        known = self.permissions.roots.readable
-        if new := [directory for directory in directories if directory not in known]:
-            self.permissions = self.permissions.with_options(readable=(*known, *new))
+    def let_read(self, directories: Iterable[str]) -> None:
+        """These directories read as inside for the rest of the session: where files of skills are."""
+        self.permissions = self.permissions.with_readable(directories)
 
 
 def _readable(behavior: "Behavior", rules: Iterable[str], tool: str) -> "Iterator[Rule]":

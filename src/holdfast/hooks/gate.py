@@ -102,6 +102,12 @@ class Hooks:
                 self._known[event, names[0]] = found
         return found
 
+    def with_more(self, hooks: Iterable[Hook]) -> "Hooks":
+        """These and more behind them; what has run once has run."""
+        made = Hooks((*self, *hooks), on_gate_failure=self.on_gate_failure, warnings=self.warnings)
+        made._spent.update(self._spent)
+        return made
+
     def spend(self, hooks: Iterable[Hook]) -> None:
         """These have begun: what runs once does not run again."""
         spent = [hook for hook in hooks if hook.once]

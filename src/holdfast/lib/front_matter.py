@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-__all__ = ["HEAD_BYTES", "FrontMatter", "Value", "read_front_matter", "split_outside", "texts"]
+__all__ = ["HEAD_BYTES", "FrontMatter", "Value", "front_matter_text", "read_front_matter", "split_outside", "texts"]
 
 HEAD_BYTES: Final = 65_536
 """So much of a file is searched for the end of its front matter."""
@@ -57,6 +57,15 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter(simple, body)
     fields, problem = _of_yaml(inner)
     return FrontMatter(_of_lines(inner) if fields is None else fields, body, problem)
+
+
+def front_matter_text(text: str) -> str | None:
+    """The lines of the front matter as they are written; None where there is none."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    opened = _OPEN.match(text)
+    closed = None if opened is None else _CLOSE.search(text, opened.end(), HEAD_BYTES)
+    return None if opened is None or closed is None else text[opened.end() : closed.start()]
 
 
 def texts(value: "Value | None") -> list[str]:

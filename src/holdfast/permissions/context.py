@@ -225,6 +225,11 @@ class PermissionContext:
         return self.replacing_rules(kept if update.removes else [*kept, *added])
 
     @property
+    def worktrees_of(self) -> str | None:
+        """The checkout that has worktrees of ours, where one is known to have some."""
+        return self._options.get("worktrees_of")
+
+    @property
     def added_directories(self) -> tuple[tuple[str, ...], ...]:
         """The directories that answers added, each as given and as it was resolved."""
         return self._options.get("added_directories", ())
@@ -238,6 +243,18 @@ class PermissionContext:
         flags = self._flags()
         flags.update(options)
         return PermissionContext(self.mode, self.rules, **flags)
+
+    def with_readable(self, directories: Iterable[str]) -> "PermissionContext":
+        """These directories read as inside, too; nothing is compiled again."""
+        known = tuple(self._options.get("readable", ()))
+        new = tuple(path for path in directories if path not in known)
+        if not new:
+            return self
+        copy = self._copy()
+        readable = tuple(dict.fromkeys((*self.roots.readable, *_both_forms(new, self.disk))))
+        object.__setattr__(copy, "roots", self.roots._replace(readable=readable))
+        object.__setattr__(copy, "_options", MappingProxyType({**self._options, "readable": (*known, *new)}))
+        return copy
 
     def child(self, mode: str | None = None, rules: Iterable[Rule] = ()) -> "PermissionContext":
         """A context for a subagent: its own mode and more rules, never more rights than this one.

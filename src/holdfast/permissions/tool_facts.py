@@ -44,7 +44,7 @@ _TRAITS: Final[Mapping[str, Traits]] = {
     "NotebookEdit": Traits("edit_path", ("notebook_path", "file_path")),
     "WebFetch": Traits("domain", ("url",), read_only=True),
     "WebSearch": Traits(read_only=True),
-    "Agent": Traits("agent", ("subagent_type",), read_only=True, default="general-purpose"),
+    "Agent": Traits("agent", ("subagent_type",), default="general-purpose"),
     "Skill": Traits("skill", ("skill", "command"), read_only=True, session_state=True),
     "SendUserMessage": Traits(read_only=True),
     **dict.fromkeys(
@@ -105,6 +105,8 @@ def facts_from_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> CallF
 
 def _is_look(tool: str, arguments: Mapping[str, Any]) -> bool:
     """Some tools change something only with certain arguments."""
+    if tool == "Agent":
+        return not arguments.get("isolation")  # a worktree is made for it, or a process started
     if tool == "ExitWorktree":
         return arguments.get("action") == "keep"
     return tool == "Config" and arguments.get("value") is None
@@ -115,7 +117,7 @@ def _effects(tool: str, traits: Traits, arguments: Mapping[str, Any], cwd: str) 
         files: Any = arguments.get("attachments")
         names = cast("list[Any]", files) if isinstance(files, list) else []
         return Effects(reads=[os.path.join(cwd, os.path.expanduser(read_path(str(name)))) for name in names])
-    known = traits.session_state or traits.kind in ("read_path", "edit_path", "domain", "agent")
+    known = traits.session_state or traits.kind in ("read_path", "edit_path", "domain")
     if known or tool in _NETWORK or _is_look(tool, arguments):
         return Effects()
     return UNKNOWN_EFFECTS

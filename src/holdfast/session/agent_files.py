@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from holdfast.contract import WorktreeChanged
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.session.journal import Journal
 from holdfast.session.records import JOURNAL_VERSION, NoteRecorded, SessionOpened, SessionResumed
@@ -38,7 +39,9 @@ class AgentAbout(msgspec.Struct, frozen=True, omit_defaults=True):
     allowed_tools: tuple[str, ...] | None = None
     cwd: str = ""
     background: bool = False
-    worktree: str | None = None
+    isolation: str | None = None
+    worktree: WorktreeChanged | None = None
+    """Where it works apart."""
     rules: tuple[tuple[str, str], ...] = ()
     """Rules that deny or ask, which answers have given to it alone."""
 

@@ -116,7 +116,10 @@ def _line(item: FolderItem, root: str) -> QuestionLine:
 
 
 def brought_items(root: str) -> list[FolderItem]:
-    """List what a folder brings beside its settings: MCP servers, agents, skills and commands. Nothing is run."""
+    """List what a folder brings beside its settings: MCP servers, agents, skills, commands and hooks of those.
+
+    Nothing is run.
+    """
     found = mcp_items(os.path.join(root, ".mcp.json"))
     for folder in (NATIVE_FOLDER, EXISTING_FOLDER):
         for kind in _BROUGHT_FOLDERS:
@@ -125,7 +128,14 @@ def brought_items(root: str) -> list[FolderItem]:
                 identity = item_hash(kind, folder, os.fsencode(name).hex())
                 path = os.path.join(place, name)
                 found.append(FolderItem(kind.removesuffix("s"), name, path, 0, "trust", identity))
+                found += _hooks_of(os.path.join(path, "SKILL.md") if kind == "skills" else path, root)
     return found
+
+
+def _hooks_of(path: str, root: str) -> list[FolderItem]:
+    from holdfast.settings.front_matter_hooks import hook_items_of_file  # noqa: PLC0415 - few folders bring such files
+
+    return hook_items_of_file(path, root)
 
 
 def instruction_items(settings: Settings) -> list[FolderItem]:

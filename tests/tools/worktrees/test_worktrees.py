@@ -78,6 +78,7 @@ def test_a_session_goes_to_a_worktree_and_back_and_the_clean_one_is_gone(tmp_pat
     assert (state.cwd, state.session.project_root) == (str(tree), str(tree))
     assert scene.call("Bash", command="pwd").data["stdout"].strip() == str(tree)
     assert scene.call("Read", file_path="code.py").is_error is False
+    assert scene.call("Grep", pattern="x = 1").data["filenames"] == ["code.py"]
     assert git(scene.repository, "status", "--porcelain") == ""  # our folder does not show
     out = scene.call("ExitWorktree", action="remove").data
     assert (out["action"], out["originalCwd"], out["worktreePath"]) == ("remove", str(scene.repository), str(tree))
@@ -172,6 +173,19 @@ def test_no_work_is_lost_where_git_fails_in_the_middle(tmp_path: Path, failing: 
     assert reply.is_error
     assert ((tree / "draft.txt").read_text(), scene.executor.state.cwd) == ("not committed", str(tree))
     assert made in git(scene.repository, "rev-list", "--all")
+
+
+@pytest.mark.parametrize("left", ["", "gitdir: /nowhere\n", "gitdir: ../../../.git\n"])
+def test_no_work_is_lost_where_the_worktree_has_lost_its_repository(tmp_path: Path, left: str) -> None:
+    scene = Scene(tmp_path)
+    tree = scene.enter()
+    (tree / "draft.txt").write_text("not committed")
+    (tree / ".git").unlink()
+    if left:
+        (tree / ".git").write_text(left)
+    reply = scene.call("ExitWorktree", action="remove")
+    assert reply.is_error
+    assert (tree / "draft.txt").read_text() == "not committed"
 
 
 @pytest.mark.parametrize("act", HALF_WAY.values(), ids=HALF_WAY)

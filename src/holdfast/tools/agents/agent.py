@@ -1,14 +1,18 @@
 """Start another agent for one task. The text the model reads is in agent.md, beside this file."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from pydantic import Field
 
 from holdfast.contract import (
     NO_FACTS,
+    NO_OBJECTION,
+    UNKNOWN_EFFECTS,
     Args,
+    ConversationHanded,
     Effects,
+    Opinion,
     PromptFacts,
     RuleSubject,
     SessionFacts,
@@ -25,6 +29,7 @@ from holdfast.contract.roles import AgentReport, AgentTask, Spawner
 __all__ = ["DEFAULT_TYPE", "Agent", "AgentArgs", "AgentDone", "AgentLaunched", "AgentOutput"]
 
 DEFAULT_TYPE = "general-purpose"
+_CLASSIFIED_CHARS = 4_000
 _NO_LOOP = "no agent can be started here: there is no model in this session. Start one with `holdfast -p` or the SDK"
 
 
@@ -64,6 +69,8 @@ class AgentDone(TypedDict):
     totalTokens: int
     usage: Mapping[str, int]
     agentId: str
+    worktreePath: NotRequired[str]
+    worktreeBranch: NotRequired[str]
 
 
 class AgentLaunched(TypedDict):
@@ -102,10 +109,32 @@ class Agent(Tool[AgentArgs, AgentOutput]):
         """Only where a loop is that can start one; in an agent that was started so, where the settings say so."""
         return bool(session.prompt.agents)
 
+    def is_session_state(self, args: AgentArgs) -> bool:
+        """Starting an agent touches nothing, unless a worktree is made for it or a process started."""
+        return self._isolation(args) is None
+
     def effects(self, args: AgentArgs, ctx: ToolContext) -> Effects:
-        """Starting an agent touches nothing; each of its calls is judged for itself."""
-        del args, ctx
-        return Effects()
+        """The same; each call of the agent is judged for itself."""
+        del ctx
+        return Effects() if self._isolation(args) is None else UNKNOWN_EFFECTS
+
+    def classifier_input(self, args: AgentArgs) -> str | None:
+        """Who would do what, and where."""
+        where = {"worktree": " in a git worktree of its own", "remote": " in a process of its own"}
+        apart = where.get(self._isolation(args) or "", "")
+        return f"start an agent ({args.subagent_type or DEFAULT_TYPE}){apart}: {args.prompt[:_CLASSIFIED_CHARS]}"
+
+    def may_object(self, args: AgentArgs) -> bool:
+        """Only git is worth a second look."""
+        return self._isolation(args) == "worktree"
+
+    async def check_permission(self, args: AgentArgs, ctx: ToolContext) -> Opinion:
+        """A repository whose configuration starts programs needs a person's yes before git runs in it."""
+        from holdfast.tools.worktrees.checkout import find_checkout, starts_programs  # noqa: PLC0415 - few work apart
+
+        checkout = find_checkout(str(ctx.resolve(args.cwd)) if args.cwd else ctx.cwd)
+        reason = None if checkout is None else await starts_programs(checkout)
+        return NO_OBJECTION if reason is None else Opinion.ask(reason)
 
     def permission_matcher(self, args: AgentArgs, ctx: ToolContext) -> RuleSubject:
         """Rules are about the type: `Agent(Explore)`."""
@@ -115,17 +144,17 @@ class Agent(Tool[AgentArgs, AgentOutput]):
     async def validate(self, args: AgentArgs, ctx: ToolContext) -> None:
         """Nobody is asked about an agent that cannot be."""
         if self.spawner is None:
-            raise ToolFailed(_NO_LOOP)
+            raise ToolFailed(_NO_LOOP, error_code=1)
         if not args.prompt.strip():
-            raise ToolFailed("the prompt is empty; say what the agent should do")
+            raise ToolFailed("the prompt is empty; say what the agent should do", error_code=2)
         problem = self.spawner.problem(_task(args, ctx))
         if problem is not None:
-            raise ToolFailed(problem)
+            raise ToolFailed(problem, error_code=3)
 
     async def call(self, args: AgentArgs, ctx: ToolContext) -> ToolResult[AgentOutput]:
         """Let it work, and report; it is stopped with this call unless it goes on in the background."""
         if self.spawner is None:
-            raise ToolFailed(_NO_LOOP)
+            raise ToolFailed(_NO_LOOP, error_code=1)
         report = await self.spawner.run(_task(args, ctx), ctx.progress)
         if report.goes_on:
             return _launched(args, report)
@@ -138,11 +167,19 @@ class Agent(Tool[AgentArgs, AgentOutput]):
             "usage": report.usage,
             "agentId": report.agent_id,
         }
-        return ToolResult(data, _words(report), is_error=bool(report.error))
+        if report.worktree is not None:
+            data["worktreePath"], data["worktreeBranch"] = report.worktree
+        handed = () if report.conversation is None else (ConversationHanded(report.agent_id, report.conversation),)
+        return ToolResult(data, _words(report), modifiers=handed, is_error=bool(report.error))
 
     def background(self, tool_use_id: str) -> bool:
         """Let a running agent go on in the background, as the user wishes."""
         return self.spawner is not None and self.spawner.background(tool_use_id)
+
+    def _isolation(self, args: AgentArgs) -> str | None:
+        if self.spawner is None:
+            return args.isolation
+        return self.spawner.isolation(args.subagent_type or DEFAULT_TYPE, args.isolation, args.resume)
 
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """Who does what."""
@@ -181,6 +218,8 @@ def _task(args: AgentArgs, ctx: ToolContext) -> AgentTask:
         team=args.team_name,
         isolation=args.isolation,
         resume=args.resume,
+        asked=ctx.asked,
+        hooks=ctx.hooks,
     )
 
 

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILTIN_TYPES", "AgentType", "defined_type"]
 
+_REMEMBERS: Final = frozenset({"Read", "Write", "Edit"})
 _LOOKS: Final = frozenset({"Read", "Glob", "Grep", "Bash", "WebFetch", "WebSearch", "LSP"})
 
 
@@ -25,11 +26,23 @@ class AgentType(NamedTuple):
     definition: "AgentDefinition | None" = None
     """Where a person has written it; its text then takes the place of ours."""
 
+    @property
+    def goes_alone(self) -> bool:
+        """It always works in the background."""
+        return self.definition is not None and self.definition.background
+
     def may_use(self, name: str) -> bool:
         """Whether a tool of this name is one of its own."""
-        if self.definition is not None and _names(self.definition.disallowed_tools, name):
+        definition = self.definition
+        if definition is not None and _names(definition.disallowed_tools, name):
             return False
-        return self.tools is None or name in self.tools or _names(tuple(self.tools), name)
+        if self.tools is None or name in self.tools or _names(tuple(self.tools), name):
+            return True
+        if definition is None:
+            return False
+        # What it remembers it reads and writes; servers that it names it may use.
+        servers = tuple(f"mcp__{one}" for one in definition.mcp_servers if isinstance(one, str))
+        return (definition.memory is not None and name in _REMEMBERS) or _names(servers, name)
 
 
 def defined_type(definition: "AgentDefinition") -> AgentType:

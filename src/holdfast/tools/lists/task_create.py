@@ -8,7 +8,6 @@ from pydantic import Field
 from holdfast.contract import Args, Effects, Tool, ToolContext, ToolFailed, ToolResult
 from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import WorkItem, WorkList
-from holdfast.tools.lists.drawing import item_line
 
 __all__ = ["TaskCreate", "TaskCreateArgs", "TaskCreateOutput", "hooks_refusal"]
 
@@ -55,6 +54,8 @@ class TaskCreate(Tool[TaskCreateArgs, TaskCreateOutput]):
 
     def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
         """The new task."""
+        from holdfast.tools.lists.drawing import item_line  # noqa: PLC0415 - only faces draw
+
         del condensed
         return [item_line("pending", result.data["task"]["subject"])] if result.data else result.text
 

@@ -8,7 +8,6 @@ from pydantic import Field
 from holdfast.contract import Args, Effects, Tool, ToolContext, ToolResult
 from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import Status, WorkList
-from holdfast.tools.lists.drawing import item_line
 
 __all__ = ["TaskDetail", "TaskGet", "TaskGetArgs", "TaskGetOutput"]
 
@@ -56,6 +55,8 @@ class TaskGet(Tool[TaskGetArgs, TaskGetOutput]):
 
     def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
         """The task in one line, or with everything about it."""
+        from holdfast.tools.lists.drawing import item_line  # noqa: PLC0415 - only faces draw
+
         task = result.data["task"] if result.data else None
         return [item_line(task["status"], task["subject"])] if task is not None and condensed else result.text
 

@@ -6,7 +6,6 @@ from typing import Any, NotRequired, TypedDict
 from holdfast.contract import Args, Effects, Tool, ToolContext, ToolResult
 from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import Status, WorkItem, WorkList, WorkState
-from holdfast.tools.lists.drawing import list_lines
 
 __all__ = ["TaskList", "TaskListArgs", "TaskListOutput", "TaskRow"]
 
@@ -55,6 +54,8 @@ class TaskList(Tool[TaskListArgs, TaskListOutput]):
 
     def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
         """The list."""
+        from holdfast.tools.lists.drawing import list_lines  # noqa: PLC0415 - only faces draw
+
         rows = result.data["tasks"] if result.data else ()
         return list_lines(rows, "subject", condensed=condensed) if rows else result.text
 

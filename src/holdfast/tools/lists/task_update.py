@@ -9,7 +9,6 @@ from holdfast.contract import Args, Effects, Tool, ToolContext, ToolResult
 from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import WorkItem, WorkList, WorkState
 from holdfast.tools.lists._checks import NUDGE, is_check, needs_check
-from holdfast.tools.lists.drawing import item_line
 from holdfast.tools.lists.task_create import hooks_refusal
 
 __all__ = ["TaskUpdate", "TaskUpdateArgs", "TaskUpdateOutput"]
@@ -76,6 +75,8 @@ class TaskUpdate(Tool[TaskUpdateArgs, TaskUpdateOutput]):
 
     def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
         """The task as it is now."""
+        from holdfast.tools.lists.drawing import item_line  # noqa: PLC0415 - only faces draw
+
         change = result.data.get("statusChange") if result.data else None
         if change is None or result.display is None:
             return result.text if not condensed or result.display is None else result.display

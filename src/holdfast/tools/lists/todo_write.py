@@ -9,7 +9,6 @@ from holdfast.contract import Args, ArgumentsInvalid, Effects, Tool, ToolContext
 from holdfast.contract.render import Line, ShownResult
 from holdfast.tasks.work_list import Status, Todo, WorkList, WorkState
 from holdfast.tools.lists._checks import NUDGE, is_check, needs_check
-from holdfast.tools.lists.drawing import list_lines
 
 __all__ = ["TodoItem", "TodoWrite", "TodoWriteArgs", "TodoWriteOutput"]
 
@@ -67,6 +66,8 @@ class TodoWrite(Tool[TodoWriteArgs, TodoWriteOutput]):
 
     def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
         """The list as it is now."""
+        from holdfast.tools.lists.drawing import list_lines  # noqa: PLC0415 - only faces draw
+
         return list_lines(result.data["newTodos"], "content", condensed=condensed) if result.data else result.text
 
     async def validate(self, args: TodoWriteArgs, ctx: ToolContext) -> None:

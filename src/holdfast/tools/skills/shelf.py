@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from holdfast.engine.state import AgentState
     from holdfast.hooks import Hooks
     from holdfast.models import Effort
+    from holdfast.settings.model import HookEntry
 
-__all__ = ["NOT_GRANTED", "Shelf", "Use", "split_call"]
+__all__ = ["NOT_GRANTED", "NOT_HEARD", "Shelf", "Use", "split_call"]
 
+NOT_HEARD: Final = "[Its hooks are not heard: nobody agreed to them, or an agent uses it.]"
 NOT_GRANTED: Final = "[Nobody agreed to its allowed-tools, so calls are asked about as always.]"
 
 _NOT_AGREED: Final = "nobody has agreed to the commands of this file"
@@ -37,6 +39,8 @@ class Use(NamedTuple):
     key: str
     """Of the file's content and the commands that it would run: another one is another thing to agree to."""
     has_arguments: bool = False
+    hooks: "tuple[HookEntry, ...]" = ()
+    """Hooks that it wants to be heard until the turn ends."""
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -46,7 +50,7 @@ class Use(NamedTuple):
     @property
     def wants_consent(self) -> bool:
         """It wants more than to be read."""
-        return bool(self.grants or self.commands)
+        return bool(self.grants or self.commands or self.hooks)
 
     def wishes(self) -> list[str]:
         """What somebody agrees to, in lines."""
@@ -56,7 +60,16 @@ class Use(NamedTuple):
         if self.grants:
             wanted = ", ".join(visible(rule, limit_chars=200) for rule in self.grants)
             lines.append(f"uses without a question until this turn ends: {wanted}")
-        return lines
+        return lines + [f"hooks until this turn ends: {visible(what, limit_chars=500)}" for what in self.hooked]
+
+    @property
+    def hooked(self) -> list[str]:
+        """Its hooks in words."""
+        if not self.hooks:
+            return []
+        from holdfast.settings.front_matter_hooks import what_it_runs  # noqa: PLC0415 - few have any
+
+        return [what_it_runs(entry) for entry in self.hooks]
 
 
 class Shelf:
@@ -76,6 +89,10 @@ class Shelf:
         """Starts the agents of skills that are done by one; none where nobody can."""
         self.choose: Callable[[str | None, Effort | None], str] | None = None
         """Lets the rest of the turn have another model and effort; returns why not, empty when it does."""
+        self.bring_hooks: Callable[[tuple[HookEntry, ...]], None] | None = None
+        """Lets hooks be heard until the turn ends."""
+        self.let_read: Callable[[tuple[str, ...]], None] | None = None
+        """Lets everybody in the session read the files of a skill that is used."""
         self.agreed: set[str] = set()
         """Keys that a person has said yes to in this session."""
         self.called: set[str] = set()
@@ -123,11 +140,23 @@ class Shelf:
         )
         commands = [part.text for part in parts if part.is_command]
         key = hashlib.sha256("\0".join((loaded.hash, *commands)).encode("utf-8", "surrogateescape")).hexdigest()
-        return Use(skill, tuple(parts), _grants(skill), key, bool(arguments))
+        hooks = skill.hook_entries() if skill.hooks else ()
+        return Use(skill, tuple(parts), _grants(skill), key, bool(arguments), hooks)
+
+    def take_up(self, use: Use, *, consented: bool, in_agent: bool) -> str:
+        """Let the use begin: its hooks are heard. Returns what does not count, in words."""
+        missing = [] if consented or not use.grants else [NOT_GRANTED]
+        if use.hooks and consented and not in_agent and self.bring_hooks is not None:
+            self.bring_hooks(use.hooks)
+        elif use.hooks:
+            missing.append(NOT_HEARD)
+        return "".join(f"\n\n{one}" for one in missing)
 
     async def text(self, use: Use, state: "AgentState", session: SessionFacts, *, consented: bool) -> str:
         """What a model reads of it, with the output of its commands; they run with the rights of whoever uses it."""
         answers: list[str] = []
+        if self.let_read is not None:
+            self.let_read(_own_directory(use.skill))
         if use.commands:
             refusal = self._refusal(use, consented=consented)
             if refusal or self._shell is None:
@@ -144,6 +173,11 @@ class Shelf:
                 )
         told = iter(answers)
         body = "".join(next(told) if part.is_command else part.text for part in use.parts)
+        return f"{_about(use.skill)}\n\n{body.strip()}"
+
+    def quiet_text(self, use: Use) -> str:
+        """The same without running anything, for an agent that begins with it."""
+        body = "".join(f"[not run: {part.text}]" if part.is_command else part.text for part in use.parts)
         return f"{_about(use.skill)}\n\n{body.strip()}"
 
     def grant(self, use: Use) -> Granted:

@@ -22,7 +22,7 @@ from holdfast.contract.permission import NO_OBJECTION
 from holdfast.contract.roles import AgentTask
 from holdfast.engine.state import AgentState
 from holdfast.lib.visible import visible
-from holdfast.tools.skills.shelf import NOT_GRANTED, Shelf, Use, split_call
+from holdfast.tools.skills.shelf import Shelf, Use, split_call
 
 if TYPE_CHECKING:
     from holdfast.definitions.skills import Skill as Definition
@@ -116,6 +116,8 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         if use.grants:
             granted = visible(", ".join(use.grants), limit_chars=300)
             wishes.append(f"wants to use {granted} without a question for this turn")
+        if use.hooks:
+            wishes.append(f"brings hooks for this turn ({visible('; '.join(use.hooked), limit_chars=300)})")
         return Opinion.ask(f"the skill {visible(use.skill.name, limit_chars=80)!r} {' and '.join(wishes)}")
 
     async def preview(self, args: SkillArgs, ctx: ToolContext) -> Preview | None:
@@ -143,11 +145,10 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         if use.skill.forks and shelf.spawner is not None and ctx.session.agent_id is None:
             return await self._forked(use, text, data, ctx)
         notes = _chosen(shelf, use, data, ctx)
+        notes += shelf.take_up(use, consented=consented, in_agent=ctx.session.agent_id is not None)
         granted = shelf.grant(use) if consented else shelf.limits(use)
         if granted.rules:
             data["allowedTools"] = list(granted.rules)
-        elif use.grants:
-            notes += f"\n\n{NOT_GRANTED}"
         modifiers = (granted,) if granted != Granted((), 1) else ()
         return ToolResult(data, text + notes, modifiers=modifiers, display=_display(use))
 

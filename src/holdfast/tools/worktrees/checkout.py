@@ -24,6 +24,7 @@ __all__ = [
     "GitFailed",
     "Tree",
     "Work",
+    "amount_of",
     "find_checkout",
     "look_at",
     "make_tree",
@@ -182,6 +183,10 @@ async def look_at(git: Git, tree: Tree) -> Work:
     Raises:
         GitFailed: It cannot be told.
     """
+    # Without its own `.git` git would look at the repository around it, in which everything here is ignored.
+    top = (await git("rev-parse", "--show-toplevel", cwd=tree.path)).rstrip("\n")
+    if os.path.realpath(top) != os.path.realpath(tree.path):
+        raise GitFailed(f"git takes {visible(top)!r} for the top of it")
     files, names = await git.lines(
         *("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"), cwd=tree.path
     )
@@ -219,6 +224,16 @@ async def remove_tree(git: Git, tree: Tree, seen: Work, *, discard: bool) -> str
         return await _remove_branch(git, tree, seen, discard=discard)
     except GitFailed as error:
         return f"The branch {tree.branch} stays: {error}."
+
+
+def amount_of(work: Work) -> str:
+    """How much work that is."""
+    parts = [
+        f"{count} {what}{'s' if count != 1 else ''}"
+        for count, what in ((work.files, "uncommitted file"), (work.commits, "unmerged commit"))
+        if count
+    ]
+    return " and ".join(parts)
 
 
 async def trees_of(git: Git) -> list[Tree]:
@@ -276,6 +291,7 @@ def _make_folder(checkout: str) -> None:
                 raise GitFailed(f"{path!r} is no directory; move it away")
         ignoring = os.path.join(path, ".gitignore")
         with suppress(FileExistsError), open(ignoring, "x", encoding="ascii") as file:
-            file.write("*\n")
+            # Only what stands here itself: a search inside a worktree reads this file, too, and must find everything.
+            file.write("/*\n")
     except OSError as error:
         raise GitFailed(f"{path!r} cannot be made: {error.strerror}") from error

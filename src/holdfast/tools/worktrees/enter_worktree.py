@@ -4,8 +4,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Final, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
 from pydantic import Field
 
@@ -23,7 +22,10 @@ from holdfast.contract import (
 )
 from holdfast.contract.render import Line, ShownResult
 from holdfast.host.processes import Processes
-from holdfast.tools.worktrees.checkout import Git, GitFailed, Tree, find_checkout, make_tree, starts_programs, trees_of
+from holdfast.tools.worktrees.checkout import Git, GitFailed, Tree, find_checkout, starts_programs, trees_of
+
+if TYPE_CHECKING:
+    from holdfast.tools.worktrees.making import Maker
 
 __all__ = ["EnterWorktree", "EnterWorktreeArgs", "EnterWorktreeOutput"]
 
@@ -103,40 +105,27 @@ class EnterWorktree(Tool[EnterWorktreeArgs, EnterWorktreeOutput]):
 
     async def call(self, args: EnterWorktreeArgs, ctx: ToolContext) -> ToolResult[EnterWorktreeOutput]:
         """Make it, and move."""
-        name = args.name or secrets.token_hex(4)
+        from holdfast.tools.worktrees.making import Maker  # noqa: PLC0415 - with the first worktree
+
+        maker = Maker(self._processes, ctx.hooks, is_asked=ctx.asked)
         try:
-            if _is_hooked(args, ctx):
-                moved = await self._by_hook(name, ctx)
+            if args.path is not None:
+                moved = await self._entered(args.path, maker, ctx)
             else:
-                moved = await self._by_git(args, name, ctx)
+                moved = await maker.make(args.name or secrets.token_hex(4), ctx.cwd, ctx.session.project_root)
         except GitFailed as error:
             raise ToolFailed(f"the session stays where it is: {error}", error_code=5) from error
         return _entered(moved)
 
-    async def _by_git(self, args: EnterWorktreeArgs, name: str, ctx: ToolContext) -> WorktreeChanged:
+    async def _entered(self, path: str, maker: "Maker", ctx: ToolContext) -> WorktreeChanged:
+        """One that is there already."""
+        from holdfast.tools.worktrees.making import moved_to  # noqa: PLC0415 - as above
+
         checkout = find_checkout(ctx.cwd)
         if checkout is None:
             raise GitFailed("the repository is gone")
-        git = Git(self._processes, checkout, is_asked=ctx.asked)
-        if args.path is not None:
-            tree, made_by = await _known(git, os.path.realpath(ctx.resolve(args.path))), ""
-        else:
-            tree, made_by = await make_tree(git, name), "git"
-        return _moved(tree, checkout, made_by, ctx)
-
-    async def _by_hook(self, name: str, ctx: ToolContext) -> WorktreeChanged:
-        assert ctx.hooks is not None
-        word = await ctx.hooks.tell("WorktreeCreate", name=name)
-        if word.is_blocked:
-            raise GitFailed(f"a WorktreeCreate hook refused: {word.reason}")
-        given = word.more.get("worktreePath")
-        if not isinstance(given, str) or not os.path.isabs(given) or not os.path.isdir(given):
-            raise GitFailed(f"the WorktreeCreate hook named no directory ({given!r}); it must print an absolute path")
-        path = os.path.realpath(given)
-        head = ""
-        with suppress(GitFailed):  # whatever the hook has made, it may be no git; then nobody can tell what is in it
-            head = (await Git(self._processes, path)("rev-parse", "--verify", "HEAD^{commit}")).strip()
-        return _moved(Tree(path, "", head), find_checkout(ctx.cwd) or ctx.session.project_root, "hook", ctx)
+        tree = await _known(maker.git(checkout), os.path.realpath(ctx.resolve(path)))
+        return moved_to(tree, checkout, "", ctx.cwd, ctx.session.project_root)
 
 
 def _is_hooked(args: EnterWorktreeArgs, ctx: ToolContext) -> bool:
@@ -160,14 +149,6 @@ async def _known(git: Git, path: str) -> Tree:
     if os.path.realpath(main.path) == path:
         raise GitFailed(f"{path!r} is the main checkout, not a worktree")
     raise GitFailed(f"{path!r} is no worktree of {git.checkout!r}; `git worktree list` names them")
-
-
-def _moved(tree: Tree, checkout: str, made_by: str, ctx: ToolContext) -> WorktreeChanged:
-    root = ctx.session.project_root
-    inner = os.path.relpath(ctx.cwd, root) if root and (ctx.cwd + os.sep).startswith(root + os.sep) else "."
-    there = os.path.normpath(os.path.join(tree.path, inner))
-    cwd = there if os.path.isdir(there) else tree.path
-    return WorktreeChanged(cwd, tree.path, checkout, tree.branch, tree.head, made_by, ctx.cwd, root)
 
 
 def _entered(moved: WorktreeChanged) -> ToolResult[EnterWorktreeOutput]:

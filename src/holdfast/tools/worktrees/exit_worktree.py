@@ -21,7 +21,16 @@ from holdfast.contract import (
 )
 from holdfast.contract.render import Line, ShownResult
 from holdfast.host.processes import Processes
-from holdfast.tools.worktrees.checkout import Git, GitFailed, Tree, Work, look_at, remove_tree, starts_programs
+from holdfast.tools.worktrees.checkout import (
+    Git,
+    GitFailed,
+    Tree,
+    Work,
+    amount_of,
+    look_at,
+    remove_tree,
+    starts_programs,
+)
 
 __all__ = ["ExitWorktree", "ExitWorktreeArgs", "ExitWorktreeOutput"]
 
@@ -136,7 +145,7 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
             seen = await self._removable(args, tree, ctx)
             stays = await self._remove(args, tree, seen, ctx)
             data["discardedFiles"], data["discardedCommits"] = seen.files, seen.commits
-            lost = f" Thrown away: {_amount(seen)}." if seen else ""
+            lost = f" Thrown away: {amount_of(seen)}." if seen else ""
             data["message"] = " ".join(f"{said} The worktree {tree.path} is removed.{lost} {stays}".split())
         return ToolResult(data, data["message"], modifiers=(WorktreeChanged(back),))
 
@@ -163,7 +172,7 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
                 f" ({', '.join(name.strip() for name in work.names)}{', …' if work.files > len(work.names) else ''})"
             )
             raise ToolFailed(
-                f"the worktree {tree.path!r} has {_amount(work)}{shown if work.names else ''}, which would be lost. "
+                f"the worktree {tree.path!r} has {amount_of(work)}{shown if work.names else ''}, which would be lost. "
                 "Commit and merge, use action 'keep', or ask the user and call it again with discard_changes: true",
                 error_code=4,
             )
@@ -209,12 +218,3 @@ def _current(ctx: ToolContext) -> WorktreeChanged:
 
 def _tree(tree: WorktreeChanged) -> Tree:
     return Tree(tree.path, tree.branch, tree.head)
-
-
-def _amount(work: Work) -> str:
-    parts = [
-        f"{count} {what}{'s' if count != 1 else ''}"
-        for count, what in ((work.files, "uncommitted file"), (work.commits, "unmerged commit"))
-        if count
-    ]
-    return " and ".join(parts)
