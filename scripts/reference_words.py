@@ -26,6 +26,10 @@ SETTINGS: dict[str, tuple[str, str]] = {
     "sandbox.excludedCommands": ("none", "commands that run outside, and are asked about"),
     "sandbox.allowUnsandboxedCommands": ("true", "the model may ask to run a command outside"),
     "sandbox.enableWeakerNestedSandbox": ("false", "a weaker sandbox inside containers without user namespaces"),
+    "sandbox.enableWeakerLandlockSandbox": (
+        "false",
+        "Landlock alone where bubblewrap cannot start; every command is asked",
+    ),
     "sandbox.ignoreViolations": ("none", 'refusals that are known, by command: `{"make": ["/var/cache"]}`'),
     "sandbox.bwrapPath": ("found on PATH", "the bubblewrap to use; never from a project"),
     "sandbox.caches": ("none", "caches that stay writable, such as `pip`, `npm`, `cargo`"),

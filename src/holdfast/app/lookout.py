@@ -13,6 +13,8 @@ __all__ = ["Lookout", "denial", "protected_in"]
 
 _HELD: Final = frozenset({".git", ".claude", ".holdfast", ".mcp.json"})
 """What mounts hold, unless it is a link."""
+_GIT_GOVERNS: Final = ("hooks", "config", "config.worktree", "commondir")
+_MOST_WATCHED: Final = 500
 _BARE: Final = "HEAD"
 """With it a directory may be a repository of its own, with a configuration that git obeys."""
 _WRITES: Final = re.compile(r"^.*(?:Read-only file system|\[Errno 30\]).*$", re.MULTILINE)
@@ -38,8 +40,8 @@ def _names(places: Iterable[str]) -> list[str]:
     return found
 
 
-def _state(places: Iterable[str]) -> dict[str, str]:
-    """What other programs obey, each with where it leads if it is a link."""
+def _state(places: Iterable[str], *, holds: bool) -> dict[str, str]:
+    """What other programs obey, each with where it leads if it is a link; with no mounts to hold it, with its state."""
     found: dict[str, str] = {}
     for path in _names(places):
         name = os.path.basename(path)
@@ -49,6 +51,24 @@ def _state(places: Iterable[str]) -> dict[str, str]:
             found[path] = os.readlink(path)
         elif name not in _HELD:
             found[path] = ""
+        elif not holds:
+            found |= _states_below(path)
+    return found
+
+
+def _states_below(path: str) -> dict[str, str]:
+    """What governs the agent, each file with what tells that it changed; of git only what it runs by itself."""
+    starts = [os.path.join(path, name) for name in _GIT_GOVERNS] if os.path.basename(path) == ".git" else [path]
+    found: dict[str, str] = {}
+    waiting = [start for start in starts if os.path.lexists(start)]
+    while waiting and len(found) < _MOST_WATCHED:
+        place = waiting.pop()
+        try:
+            about = os.lstat(place)
+            found[place] = f"{about.st_ino} {about.st_size} {about.st_mtime_ns} {about.st_mode}"
+            waiting += [] if not os.path.isdir(place) or os.path.islink(place) else _names([place])
+        except OSError:
+            continue
     return found
 
 
@@ -56,6 +76,8 @@ class Lookout:
     """What came into being while confined commands ran; nobody has said yet that it is right."""
 
     def __init__(self) -> None:
+        self.holds = True
+        """Mounts keep commands from what governs the agent."""
         self._running = 0
         self._places: tuple[str, ...] = ()
         self._before: dict[str, str] = {}
@@ -69,7 +91,7 @@ class Lookout:
     def begin(self, places: tuple[str, ...]) -> None:
         """A command starts."""
         if not self._running:
-            self._places, self._before = places, _state(places)
+            self._places, self._before = places, _state(places, holds=self.holds)
         self._running += 1
 
     def end(self) -> None:
@@ -79,7 +101,7 @@ class Lookout:
 
     def look(self) -> list[str]:
         """What is new since the last look."""
-        now = _state(self._places)
+        now = _state(self._places, holds=self.holds)
         gone = [path for path, target in self._before.items() if target and path not in now]
         fresh = [path for path, target in now.items() if self._before.get(path) != target] + gone
         self._before = now

@@ -52,6 +52,11 @@ def _sandbox(settings: Settings) -> list[str]:
     if problem:
         where = settings.where("sandbox.enabled")
         return [f"{where}: the sandbox is switched on and cannot start, so every command is refused: {problem}"]
+    if settings.sandbox.get("enableWeakerLandlockSandbox") is True:
+        from holdfast.app.sandbox import sandbox_weakness  # noqa: PLC0415 - only where a sandbox is wanted
+
+        if weakness := sandbox_weakness(settings):
+            return [f"{settings.where('sandbox.enableWeakerLandlockSandbox')}: {weakness}"]
     if not settings.sandbox.get("network"):
         return []
     from holdfast.app.network import unusable_domains  # noqa: PLC0415 - only where something may be reached

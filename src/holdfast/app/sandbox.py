@@ -4,7 +4,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from holdfast.app.network import DomainBorder, Turned
     from holdfast.app.rights import Rights
     from holdfast.host.sandbox import Found, Policy, Wall
+    from holdfast.host.sandbox.alone import LoneWall
     from holdfast.host.sandbox.wall import Entered
 
-__all__ = ["SandboxKit", "sandbox_for_once", "sandbox_problem"]
+__all__ = ["WEAKNESS", "SandboxKit", "sandbox_for_once", "sandbox_problem", "sandbox_weakness"]
 
 
 @contextlib.contextmanager
@@ -56,8 +57,32 @@ def sandbox_problem(settings: Settings) -> str:
     try:
         _find(wanted)
     except NotAvailable as problem:
-        return str(problem)
+        return "" if _weak_version(wanted) else str(problem)
     return ""
+
+
+def sandbox_weakness(settings: Settings) -> str:
+    """What the sandbox that the settings ask for does not promise here although it works; empty: it is whole."""
+    wanted = sandbox_of(settings)
+    from holdfast.host.sandbox import NotAvailable  # noqa: PLC0415 - only where a sandbox is wanted
+
+    try:
+        _find(wanted)
+    except NotAvailable as problem:
+        return f"{WEAKNESS} ({problem})" if _weak_version(wanted) else ""
+    return ""
+
+
+def _weak_version(wanted: SandboxSettings) -> int:
+    """The version of Landlock where it may be the only wall; 0: it may not, or there is none."""
+    if not wanted.may_be_weak or wanted.is_required or wanted.fail_if_unavailable:
+        return 0
+    from holdfast.host.sandbox import NotAvailable, look_for_landlock  # noqa: PLC0415 - only where bubblewrap fails
+
+    try:
+        return look_for_landlock()
+    except NotAvailable:
+        return 0
 
 
 def _find(wanted: SandboxSettings) -> "Found":
@@ -70,6 +95,13 @@ def _find(wanted: SandboxSettings) -> "Found":
             "without one: commands then see the processes of this container"
         )
     return found
+
+
+WEAKNESS: Final = (
+    "the sandbox is Landlock alone: commands write only where they may and reach no network, but nothing is hidden "
+    "from them, they can change what governs the agent in the project and modes and times anywhere, and they see other "
+    "processes. So every command is asked about as without a sandbox, and allowed domains do not count"
+)
 
 
 class SandboxKit:
@@ -95,7 +127,7 @@ class SandboxKit:
         self._permissions = permissions
         self._temporary = temporary
         self._journal = journal
-        self._wall: Wall | None = None
+        self._wall: Wall | LoneWall | None = None
         self._lookout = Lookout()
         self._turned: Turned | None = None
         self._known: tuple[Settings, SandboxSettings] | None = None
@@ -154,6 +186,20 @@ class SandboxKit:
         rights = ctx.rights if isinstance(ctx.rights, PermissionContext) else self._permissions()
         return self._watched(wall.wrap(command, self.policy(rights, command.cwd)), rights)
 
+    def without_writes(self, command: Command, ctx: ToolContext) -> Command:
+        """In plan mode without a sandbox: where the kernel can hold it, the same command, which can write nothing."""
+        rights = ctx.rights if isinstance(ctx.rights, PermissionContext) else self._permissions()
+        if not any(bound.effective_mode == "plan" for bound in (rights, *rights.ancestors())):
+            return command
+        from holdfast.host.sandbox import NotAvailable, Policy, look_for_landlock  # noqa: PLC0415 - only in plan mode
+        from holdfast.host.sandbox.alone import LoneWall  # noqa: PLC0415 - the same
+
+        try:
+            version = look_for_landlock()
+        except NotAvailable:
+            return command  # the reading of its text is what holds it, as `doctor` says
+        return LoneWall(version, only_files=True).wrap(command, Policy(temporary=self._temporary()))
+
     def confine(
         self,
         what: str,
@@ -197,8 +243,13 @@ class SandboxKit:
 
     @property
     def has_doubt(self) -> bool:
-        """A command made something that other programs obey, and nobody has looked at it yet."""
-        return bool(self._lookout.waiting)
+        """A command made something that other programs obey and nobody has looked at it, or the wall is too weak."""
+        return bool(self._lookout.waiting) or bool(self.weakness)
+
+    @property
+    def weakness(self) -> str:
+        """What the sandbox does not promise here; empty: it is whole, or there is none."""
+        return sandbox_weakness(self._settings()) if self.wanted.may_be_weak else ""
 
     def answered(self) -> None:
         """A person was asked since, and let a command run."""
@@ -259,7 +310,7 @@ class SandboxKit:
             cwd=cwd or self._settings().cwd,
             border=self._border(rights),
             temporary=self._temporary(),
-            is_nested=wanted.is_nested and not self.find().has_proc,
+            is_nested=wanted.is_nested and not self.weakness and not self.find().has_proc,
         )
 
     def _border(self, rights: PermissionContext) -> "DomainBorder | None":
@@ -279,7 +330,15 @@ class SandboxKit:
         working = [os.path.realpath(place) for place in rights.roots.working]
         return list(dict.fromkeys((*layout.directories, *working)))
 
-    def _get_wall(self) -> "Wall":
+    def _get_wall(self) -> "Wall | LoneWall":
+        if self.weakness:
+            from holdfast.host.sandbox.alone import LoneWall  # noqa: PLC0415 - only where bubblewrap fails
+
+            self._lookout.holds = False
+            if not isinstance(self._wall, LoneWall):
+                self.end()
+                self._wall = LoneWall(_weak_version(self.wanted))
+            return self._wall
         found = self.find()
         if self._wall is None:
             from holdfast.host.sandbox import Wall  # noqa: PLC0415 - only where a sandbox is wanted

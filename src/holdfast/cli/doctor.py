@@ -169,7 +169,10 @@ def _sandbox(given: dict[str, Any]) -> list[_Row]:
         return []
     kit = SandboxKit(lambda: rights.settings, lambda: rights.permissions, temporary=os.getcwd)
     wanted = kit.wanted
-    rows = [_Row("sandbox", one.name, one.holds, one.detail, can_do_without=True) for one in promises(kit.find)]
+    rows = [
+        _Row("sandbox", one.name, one.holds, one.detail, can_do_without=True)
+        for one in promises(kit.find, weak=wanted.may_be_weak)
+    ]
     rows[0] = rows[0]._replace(can_do_without=not wanted.enabled)
     switched = "on: commands are confined" if wanted.enabled else "off: set sandbox.enabled to confine commands"
     return [*rows, _Row("sandbox", "setting", ok=True, detail=switched)]

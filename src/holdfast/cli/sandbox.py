@@ -35,7 +35,7 @@ def status(*, as_json: bool, **given: Any) -> int:
     """Show which promises hold here. Exit 1 if there is no sandbox."""
     rights = load_rights(to_options(given))
     kit = SandboxKit(lambda: rights.settings, lambda: rights.permissions, temporary=tempfile.gettempdir)
-    found = promises(kit.find)
+    found = promises(kit.find, weak=kit.wanted.may_be_weak)
     for one in found:
         if as_json:
             click.echo(json_line({"name": one.name, "holds": one.holds, "detail": one.detail}))
@@ -64,6 +64,8 @@ def run(words: tuple[str, ...], **given: Any) -> int:
     """  # noqa: D301 - click wants the character itself
     rights = load_rights(to_options(given))
     with sandbox_for_once(rights) as kit:
+        if weakness := kit.weakness:
+            click.echo(f"holdfast: {weakness}", err=True)
         scrub, variables = Scrub(rights.settings.env_scrub), {e.name: e.value for e in rights.settings.env}
         environment = child_environment(scrub=scrub, given=variables)
         try:

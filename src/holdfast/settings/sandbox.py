@@ -35,6 +35,8 @@ class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True):
     http_proxy_port: int = 0
     socks_proxy_port: int = 0
     is_nested: bool = False
+    may_be_weak: bool = False
+    """Where bubblewrap cannot start, the weaker wall of Landlock alone will do."""
     ignored_violations: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """For commands that hold a text (`*`: for all), paths whose refusal is not worth telling."""
     bwrap_path: str | None = None
@@ -68,6 +70,7 @@ def sandbox_of(settings: Settings) -> SandboxSettings:
         http_proxy_port=_number(network.get("httpProxyPort")),
         socks_proxy_port=_number(network.get("socksProxyPort")),
         is_nested=given.get("enableWeakerNestedSandbox") is True,
+        may_be_weak=given.get("enableWeakerLandlockSandbox") is True,
         ignored_violations={key: _texts(value) for key, value in _mapping(given.get("ignoreViolations")).items()},
         bwrap_path=_text(given.get("bwrapPath")),
         caches=_texts(given.get("caches")),

@@ -214,6 +214,7 @@ _SANDBOX = _fields(
     excludedCommands=_strings,
     allowUnsandboxedCommands=_boolean,
     enableWeakerNestedSandbox=_boolean,
+    enableWeakerLandlockSandbox=_boolean,
     ignoreViolations=_object,
     bwrapPath=_string,
     caches=_strings,

@@ -3,16 +3,19 @@
 import asyncio
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.host.sandbox.surroundings import Outside
 
 from holdfast.host.command import Command, Finished
 from holdfast.host.processes import Processes
 from holdfast.host.sandbox import Found, NotAvailable, Policy, Wall, look_for_sandbox
 from holdfast.host.sandbox.governing import governing_paths, pinned_paths
 from holdfast.host.sandbox.placeholders import Placeholders
+from holdfast.testing.started import started
 
 LIMIT_S = 60
 Run = Callable[..., Finished]
@@ -57,3 +60,12 @@ def run(found: Found, project: Path, policy: Policy, tmp_path: Path) -> Iterator
 
     yield run_inside
     wall.close()
+
+
+@pytest.fixture
+def outside(project: Path, policy: Policy) -> Iterator[Outside]:
+    waits = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    with started(waits, stdin=subprocess.PIPE, env={**os.environ, "MARK": "HOLDFAST-OUTER"}) as process:
+        around = Outside(project, policy, process)
+        yield around
+        around.close()

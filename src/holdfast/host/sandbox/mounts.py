@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from holdfast.host.sandbox.policy import Policy
 
-__all__ = ["Mount", "Plan", "plan_mounts"]
+__all__ = ["Mount", "Plan", "is_below", "plan_mounts", "writable_roots"]
 
 Kind = Literal["writable", "fixed", "hidden", "placeholder"]
 _STRICTNESS = {"writable": 0, "fixed": 1, "placeholder": 2, "hidden": 3}
@@ -59,11 +59,11 @@ class _Planner:
         # A place that may not be changed stays so, also where somebody calls something inside it writable.
         wanted = [path for path in _existing(policy.writable) if not any(_covers(one, path) for one in fixed)]
         own = (*policy.granted, *((policy.temporary,) if policy.temporary else ()))
-        self._roots = _outermost([*wanted, *_existing(own)])
+        self.roots = _outermost([*wanted, *_existing(own)])
 
     def plan(self) -> Plan:
         policy = self._policy
-        for root in self._roots:
+        for root in self.roots:
             self._put(root, "writable")
         for path in policy.governing:
             self._protect(path, "fixed", must_not_appear=True)
@@ -133,7 +133,7 @@ class _Planner:
         return None
 
     def _is_below_root(self, path: str) -> bool:
-        return any(is_below(path, root) for root in self._roots)
+        return any(is_below(path, root) for root in self.roots)
 
     def _put_placeholder(self, path: str) -> None:
         if path not in self._found:
@@ -158,7 +158,7 @@ class _Planner:
             around = next((one for one in reversed(kept) if is_below(mount.path, one.path)), None)
             if around is None and mount.kind == "fixed" and not self._is_covered(mount.path):
                 continue  # everything is read-only already
-            if around is not None and _says_nothing(mount, around, shown, self._roots):
+            if around is not None and _says_nothing(mount, around, shown, self.roots):
                 continue
             kept.append(mount)
         return tuple(_with_shown(mount, kept) for mount in kept)
@@ -178,6 +178,11 @@ def _with_shown(mount: Mount, mounts: list[Mount]) -> Mount:
     if mount.kind != "hidden":
         return mount
     return mount._replace(has_shown=any(is_below(other.path, mount.path) for other in mounts))
+
+
+def writable_roots(policy: Policy) -> list[str]:
+    """Where a command may write, resolved, the outermost only."""
+    return list(_Planner(policy).roots)
 
 
 def is_below(path: str, root: str) -> bool:

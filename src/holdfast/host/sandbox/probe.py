@@ -8,9 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from holdfast.host.programs import find_program
+from holdfast.host.sandbox.landlock import LEAST, grants_for, landlock_version, rights_of
 from holdfast.host.sandbox.seccomp import ARCHITECTURES
+from holdfast.host.sandbox.starter import Starter, starter_handle, starting
 
-__all__ = ["Found", "NotAvailable", "look_for_sandbox"]
+__all__ = ["Found", "NotAvailable", "look_for_landlock", "look_for_sandbox"]
 
 _LIMIT_S = 10.0
 _TRY = ("--unshare-user", "--unshare-pid", "--unshare-net", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev")
@@ -32,6 +34,8 @@ class Found(NamedTuple):
     """It mounts what an open handle leads to, so that no link can be put in between."""
     has_proc: bool
     """A new /proc can be mounted, which most containers do not allow."""
+    landlock: int = 0
+    """The version of the kernel's own rules about files, where they can be the second wall; 0: they cannot."""
 
 
 def look_for_sandbox(*, path: str | None = None, outside: Iterable[str] = ()) -> Found:
@@ -53,11 +57,22 @@ def look_for_sandbox(*, path: str | None = None, outside: Iterable[str] = ()) ->
         raise NotAvailable("bubblewrap is missing; install it, on Debian and Ubuntu with: sudo apt install bubblewrap")
     if not (os.path.isabs(program) and os.access(program, os.X_OK)):
         raise NotAvailable(f"{program!r} is no program; give `sandbox.bwrapPath` the absolute path of bubblewrap")
-    return _tried(program)
+    found = _tried(program)
+    if isinstance(found, str):
+        raise NotAvailable(found)
+    return found
 
 
 @lru_cache(maxsize=4)
-def _tried(program: str) -> Found:
+def _tried(program: str) -> Found | str:
+    """What it can do, or why it cannot; both are found out once."""
+    try:
+        return _try(program)
+    except NotAvailable as problem:
+        return str(problem)
+
+
+def _try(program: str) -> Found:
     version = _said(program, "--version").split()
     if len(version) != 2 or version[0] != "bubblewrap":
         raise NotAvailable(f"{program!r} is not bubblewrap; install it, or correct `sandbox.bwrapPath`")
@@ -67,7 +82,47 @@ def _tried(program: str) -> Found:
     has_proc = problem is None
     if problem is not None and (problem := _works(program)) is not None:
         raise NotAvailable(_explain(program, problem))
-    return Found(program, version[1], disables, "--bind-fd" in knows, has_proc)
+    return Found(program, version[1], disables, "--bind-fd" in knows, has_proc, _second_wall(program))
+
+
+def look_for_landlock() -> int:
+    """The version of the kernel's own rules about files, tried.
+
+    Raises:
+        NotAvailable: It has none, or they cannot be used here.
+    """
+    if not sys.platform.startswith("linux") or os.uname().machine not in ARCHITECTURES:
+        raise NotAvailable(f"Landlock is not known for {sys.platform} on {os.uname().machine}")
+    version = landlock_version()
+    if version < LEAST:
+        raise NotAvailable(f"the kernel has no Landlock (version {LEAST}, Linux 6.2); take a newer kernel")
+    if not _starts():
+        raise NotAvailable("a program in memory cannot be started here (vm.memfd_noexec)")
+    return version
+
+
+def _second_wall(program: str) -> int:
+    version = landlock_version()
+    return version if version >= LEAST and _starts(program, *_TRY, "--") else 0
+
+
+@lru_cache(maxsize=4)
+def _starts(*around: str) -> bool:
+    """Whether the first program can be started, alone or by bubblewrap, and puts its rules in force."""
+    rights = rights_of(landlock_version())
+    handles: list[int] = []
+    try:
+        handle = starter_handle(Starter(rights, grants_for(rights, ()), is_alone=not around), handles)
+        argv = [*around, *starting(handle, [_TRUE])]
+        done = subprocess.run(
+            argv, capture_output=True, timeout=_LIMIT_S, check=False, env={}, stdin=subprocess.DEVNULL, pass_fds=handles
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    finally:
+        for handle in handles:
+            os.close(handle)
+    return done.returncode == 0
 
 
 def _said(program: str, option: str) -> str:
@@ -93,7 +148,10 @@ def _works(program: str, *more: str) -> str | None:
 
 
 def _explain(program: str, problem: str) -> str:
-    return f"{program} does not work here ({problem.splitlines()[-1]}). {_advice()}"
+    return (
+        f"{program} does not work here ({problem.splitlines()[-1]}). {_advice()}. A weaker sandbox, by Landlock alone, "
+        "can be chosen with sandbox.enableWeakerLandlockSandbox"
+    )
 
 
 def _advice() -> str:

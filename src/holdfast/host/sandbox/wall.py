@@ -1,18 +1,20 @@
 """Put a command behind the wall: just before it starts, with what is on disk then."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from holdfast.host.command import Command, StartError
 from holdfast.host.sandbox.bubblewrap import Blanks, arguments
-from holdfast.host.sandbox.mounts import Plan, plan_mounts
+from holdfast.host.sandbox.landlock import grants_for, rights_of
+from holdfast.host.sandbox.mounts import Plan, is_below, plan_mounts
 from holdfast.host.sandbox.placeholders import Placeholders
 from holdfast.host.sandbox.policy import Policy
 from holdfast.host.sandbox.probe import Found
 from holdfast.host.sandbox.seccomp import filter_program
+from holdfast.host.sandbox.starter import Starter, starter_handle, starting
 
 if TYPE_CHECKING:
     from holdfast.host.sandbox.door import Doorkeeper
@@ -80,7 +82,8 @@ class Wall:
             plan = plan_mounts(policy)
             held = self._placeholders.hold(plan.placeholders, plan.perhaps)
             way = self._way(policy, handles)
-            argv = self._arguments(command, policy, plan, handles, way)
+            argv = [*self._arguments(command, policy, plan, handles, way), "--"]
+            argv += self._inside(command, policy, plan, handles)
         except OSError as problem:
             self._give_up(held, handles)
             if way is not None:
@@ -92,7 +95,7 @@ class Wall:
         if way is not None:
             env.update(way.variables(env))
         wrapped = msgspec.structs.replace(
-            command, argv=[*argv, "--", *command.argv], env=env, pass_fds=(*command.pass_fds, *handles), wall=None
+            command, argv=argv, env=env, pass_fds=(*command.pass_fds, *handles), wall=None
         )
         return Entered(wrapped, handles, lambda: self._placeholders.release(held), way)
 
@@ -108,7 +111,7 @@ class Wall:
 
     def _arguments(
         self, command: Command, policy: Policy, plan: Plan, handles: list[int], way: "Way | None"
-    ) -> list[str]:
+    ) -> list[str | bytes]:
         found = self._found
         cwd = command.cwd or os.getcwd()
         made = arguments(
@@ -127,6 +130,17 @@ class Wall:
         filter_handle = _readable(program, handles)
         given = "\0".join([*made, "--seccomp", str(filter_handle), ""]).encode("utf-8", "surrogateescape")
         return [found.program, "--args", str(_readable(given, handles))]
+
+    def _inside(self, command: Command, policy: Policy, plan: Plan, handles: list[int]) -> Sequence[str | bytes]:
+        """What bubblewrap starts: the command, by way of the second wall where there is one."""
+        version = self._found.landlock
+        if not version or not _is_there(command):
+            return command.argv  # bubblewrap says best what is not there
+        rights = rights_of(version, sockets=policy.all_sockets)
+        writable = [mount.path for mount in plan.mounts if mount.kind == "writable"]
+        inner = [path for path in writable if not any(is_below(path, other) for other in writable)]
+        starter = Starter(rights, grants_for(rights, inner, also=("/proc",)))
+        return starting(starter_handle(starter, handles), command.argv)
 
     def _give_up(self, held: tuple[str, ...], handles: list[int]) -> None:
         self._placeholders.release(held)
@@ -160,6 +174,12 @@ class _Inward(msgspec.Struct, frozen=True):
 
     def enter(self, command: Command) -> Entered:
         return self.wall.enter(command, self.policy)
+
+
+def _is_there(command: Command) -> bool:
+    """Whether a program that is named by its path can be started; others are looked for inside."""
+    program = os.fsdecode(command.argv[0])
+    return "/" not in program or os.access(os.path.join(command.cwd or "", program), os.X_OK)
 
 
 def _opened(path: str, handles: list[int]) -> int:

@@ -104,8 +104,10 @@ class Run:
 
     def _walled(self, command: Command) -> Command:
         wall, args = self._tool.wall, self._args
-        if wall is None or not wall.is_on:
+        if wall is None:
             return command
+        if not wall.is_on:
+            return wall.without_writes(command, self._ctx)
         if self._tool.runs_confined(args, self._ctx):
             if self._ctx.asked:
                 wall.answered()

@@ -33,6 +33,10 @@ class ShellWall(Resource, Protocol):
         """
         ...
 
+    def without_writes(self, command: Command, ctx: ToolContext) -> Command:
+        """Where no sandbox is asked for, in plan mode: the same process, unable to write if that can be held."""
+        ...
+
     def outside(self, *, leaves: bool) -> str:
         """What is told about a command that runs outside.
 
