@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.agent.gates import MAX_STOPS
-from holdfast.events import HookSpoke, PromptSubmitted, Reminded
+from holdfast.events import HookSpoke, PromptSubmitted, Reminded, TextStreamed
 from holdfast.hooks import Hook, HookAnswer
 from holdfast.hooks.events import EVENTS
 from holdfast.hooks.inputs import HookInput
@@ -53,7 +53,6 @@ def test_a_run_tells_its_events_in_order():
         "PostToolBatch",
         "MessageDisplay",
         "Stop",
-        "MessageDisplay",
     ]
     assert ear.of("SessionStart").source == "startup"
     assert ear.of("UserPromptSubmit").prompt == "go"
@@ -73,6 +72,18 @@ def test_what_a_session_start_and_a_prompt_hook_add_is_told_with_the_prompt():
     assert "branch: main" in said
     assert "be brief" in said
     assert said.index("'go'") < said.index("be brief")
+
+
+def test_a_display_hook_says_what_is_shown_and_the_conversation_stays_as_it_was():
+    ear = Ear(MessageDisplay=HookAnswer(more={"displayContent": "(hidden)"}))
+    run = ear.run(answer(words("the secret is 42"), call("t1", "Scripted", {})), DONE)
+    assert [event.text for event in run.of(TextStreamed)] == ["(hidden)"] * 2
+    assert ear.names.index("MessageDisplay") < ear.names.index("PreToolUse")
+    told = ear.of("MessageDisplay")
+    assert (told.delta, told.turn_id, told.final) == ("the secret is 42", "1", True)
+    assert "the secret is 42" in str(run.loop.history)
+    assert run.ended.text == "done"
+    assert "".join(event.text for event in Ear().run(DONE).of(TextStreamed)) == "done"
 
 
 def test_a_blocked_prompt_reaches_neither_history_nor_model_nor_listeners():

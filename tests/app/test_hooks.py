@@ -10,9 +10,14 @@ from typing import Any
 import pytest
 
 from holdfast import Agent
+from holdfast.app.options import AgentOptions, Options
+from holdfast.app.start_agent import start_agent
+from holdfast.events import Event, HookSpoke, RunEnded
 from holdfast.hooks import Hook, HookAnswer
-from holdfast.hooks.inputs import PreToolUse
+from holdfast.hooks.inputs import HookInput, PreToolUse
 from holdfast.models.scripted import ScriptedModel
+from holdfast.session import user_store
+from holdfast.session.summaries import list_sessions
 
 pytestmark = pytest.mark.skipif(shutil.which("jq") is None, reason="the scripts need jq")
 
@@ -116,6 +121,115 @@ def test_an_interrupted_hook_leaves_no_process(isolated_home: Path, tmp_path: Pa
 
     asyncio.run(body())
     assert not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text().strip()}")
+
+
+def said(event: str, **answer: Any) -> str:
+    return f"echo '{json.dumps({'hookSpecificOutput': {'hookEventName': event, **answer}})}'"
+
+
+def test_hooks_name_the_session_and_bring_skills(isolated_home: Path, tmp_path: Path):
+    skill = isolated_home / ".claude" / "skills" / "deploy"
+    make = f"mkdir -p {skill}; printf -- '---\\ndescription: ships it\\n---\\nship' > {skill}/SKILL.md"
+    start = said("SessionStart", sessionTitle="Ship  the thing", reloadSkills=True)
+    user_hooks(isolated_home, SessionStart=f"{make}; {start}")
+    call = {"type": "tool_use", "id": "t1", "name": "Skill", "input": {"skill": "deploy"}}
+    asked = [{"blocks": [call], "expect": ["deploy: ships it"]}, {"blocks": ["done"], "expect": ["ship"]}]
+    assert run(asked, tmp_path).text == "done"
+    [summary] = list_sessions(user_store(), str(tmp_path))
+    assert summary.title == "Ship the thing"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "cleaned",
+        {"stdout": "cleaned", "stderr": "", "interrupted": False},
+        {"content": [{"type": "text", "text": "cleaned"}]},
+        [{"type": "text", "text": "cleaned"}],
+    ],
+)
+def test_what_replaces_a_result_is_told_as_text(isolated_home: Path, tmp_path: Path, output: Any):
+    user_hooks(isolated_home, PostToolUse=said("PostToolUse", updatedToolOutput=output))
+
+    with Agent(ScriptedModel([bash("echo dirty"), "x"]), cwd=tmp_path, permission_mode="bypassPermissions") as agent:
+        agent.run_sync("go")
+        [told] = [block for message in agent.history for block in message["content"] if block["type"] == "tool_result"]
+    assert told["content"] == "cleaned"
+
+
+def test_hooks_in_the_background_and_of_programs_read_the_whole_conversation(isolated_home: Path, tmp_path: Path):
+    seen: list[str] = []
+
+    async def look(event: HookInput) -> HookAnswer | None:
+        seen.append(Path(event.transcript_path).read_text())
+        return None
+
+    copied = {"type": "command", "command": f'cp "$CLAUDE_TRANSCRIPT_PATH" {tmp_path}/copy', "async": True}
+    settings = user_hooks(isolated_home)
+    settings.write_text(json.dumps({"hooks": {"PostToolUse": [{"hooks": [copied]}]}}))
+    wait = f"for i in $(seq 300); do [ -e {tmp_path}/copy ] && break; sleep 0.05; done"
+    run([bash("echo one"), bash(wait, "t2"), "done"], tmp_path, hooks=[Hook("Stop", look)])
+    assert "echo one" in (tmp_path / "copy").read_text()
+    assert '"text":"done"' in seen[0]
+
+
+def test_what_a_hook_in_the_background_finds_wakes_the_model(isolated_home: Path, tmp_path: Path):
+    wait = f"for i in $(seq 600); do [ -e {tmp_path}/go ] && break; sleep 0.05; done"
+    hook = {
+        "type": "command",
+        "command": f"{wait}; echo 'lint: 3 errors' >&2; exit 2",
+        "asyncRewake": True,
+        "rewakeMessage": "The linter says:",
+        "rewakeSummary": "the linter found something",
+    }
+    groups = [{"matcher": "Bash", "hooks": [hook]}]
+    user_hooks(isolated_home).write_text(json.dumps({"hooks": {"PostToolUse": groups}}))
+    events: list[Event] = []
+
+    async def body() -> None:
+        then = {"blocks": ["second"], "expect": ["The linter says:", "3 errors"]}
+        model = ScriptedModel([bash("true"), "first", then])
+        woken = asyncio.Event()
+        options = Options(cwd=str(tmp_path), permission_mode="bypassPermissions")
+        async with await start_agent(options, AgentOptions(model=model), on_event=events.append) as agent:
+            agent.wake_by(woken.set)
+            assert [event.text async for event in agent.run("go") if isinstance(event, RunEnded)] == ["first"]
+            (tmp_path / "go").touch()
+            async with asyncio.timeout(30):
+                await woken.wait()
+            assert [event.text async for event in agent.run() if isinstance(event, RunEnded)] == ["second"]
+
+    asyncio.run(body())
+    assert HookSpoke("PostToolUse", "the linter found something") in events
+
+
+def test_the_end_of_an_agent_names_its_conversation(isolated_home: Path, tmp_path: Path):
+    look = "jq -r '\"\\(.agent_type) \\(.transcript_path) \\(.agent_transcript_path)\"'"
+    kept = f'a=$({look}); set -- $a; echo "$1"; head -c 4000 "$3" > {tmp_path}/own; cp "$2" {tmp_path}/session'
+    user_hooks(isolated_home, SubagentStop=f"{{ {kept}; }} > {tmp_path}/type")
+    given = {"description": "look", "prompt": "look around", "subagent_type": "Explore"}
+    call = {"type": "tool_use", "id": "t1", "name": "Agent", "input": given}
+    run([{"blocks": [call]}, "I looked.", "done"], tmp_path)
+    assert (tmp_path / "type").read_text() == "Explore\n"
+    lines = [json.loads(line) for line in (tmp_path / "own").read_text().splitlines()]
+    assert [(line["type"], line["isSidechain"]) for line in lines] == [("user", True), ("assistant", True)]
+    assert "I looked." in str(lines[1])
+    assert "look around" in (tmp_path / "session").read_text()
+
+
+def test_decisions_are_journalled_with_who_decided_and_how_long(isolated_home: Path, tmp_path: Path):
+    user_hooks(isolated_home, PermissionRequest=said("PermissionRequest", decision={"behavior": "allow"}))
+    with Agent(ScriptedModel([bash("touch made"), "done"]), cwd=tmp_path) as agent:
+        agent.run_sync("go")
+    [journal] = isolated_home.rglob("journal.jsonl")
+    records = [json.loads(line) for line in journal.read_text().splitlines()]
+    [decided] = [record for record in records if record["type"] == "permission_decision"]
+    assert (decided["behavior"], decided["decision"]["layer"]) == ("allow", "hook")
+    assert decided["duration_ms"] > 0
+    [ran] = [record for record in records if record["type"] == "hook"]
+    assert (ran["event"], ran["outcome"]) == ("PermissionRequest", "allow")
+    assert ran["duration_ms"] > 0
+    assert ran["origin"].endswith("settings.json:1")
 
 
 def test_what_still_works_in_the_background_is_told_at_the_end(isolated_home: Path, tmp_path: Path):

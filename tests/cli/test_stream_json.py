@@ -16,6 +16,7 @@ from holdfast.events import (
     ContextCompacted,
     Event,
     HookRan,
+    HookStarted,
     ModelRequested,
     ReplyDiscarded,
     RequestRetried,
@@ -344,9 +345,11 @@ def test_a_background_task_is_told_when_it_starts_and_ends() -> None:
 
 
 def test_hooks_are_told_only_where_somebody_asked() -> None:
-    ran = HookRan("PreToolUse", "check.sh", "settings", "deny", "not here")
-    assert lines(ran) == []
-    started, answered = StreamJson(FACTS, has_hooks=True).lines(ran)
+    begun = HookStarted("PreToolUse", "check.sh", "settings", "h1")
+    ran = HookRan("PreToolUse", "check.sh", "settings", "deny", "not here", hook_id="h1")
+    assert lines(begun) == lines(ran) == []
+    told = StreamJson(FACTS, has_hooks=True)
+    [started], [answered] = told.lines(begun), told.lines(ran)
     assert started == IsPartialDict(subtype="hook_started", hook_event="PreToolUse", hook_name="PreToolUse:check.sh")
     assert answered == IsPartialDict(
         subtype="hook_response", hook_id=started["hook_id"], output="not here", outcome="success"

@@ -13,6 +13,7 @@ class MemoryFace:
     def __init__(self, columns: int = 80) -> None:
         self.columns = columns
         self.lines: list[str] = []
+        self.signals: list[str] = []
 
     @property
     def text(self) -> str:
@@ -28,6 +29,9 @@ class MemoryFace:
 
     def commit_piece(self, piece: Piece) -> None:
         self.lines += piece.text.split("\n")
+
+    def signal(self, sequence: str) -> None:
+        self.signals.append(sequence)
 
     def refresh(self) -> None:
         pass

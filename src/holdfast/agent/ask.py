@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from time import perf_counter
 
+from holdfast.agent.gates import Gates
 from holdfast.agent.retry import Retries
 from holdfast.agent.state import LoopState
 from holdfast.agent.turn import Answer
-from holdfast.events import ModelRequested, ReplyDiscarded, RequestRetried
+from holdfast.events import ModelRequested, ReplyDiscarded, RequestRetried, TextStreamed
 from holdfast.models import ModelError
 
 __all__ = ["Asking"]
@@ -16,9 +17,10 @@ __all__ = ["Asking"]
 class Asking:
     """Asks for one answer after the other."""
 
-    def __init__(self, state: LoopState, *, make_room: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(self, state: LoopState, gates: Gates, *, make_room: Callable[[], Awaitable[bool]]) -> None:
         """`make_room` shortens a history that the model found too long; false when it cannot."""
         self._state = state
+        self._gates = gates
         self._make_room = make_room
         self.turn = 0
         self.model_s = 0.0
@@ -37,6 +39,7 @@ class Asking:
         self.turn += 1
         while True:
             answer = self.answer = Answer(state.executor, state.history, state.emit, state.asked)
+            answer.holds_text = self._gates.has("MessageDisplay")
             try:
                 await self._stream(answer, retries.attempt, tool_choice)
             except ModelError as error:
@@ -63,6 +66,8 @@ class Asking:
                 state.was_reached = True
                 if not answer.is_complete:
                     answer.take(event)
+                if answer.unseen:
+                    await self._show(answer)
         finally:
             self.model_s += perf_counter() - began_s
             close = getattr(stream, "aclose", None)  # a plain iterator has none
@@ -70,6 +75,14 @@ class Asking:
                 await close()
         if not answer.is_complete:
             raise ModelError("the answer ended in the middle", "broken_stream")
+
+    async def _show(self, answer: Answer) -> None:
+        """Let hooks say what people are shown of a text that is complete."""
+        unseen, answer.unseen = answer.unseen, []
+        for index, text in unseen:
+            shown = await self._gates.shown(text, answer.message_id, index, self.turn)
+            if shown:
+                self._state.emit(TextStreamed(shown, index))
 
     async def _stands(self, answer: Answer, error: ModelError) -> bool:
         """The request failed: whether its answer has to stand as far as it came, because its calls have acted."""

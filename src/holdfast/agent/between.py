@@ -1,7 +1,7 @@
 """What the model is told between turns besides results: prompts, ends of tasks, instructions, reminders. Each once."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.agent.gates import Gates, text_of
 from holdfast.agent.history import Block, prompt_blocks
@@ -14,8 +14,14 @@ from holdfast.agent.state import LoopState
 from holdfast.contract import ToolFailed
 from holdfast.events import ContextChanged, Event, HookSpoke, InstructionsLoaded, PromptSubmitted, Reminded
 from holdfast.lib.uuids import new_uuid
+from holdfast.session.records import TITLE
+
+if TYPE_CHECKING:
+    from holdfast.hooks import Verdict
 
 __all__ = ["Between"]
+
+_TITLE_CHARS = 200
 
 _NOT_PEOPLE = frozenset({"task", "mailbox", "tick"})
 """What these say must not pass for the user's words."""
@@ -47,6 +53,19 @@ class Between:
             return
         if parts.instructions_for is not None or parts.skills_for is not None:
             self._read[event.value["path"]] = None
+
+    def take_word(self, heard: "Verdict | None") -> None:
+        """Do what hooks want besides blocking: tell the model something, name the session, look for skills again."""
+        if heard is None:
+            return
+        for text in self.gates.told(heard):
+            self.remind("hook", text)
+        title = heard.more.get("sessionTitle")
+        if isinstance(title, str) and title.strip() and self._parts.journal is not None:
+            self._parts.journal.record_note(TITLE, " ".join(title.split())[:_TITLE_CHARS])
+        reload = self._parts.reload_skills if heard.more.get("reloadSkills") is True else None
+        if reload is not None and (found := reload()):
+            self.remind("skills", found)
 
     def background(self) -> list[dict[str, Any]]:
         """The tasks that still work in the background, as hooks are told."""
@@ -113,8 +132,7 @@ class Between:
             self.blocked = heard.reason
             self._emit(HookSpoke("UserPromptSubmit", f"the prompt was not sent: {heard.reason}"))
             return False
-        for text in self.gates.told(heard):
-            self.remind("hook", text)
+        self.take_word(heard)
         return True
 
     async def _expanded(self, blocks: list[Block]) -> list[Block] | None:
@@ -136,8 +154,7 @@ class Between:
             self.blocked = heard.reason
             self._emit(HookSpoke("UserPromptExpansion", f"/{called.name} was not sent: {heard.reason}"))
             return None
-        for more in () if heard is None else self.gates.told(heard):
-            self.remind("hook", more)
+        self.take_word(heard)
         try:
             return [*prompt_blocks(await expands.text(called)), *blocks[1:]]
         except ToolFailed as error:

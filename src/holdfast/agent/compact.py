@@ -107,8 +107,7 @@ class Compactor:
     async def _tell_hooks(self, trigger: Trigger, summary: str) -> None:
         gates = self._between.gates
         await gates.ask("PostCompact", trigger=trigger, compact_summary=summary)
-        for told in await gates.start("compact", self._state.model.name):
-            self._between.remind("hook", told)
+        self._between.take_word(await gates.start("compact", self._state.model.name))
 
     def _adopt(self, shorter: list[Message], trigger: Trigger, before: int, summary: str) -> ContextCompacted | None:
         state = self._state

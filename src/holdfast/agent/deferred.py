@@ -7,7 +7,7 @@ from holdfast.agent.notes import NO_RESULT
 from holdfast.agent.state import LoopState
 from holdfast.agent.turn import Answer
 from holdfast.events import CallFinished
-from holdfast.session.records import DEFERRED
+from holdfast.session.records import DEFERRED, TITLE
 
 __all__ = ["left_for_later", "make_deferred", "split_deferred"]
 
@@ -48,6 +48,7 @@ async def make_deferred(state: LoopState) -> tuple[dict[str, Any] | None, list[B
 
 def split_deferred(messages: list[Message], notes: list[Any]) -> tuple[list[Message], list[Block]]:
     """The history of a resumed session without the call that was left, and the answer that wants it."""
+    notes = [note for note in notes if note.kind != TITLE]  # a name says nothing about what is left to do
     if not notes or notes[-1].kind != DEFERRED or len(messages) < 2 or messages[-2]["role"] != "assistant":
         return messages, []
     data: Any = notes[-1].data

@@ -53,8 +53,8 @@ class Gates:
         if self.has(event):
             self._waiting.append(self._made(event, fields))
 
-    async def start(self, source: str, model: str) -> list[str]:
-        """A session begins; returns what hooks want the model to know."""
+    async def start(self, source: str, model: str) -> "Verdict | None":
+        """A session begins, or an agent in it."""
         state = self._hooks.state
         self._cwd, self._directories = state.cwd, frozenset(state.permissions.roots.working)
         self._watch_names()
@@ -62,13 +62,12 @@ class Gates:
             heard = await self.ask("SubagentStart")
         else:
             heard = await self.ask("SessionStart", source=source, model=model)
-        if heard is None:
-            return []
-        self.watch(heard.more.get("watchPaths"))
-        first = heard.more.get("initialUserMessage")
-        if isinstance(first, str) and first.strip():
-            state.prompts.append(first)
-        return self.told(heard)
+        if heard is not None:
+            self.watch(heard.more.get("watchPaths"))
+            first = heard.more.get("initialUserMessage")
+            if isinstance(first, str) and first.strip():
+                state.prompts.append(first)
+        return heard
 
     def told(self, heard: "Verdict") -> list[str]:
         """What hooks want the model to know, each bounded."""
@@ -95,7 +94,7 @@ class Gates:
     ) -> "Verdict | None":
         """The model is done; of an agent in a session its own words are told, of the session what still works."""
         if self._hooks.state.session.agent_id is not None:
-            path = self._hooks.state.session.transcript_path
+            path = self._hooks.state.session.agent_transcript_path
             return await self.ask(
                 "SubagentStop", agent_transcript_path=path, last_assistant_message=text, stop_hook_active=is_again
             )
@@ -127,10 +126,13 @@ class Gates:
             heard = await self._hooks.fire(event)
             self.watch(heard.more.get("watchPaths"))
 
-    async def set_up(self, trigger: str) -> list[str]:
-        """The project is prepared; returns what hooks want the model to know."""
-        heard = await self.ask("Setup", trigger=trigger)
-        return [] if heard is None else self.told(heard)
+    async def shown(self, text: str, message_id: str, index: int, turn: int) -> str:
+        """A text of the model is complete; returns what people are shown of it."""
+        heard = await self.ask(
+            "MessageDisplay", turn_id=str(turn), message_id=message_id, index=index, final=True, delta=text
+        )
+        content = None if heard is None else heard.more.get("displayContent")
+        return content if isinstance(content, str) else text
 
     def watch(self, paths: Any) -> None:
         """Notice when these files change."""

@@ -159,8 +159,7 @@ class Loop:
 
     async def set_up(self, trigger: str) -> None:
         """Let the hooks prepare the project, before the first run."""
-        for told in await self._gates.set_up(trigger):
-            self._between.remind("hook", told)
+        self._between.take_word(await self._gates.ask("Setup", trigger=trigger))
 
     async def begin(self) -> None:
         """Announce the session and let the hooks hear of it, once; the first run does it, too."""
@@ -168,8 +167,7 @@ class Loop:
             return
         self._is_started = True
         self._announce()
-        for told in await self._gates.start(self._parts.begins_as, self._state.model.name):
-            self._between.remind("hook", told)
+        self._between.take_word(await self._gates.start(self._parts.begins_as, self._state.model.name))
 
     def submit(self, prompt: str | list[Block], source: PromptSource = "user", sent: Sent = _PLAIN) -> None:
         """Say something while a run is under way: it is delivered between turns, once, in order, users first.

@@ -72,6 +72,8 @@ class LoopParts(NamedTuple):
     """Asked for the instructions that a file brings along, when the model has read that file."""
     expands: Expands | None = None
     """Makes the text of a skill or command out of a prompt that calls one."""
+    reload_skills: Callable[[], str] | None = None
+    """Looks for skills again; returns what to say of those that are new."""
     skills_for: Callable[[str], str] | None = None
     """Asked what to say of the skills that come up with a file, when the model has read that file."""
     plan_instructions: str | None = None

@@ -48,7 +48,7 @@ class Run:
         self._between = between
         self._compactor = compactor
         self._guard = guard
-        self._asking = Asking(state, make_room=compactor.make_room)
+        self._asking = Asking(state, between.gates, make_room=compactor.make_room)
         self._began_s = perf_counter()
         self._usage_before = state.usage
         self._cost_before = state.cost_usd
@@ -193,8 +193,7 @@ class Run:
         gates, hooks = self._between.gates, self._state.executor.call_hooks
         heard = await gates.batch(answer.calls, answer.replies)
         if heard is not None:
-            for text in gates.told(heard):
-                self._between.remind("hook", text)
+            self._between.take_word(heard)
             if heard.blocks:
                 return heard.reason
         return hooks.stop
@@ -212,8 +211,7 @@ class Run:
             return _SUCCESS
         self._stops += 1
         self._between.remind("stop_hook", heard.reason)
-        for more in gates.told(heard):
-            self._between.remind("hook", more)
+        self._between.take_word(heard)
         return None
 
     def _tell(self, answer: Answer) -> None:
@@ -238,9 +236,6 @@ class Run:
             id=answer.message_id,
             usage=usage,
             stop_reason=answer.stop_reason,
-        )
-        self._between.gates.later(
-            "MessageDisplay", turn_id=str(self._turns), message_id=answer.message_id, delta=answer.text
         )
         state.emit(AssistantReplied(answer.message_id, answer.blocks, model, answer.stop_reason, usage, cost_usd, uuid))
 

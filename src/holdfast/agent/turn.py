@@ -46,6 +46,8 @@ class Answer:
     """The faces and the journal know the message."""
     shown: bool = False
     """Somebody may have seen a part of it."""
+    holds_text: bool = False
+    """Text is not told as it comes but left in `unseen`, block by block: hooks decide what is shown of it."""
 
     def __init__(self, executor: Executor, history: History, emit: Callable[[Event], None], asked: Model) -> None:
         self.asked = asked
@@ -59,6 +61,8 @@ class Answer:
         self.replies: dict[str, CallFinished] = {}
         self._names: dict[int, tuple[str, str]] = {}
         """Id and name of each call that has begun, by the block's number."""
+        self.unseen: list[tuple[int, str]] = []
+        """Texts that are complete and nobody was shown yet, by their block's number."""
         self._open_text: list[str] = []
         self._broken: tuple[int, Block] | None = None
         """The last call, when its input is no JSON: at the output limit it was only cut, and is dropped."""
@@ -105,7 +109,8 @@ class Answer:
         if text:
             self.shown = True
             self._open_text.append(text)
-            self._emit(TextStreamed(text, index))
+            if not self.holds_text:
+                self._emit(TextStreamed(text, index))
 
     def _name(self, index: int, id_: Any, name: Any) -> tuple[str, str]:
         self.shown = True
@@ -117,6 +122,8 @@ class Answer:
         kind = block.get("type")
         if kind == "text":
             self._open_text.clear()
+            if self.holds_text and (text := str(block.get("text", ""))):
+                self.unseen.append((index, text))
         if kind == "tool_use":
             self._add_broken()
             if isinstance(block.get("input"), str):

@@ -256,7 +256,7 @@ def _hook_kit(
             cwd=rights.settings.cwd,
             version=__version__,
         )
-        hooks.before_run = shared.refresh
+        executor.call_hooks.before_hooks = shared.refresh
         executor.state.session = executor.state.session._replace(transcript_path=shared.path)
     return hooks
 

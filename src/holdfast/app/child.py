@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from holdfast import __version__
 from holdfast.app.agent_parts import AgentParts
 from holdfast.app.child_progress import ChildProgress
 from holdfast.app.remembered import Remembered
@@ -92,6 +93,8 @@ class Child:
         self._seen_hooks: Hooks | None = None
         self._settled: Settled | None = None
         self._work: asyncio.Task[JobEnd] | None = None
+        files = parts.files
+        self._shared = None if files is None else files.shared(about.id, about.cwd, __version__)
 
     # A job.
 
@@ -249,10 +252,10 @@ class Child:
         nested = own.prompt.agents if about.depth < parts.depth and not about.background else ()
         # It is not told of the end of work in the background, so it is offered none.
         facts = own.prompt._replace(agents=nested, background=False)
-        path = own.transcript_path if parts.files is None else parts.files.path(self.id)
+        path = "" if self._shared is None else self._shared.path
         root = own.project_root if about.worktree is None else about.worktree.path
         return own._replace(
-            agent_id=self.id, agent_type=about.type, prompt=facts, transcript_path=path, project_root=root
+            agent_id=self.id, agent_type=about.type, prompt=facts, agent_transcript_path=path, project_root=root
         )
 
     def offered(self, rights: PermissionContext | None = None) -> list[Tool]:
@@ -291,8 +294,16 @@ class Child:
             resources=(),
             on_event=hear,
         )
+        executor.call_hooks.before_hooks = self._refresh
         self._remember(executor)
         return executor
+
+    def _refresh(self) -> None:
+        """Bring what hooks may read up to date: the session's conversation and its own."""
+        if (above := self._starter.executor.call_hooks.before_hooks) is not None:
+            above()
+        if self._shared is not None:
+            self._shared.refresh()
 
     def _remember(self, executor: Executor) -> None:
         """What it has seen before counts as seen."""

@@ -77,18 +77,33 @@ class Definitions:
         """What can be called by `/name`."""
         return [] if self.library is None else [skill.name for skill in self.library if skill.for_user]
 
+    def look_again(self) -> str:
+        """Look for skills again; what a model is told of those that are new, empty where there are none."""
+        if self.library is None:
+            self.has_skills = True
+            del self.library
+            found = [] if self.library is None else self.library.listed()
+        else:
+            found = self.library.load_again()
+        return self._news("There are more skills now. When one fits, call Skill with its name:\n", found)
+
     def news_for(self, path: str) -> str:
         """What a model is told of the skills that come up with a file it has read; empty where there are none."""
-        found = [] if self.library is None else list(filter(self._is_chosen, self.library.for_file(path)))
+        found = [] if self.library is None else self.library.for_file(path)
+        lead = (
+            "More skills are there for the files that you have read. When one fits, call Skill with its name before "
+            "you go on:\n"
+        )
+        return self._news(lead, found)
+
+    def _news(self, lead: str, found: "list[Skill]") -> str:
+        found = list(filter(self._is_chosen, found))
         if not found:
             return ""
         from holdfast.agent.prompt.fences import defused  # noqa: PLC0415 - loaded with the prompt
         from holdfast.definitions.listing import listing_of  # noqa: PLC0415 - only where there are any
 
-        return defused(
-            "More skills are there for the files that you have read. When one fits, call Skill with its name before "
-            "you go on:\n" + listing_of([(skill.name, skill) for skill in found])
-        )
+        return defused(lead + listing_of([(skill.name, skill) for skill in found]))
 
     def section(self, tools: frozenset[str]) -> str:
         """What a model with these tools is told of them; empty where there is nothing."""

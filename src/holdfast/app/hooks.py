@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from holdfast.contract import UsageError
-from holdfast.events import HookRan, to_builtins
+from holdfast.events import HookRan, HookSpoke, to_builtins
 from holdfast.hooks import Hook, HookFailed, Hooks
 from holdfast.registry import ALIASES, canonical_name
 from holdfast.settings import Settings, SettingsRoots, SourceKind
@@ -67,8 +67,8 @@ class HookKit:
         """Lets an agent look into the question of an agent hook; without one such hooks fail."""
         self.call_server: CallServer | None = None
         """Calls a tool of an MCP server; without it hooks that want one fail."""
-        self.before_run: Callable[[], None] | None = None
-        """Brings the transcript up to date."""
+        self.on_wake: Callable[[], None] | None = None
+        """Told when a hook in the background has something for the model, which may be waiting for a prompt."""
         self.on_env: Callable[[Mapping[str, str]], None] | None = None
         """Takes variables that a SessionStart hook leaves for later commands."""
         self.confine: Confine | None = None
@@ -194,7 +194,6 @@ class HookKit:
         around.config_dir = SettingsRoots.from_environment().user_existing
         around.given = {entry.name: entry.value for entry in settings.env}
         around.on_rewake = self._tell
-        around.before_run = self.before_run
         around.on_env = self.on_env
         around.confine = self.confine
         around.env_file = self._env_file if self._directory is not None else None
@@ -249,9 +248,13 @@ class HookKit:
             return None
         return path
 
-    def _tell(self, text: str) -> None:
-        if self.executor is not None:
-            self.executor.state.prompts.append(f"<system-reminder>\n{text}\n</system-reminder>")
+    def _tell(self, event: str, text: str, summary: str) -> None:
+        if self.executor is None:
+            return
+        self.executor.state.prompts.append(f"<system-reminder>\n{text}\n</system-reminder>")
+        self.executor.call_hooks.emit(HookSpoke(event, summary))
+        if self.on_wake is not None:
+            self.on_wake()
 
 
 def _explicit(settings: Settings) -> "OnFailure | None":

@@ -243,6 +243,10 @@ class RunningAgent:
         """Begin the session without a prompt: its hooks hear of it now instead of with the first run."""
         await self.loop.begin()
 
+    def wake_by(self, wake: Callable[[], None]) -> None:
+        """Have this called when a hook that worked in the background has something for the model; `run()` tells it."""
+        self.opened.hooks.on_wake = wake
+
     def tell_waiting(self) -> None:
         """Let the user's notifiers know that the agent waits for a prompt."""
         self.opened.executor.call_hooks.notify("the agent waits for your next prompt", "idle_prompt")

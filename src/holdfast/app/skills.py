@@ -72,6 +72,12 @@ class Expander:
         self._loop = loop
         self._shelf = shelf
 
+    def look_again(self, definitions: "Definitions") -> str:
+        """Look for skills again; returns what to tell the model of those that are new."""
+        told = definitions.look_again()
+        self._shelf.library = definitions.library
+        return told if self._opened.executor.pool.find("Skill") is not None else ""
+
     def knows(self, text: str) -> "Expanded | None":
         """What a prompt calls, if it begins with `/` and the name of a skill that the user may call."""
         from holdfast.agent.parts import Expanded  # noqa: PLC0415 - loaded with the loop

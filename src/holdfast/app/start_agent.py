@@ -23,6 +23,7 @@ from holdfast.app.subagents import AGENT_TYPES, Subagents
 from holdfast.contract import Asker, Tool
 from holdfast.events import Event
 from holdfast.session.names import new_session_id
+from holdfast.session.records import TITLE
 
 if TYPE_CHECKING:
     from holdfast.agent import Loop, LoopChoices
@@ -107,7 +108,7 @@ def _apply(agent: AgentOptions, options: Options, opened: OpenSession, definitio
     opened.executor.pool.aliases = options.tool_aliases
     definitions.only = None if agent.skills is None else frozenset(agent.skills)
     if agent.title and opened.session is not None and opened.beginning.transcript is None:
-        opened.session.journal.record_note("title", agent.title)
+        opened.session.journal.record_note(TITLE, agent.title)
 
 
 async def _seen(place: Place) -> Place:
@@ -145,6 +146,7 @@ def _make_loop(
         instructions_for=place.instructions.for_file,
         instructions=place.instructions.files,
         expands=expander,
+        reload_skills=partial(expander.look_again, definitions),
         skills_for=definitions.news_for if opened.executor.pool.find("Skill") is not None else None,
         new_day=place.today.news,
         plan_instructions=agent.plan_instructions,

@@ -20,6 +20,7 @@ from holdfast.events import (
     Event,
     HookRan,
     HookSpoke,
+    HookStarted,
     RequestRetried,
     RunEnded,
     TaskChanged,
@@ -52,6 +53,7 @@ _REST = (
     "holdfast.app.warm",
 )
 """What a run needs besides its first request."""
+_BETWEEN_RUNS = (TaskChanged, HookStarted, HookRan, HookSpoke)
 Content = str | list[dict[str, Any]]
 
 
@@ -160,7 +162,7 @@ class Headless:
 
     def _hear(self, event: Event) -> None:
         """What happens while no run is under way; a run tells its own events."""
-        if self.agent is None or self.agent.is_running or not isinstance(event, (TaskChanged, HookRan, HookSpoke)):
+        if self.agent is None or self.agent.is_running or not isinstance(event, _BETWEEN_RUNS):
             return
         self._pass_on(event)
         if self._is_stream:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from holdfast.events import HookRan, TaskChanged
+from holdfast.events import HookRan, HookStarted, TaskChanged
 
-__all__ = ["TaskLines", "hook_lines"]
+__all__ = ["TaskLines", "hook_line"]
 
 Line = dict[str, Any]
 MakeLine = Callable[..., Line]
@@ -65,12 +65,13 @@ def _summary(event: TaskChanged) -> str:
     return f"{event.description or event.task_id}: {_ENDS[event.status]}{code}"
 
 
-def hook_lines(make: MakeLine, event: HookRan, hook_id: str) -> Iterator[Line]:
-    """A hook that was heard; it is told when it has answered."""
+def hook_line(make: MakeLine, event: HookStarted | HookRan) -> Line:
+    """A hook that begins to work, or has answered."""
     name = f"{event.event}:{event.label}" if event.label else event.event
-    about: Mapping[str, str] = {"hook_id": hook_id, "hook_name": name, "hook_event": event.event}
-    yield make("system", subtype="hook_started", **about)
-    yield make(
+    about: Mapping[str, str] = {"hook_id": event.hook_id, "hook_name": name, "hook_event": event.event}
+    if isinstance(event, HookStarted):
+        return make("system", subtype="hook_started", **about)
+    return make(
         "system",
         subtype="hook_response",
         **about,

@@ -13,7 +13,7 @@ from holdfast.cli.result_line import (
     result_object,
     usage_object,
 )
-from holdfast.cli.state_lines import TaskLines, hook_lines
+from holdfast.cli.state_lines import TaskLines, hook_line
 from holdfast.events import (
     AgentTold,
     AssistantReplied,
@@ -23,6 +23,7 @@ from holdfast.events import (
     Event,
     HookRan,
     HookSpoke,
+    HookStarted,
     ModelRequested,
     RequestRetried,
     ResultsSent,
@@ -298,9 +299,9 @@ class StreamJson:
             yield self._line("tool_progress", **_progress_fields(event), parent_tool_use_id=None)
         elif isinstance(event, TaskChanged):
             yield from self.tasks.lines(event)
-        elif isinstance(event, HookRan):
+        elif isinstance(event, (HookStarted, HookRan)):
             if self._has_hooks:
-                yield from hook_lines(self._line, event, new_uuid())
+                yield hook_line(self._line, event)
         elif isinstance(event, HookSpoke):
             yield self._line("system", subtype="hook_message", hook_event=event.event, content=event.text)
 

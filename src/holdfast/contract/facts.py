@@ -35,3 +35,5 @@ class SessionFacts(NamedTuple):
     """Set in a subagent."""
     transcript_path: str = ""
     """The conversation as a file that hooks can read; empty without one."""
+    agent_transcript_path: str = ""
+    """Set in a subagent: its own conversation as such a file."""

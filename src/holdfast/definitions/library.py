@@ -82,6 +82,14 @@ class Library:
             self._commands(scan, place)
         self.problems += scan.problems
 
+    def load_again(self) -> list[Skill]:
+        """Read every place anew; returns those that a model may use by itself and did not know by name."""
+        known = set(self._by_name)
+        self._by_name, self._short, self.hidden, self.problems = {}, {}, [], []
+        self._waiting, self._looked = [], set()
+        self.load()
+        return [skill for skill in self.listed() if skill.name not in known]
+
     def for_file(self, path: str) -> list[Skill]:
         """What comes up with this file: skills of its directories, and those whose globs fit it. Each once."""
         real = os.path.realpath(os.path.join(self._where.cwd, path))

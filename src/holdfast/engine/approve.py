@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from functools import cache
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from holdfast.contract import (
@@ -267,6 +268,7 @@ class Approver:
 
         facts = self._facts(call, tool, ctx)
         asked = Asked(decision, places_of(facts, self._state.permissions))
+        began_s = perf_counter()
         heard = await self._hooks.requested(
             call, tool, ctx, lambda: facts, suggest_rules_for(facts, self._state.permissions)
         )
@@ -281,7 +283,7 @@ class Approver:
             said = Answer("allow", heard.updated_input, updates=chosen_by_hook(heard.updates))
             approval = await self._take_answer(call, tool, ctx, said, asked=asked)
             ctx.asked, ctx.granted = False, "hook"  # a hook is no person
-        self._announce(call, tool, decision, approval, layer="hook", reason=approval.reason or "a hook said yes")
+        self._announce(call, tool, decision, approval, layer="hook", began_s=began_s)
         return approval
 
     async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
@@ -301,11 +303,12 @@ class Approver:
         question = Question(id_, call.id, tool.name, call.raw, decision.reason, rules, decision.trace, shown)
         question = with_circumstances(question, facts, self._state)
         self.emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason, rules))
+        began_s = perf_counter()
         self._hooks.notify(f"{tool.name} needs your permission: {decision.reason}", "permission_prompt")
         try:
             answer = await self._asker.ask(question)
         except asyncio.CancelledError:
-            self.emit(PermissionWithdrawn(question.id, call.id, tool.name))
+            self.emit(PermissionWithdrawn(question.id, call.id, tool.name, _since_ms(began_s)))
             raise
         except Exception:  # noqa: BLE001 - a face's bug: nobody said yes, and it is not the tool's fault
             _log.exception("the question about %s (call %s) could not be asked", tool.name, call.id)
@@ -314,32 +317,34 @@ class Approver:
             approval = await self._take_answer(call, tool, ctx, answer, asked=Asked(decision, places))
             if preview is not None and approval.allowed and answer.updated_input is None:
                 call.args = tool.arguments.with_internal(call.args, preview.internal)
-        self._announce(call, tool, decision, approval, layer="ask", reason=approval.reason or "the user said yes")
+        self._announce(call, tool, decision, approval, layer="ask", began_s=began_s)
         return approval
 
     async def _ask_form(self, call: Call, tool: Tool, ctx: ToolContext, asked: Asked, form: Form) -> Approval:
         """Let a person fill in what the call needs: who accepts the form lets the call run with what stands in it."""
         form = form._replace(tool_use_id=call.id, input=form.input or call.raw)
+        began_s = perf_counter()
         said: FormAnswer = await self._forms.put(form)
         is_yes = said.action == "accept"
         answer = Answer("allow" if is_yes else "deny", message=said.message, updates=said.updates)
         approval = await self._take_answer(call, tool, ctx, answer, asked=asked)
         if approval.allowed:
             call.args = tool.arguments.with_internal(call.args, tool.filled(call.args, said))
-        self._announce(call, tool, asked.decision, approval, layer="ask", reason=approval.reason or "the user said yes")
+        self._announce(call, tool, asked.decision, approval, layer="ask", began_s=began_s)
         return approval
 
     def _announce(
-        self, call: Call, tool: Tool, asked: Decision, approval: Approval, *, layer: str, reason: str
+        self, call: Call, tool: Tool, asked: Decision, approval: Approval, *, layer: str, began_s: float
     ) -> None:
         behavior = "allow" if approval.allowed else "deny"
+        reason = approval.reason or f"{'the user' if layer == 'ask' else 'a hook'} said yes"
         trace = (*asked.trace, Step(layer, behavior, reason))
-        self._tell(call, tool, Decision(behavior, layer, reason, asked.rule, trace))
+        self._tell(call, tool, Decision(behavior, layer, reason, asked.rule, trace), _since_ms(began_s))
 
-    def _tell(self, call: Call, tool: Tool, decision: Decision) -> None:
+    def _tell(self, call: Call, tool: Tool, decision: Decision, took_ms: float = 0.0) -> None:
         if self._state.tells_every_layer and call.facts is not None:
             decision = fully_told(decision, call.facts, self._state.permissions)
-        self.emit(PermissionDecided(call.id, tool.name, decision.behavior, decision))
+        self.emit(PermissionDecided(call.id, tool.name, decision.behavior, decision, took_ms))
 
     async def _take_answer(self, call: Call, tool: Tool, ctx: ToolContext, answer: Answer, *, asked: Asked) -> Approval:
         for update in answer.added:
@@ -374,6 +379,10 @@ class Approver:
         call.facts = call.first = None
         if tool.has_validate:
             await tool.validate(call.args, ctx)
+
+
+def _since_ms(began_s: float) -> float:
+    return (perf_counter() - began_s) * 1000
 
 
 @cache

@@ -12,7 +12,7 @@ from holdfast.contract.roles import HookWord
 from holdfast.engine.call import Call
 from holdfast.engine.spill import SpillStore
 from holdfast.engine.state import AgentState
-from holdfast.events import CallFinished, Event, HookSpoke, to_builtins
+from holdfast.events import CallFinished, Event, HookSpoke, TerminalSignalled, to_builtins
 from holdfast.hooks import NO_HOOKS, Hook, Hooks
 from holdfast.permissions import CallFacts, Decision, HookOpinion
 
@@ -37,6 +37,7 @@ class CallHooks:
         "_background",
         "_spill",
         "awaited",
+        "before_hooks",
         "deferred",
         "emit",
         "hooks",
@@ -60,6 +61,8 @@ class CallHooks:
         """A call may be left for a later process to decide, as `-p` can."""
         self.deferred: Call | None = None
         self.state = state
+        self.before_hooks: Callable[[], None] | None = None
+        """Called before hooks hear an event: brings the transcript up to date that they may read."""
         self._spill = spill
         self._background: set[asyncio.Task[None]] = set()
         self.awaited: set[asyncio.Task[None]] = set()
@@ -108,12 +111,7 @@ class CallHooks:
 
     async def fire(self, event: "HookInput") -> "Verdict":
         """Tell an event that is about no call to the hooks that fit."""
-        from holdfast.hooks.hear import hear  # noqa: PLC0415 - who has no hooks needs none of it
-
-        found = self.hooks.fitting(event.event_name, event.subjects())
-        verdict = await hear(found, event, self.hooks, emit=self.emit)
-        self._pass_on(event.event_name, verdict)
-        return verdict
+        return await self._hear(self.hooks.fitting(event.event_name, event.subjects()), event)
 
     def hears_of(self, event: str) -> bool:
         """Some hook is about this event."""
@@ -255,6 +253,8 @@ class CallHooks:
     async def _hear(self, found: tuple[Hook, ...], event: "HookInput") -> "Verdict":
         from holdfast.hooks.hear import hear  # noqa: PLC0415 - who has no hooks needs none of it
 
+        if found and self.before_hooks is not None:
+            self.before_hooks()
         verdict = await hear(found, event, self.hooks, emit=self.emit)
         self._pass_on(event.event_name, verdict)
         return verdict
@@ -265,6 +265,8 @@ class CallHooks:
             verdict.stop = self.bounded(verdict.stop, f"{event}-hook")
         for text in verdict.messages:
             self.emit(HookSpoke(event, text[:MAX_CONTEXT_CHARS]))
+        if sequence := verdict.more.get("terminalSequence"):
+            self.emit(TerminalSignalled(event, sequence))
         for text in verdict.warnings:
             _log.warning("%s", text)
             self.emit(HookSpoke(event, text[:MAX_CONTEXT_CHARS], is_warning=True))
@@ -340,7 +342,19 @@ def with_note(reply: CallFinished, note: str) -> CallFinished:
 
 
 def _as_text(output: Any) -> str:
-    return output if isinstance(output, str) else msgspec.json.encode(output).decode()
+    """What a hook puts in the place of a result, as the model reads it: the text that is in it, else all of it."""
+    known: Any = output
+    if isinstance(known, dict):
+        fields = cast("dict[str, Any]", known)
+        if isinstance(fields.get("stdout"), str):
+            parts = [fields["stdout"], fields.get("stderr")]
+            return "\n".join(part for part in parts if isinstance(part, str) and part)
+        file: Any = fields.get("file")
+        known = cast("dict[str, Any]", file).get("content") if isinstance(file, dict) else fields.get("content")
+    if isinstance(known, list):
+        blocks = [cast("dict[str, Any]", block) for block in cast("list[Any]", known) if isinstance(block, dict)]
+        known = "\n".join(str(block["text"]) for block in blocks if isinstance(block.get("text"), str)) or None
+    return known if isinstance(known, str) else msgspec.json.encode(output).decode()
 
 
 def suggested_updates(rules: tuple[str, ...]) -> list[dict[str, Any]]:

@@ -18,11 +18,13 @@ __all__ = [
     "FormWithdrawn",
     "HookRan",
     "HookSpoke",
+    "HookStarted",
     "Outcome",
     "PermissionAsked",
     "PermissionDecided",
     "PermissionWithdrawn",
     "TaskChanged",
+    "TerminalSignalled",
     "TurnEnded",
 ]
 
@@ -79,6 +81,8 @@ class PermissionWithdrawn(Event, frozen=True, tag="permission_withdrawn"):
     request_id: str
     tool_use_id: str
     name: str
+    duration_ms: float = 0.0
+    """How long it was open."""
 
 
 class FormAsked(Event, frozen=True, tag="form_request"):
@@ -113,6 +117,9 @@ class PermissionDecided(Event, frozen=True, tag="permission_decision"):
     name: str
     behavior: str
     decision: Any
+    """Who decided (its layer), and what everybody said."""
+    duration_ms: float = 0.0
+    """How long a person or hooks were waited for; 0 where nobody was asked."""
 
 
 class CallStarted(Event, frozen=True, tag="call_started"):
@@ -186,6 +193,18 @@ class TurnEnded(Event, frozen=True, tag="turn_ended"):
     turn: int
 
 
+class HookStarted(Event, frozen=True, tag="hook_started"):
+    """A hook of the user begins to work."""
+
+    event: str
+    label: str
+    origin: str
+    hook_id: str
+    status: str = ""
+    """What people may be shown meanwhile, in the hook's own words."""
+    tool_use_id: str = ""
+
+
 class HookRan(Event, frozen=True, tag="hook"):
     """A hook of the user was heard, and what it said."""
 
@@ -199,6 +218,7 @@ class HookRan(Event, frozen=True, tag="hook"):
     reason: str = ""
     duration_ms: float = 0.0
     tool_use_id: str = ""
+    hook_id: str = ""
 
 
 class HookSpoke(Event, frozen=True, tag="hook_message"):
@@ -207,3 +227,10 @@ class HookSpoke(Event, frozen=True, tag="hook_message"):
     event: str
     text: str
     is_warning: bool = False
+
+
+class TerminalSignalled(Event, frozen=True, tag="terminal_signal"):
+    """A hook wants the user's terminal to ring, notify or have a title; nothing else is ever in the sequence."""
+
+    event: str
+    sequence: str

@@ -22,10 +22,6 @@ _TOP = frozenset({
 })  # fmt: skip
 
 
-_NOT_USED = frozenset({"sessionTitle", "reloadSkills", "displayContent", "terminalSequence", "classifierContext"})
-"""Known fields that nothing here acts on; whoever sends one is told."""
-
-
 class HookAnswer(NamedTuple):
     """What a hook says. Nothing said changes nothing; no answer ever lowers a deny."""
 
@@ -128,9 +124,19 @@ def read_answer(event: type[HookInput], said: Mapping[str, Any]) -> HookAnswer:
     known = {"hookEventName", "additionalContext"}
     more = {name: value for name, value in own.items() if name not in known}
     if "terminalSequence" in said:
-        more["terminalSequence"] = said["terminalSequence"]
-    warnings += [f"it answered with {name!r}, which this version does not use" for name in more if name in _NOT_USED]
+        from holdfast.lib.terminal_sequence import harmless_sequence  # noqa: PLC0415 - few answers bring one
+
+        sequence = harmless_sequence(said["terminalSequence"])
+        if sequence is None:
+            warnings.append("its terminalSequence is none that only notifies or sets a title, and is not sent")
+        else:
+            more["terminalSequence"] = sequence
+    warnings += [f"it answered with {name!r}, which does nothing for {event.__name__}" for name in _idle(event, own)]
     return answer._replace(system_message=message, more=more, warnings=(*answer.warnings, *warnings))
+
+
+def _idle(event: type[HookInput], own: Mapping[str, Any]) -> list[str]:
+    return [name for name in own if name not in event.says and name != "hookEventName"]
 
 
 def _of_any(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAnswer:

@@ -24,6 +24,7 @@ _PREFIXES = ("CLAUDE_", "HOLDFAST_")
 _NOT_STARTED = frozenset({126, 127})
 """How shells say that a program cannot be run or is not there."""
 _REWAKE_CHARS = 10_000
+_SUMMARY_CHARS = 300
 _ENV_FILE_S = 5.0
 _LEAVE_VARIABLES = frozenset({"SessionStart", "Setup", "CwdChanged", "FileChanged"})
 """Events whose hooks may leave variables for later commands."""
@@ -44,6 +45,9 @@ class CommandHandler:
     rewakes: bool = False
     """In the background, too; exit code 2 tells the model."""
     rewake_message: str = ""
+    """Put before what it found, for the model."""
+    rewake_summary: str = ""
+    """Shown to the user in place of what it found."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """More for its environment, such as where its plugin is."""
     is_as_approved: Callable[[], bool] | None = None
@@ -80,10 +84,8 @@ class Surroundings:
     """Names a file in which SessionStart hooks leave variables for later commands."""
     on_env: Callable[[Mapping[str, str]], None] | None = None
     """Takes the variables of that file."""
-    before_run: Callable[[], None] | None = None
-    """Brings the transcript up to date."""
-    on_rewake: Callable[[str], None] | None = None
-    """Tells the model what a hook in the background found."""
+    on_rewake: Callable[[str, str, str], None] | None = None
+    """Tells the model what a hook in the background found (event, text), and the user in a few words."""
     confine: "Confine | None" = None
     """Puts a hook behind the sandbox's wall, where the settings want it."""
 
@@ -136,8 +138,6 @@ class CommandRunner:
             await asyncio.wait(tasks)
 
     async def _finish(self, handler: CommandHandler, event: HookInput, command: Command) -> HookAnswer:
-        if self.surroundings.before_run is not None:
-            self.surroundings.before_run()
         try:
             finished = await self._processes().run(command)
         except StartError as error:
@@ -193,7 +193,8 @@ class CommandRunner:
             return
         said = finished.output.stderr.text().strip() or finished.output.stdout.text().strip()
         lead = handler.rewake_message or f"A {event.event_name} hook that ran in the background reports:"
-        self.surroundings.on_rewake(f"{lead}\n{said[:_REWAKE_CHARS]}".strip())
+        summary = handler.rewake_summary or said[:_SUMMARY_CHARS]
+        self.surroundings.on_rewake(event.event_name, f"{lead}\n{said[:_REWAKE_CHARS]}".strip(), summary)
 
     def _command(self, handler: CommandHandler, event: HookInput) -> Command:
         variables = self._variables(handler, event)

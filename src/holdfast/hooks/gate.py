@@ -41,6 +41,8 @@ class Hook(NamedTuple):
     """It runs for the first fitting event only."""
     failed: str = ""
     """Why this gate cannot run, so that it fails at every call that it would watch; empty for one that can."""
+    status: str = ""
+    """What people may be shown while it works."""
     problem: str = ""
     """Why it would not start as things were when it was read; empty for one that would, or where nobody knows."""
 

@@ -5,12 +5,13 @@ Deny beats defer beats ask beats allow. A gate that fails waves nothing through.
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from holdfast.events import Event, HookRan
+from holdfast.events import Event, HookRan, HookStarted
 from holdfast.hooks.answers import HookAnswer, HookBehavior, HookFailed
 from holdfast.hooks.gate import Hook, Hooks, OnFailure
 from holdfast.hooks.inputs import HookInput
@@ -67,11 +68,16 @@ async def hear(
 async def _ask(hook: Hook, event: HookInput, emit: Callable[[Event], None] | None) -> HookAnswer | HookFailed:
     began_s = perf_counter()
     answer: HookAnswer | HookFailed | None = None
+    id_, about = os.urandom(4).hex(), str(getattr(event, "tool_use_id", ""))
+    if emit is not None:
+        emit(HookStarted(event.event_name, hook.label, hook.origin, id_, hook.status, about))
     try:
         answer = await _answer(hook, event)
     finally:
         if emit is not None:
-            emit(_record(hook, event, answer, (perf_counter() - began_s) * 1000))
+            outcome, reason = _outcome(answer)
+            took_ms = (perf_counter() - began_s) * 1000
+            emit(HookRan(event.event_name, hook.label, hook.origin, outcome, reason, took_ms, about, id_))
     assert answer is not None
     return answer
 
@@ -89,15 +95,12 @@ async def _answer(hook: Hook, event: HookInput) -> HookAnswer | HookFailed:
         return HookFailed(f"{error!r}")
 
 
-def _record(hook: Hook, event: HookInput, answer: HookAnswer | HookFailed | None, took_ms: float) -> HookRan:
+def _outcome(answer: HookAnswer | HookFailed | None) -> tuple[str, str]:
     if answer is None:
-        outcome, reason = "cancelled", ""
-    elif isinstance(answer, HookFailed):
-        outcome, reason = "failed", str(answer)
-    else:
-        outcome, reason = answer.behavior or "ok", answer.reason
-    about = str(getattr(event, "tool_use_id", ""))
-    return HookRan(event.event_name, hook.label, hook.origin, outcome, reason[:_MAX_REASON_CHARS], took_ms, about)
+        return "cancelled", ""
+    if isinstance(answer, HookFailed):
+        return "failed", str(answer)[:_MAX_REASON_CHARS]
+    return answer.behavior or "ok", answer.reason[:_MAX_REASON_CHARS]
 
 
 def _checked(said: Any) -> HookAnswer:

@@ -35,6 +35,8 @@ class HookInput(msgspec.Struct, frozen=True, kw_only=True, tag_field="hook_event
     awaited: ClassVar[Waits] = "later"
     matched_by: ClassVar[str] = ""
     """The field that a matcher is compared with; none: a matcher is not looked at."""
+    says: ClassVar[frozenset[str]] = frozenset()
+    """What of `hookSpecificOutput` counts for it."""
     plain_is_context: ClassVar[bool] = False
     """Plain text on standard output is told to the model."""
     timeout_s: ClassVar[float] = _TIMEOUT_S
@@ -75,6 +77,9 @@ class PreToolUse(ToolHookInput, frozen=True, kw_only=True):
 
     about: ClassVar[str] = "before a call, whatever the rules will say about it"
     exit_two: ClassVar[ExitTwo] = "blocks"
+    says: ClassVar[frozenset[str]] = frozenset(
+        {"permissionDecision", "permissionDecisionReason", "updatedInput", "additionalContext"}
+    )
     is_gate: ClassVar[bool] = True
 
     tool_use_id: str
@@ -85,6 +90,7 @@ class PermissionRequest(ToolHookInput, frozen=True, kw_only=True):
 
     about: ClassVar[str] = "before a person is asked about a call"
     exit_two: ClassVar[ExitTwo] = "is ignored"
+    says: ClassVar[frozenset[str]] = frozenset({"decision"})
     is_gate: ClassVar[bool] = True
 
     permission_suggestions: list[Any] = msgspec.field(default_factory=list[Any])
@@ -94,6 +100,7 @@ class PermissionDenied(ToolHookInput, frozen=True, kw_only=True):
     """After a call was refused."""
 
     about: ClassVar[str] = "after a call was refused"
+    says: ClassVar[frozenset[str]] = frozenset({"retry", "additionalContext"})
 
     tool_use_id: str
     reason: str
@@ -104,6 +111,7 @@ class PostToolUse(ToolHookInput, frozen=True, kw_only=True):
 
     about: ClassVar[str] = "after a call that worked"
     exit_two: ClassVar[ExitTwo] = "tells the model"
+    says: ClassVar[frozenset[str]] = frozenset({"additionalContext", "updatedToolOutput", "updatedMCPToolOutput"})
 
     tool_use_id: str
     tool_response: Any
@@ -118,6 +126,7 @@ class PostToolUseFailure(ToolHookInput, frozen=True, kw_only=True):
 
     about: ClassVar[str] = "after a call that failed or was interrupted"
     exit_two: ClassVar[ExitTwo] = "tells the model"
+    says: ClassVar[frozenset[str]] = frozenset({"additionalContext", "updatedToolOutput"})
 
     tool_use_id: str
     error: str

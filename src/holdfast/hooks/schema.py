@@ -111,6 +111,7 @@ class _Reader:
             origin=str(entry.origin),
             identity=_identity(entry),
             once=raw.get("once") is True,
+            status=self._text("statusMessage"),
             problem=problem,
         )
 
@@ -199,6 +200,7 @@ class _Reader:
             is_async=self._raw.get("async") is True,
             rewakes=self._raw.get("asyncRewake") is True,
             rewake_message=self._text("rewakeMessage"),
+            rewake_summary=self._text("rewakeSummary"),
             is_as_approved=None if entry.folder is None else lambda: entry.is_as_approved(approved()),
             is_own=entry.folder is None,
             may_leave=lambda: entry.may_leave_sandbox(approved()),

@@ -44,6 +44,7 @@ class PostToolBatch(HookInput, frozen=True, kw_only=True):
     """After all calls of one answer."""
 
     about: ClassVar[str] = "after all calls of one answer, before the model reads their results"
+    says: ClassVar[frozenset[str]] = frozenset({"additionalContext"})
     exit_two: ClassVar[ExitTwo] = "blocks"
     awaited: ClassVar[Waits] = "loop"
 
@@ -54,6 +55,7 @@ class UserPromptSubmit(HookInput, frozen=True, kw_only=True):
     """The user said something."""
 
     about: ClassVar[str] = "when the user says something, before the model reads it"
+    says: ClassVar[frozenset[str]] = frozenset({"additionalContext", "sessionTitle"})
     exit_two: ClassVar[ExitTwo] = "blocks"
     awaited: ClassVar[Waits] = "loop"
     plain_is_context: ClassVar[bool] = True
@@ -66,6 +68,7 @@ class UserPromptExpansion(HookInput, frozen=True, kw_only=True):
     """A command of the user is expanded."""
 
     about: ClassVar[str] = "when a slash command is expanded"
+    says: ClassVar[frozenset[str]] = frozenset({"additionalContext"})
     awaited: ClassVar[Waits] = "loop"
     exit_two: ClassVar[ExitTwo] = "blocks"
     matched_by: ClassVar[str] = "command_name"
@@ -81,9 +84,12 @@ class UserPromptExpansion(HookInput, frozen=True, kw_only=True):
 class MessageDisplay(HookInput, frozen=True, kw_only=True):
     """A message of the model is shown."""
 
-    about: ClassVar[str] = "when a message of the model is complete, for what is shown of it"
+    about: ClassVar[str] = "when a text of the model is complete, before it is shown"
+    says: ClassVar[frozenset[str]] = frozenset({"displayContent"})
     exit_two: ClassVar[ExitTwo] = "is ignored"
     awaited: ClassVar[Waits] = "loop"
+
+    timeout_s: ClassVar[float] = 10.0  # people wait for it
 
     turn_id: str = ""
     message_id: str = ""
@@ -108,6 +114,9 @@ class SessionStart(HookInput, frozen=True, kw_only=True):
     """A session begins or goes on."""
 
     about: ClassVar[str] = "when a session begins, is resumed or forked, or was compacted"
+    says: ClassVar[frozenset[str]] = frozenset(
+        {"additionalContext", "initialUserMessage", "sessionTitle", "watchPaths", "reloadSkills"}
+    )
     matched_by: ClassVar[str] = "source"
     awaited: ClassVar[Waits] = "loop"
     plain_is_context: ClassVar[bool] = True
@@ -131,6 +140,7 @@ class Setup(HookInput, frozen=True, kw_only=True):
     """A project is prepared."""
 
     about: ClassVar[str] = "with `--init`, `--init-only` or `--maintenance`, before the session starts"
+    says: ClassVar[frozenset[str]] = frozenset({"additionalContext"})
     matched_by: ClassVar[str] = "trigger"
     awaited: ClassVar[Waits] = "app"
 
@@ -141,6 +151,7 @@ class Stop(HookInput, frozen=True, kw_only=True):
     """The model is done."""
 
     about: ClassVar[str] = "when the model is done; a block makes it go on, at most 8 times in a row"
+    says: ClassVar[frozenset[str]] = frozenset({"additionalContext"})
     exit_two: ClassVar[ExitTwo] = "blocks"
     awaited: ClassVar[Waits] = "loop"
 
@@ -167,6 +178,7 @@ class SubagentStart(HookInput, frozen=True, kw_only=True):
     """A subagent begins."""
 
     about: ClassVar[str] = "when a subagent begins"
+    says: ClassVar[frozenset[str]] = frozenset({"additionalContext"})
     awaited: ClassVar[Waits] = "loop"
     matched_by: ClassVar[str] = "agent_type"
 
@@ -175,6 +187,7 @@ class SubagentStop(HookInput, frozen=True, kw_only=True):
     """A subagent is done."""
 
     about: ClassVar[str] = "when a subagent is done; a block makes it go on"
+    says: ClassVar[frozenset[str]] = frozenset({"additionalContext"})
     awaited: ClassVar[Waits] = "loop"
     exit_two: ClassVar[ExitTwo] = "blocks"
     matched_by: ClassVar[str] = "agent_type"
@@ -268,6 +281,7 @@ class CwdChanged(HookInput, frozen=True, kw_only=True):
     """The agent works in another directory."""
 
     about: ClassVar[str] = "when the agent works in another directory, told at the end of the turn"
+    says: ClassVar[frozenset[str]] = frozenset({"watchPaths"})
     awaited: ClassVar[Waits] = "loop"
 
     old_cwd: str = ""
@@ -290,6 +304,7 @@ class FileChanged(HookInput, frozen=True, kw_only=True):
         "when a file changed that a matcher names (in the working directory) or a hook asked to watch, told at the end "
         "of the turn"
     )
+    says: ClassVar[frozenset[str]] = frozenset({"watchPaths"})
     matched_by: ClassVar[str] = "file_path"
     awaited: ClassVar[Waits] = "loop"
 
@@ -305,6 +320,7 @@ class WorktreeCreate(HookInput, frozen=True, kw_only=True):
     """A worktree is wanted."""
 
     about: ClassVar[str] = "when a worktree is wanted; any exit code but 0 blocks"
+    says: ClassVar[frozenset[str]] = frozenset({"worktreePath"})
     awaited: ClassVar[Waits] = "tool"
     exit_two: ClassVar[ExitTwo] = "blocks"
 
@@ -324,6 +340,7 @@ class Elicitation(HookInput, frozen=True, kw_only=True):
     """A server asks the user something."""
 
     about: ClassVar[str] = "when an MCP server asks the user something"
+    says: ClassVar[frozenset[str]] = frozenset({"action", "content"})
     awaited: ClassVar[Waits] = "app"
     exit_two: ClassVar[ExitTwo] = "blocks"
     matched_by: ClassVar[str] = "mcp_server_name"
@@ -338,6 +355,7 @@ class ElicitationResult(HookInput, frozen=True, kw_only=True):
     """The user answered a server."""
 
     about: ClassVar[str] = "when the user answered an MCP server"
+    says: ClassVar[frozenset[str]] = frozenset({"action", "content"})
     awaited: ClassVar[Waits] = "app"
     exit_two: ClassVar[ExitTwo] = "blocks"
     matched_by: ClassVar[str] = "mcp_server_name"

@@ -10,6 +10,7 @@ from holdfast.contract import WorktreeChanged
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.session.journal import Journal
 from holdfast.session.records import JOURNAL_VERSION, NoteRecorded, SessionOpened, SessionResumed
+from holdfast.session.shared_transcript import SharedTranscript
 from holdfast.session.transcript import Transcript, read_transcript
 
 __all__ = ["AGENT_BEGAN", "AGENT_ENDED", "AgentAbout", "AgentFiles", "KeptAgent"]
@@ -66,6 +67,13 @@ class AgentFiles:
     def path(self, agent_id: str) -> str:
         """Where an agent's conversation is."""
         return os.path.join(self._directory, f"{agent_id}.jsonl")
+
+    def shared(self, agent_id: str, cwd: str, version: str) -> SharedTranscript:
+        """An agent's conversation in the layout that hook scripts know."""
+        path = os.path.join(self._directory, f"{agent_id}.transcript.jsonl")
+        return SharedTranscript(
+            self.path(agent_id), path, session_id=self._session_id, cwd=cwd, version=version, agent_id=agent_id
+        )
 
     def begin(self, about: AgentAbout, *, again: bool = False) -> Journal:
         """The journal of an agent that begins, or goes on."""

@@ -13,15 +13,13 @@ import msgspec
 
 from holdfast.events import CallFinished, CallQueued, Event, PermissionDecided
 from holdfast.session.errors import SessionError
-from holdfast.session.records import MessageRecorded, NoteRecorded
+from holdfast.session.records import TITLE, MessageRecorded, NoteRecorded
 from holdfast.session.transcript import LineAt, Transcript, records_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
 __all__ = ["Held", "HeldTranscript", "loaded"]
-
-_TITLE = "title"
 
 
 class _What(NamedTuple):
@@ -93,7 +91,7 @@ class HeldTranscript(Transcript):
             return self._without(bare, *(("content", "new_messages") if record.new_messages else ("content",)))
         if isinstance(record, PermissionDecided):
             return self._without(record, "decision")
-        if isinstance(record, NoteRecorded) and record.kind != _TITLE:
+        if isinstance(record, NoteRecorded) and record.kind != TITLE:
             return self._without(record, "data")
         return record
 

@@ -22,6 +22,8 @@ from holdfast.events import (
     CallProgressed,
     CallStarted,
     Event,
+    HookStarted,
+    TerminalSignalled,
     TurnEnded,
     encode_event,
     encode_json,
@@ -39,7 +41,7 @@ _MAX_WEIGHT = 64 * 1024
 """Roughly the bytes of lines that may wait in memory."""
 _CARRIED_LINES = 500
 _MAX_AGE_S = 1.0
-_NOT_KEPT = frozenset({CallProgressed, AgentTold})
+_NOT_KEPT = frozenset({CallProgressed, AgentTold, HookStarted, TerminalSignalled})
 """Progress is for whoever watches; an agent that a call has started has a file of its own."""
 _KEEP_BYTES = 8 * 1024 * 1024
 """While the file takes nothing, so many bytes of lines wait in memory; beyond that the oldest are given up."""

@@ -21,8 +21,11 @@ _MAX_STEP_BYTES = 64 * 1024 * 1024
 class SharedTranscript:
     """Follows one journal."""
 
-    def __init__(self, journal: str, path: str, *, session_id: str, cwd: str, version: str) -> None:
+    def __init__(
+        self, journal: str, path: str, *, session_id: str, cwd: str, version: str, agent_id: str | None = None
+    ) -> None:
         self.path = path
+        self._agent_id = agent_id
         self._journal = journal
         self._session_id = session_id
         self._cwd = cwd
@@ -84,7 +87,7 @@ class SharedTranscript:
             }
         entry = {
             "parentUuid": self._last,
-            "isSidechain": False,
+            "isSidechain": self._agent_id is not None,
             "userType": "external",
             "cwd": self._cwd,
             "sessionId": self._session_id,
@@ -92,6 +95,7 @@ class SharedTranscript:
             "type": role,
             "message": message,
             "uuid": own,
+            **({} if self._agent_id is None else {"agentId": self._agent_id}),
             "timestamp": self._time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         }
         self._last = own

@@ -12,6 +12,7 @@ from holdfast.session.errors import SessionError
 from holdfast.session.held import loaded
 from holdfast.session.lock import LOCK_NAME, is_live
 from holdfast.session.private import open_private_file
+from holdfast.session.records import TITLE
 from holdfast.session.transcript import Transcript, read_transcript
 
 __all__ = ["SessionSummary", "is_in_use", "list_sessions", "summarise", "title_of"]
@@ -87,7 +88,7 @@ def is_in_use(directory: int, *, path: str) -> bool:
 def title_of(transcript: Transcript) -> str:
     """A line for lists: the title that was noted, else how the first thing the user said begins."""
     for note in reversed(transcript.notes):
-        if note.kind == "title" and isinstance(note.data, str):
+        if note.kind == TITLE and isinstance(note.data, str):
             return visible(note.data, limit_chars=_TITLE_CHARS)
     for message in transcript.messages:
         if message.role == "user":

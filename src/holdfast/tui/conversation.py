@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Conversation", "Launch"]
 
 _CYCLE = ("default", "acceptEdits", "plan")
+_WAKE = "\0"
+"""Stands in the queue of prompts for what waits in the agent itself; nobody can type it."""
 _IDLE_S = 60.0
 """After so long without a prompt the user's notifiers are told."""
 
@@ -129,6 +131,7 @@ class Conversation:
         if before is not None:
             await before.close("clear" if choice.is_cleared else "resume")
         agent.let_hooks_defer(False)  # noqa: FBT003 - the one thing it says
+        agent.wake_by(self._wake)
         for notice in agent.notices():
             self.say("warn", notice)
         self._first_mode = agent.mode
@@ -176,6 +179,11 @@ class Conversation:
         else:
             self._prompts.put_nowait(text)
         self.face.refresh()
+
+    def _wake(self) -> None:
+        """Something waits for the model, and nobody runs it."""
+        if not self._is_busy:
+            self._prompts.put_nowait(_WAKE)
 
     async def idle(self) -> None:
         """Return when the session has begun and everything that was typed is answered."""
@@ -276,7 +284,10 @@ class Conversation:
         from holdfast.tui.commands.run import is_command, run_command  # noqa: PLC0415 - with the first line
 
         try:
-            if is_command(self, text):
+            if text == _WAKE:
+                with suppress(UsageError):  # a run has told it meanwhile
+                    await self.ask(None)
+            elif is_command(self, text):
                 await run_command(self, text)
             elif text.startswith("!"):
                 await self._shell(text[1:].strip())

@@ -29,6 +29,10 @@ class Face(Protocol):
         """Show a finished piece of an answer for good."""
         ...
 
+    def signal(self, sequence: str) -> None:
+        """Let the terminal ring, notify or have a title; nothing else is in the sequence."""
+        ...
+
     def refresh(self) -> None:
         """Something that is shown for now has changed."""
         ...

@@ -56,6 +56,9 @@ class PlainFace:
         """Write a piece of the answer as it is, made safe."""
         self.commit([[("", line)] for line in prose(piece.text).split("\n")])
 
+    def signal(self, sequence: str) -> None:
+        """Lines are read aloud or by programs: nothing rings in them."""
+
     def refresh(self) -> None:
         """Nothing is shown for now."""
 

@@ -109,6 +109,11 @@ class Screen:
         self.paper.write(lines if is_code else [*lines, ""], keeps_blank=is_code)
         self._was_code = is_code
 
+    def signal(self, sequence: str) -> None:
+        """Let the terminal ring, notify or have a title."""
+        self.app.output.write_raw(sequence)
+        self.app.output.flush()
+
     def refresh(self) -> None:
         """Draw the live region anew, soon."""
         self.app.invalidate()

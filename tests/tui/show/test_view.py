@@ -12,9 +12,12 @@ from holdfast.events import (
     CallProgressed,
     CallQueued,
     CallStarted,
+    HookRan,
+    HookStarted,
     ModelRequested,
     PermissionAsked,
     RunEnded,
+    TerminalSignalled,
     TextStreamed,
     ThinkingStreamed,
     ToolUseStreamed,
@@ -205,3 +208,15 @@ def test_what_a_tool_draws_stands_under_its_call_and_is_safe() -> None:
     ended(view, "a", name="TodoWrite", text="The list is saved.", data={"newTodos": []})
     over(view)
     assert face.text == "● TodoWrite(a)\n  ⎿ ✔ Read \\x1b[2J"
+
+
+def test_a_hook_says_what_it_does_while_it_works_and_may_ring() -> None:
+    face = MemoryFace()
+    view = view_on(face)
+    view.take(HookStarted("PreToolUse", "check", "", "h1", "checking the licence"))
+    view.take(HookStarted("PreToolUse", "other", "", "h2"))
+    assert "checking the licence" in live(view)
+    view.take(HookRan("PreToolUse", "check", "", "ok", hook_id="h1"))
+    assert live(view) == ""
+    view.take(TerminalSignalled("Stop", "\x07"))
+    assert face.signals == ["\x07"]

@@ -16,7 +16,9 @@ from holdfast.events import (
     ContextCompacting,
     Event,
     FormAsked,
+    HookRan,
     HookSpoke,
+    HookStarted,
     ModelRequested,
     PermissionAsked,
     PromptSubmitted,
@@ -24,10 +26,12 @@ from holdfast.events import (
     RequestRetried,
     RunEnded,
     TaskChanged,
+    TerminalSignalled,
     TextStreamed,
     ThinkingStreamed,
     ToolUseStreamed,
 )
+from holdfast.lib.visible import visible
 from holdfast.tui.face import Face
 from holdfast.tui.show.agents import AgentTree
 from holdfast.tui.show.calls import CallBoard, Naming
@@ -61,6 +65,7 @@ class View:
         """What goes on besides, in words: shortening the conversation, waiting for another try."""
         self.on_prompt: Callable[[str], str | None] = lambda text: text
         """Told what was sent; says what is shown of it, or nothing where it was shown before."""
+        self._hook_words: dict[str, str] = {}  # what hooks want people to see while they work
         self._by_type: dict[type[Any], Callable[[Any], None]] = {
             TextStreamed: self._text,
             ThinkingStreamed: self._think,
@@ -80,6 +85,9 @@ class View:
             ContextCompacting: self._compacting,
             ContextCompacted: self._compacted,
             TaskChanged: self._task,
+            HookStarted: self._hook_started,
+            HookRan: self._hook_ran,
+            TerminalSignalled: lambda event: self._face.signal(event.sequence),
             HookSpoke: lambda event: self.note("warn", f"{event.event} hook: {event.text}"),
             RunEnded: self._ended,
             AgentTold: self._agent_told,
@@ -100,7 +108,15 @@ class View:
             lines += self.calls.live_lines(columns, max(1, rows - len(lines)))
         if self._asked_since is not None and not self._stream.tail and not self.calls.has_open:
             lines.append([("accent", "✻ "), ("dim", cut(self._waiting_words(), columns - 2))])
+        lines += [[("accent", "✻ "), ("dim", cut(words, columns - 2))] for words in self._hook_words.values()]
         return lines[-max(1, rows) :]
+
+    def _hook_started(self, event: HookStarted) -> None:
+        if event.status:
+            self._hook_words[event.hook_id] = visible(event.status)
+
+    def _hook_ran(self, event: HookRan) -> None:
+        self._hook_words.pop(event.hook_id, None)
 
     def _waiting_words(self) -> str:
         since = self._thinking_since or self._asked_since or 0.0
