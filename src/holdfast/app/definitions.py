@@ -79,12 +79,13 @@ class Definitions:
 
     def look_again(self) -> str:
         """Look for skills again; what a model is told of those that are new, empty where there are none."""
-        if self.library is None:
+        before = self.library
+        if before is None:
             self.has_skills = True
-            del self.library
-            found = [] if self.library is None else self.library.listed()
-        else:
-            found = self.library.load_again()
+            del self.library  # it is opened again
+        after = self.library
+        assert after is not None
+        found = after.listed() if before is None else after.load_again()
         return self._news("There are more skills now. When one fits, call Skill with its name:\n", found)
 
     def news_for(self, path: str) -> str:
