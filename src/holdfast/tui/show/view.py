@@ -66,7 +66,10 @@ class View:
         self.on_prompt: Callable[[str], str | None] = lambda text: text
         """Told what was sent; says what is shown of it, or nothing where it was shown before."""
         self._hook_words: dict[str, str] = {}  # what hooks want people to see while they work
-        self._by_type: dict[type[Any], Callable[[Any], None]] = {
+        self._by_type = self._takers()
+
+    def _takers(self) -> dict[type[Any], Callable[[Any], None]]:
+        return {
             TextStreamed: self._text,
             ThinkingStreamed: self._think,
             ToolUseStreamed: self._written,
