@@ -185,8 +185,9 @@ def make_tree(root: str) -> None:
 
 def _lines_of(texts: Sequence[str]) -> list[Line]:
     with tempfile.TemporaryDirectory(prefix="shadow-") as folder:
-        make_tree(folder)
-        judge = Judge(os.path.realpath(folder))
+        tree = os.path.join(os.path.realpath(folder), "above", "project")  # what lies beside it is ours, too
+        make_tree(tree)
+        judge = Judge(tree)
         return [judge.line(text) for text in texts]
 
 

@@ -5,7 +5,8 @@ import pytest
 from holdfast.contract import UNKNOWN_EFFECTS, Effects, RuleSubject
 from holdfast.permissions.classifier import ClassifierAnswer, SecondOpinion
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.decision import CallFacts, decide
+from holdfast.permissions.decision import decide
+from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.paths import NoDisk
 from holdfast.permissions.rules.grammar import Rule
 from holdfast.permissions.tool_facts import facts_from_input

@@ -5,9 +5,10 @@ import pytest
 
 import holdfast.permissions as room
 from holdfast.contract import UsageError
-from holdfast.permissions.context import PermissionContext, Rule
+from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decision import decide
 from holdfast.permissions.paths import NoDisk
+from holdfast.permissions.rules.grammar import Rule
 from holdfast.permissions.rules.star_glob import StarGlob
 from holdfast.permissions.tool_facts import facts_from_input
 

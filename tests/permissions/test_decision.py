@@ -7,8 +7,8 @@ from holdfast.contract import UNKNOWN_EFFECTS, Effects, Opinion, RuleSubject
 from holdfast.events import to_builtins
 from holdfast.permissions.classifier import Risk, Seen
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.decision import CallFacts, Decision, HookOpinion, Step, decide, survey
-from holdfast.permissions.facts import Sight, normalised
+from holdfast.permissions.decision import Decision, HookOpinion, Step, decide, survey
+from holdfast.permissions.facts import CallFacts, Sight, normalised
 from holdfast.permissions.paths import NoDisk, PathFacts
 from holdfast.permissions.policy.cases import judge
 from holdfast.permissions.rules.grammar import Behavior, Rule, RuleSource

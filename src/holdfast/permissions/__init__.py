@@ -14,16 +14,16 @@ if TYPE_CHECKING:
         Risk,
         SecondOpinion,
     )
-    from holdfast.permissions.context import MODES, Behavior, PermissionContext, PermissionMode, Rule, RuleSource
-    from holdfast.permissions.decision import CallFacts, Decision, HookOpinion, Step, decide
-    from holdfast.permissions.facts import normalised
+    from holdfast.permissions.context import MODES, Behavior, PermissionContext, PermissionMode
+    from holdfast.permissions.decision import Decision, HookOpinion, Step, decide
+    from holdfast.permissions.facts import CallFacts, normalised
     from holdfast.permissions.matching import denies_read
     from holdfast.permissions.model_question import model_classifier
     from holdfast.permissions.paths import LiveDisk, NoDisk, PathFacts
     from holdfast.permissions.policy.cases import CaseResult, judge, run_case
     from holdfast.permissions.policy.explain import explain_lines, explain_wire
     from holdfast.permissions.policy.linting import Finding, lint
-    from holdfast.permissions.rules.grammar import RuleProblem, parse_rule, parse_rules
+    from holdfast.permissions.rules.grammar import Rule, RuleProblem, RuleSource, parse_rule, parse_rules
     from holdfast.permissions.shell.judge.verdict import judge_shell
     from holdfast.permissions.tool_facts import facts_from_input
     from holdfast.permissions.web import WebRefusal, WebTarget, address_problem, check_url

@@ -5,7 +5,8 @@ from typing import Final, NamedTuple
 
 from holdfast.contract import UsageError
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.decision import CallFacts, decide
+from holdfast.permissions.decision import decide
+from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.policy.suggest import suggest_rules_for
 from holdfast.permissions.rules.grammar import Rule, RuleSource
 from holdfast.permissions.tool_facts import ALIASES

@@ -48,7 +48,7 @@ def read_rules(paths: "Iterable[PathFacts]", call: "CallFacts", context: "Permis
 
 def write_rules(analysis: "Analysis", call: "CallFacts", context: "PermissionContext") -> tuple[str, ...] | None:
     """Edit rules for what redirects write; None where the text does not tell a file that a rule could name."""
-    from holdfast.permissions.shell.words.unexpanded import placed  # noqa: PLC0415 - with the first command
+    from holdfast.permissions.shell.words.expansion import placed  # noqa: PLC0415 - with the first command
 
     rules: dict[str, None] = {}
     for redirect in analysis.redirect_writes:

@@ -5,8 +5,7 @@ import subprocess
 
 import pytest
 
-from holdfast.permissions.shell.words import patterns as globs
-from holdfast.permissions.shell.words.brace_words import MAX_WORDS, brace_words
+from holdfast.permissions.shell.words.braces import MAX_WORDS, brace_words
 from holdfast.permissions.shell.words.expansion import spread
 
 FORMS = [
@@ -62,25 +61,55 @@ ODD = [
 ]  # fmt: skip
 
 
-def drawn(count: int) -> list[str]:
+PIECES = ["{", "{", "}", "}", ",", ",", "a", "b", "1..3", "..", ".env", "x"]
+QUOTED = [
+    *PIECES,
+    "'a,b'",
+    '"c}"',
+    "\\,",
+    "${X}",
+    "${X:-{a,b}}",
+    "03..1",
+    "-2..2..2",
+    "$(echo a,b)",
+    "`echo a,z`",
+    "'{'",
+    '"$X,"',
+]
+
+
+def drawn(count: int, pieces: list[str]) -> list[str]:
     chance = random.Random(4)
-    pieces = ["{", "{", "}", "}", ",", ",", "a", "b", "1..3", "..", ".env", "x"]
     return ["".join(chance.choice(pieces) for _ in range(chance.randint(3, 11))) for _ in range(count)]
 
 
+def printed(lines: list[str]) -> list[str]:
+    script = "X=v\n" + "\n".join(lines)
+    return subprocess.run(["bash"], input=script, capture_output=True, text=True, timeout=20, check=True).stdout.split(
+        "\n"
+    )
+
+
+def test_words_with_quotes_and_expansions_in_them_are_made_as_bash_makes_them() -> None:
+    forms = [form for form in drawn(1_500, QUOTED) if brace_words(form) is not None]
+    told = printed([f"printf '%s|' {form}; echo" for form in forms])
+    ours = printed(["set +B", *(f"printf '%s|' {' '.join(brace_words(form) or ())}; echo" for form in forms)])
+    assert [pair for pair in zip(forms, told, ours, strict=False) if pair[1] != pair[2]] == []
+
+
 def test_every_reader_of_braces_reads_them_as_bash_does() -> None:
-    forms = [*ODD, *drawn(1_500)]
+    forms = [*ODD, *drawn(1_500, PIECES)]
     script = "\n".join(f"printf '%s ' {form}; echo" for form in forms)
     told = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=20, check=True).stdout
     for form, line in zip(forms, told.split("\n"), strict=False):
         words = line.split()
         assert [word for word in brace_words(form) or () if word] == words, form
-        assert set(words) <= set(globs.brace_words(form) or ()), form
+        assert set(words) <= set(brace_words(form, 1_024, ranges_as_patterns=True) or ()), form
         assert set(words) <= set(spread(form, "/home").names), form
 
 
 def test_too_many_braces_are_not_followed() -> None:
     for form in ("{" * 10_000, "{a,b}" * 40, "{a," * 60 + "}" * 60 + "{a,b}" * 9, "{x}" * 5_000):
         assert brace_words(form) is None
-        assert globs.brace_words(form) is None
+        assert brace_words(form, 1_024, ranges_as_patterns=True) is None
         assert spread(form, "/home").untold

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.permissions.shell.words import expansion as shell_globs
-from holdfast.permissions.shell.words.expansion import Globber, Spread, merged_names, spread
+from holdfast.permissions.shell.reach import globber
+from holdfast.permissions.shell.reach.globber import Globber
+from holdfast.permissions.shell.words.expansion import Spread, spread
+from holdfast.permissions.shell.words.patterns import merged_names
 
 NAMES = [
     "a{b,c}d", "{.e{nv,x},b}", ".en{u..w}", "{01..10..3}", "{3..1}", "{c..a}", "{{a,b}", "{a}", "{}", "{a,b", "a}b",
@@ -91,12 +93,12 @@ def test_the_directory_itself_is_where_a_pattern_starts() -> None:
 def test_what_cannot_be_looked_through_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         (tmp_path / f"a{number}").touch()
-    monkeypatch.setattr(shell_globs, "MAX_LISTED", 3)
+    monkeypatch.setattr(globber, "MAX_LISTED", 3)
     few = Globber()
     assert few.files("b*", str(tmp_path)) == []
     assert few.exhausted
-    monkeypatch.setattr(shell_globs, "MAX_LISTED", 100)
-    monkeypatch.setattr(shell_globs, "MAX_MATCHED", 3)
+    monkeypatch.setattr(globber, "MAX_LISTED", 100)
+    monkeypatch.setattr(globber, "MAX_MATCHED", 3)
     many = Globber()
     assert len(many.files("a*", str(tmp_path))) == 3
     assert many.exhausted

@@ -24,21 +24,14 @@ from holdfast.permissions.shell.programs.operands import (
     spares,
     written_patterns,
 )
-from holdfast.permissions.shell.reach.directories import (
-    FOLLOWERS,
-    follows,
-    links_behind,
-    links_out_of,
-    reaches,
-    rule_below,
-    rule_inside,
-)
+from holdfast.permissions.shell.reach.directories import links_behind, links_out_of, rule_below, rule_inside
 from holdfast.permissions.shell.reach.git_tracked import named_by_git, tracked_rule
 from holdfast.permissions.shell.reach.git_trees import removes_tracked
 from holdfast.permissions.shell.reach.made_links import through_links
 from holdfast.permissions.shell.reach.read_names import ReadNames, opens_for_reading
+from holdfast.permissions.shell.reach.searches import FOLLOWERS, follows, reaches
 from holdfast.permissions.shell.reach.written_forms import written_forms
-from holdfast.permissions.shell.words.unexpanded import dynamic_words, patterns_of, placed
+from holdfast.permissions.shell.words.expansion import dynamic_words, patterns_of, placed
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 if TYPE_CHECKING:

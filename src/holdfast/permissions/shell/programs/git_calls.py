@@ -4,7 +4,7 @@ import posixpath
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.words.unexpanded import literal_words
+from holdfast.permissions.shell.words.expansion import literal_words
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:

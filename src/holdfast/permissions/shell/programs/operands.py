@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase, matching_paths
-from holdfast.permissions.shell.words.unexpanded import patterns_of
+from holdfast.permissions.shell.words.expansion import patterns_of
 from holdfast.permissions.shell.words.values import narrows
 from holdfast.permissions.shell.words.word import names
 

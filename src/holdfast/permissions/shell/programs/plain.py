@@ -14,7 +14,8 @@ from holdfast.permissions.shell.programs.git import CHECKS, FORMATS, PATHS
 from holdfast.permissions.shell.programs.git_names import behind_colons
 from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES
 from holdfast.permissions.shell.programs.options import PATH_KINDS, is_count
-from holdfast.permissions.shell.programs.runners import RUNNERS, starts_another
+from holdfast.permissions.shell.programs.runner_names import RUNNERS
+from holdfast.permissions.shell.programs.runners import starts_another
 from holdfast.permissions.shell.programs.sed import SED, script_refusal
 from holdfast.permissions.shell.programs.tables_git import GIT_NETWORK, GIT_READS, GIT_SECOND_WORDS
 from holdfast.permissions.shell.programs.tool_table import ANY_NUMBER, Tool, compiled, ends_at_dashes

@@ -3,10 +3,10 @@
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.runner_names import RUNNERS
 from holdfast.permissions.shell.programs.runners import (
     FED,
     GIT_STARTS,
-    RUNNERS,
     open_alias,
     open_at,
     open_callback,

@@ -14,6 +14,7 @@ from holdfast.permissions.paths import LiveDisk, is_inside
 from holdfast.permissions.rules.path_patterns import climb, compile_path_rule
 from holdfast.permissions.shell.reach.ignore_files import is_asked_for
 from holdfast.permissions.shell.reach.searches import FOLLOWERS, Reach, follows, reaches
+from holdfast.permissions.shell.words.patterns import WILD, patterns_meet
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOLLOWERS", "MAX_ENTRIES", "MAX_FOLLOWED", "MAX_LISTED", "Held", "Reach", "follows", "held_rules", "links_behind",
-    "links_out_of", "longest_literal", "reaches", "rule_below", "rule_inside",
+    "links_out_of", "reaches", "rule_below", "rule_inside",
 ]  # fmt: skip
 
 MAX_ENTRIES: Final = 2_000
@@ -33,7 +34,6 @@ MAX_LISTED: Final = 1_000
 _CONTEXTS_KEPT: Final = 8
 _SYSTEM: Final = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin", "/opt", "/nix")
 """Links to programs and libraries that everybody may read, such as the interpreter of a virtual environment."""
-_WILD: Final = frozenset("*?[")
 
 
 class Held(NamedTuple):
@@ -107,7 +107,7 @@ def _placed(rule: "Rule", base: str, pattern: str) -> Held:
         return Held(rule, base, exact=False, last=last)
     literal: list[str] = []
     for part in parts:
-        if not _WILD.isdisjoint(part) or "\\" in part:
+        if not WILD.isdisjoint(part) or "\\" in part:
             break
         literal.append(part)
     start = "/".join([base.rstrip("/"), *literal]) or "/"
@@ -122,32 +122,7 @@ def _may_meet(held: Held, reach: Reach, place: str) -> bool:
             return False
     if not reach.includes or "." not in held.last:
         return True
-    return any(_patterns_meet(held.last, include) for include in reach.includes)
-
-
-def _patterns_meet(one: str, two: str) -> bool:
-    if _WILD.isdisjoint(one):
-        return fnmatchcase(one, two)
-    if _WILD.isdisjoint(two):
-        return fnmatchcase(two, one)
-    (head, tail), (other_head, other_tail) = _ends(one), _ends(two)
-    heads = head.startswith(other_head) or other_head.startswith(head)
-    return heads and (tail.endswith(other_tail) or other_tail.endswith(tail))
-
-
-def longest_literal(pattern: str) -> str:
-    """The longest text that every name matching a pattern holds."""
-    plain = pattern.replace("?", "*").replace("\\", "*")
-    head, opened, rest = plain.partition("[")
-    runs = head.split("*") + (rest.rpartition("]")[2].split("*") if opened else [])
-    return max(runs, key=len)
-
-
-def _ends(pattern: str) -> tuple[str, str]:
-    """The literal text at both ends of a pattern."""
-    at = min(position for position, char in enumerate(pattern) if char in _WILD)
-    end = max(position for position, char in enumerate(pattern) if char in "*?]")
-    return pattern[:at], pattern[end + 1 :]
+    return any(patterns_meet(held.last, include) for include in reach.includes)
 
 
 def _seen(
@@ -212,7 +187,7 @@ def links_behind(pattern: str, directory: str) -> list[str] | None:
     places, found, left = ["/" if pattern.startswith("/") else directory], list[str](), MAX_LISTED
     segments = [segment for segment in pattern.split("/") if segment]
     for number, segment in enumerate(segments):
-        if _WILD.isdisjoint(segment):
+        if WILD.isdisjoint(segment):
             places = [f"{place.rstrip('/')}/{segment}" for place in places]
             continue
         names = segment.replace("[^", "[!")

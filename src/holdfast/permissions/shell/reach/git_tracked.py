@@ -15,9 +15,10 @@ from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.paths import is_inside
 from holdfast.permissions.shell.programs.git_calls import UNKNOWN, GitCall, git_call
 from holdfast.permissions.shell.programs.git_names import EXCLUDES, behind_colons
-from holdfast.permissions.shell.reach.directories import Held, held_rules, longest_literal, rule_below
+from holdfast.permissions.shell.reach.directories import Held, held_rules, rule_below
 from holdfast.permissions.shell.reach.git_objects import may_be_blob
 from holdfast.permissions.shell.reach.searches import Reach
+from holdfast.permissions.shell.words.patterns import longest_literal
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:

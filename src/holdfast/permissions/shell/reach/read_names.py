@@ -20,8 +20,9 @@ from holdfast.permissions.shell.programs.operands import (
 )
 from holdfast.permissions.shell.programs.program_reads import PROGRAM_FIRST, named_in_program, opens_untold
 from holdfast.permissions.shell.reach.directories import held_rules
-from holdfast.permissions.shell.words.expansion import Globber, is_wild, merged_names, spread
-from holdfast.permissions.shell.words.unexpanded import dynamic_words, is_expanded, named_by, placed, told_by
+from holdfast.permissions.shell.reach.globber import Globber
+from holdfast.permissions.shell.words.expansion import dynamic_words, is_expanded, placed, spread, told_by
+from holdfast.permissions.shell.words.patterns import is_wild, merged_names, named_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,7 +15,7 @@ from holdfast.permissions.rules.samples import alternatives
 from holdfast.permissions.shell.programs.git_calls import git_call
 from holdfast.permissions.shell.programs.git_names import EXCLUDES
 from holdfast.permissions.shell.programs.program_names import program
-from holdfast.permissions.shell.words.unexpanded import literal_words
+from holdfast.permissions.shell.words.expansion import literal_words
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:

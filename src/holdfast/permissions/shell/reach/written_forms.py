@@ -13,9 +13,9 @@ from holdfast.permissions.protected import PROTECTED_NAMES, protected_by
 from holdfast.permissions.shell.programs.operands import changes_by_words, matching_files
 from holdfast.permissions.shell.programs.outputs import SCRIPTED, TELLING, handed_texts, outputs_of, writes_untold
 from holdfast.permissions.shell.reach.made_links import MadeLink, links_made, links_untold, makes_links
-from holdfast.permissions.shell.words.brace_words import brace_words
+from holdfast.permissions.shell.words.braces import brace_words
+from holdfast.permissions.shell.words.patterns import named_by
 from holdfast.permissions.shell.words.quoting import known_literal
-from holdfast.permissions.shell.words.unexpanded import named_by
 from holdfast.permissions.shell.words.values import Values
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class _Finder:
     def _handed(self, text: str, outer: "Part", depth: int) -> "Iterator[Part]":
         """The commands of a text that a command runs, where it runs."""
         from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - the parser loads with the first text
-        from holdfast.permissions.shell.text.emit import START  # noqa: PLC0415 - see above
+        from holdfast.permissions.shell.text.surroundings import START  # noqa: PLC0415 - see above
 
         inner = analyse(text)
         for part in inner.parts:

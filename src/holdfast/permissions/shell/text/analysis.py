@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.permissions.shell.programs.handed import handed_pieces
 from holdfast.permissions.shell.text import syntax as g
 from holdfast.permissions.shell.text.compounds import Script
-from holdfast.permissions.shell.text.emit import START, plain_part
+from holdfast.permissions.shell.text.emit import plain_part
 from holdfast.permissions.shell.text.guesses import Guesses
 from holdfast.permissions.shell.text.passed_names import may_be_special, named_by_values, passed_on
 from holdfast.permissions.shell.text.plain_lists import PlainList, plain_commands
 from holdfast.permissions.shell.text.self_check import distrusted, is_sound
+from holdfast.permissions.shell.text.surroundings import START
 from holdfast.permissions.shell.words.lookalikes import deception
 from holdfast.permissions.shell.words.parts import Part, Redirect
 from holdfast.permissions.shell.words.quoting import join_lines, rough_pieces

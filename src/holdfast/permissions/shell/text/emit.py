@@ -16,17 +16,9 @@ from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.inspect import inspect_command
 from holdfast.permissions.shell.programs.late_actions import LATE, may_start
 from holdfast.permissions.shell.programs.plain import JUDGES
-from holdfast.permissions.shell.programs.wrapper_shapes import is_assignment
-from holdfast.permissions.shell.programs.wrappers import (
-    MAX_WRAPPERS,
-    MORE,
-    RESERVED,
-    RUNNERS,
-    STARTERS,
-    WRAPPERS,
-    XARGS_DEFAULT,
-    Inner,
-)
+from holdfast.permissions.shell.programs.runner_names import RUNNERS
+from holdfast.permissions.shell.programs.wrapper_shapes import Inner, is_assignment
+from holdfast.permissions.shell.programs.wrappers import MAX_WRAPPERS, MORE, RESERVED, STARTERS, WRAPPERS, XARGS_DEFAULT
 from holdfast.permissions.shell.text.guesses import Begun, Guesses, start_each
 from holdfast.permissions.shell.text.surroundings import CHANGING, SOMEWHERE, START, Surroundings
 from holdfast.permissions.shell.text.word_reader import UNSURE

@@ -4,7 +4,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
-from holdfast.permissions.shell.words.patterns import brace_words
+from holdfast.permissions.shell.words.braces import brace_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,38 +1,35 @@
-"""What the shell makes of a word with braces and wildcards: its alternatives, and the files that are there.
+"""What the shell makes of a word: braces, the home directory, quotes and wildcards; and what it tells unexpanded.
 
 Quotes are minded: what stands in them has no meaning to the shell. Where a set of characters cannot be followed
 exactly (`[[:alpha:]]`), it counts as any character.
 """
 
-import os
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.lib.name_glob import fnmatchcase
-from holdfast.permissions.shell.words.braces import TooManyWordsError, expand_braces
+from holdfast.permissions.rules.samples import plain_patterns, search_roads
+from holdfast.permissions.shell.words.braces import brace_words
+from holdfast.permissions.shell.words.patterns import WILD
+from holdfast.permissions.shell.words.quoting import known_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Globber", "Spread", "is_wild", "merged_names", "spread"]
+    from holdfast.permissions.shell.words.parts import Cwds, Part
+    from holdfast.permissions.shell.words.word import Word
 
-MAX_LISTED: Final = 10_000
-"""So many entries of directories are compared with the patterns of one command."""
-MAX_MATCHED: Final = 1_000
-"""So many files behind the patterns of one command are held against rules."""
-_MAX_WORDS: Final = 256
-_MAX_BRACES: Final = 64
 _MAX_CHARS: Final = 1_024
 _SPECIAL: Final = frozenset("*?[]{},~!^-")
 _SHIELD: Final = 0xD800
 """Quoted characters stand shifted by this while a word is read: no text holds such a half of a character."""
 _SHIELDED: Final = re.compile("[\ud800-\ud87f]")
-_WILD: Final = frozenset("*?[")
 _ESCAPED: Final = '$`"\\'
 _BRACKET: Final = re.compile(r"\[(?=([!^]?\]?(?:\[[:.=][^\]]*\]|[^\]])*))\1\]")
 _ODD_SET: Final = re.compile(r"\[[:.=]|[\ud800-\ud87f]")
-_NUMBERS: Final = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})(?:\.\.-?([0-9]{1,9}))?\Z")
-_LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.-?([0-9]{1,9}))?\Z")
+_HOME: Final = ("${HOME}", "$HOME")
+_QUOTES: Final = str.maketrans("", "", "'\"\\")
+_EXPANDS: Final = ("$", "`", "<(", ">(")
+_NOTHING: Final = "x"
 
 
 class Spread(NamedTuple):
@@ -51,28 +48,20 @@ _UNTOLD: Final = Spread(untold=True)
 
 def spread(form: str, home: str) -> Spread:
     """Read a word as written, without expansions by `$`: braces, then the home directory, then quotes and wildcards."""
-    if len(form) > _MAX_CHARS or _SHIELDED.search(form) or form.count("{") > _MAX_BRACES:
+    words = brace_words(form) if len(form) <= _MAX_CHARS and not _SHIELDED.search(form) else None
+    if words is None:
         return _UNTOLD
     names: dict[str, None] = {}
     patterns: dict[str, None] = {}
-    try:
-        words = expand_braces(_shielded(form), _MAX_WORDS, _sequence)
-    except TooManyWordsError:
-        return _UNTOLD
     for word in words:
-        placed = _from_home(word, home)
+        placed = _from_home(_shielded(word), home)
         if placed is None:
             return _UNTOLD
-        if _WILD.isdisjoint(placed):
+        if WILD.isdisjoint(placed):
             names[_plain(placed)] = None
         else:
             patterns["/".join(map(_segment, placed.split("/")))] = None
     return Spread(tuple(names), tuple(patterns))
-
-
-def is_wild(text: str) -> bool:
-    """Whether a text holds a wildcard."""
-    return not _WILD.isdisjoint(text)
 
 
 def _shielded(form: str) -> str:
@@ -116,9 +105,9 @@ def _from_home(word: str, home: str) -> str | None:
 
 def _segment(text: str) -> str:
     """One component of a path in the syntax of `fnmatch`; a set that it reads otherwise becomes any character."""
-    if _WILD.isdisjoint(text):
+    if WILD.isdisjoint(text):
         plain = _plain(text)
-        return plain if _WILD.isdisjoint(plain) else "".join(f"[{char}]" if char in _WILD else char for char in plain)
+        return plain if WILD.isdisjoint(plain) else "".join(f"[{char}]" if char in WILD else char for char in plain)
     closed = text.rfind("]") + 1  # behind that no set ends, and looking for one would take long
     return _SHIELDED.sub(_as_set, _BRACKET.sub(_set, text[:closed]) + text[closed:])
 
@@ -129,96 +118,75 @@ def _set(found: "re.Match[str]") -> str:
 
 def _as_set(found: "re.Match[str]") -> str:
     char = chr(ord(found[0]) - _SHIELD)
-    return f"[{char}]" if char in _WILD else char
+    return f"[{char}]" if char in WILD else char
 
 
-def _sequence(shielded: str) -> list[str]:
-    body = _plain(shielded)
-    found = _NUMBERS.match(body) or _LETTERS.match(body)
-    if found is None:
-        return []
-    first, last, by = found[1], found[2], int(found[3] or 1) or 1
-    letters = first.isalpha()
-    start, end = (ord(first), ord(last)) if letters else (int(first), int(last))
-    if abs(end - start) // by >= _MAX_WORDS:
-        raise TooManyWordsError
-    numbers = range(start, end + 1, by) if start <= end else range(start, end - 1, -by)
-    if letters:
-        return [chr(number) for number in numbers]
-    padded = any(text.lstrip("-").startswith("0") and len(text.lstrip("-")) > 1 for text in (first, last))
-    width = max(len(first), len(last)) if padded else 0
-    return [str(number).zfill(width) for number in numbers]
+class Told(NamedTuple):
+    """What is certain about the files behind a word."""
+
+    directories: tuple[str, ...] = ()
+    """Where they lie, when that is not simply below the working directory."""
+    samples: tuple[str, ...] = ()
+    """Names a pattern would match, for deny and ask rules."""
+    unknown: bool = False
+    """The word may name anything at all."""
 
 
-class Globber:
-    """Compares the patterns of one command with what is on the disk, within bounds for all of them together."""
-
-    __slots__ = ("_found", "_left", "exhausted")
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], list[str]] = {}
-        self._left = MAX_LISTED
-        self.exhausted = False
-        """There was too much to look through: what was found is not all."""
-
-    def files(self, pattern: str, directory: str) -> list[str]:
-        """The files behind a pattern, links and directories too.
-
-        Args:
-            pattern: in the syntax of `fnmatch`, relative or absolute.
-            directory: where a relative pattern starts.
-        """
-        key = (pattern, directory)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = self._walk(pattern, directory)
-            self.exhausted = self.exhausted or sum(map(len, self._found.values())) > MAX_MATCHED
-        return found[:MAX_MATCHED]
-
-    def _walk(self, pattern: str, directory: str) -> list[str]:
-        places = ["" if pattern.startswith("/") else directory.rstrip("/")]
-        sure = True
-        for segment in pattern.split("/"):
-            if not segment:
-                continue
-            if is_wild(segment):
-                places, sure = [f"{place}/{name}" for place in places for name in self._names(place, segment)], False
-            else:
-                places = [f"{place}/{segment}" for place in places]
-                places = places if sure else [place for place in places if os.path.lexists(place)]
-        return places
-
-    def _names(self, place: str, segment: str) -> "Iterator[str]":
-        hidden = segment.startswith(".")
-        if hidden:  # older shells match these too
-            yield from (name for name in (".", "..") if fnmatchcase(name, segment))
-        try:
-            with os.scandir(place or "/") as entries:
-                for entry in entries:
-                    self._left -= 1
-                    if self._left < 0:
-                        self.exhausted = True
-                        return
-                    if (hidden or entry.name[0] != ".") and fnmatchcase(entry.name, segment):
-                        yield entry.name
-        except OSError:
-            return
+_ANYTHING: Final = Told(unknown=True)
 
 
-def merged_names(pattern: str, wanted: "Collection[str]") -> "Iterator[str]":
-    """Names that fit a component of a pattern and a wanted pattern at once, built from the ends of both."""
-    for segment in filter(is_wild, pattern.split("/")):
-        head, tail = _ends(segment)
-        for other in filter(is_wild, wanted):
-            other_head, other_tail = _ends(other)
-            for middle in ("", "x"):
-                name = max(head, other_head, key=len) + middle + max(tail, other_tail, key=len)
-                if name and fnmatchcase(name, segment) and fnmatchcase(name, other):
-                    yield name
+def dynamic_words(part: "Part") -> list[Told]:
+    """What each argument that the shell still expands tells."""
+    forms = part.exact.split("\x1f")
+    if len(forms) != len(part.argv):
+        return [_ANYTHING]
+    return [told_by(form) for form, word in zip(forms[1:], part.argv[1:], strict=True) if not word.static]
 
 
-def _ends(pattern: str) -> tuple[str, str]:
-    """The literal text at both ends of a pattern."""
-    at = min(position for position, char in enumerate(pattern) if char in _WILD)
-    end = max(position for position, char in enumerate(pattern) if char in "*?]" or position == at)
-    return pattern[:at], pattern[end + 1 :]
+def literal_words(words: "tuple[Word, ...] | None", texts: "Sequence[str]") -> "list[Word]":
+    """The arguments of a part; a file pattern stands for itself, since whatever it becomes fits it."""
+    if words is None:
+        return [known_literal(text) for text in texts[1:]]
+    if len(words) != len(texts):
+        return list(words[1:])
+    return [
+        word if word.static or any(mark in text for mark in _EXPANDS) else known_literal(text)
+        for word, text in zip(words[1:], texts[1:], strict=True)
+    ]
+
+
+def told_by(form: str) -> Told:
+    """Read a word as it is written, for what it tells before it is expanded."""
+    text = form.translate(_QUOTES)
+    for name in _HOME:
+        if text == name or text.startswith(name + "/"):
+            text = "~" + text[len(name) :]
+    if text.startswith("-"):
+        return Told(unknown=any(mark in text for mark in _EXPANDS))
+    cut = min((at for at in (text.find(mark) for mark in _EXPANDS) if at >= 0), default=-1)
+    if cut >= 0:
+        known = text[:cut].rpartition("/")[0]
+        return Told((known,) if known.startswith(("/", "~", "..")) else (), unknown=True)
+    roads = search_roads("Glob", {"pattern": text})
+    samples = tuple(name for name in roads.witnesses if name != _NOTHING)
+    bases = roads.bases or ((text,) if text.startswith("~") else ())
+    return Told(bases, samples)
+
+
+def is_expanded(form: str) -> bool:
+    """Whether a word as written holds an expansion other than by braces and wildcards."""
+    return any(mark in form for mark in _EXPANDS)
+
+
+def placed(paths: "Iterable[str]", cwds: "Cwds") -> "Iterator[str]":
+    """Paths as seen from every directory the command may run in; an unknown one counts as the current."""
+    for path in paths:
+        for directory in cwds or ("",):
+            yield path if path.startswith("/") or not directory else f"{directory}/{path}"
+
+
+def patterns_of(part: "Part") -> "Iterator[str]":
+    """The file patterns among the arguments, without braces; words with other expansions tell none."""
+    for form, word in zip(part.texts, part.argv, strict=False):
+        if not word.static and not is_expanded(form):
+            yield from plain_patterns(form.translate(_QUOTES))

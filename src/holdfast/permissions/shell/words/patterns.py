@@ -1,84 +1,31 @@
-"""Braces and wildcards as bash reads them: which names a word that is not quoted may become."""
+"""Wildcards as bash reads them: which names a pattern may match, and what patterns have in common."""
 
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from holdfast.permissions.shell.words.braces import TooManyWordsError, expand_braces
+from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-__all__ = ["brace_words", "covers", "fits", "is_wild", "matches_text", "takes_all"]
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 _T = TypeVar("_T")
-_MAX_WORDS: Final = 1_024
-_MAX_WORK: Final = 100_000
-"""How many words, and characters on the way to them, are made of braces; beyond that nobody follows them."""
 _MAX_PATTERN: Final = 512
 """Longer patterns for one name are not read: they may match anything."""
-_WILD: Final = frozenset("*?[")
-_OPAQUE: Final = frozenset("'\"\\`$(")
+WILD: Final = frozenset("*?[")
+"""Characters without which a name is no pattern."""
+_MAX_NAMED: Final = 256
+_NOTHING: Final = "x"
 _EXTENDED: Final = re.compile(r"[?*+@!]\(")
-_TOKEN: Final = re.compile(r"""'[^']*'|"[^"\\]*(?:\\.[^"\\]*)*"|\\.|`[^`]*`|\$[{(]|[{},()]""", re.DOTALL)
-_NUMBERS: Final = re.compile(r"(-?[0-9]{1,18})\.\.(-?[0-9]{1,18})(?:\.\.-?[0-9]{1,18})?")
-_LETTERS: Final = re.compile(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.-?[0-9]{1,18})?")
-_ANY_NUMBER: Final = "[0-9-]*"
 _ORDINARY: Final = ("src", "docs", "tests", "main.py", "node_modules", "package.json")
 _HIDDEN: Final = (".git", ".config", ".cache", ".local", ".ssh", ".env")
 _ALL: Final = names("* .* ** .[!.]* ..?*")
 
 
-def brace_words(form: str) -> list[str] | None:
-    """Give the words that the braces of one word make, `${…}` and quotes left as they are; None when too many."""
-    if "{" not in form:
-        return [form]
-    if len(form) > _MAX_WORK:
-        return None
-    try:
-        return expand_braces(form, _MAX_WORDS, _members, _past_opaque)
-    except TooManyWordsError:
-        return None
-
-
-def _past_opaque(text: str, at: int) -> int:
-    """Where a quote, an expansion or a parenthesis ends that starts here; else the same place."""
-    if text[at] not in _OPAQUE:
-        return at
-    token = _TOKEN.match(text, at)
-    if token is None:
-        return at
-    opened = 0
-    for token in _TOKEN.finditer(text, at):
-        sign = token.group()
-        if sign in ("${", "$(", "(") or (sign == "{" and opened):
-            opened += 1
-        elif sign in ("}", ")"):
-            opened -= 1
-        if opened <= 0:
-            return token.end()
-    return len(text)
-
-
-def _members(inside: str) -> list[str]:
-    letters, numbers = _LETTERS.fullmatch(inside), _NUMBERS.fullmatch(inside)
-    if letters is not None:
-        low, high = sorted(map(ord, letters.groups()))
-        return [chr(code) for code in range(low, high + 1)]
-    if numbers is None:
-        return []
-    one, two = numbers.groups()
-    low, high = sorted((int(one), int(two)))
-    if high - low >= _MAX_WORDS:
-        return [_ANY_NUMBER]
-    padded = any(len(number.lstrip("-")) > 1 and number.lstrip("-")[0] == "0" for number in (one, two))
-    return [str(number).zfill(max(len(one), len(two)) if padded else 0) for number in range(low, high + 1)]
-
-
 def is_wild(text: str) -> bool:
     """Whether some character of a name is a wildcard."""
-    return not _WILD.isdisjoint(text) or _EXTENDED.search(text) is not None
+    return not WILD.isdisjoint(text) or _EXTENDED.search(text) is not None
 
 
 def takes_all(pattern: str) -> bool:
@@ -174,3 +121,56 @@ def _closing(pattern: str, start: int) -> int:
         end = pattern.find(pattern[at + 1] + "]", at + 2) if named else -1
         at = end + 2 if end > 0 else at + 1
     return -1
+
+
+def named_by(pattern: str, wanted: "Collection[str]") -> "Iterator[str]":
+    """Paths the pattern would match when the directories hold files with these names."""
+    paths = [""]
+    for position, segment in enumerate(pattern.split("/")):
+        fitting = [segment]
+        if not WILD.isdisjoint(segment):
+            shell = segment.replace("[^", "[!")
+            fitting = [name for name in wanted if fnmatchcase(name, shell) and (name[0] != "." or segment[0] == ".")]
+            fitting = fitting or [_NOTHING]
+        lead = "/" if position else ""
+        paths = [path + lead + name for path in paths for name in fitting][:_MAX_NAMED]
+    yield from paths
+
+
+def merged_names(pattern: str, wanted: "Collection[str]") -> "Iterator[str]":
+    """Names that fit a component of a pattern and a wanted pattern at once, built from the ends of both."""
+    for segment in pattern.split("/"):
+        for other in () if WILD.isdisjoint(segment) else wanted:
+            if WILD.isdisjoint(other):
+                continue
+            (head, tail), (other_head, other_tail) = _ends(segment), _ends(other)
+            for middle in ("", "x"):
+                name = max(head, other_head, key=len) + middle + max(tail, other_tail, key=len)
+                if name and fnmatchcase(name, segment) and fnmatchcase(name, other):
+                    yield name
+
+
+def patterns_meet(one: str, two: str) -> bool:
+    """Whether some name may match both, as far as their ends tell."""
+    if WILD.isdisjoint(one):
+        return fnmatchcase(one, two)
+    if WILD.isdisjoint(two):
+        return fnmatchcase(two, one)
+    (head, tail), (other_head, other_tail) = _ends(one), _ends(two)
+    heads = head.startswith(other_head) or other_head.startswith(head)
+    return heads and (tail.endswith(other_tail) or other_tail.endswith(tail))
+
+
+def longest_literal(pattern: str) -> str:
+    """The longest text that every name matching a pattern holds."""
+    plain = pattern.replace("?", "*").replace("\\", "*")
+    head, opened, rest = plain.partition("[")
+    runs = head.split("*") + (rest.rpartition("]")[2].split("*") if opened else [])
+    return max(runs, key=len)
+
+
+def _ends(pattern: str) -> tuple[str, str]:
+    """The literal text at both ends of a pattern."""
+    at = min(position for position, char in enumerate(pattern) if char in WILD)
+    end = max(position for position, char in enumerate(pattern) if char in "*?]" or position == at)
+    return pattern[:at], pattern[end + 1 :]

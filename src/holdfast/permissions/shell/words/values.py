@@ -5,8 +5,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.shell.words.braces import brace_words
 from holdfast.permissions.shell.words.operators import applied
-from holdfast.permissions.shell.words.patterns import brace_words
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words.parts import Part
 
 _MAX_SPELLINGS: Final = 20_000
+_MAX_WORDS: Final = 1_024
 _MAX_DEPTH: Final = 24
 _MAX_TURNS: Final = 4  # of a variable whose value is put together of its own earlier values
 _DEAR: Final = 4  # braces and operators are as much work as that many spellings
@@ -163,7 +164,7 @@ class Values:
 
     def _words(self, form: str) -> list[str]:
         """The words that braces make of one; nothing is followed where there are too many."""
-        found = brace_words(form) if "{" in form else [form]
+        found = brace_words(form, _MAX_WORDS, ranges_as_patterns=True)
         self._left -= _DEAR * (len(found) - 1) if found else 0
         self.exhausted = self.exhausted or found is None or self._left < 0
         return found or []
