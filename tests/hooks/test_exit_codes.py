@@ -83,7 +83,7 @@ def test_a_gate_that_stops_itself_is_ended_at_its_time_limit():
 
 
 GARBAGE = [
-    "head -c 10000000 /dev/urandom; exit 0",
+    "printf x; head -c 10000000 /dev/urandom; exit 0",  # whatever comes, it does not begin like JSON
     "printf '{'; head -c 10000000 /dev/zero; exit 0",
     'printf \'{"a":"\'; head -c 10000000 /dev/zero | tr "\\0" x; printf \'"}\'; exit 0',
     "head -c 10000000 /dev/zero | tr '\\0' x >&2; exit 2",

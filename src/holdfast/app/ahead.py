@@ -36,6 +36,7 @@ from holdfast.settings.environment import Environment
 from holdfast.settings.mcp_servers import find_servers
 
 if TYPE_CHECKING:
+    from holdfast.app.words import Words
     from holdfast.models.anthropic import AnthropicModel
     from holdfast.models.openai import OpenAIModel
 
@@ -65,6 +66,10 @@ class Ahead(NamedTuple):
     models: list[Model]
     """The first of them is being asked."""
     definitions: Definitions
+
+    async def words(self) -> "Words | None":
+        """Wait for the end of the answer; what it says where it is nothing but words, and whole."""
+        return await cast("AskedAhead", self.models[0]).words()
 
     async def close(self) -> None:
         """Nobody goes on with it."""
@@ -217,6 +222,10 @@ class AskedAhead:
             async for event in events:
                 yield event
 
+    async def words(self) -> "Words | None":
+        """What an answer that is nothing but words says, once it is whole; who asks for it later reads it all again."""
+        return None if self._answer is None else await self._answer.words()
+
     async def count_tokens(self, request: ModelRequest) -> int:
         """As the model counts them."""
         return await self._model.count_tokens(request)
@@ -238,6 +247,7 @@ class _Answer:
     def __init__(self, request: ModelRequest, events: AsyncIterator[StreamEvent]) -> None:
         self.request = request
         self._came: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
+        self._all: list[StreamEvent] = []
         self._reading = asyncio.create_task(self._read(cast("AsyncGenerator[StreamEvent]", events)))
 
     async def events(self) -> AsyncGenerator[StreamEvent]:
@@ -248,6 +258,14 @@ class _Answer:
             await self._reading
         finally:
             await self.close()
+
+    async def words(self) -> "Words | None":
+        """What it says, if it is nothing but words."""
+        from holdfast.app.words import words_of  # noqa: PLC0415 - behind the request
+
+        await asyncio.wait([self._reading])
+        is_whole = not self._reading.cancelled() and self._reading.exception() is None
+        return words_of(self._all) if is_whole else None
 
     async def close(self) -> None:
         """End the request."""
@@ -260,6 +278,7 @@ class _Answer:
         try:
             async with aclosing(events):
                 async for event in events:
+                    self._all.append(event)
                     self._came.put_nowait(event)
         finally:
             self._came.put_nowait(None)

@@ -47,6 +47,8 @@ class Beginning(NamedTuple):
     transcript: "Transcript | None"
     """What the resumed session remembers."""
     source: Literal["startup", "clear", "resume", "fork"]
+    waiting: tuple[dict[str, str], ...] = ()
+    """What was said before there was anybody to tell it to the model: `content` and `source`."""
 
 
 def begin_session(project: str, choice: SessionChoice = NEW_SESSION) -> Beginning:

@@ -111,10 +111,11 @@ def open_session(
     choice: SessionChoice = NEW_SESSION,
     rights: Rights | None = None,
     agents: tuple[str, ...] = (),
+    beginning: Beginning | None = None,
 ) -> OpenSession:
     """A session with the built-in tools and the rights that settings and options give; on disk unless chosen not.
 
-    `agents`: the types of agents that whoever opens it can start.
+    `agents`: the types of agents that whoever opens it can start. `beginning`: the choice was made, and this begun.
     """
     rights = rights or load_rights(options)
     seen = None
@@ -122,7 +123,7 @@ def open_session(
         from holdfast.engine.askers import SeenQuestions  # noqa: PLC0415 - only where somebody can be asked
 
         seen = SeenQuestions(asker)
-    beginning = begin_session(rights.settings.cwd, choice)
+    beginning = beginning or begin_session(rights.settings.cwd, choice)
     session = beginning.session
     followers: list[Callable[[Event], None]] = []
     listener = _fan_out(session, on_event, followers)

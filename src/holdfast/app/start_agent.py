@@ -28,6 +28,7 @@ from holdfast.session.records import TITLE
 if TYPE_CHECKING:
     from holdfast.agent import Loop, LoopChoices
     from holdfast.app.ahead import Ahead
+    from holdfast.app.early import Early
     from holdfast.models import Model, SystemBlock
 
 __all__ = ["RunningAgent", "start_agent"]
@@ -43,10 +44,12 @@ async def start_agent(
     asker: Asker | None = None,
     on_event: Callable[[Event], None] | None = None,
     ahead: "Ahead | None" = None,
+    early: "Early | None" = None,
 ) -> RunningAgent:
     """Put an agent together. What takes time runs side by side; nothing more is asked of the model yet.
 
     `ahead`: go on with what `ask_ahead` made of the same options; it is closed with the agent, or here on an error.
+    `early`: the session has begun, and its prompt waits: `run` without a prompt tells it.
 
     Raises:
         UsageError: Options, settings or the model's name make no sense, or no model is chosen.
@@ -77,7 +80,10 @@ async def start_agent(
             choice=choice,
             rights=rights,
             agents=AGENT_TYPES,
+            beginning=None if early is None else await early.beginning(),
         )
+        if early is not None:
+            early.hand_over()
         opened.offers = None if main is None else main.may_use
         await join_servers(opened, options, on_notice=listener.server_notice)
         definitions = definitions or load_definitions(rights, agent.agents)
@@ -272,7 +278,8 @@ def _history(opened: OpenSession) -> "tuple[list[dict[str, Any]], list[dict[str,
 def _queued(opened: OpenSession) -> "list[dict[str, Any]]":
     """What was said and not told to the model; a run without a trace leaves it where it is."""
     transcript = opened.beginning.transcript
-    return [] if transcript is None or opened.session is None else list(transcript.queued)
+    left = [] if transcript is None or opened.session is None else transcript.queued
+    return [*left, *opened.beginning.waiting]
 
 
 def _output_tools(agent: AgentOptions) -> tuple[Tool, ...]:

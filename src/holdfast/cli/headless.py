@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -32,7 +31,11 @@ from holdfast.models import Usage
 from holdfast.models.errors import ModelError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from holdfast.agent.prompts import Sent
+    from holdfast.app.early import Early
+    from holdfast.app.rights import Rights
     from holdfast.app.start_agent import RunningAgent
     from holdfast.app.warm import Warming
     from holdfast.cli.host import Host
@@ -138,9 +141,56 @@ class Headless:
             await self._talk.go()
             return
         prompt = await self._text_prompt()
-        await self.start(await ask_ahead(plan.options, plan.agent, plan.choice, prompt))
+        ahead = await ask_ahead(plan.options, plan.agent, plan.choice, prompt)
+        if ahead is not None:
+            await self._go_on(ahead, prompt)
+            return
+        await self.start()
         await self.set_up()
         await self.answer(prompt)
+
+    async def _go_on(self, ahead: Ahead, prompt: str) -> None:
+        """The first request is on its way: begin the session, load the rest, and answer."""
+        await asyncio.sleep(0)  # the request goes out first
+        from holdfast.app.early import Early  # noqa: PLC0415 - see above
+
+        early = Early(ahead.rights.settings.cwd, self.plan.choice, prompt, _REST)
+        try:
+            if await self._answered_in_words(ahead, early):
+                return
+            await early.loaded
+            await self.start(ahead, early)
+        except BaseException:
+            await ahead.close()
+            raise
+        finally:
+            await early.close()
+        await self.set_up()
+        await self.answer(None)  # the prompt waits in the session
+
+    async def _answered_in_words(self, ahead: Ahead, early: "Early") -> bool:
+        """Whether the answer was nothing but words and came before the rest was there; then that was all."""
+        if (
+            self.plan.output_format != "text"
+            or self.plan.set_up
+            or any(name.startswith("OTEL_") for name in os.environ)
+        ):
+            return False
+        waiting = asyncio.ensure_future(ahead.words())
+        await asyncio.wait([waiting, early.loaded], return_when=asyncio.FIRST_COMPLETED)
+        words = waiting.result() if waiting.done() and not early.loaded.done() else None
+        waiting.cancel()
+        if words is None:
+            return False
+        from holdfast.app.words import record_words  # noqa: PLC0415 - only here
+
+        beginning = await early.beginning()
+        self._warn(ahead.rights, ahead.place.instructions.warnings)
+        if beginning.session is not None:
+            record_words(beginning.session, early.prompt, words, asked=ahead.models[0].name)
+        self._write_words(words.text)
+        await ahead.close()
+        return True
 
     async def _only_set_up(self) -> None:
         try:
@@ -183,19 +233,21 @@ class Headless:
             raise UsageError("there is no prompt; give one as `holdfast -p PROMPT`, or pipe it in")
         return prompt
 
-    async def start(self, ahead: Ahead | None = None) -> None:
+    def _warn(self, rights: "Rights", warnings: "Iterable[str]") -> None:
+        """Say on standard error what does not count."""
+        warn(rights)
+        for warning in warnings:
+            click.echo(f"holdfast: {without_controls(warning)}", err=True)
+
+    async def start(self, ahead: Ahead | None = None, early: "Early | None" = None) -> None:
         """Make the agent that the plan describes, and the lines that tell of it."""
         plan = self.plan
-        agent = self.agent = await self._put_together(ahead)
+        agent = self.agent = await self._put_together(ahead, early)
         from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - behind the first request
         from holdfast.cli.stream_json import SessionFacts, StreamJson, output_style  # noqa: PLC0415 - the same
 
         agent.let_hooks_defer(self._host is None)
-        warn(agent.rights)
-        for warning in agent.warnings:
-            click.echo(f"holdfast: {without_controls(warning)}", err=True)
-        for notice in agent.server_notices:
-            click.echo(f"holdfast: {without_controls(notice)}", err=True)
+        self._warn(agent.rights, (*agent.warnings, *agent.server_notices))
         if plan.agent.max_budget_usd is not None and agent.model.cost_usd(Usage(1, 1)) is None:
             name = visible(agent.model.name)
             click.echo(f"holdfast: the prices of {name} are not known, so --max-budget-usd cannot hold", err=True)
@@ -224,21 +276,14 @@ class Headless:
         if self._is_stream and self._host is None:
             self.write(self.lines.init(agent))
 
-    async def _put_together(self, ahead: Ahead | None) -> "RunningAgent":
-        """Load the rest, beside the event loop that reads what the model answers meanwhile, and start the agent."""
-        try:
-            await asyncio.to_thread(_load, *_REST)
-        except BaseException:
-            if ahead is not None:
-                await ahead.close()
-            raise
+    async def _put_together(self, ahead: Ahead | None, early: "Early | None") -> "RunningAgent":
         from holdfast.app.start_agent import start_agent  # noqa: PLC0415 - loaded just now
         from holdfast.app.warm import Warming  # noqa: PLC0415 - the same
 
         plan = self.plan
         asker = self._host if plan.asks_host else None
         agent = await start_agent(
-            plan.options, plan.agent, choice=plan.choice, asker=asker, on_event=self._hear, ahead=ahead
+            plan.options, plan.agent, choice=plan.choice, asker=asker, on_event=self._hear, ahead=ahead, early=early
         )
         if self._warming is not None:
             self._warming.close()
@@ -285,12 +330,15 @@ class Headless:
         if ended.structured_output is not None:
             self._writer.write(encode_json(ended.structured_output))
         elif ended.text:
-            # A program gets the very bytes; a person's terminal must not obey what a model wrote.
-            text = without_controls(ended.text) if os.isatty(1) else ended.text
-            self._writer.write(text.encode("utf-8", "backslashreplace"))
+            self._write_words(ended.text)
         if ended.outcome != "success":
             reason = ended.error or ended.outcome.removeprefix("error_").replace("_", " ")
             click.echo(f"holdfast: {without_controls(reason)}", err=True)
+
+    def _write_words(self, text: str) -> None:
+        """A program gets the very bytes; a person's terminal must not obey what a model wrote."""
+        text = without_controls(text) if os.isatty(1) else text
+        self._writer.write(text.encode("utf-8", "backslashreplace"))
 
     def _tell_refusals(self, ended: RunEnded) -> None:
         from holdfast.cli.refusals import refusal_line  # noqa: PLC0415 - only where something was refused
@@ -323,8 +371,3 @@ class Headless:
         else:
             self._writer.abandon()  # the reader may never read again
             self._main.cancel()
-
-
-def _load(*modules: str) -> None:
-    for name in modules:
-        import_module(name)
