@@ -15,7 +15,7 @@ from holdfast.app.main_agent import as_main_agent
 from holdfast.app.models import model_name, open_models
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.place import Place, look_around
-from holdfast.app.rights import load_rights
+from holdfast.app.rights import Rights, load_rights
 from holdfast.app.running import Listener, RunningAgent
 from holdfast.app.servers import defer_tools, join_servers, search_tools
 from holdfast.app.skills import Expander, offer_skills
@@ -73,17 +73,7 @@ async def start_agent(
         models += open_models(agent, name, rights) if ahead is None else ()
         extra = (*_output_tools(agent), *search_tools(rights, options))
         options = options._replace(own_tools=(*options.own_tools, *extra))
-        opened = open_session(
-            options,
-            asker=asker,
-            on_event=listener.of_session,
-            choice=choice,
-            rights=rights,
-            agents=AGENT_TYPES,
-            beginning=None if early is None else await early.beginning(),
-        )
-        if early is not None:
-            early.hand_over()
+        opened = await _open(options, choice, early, rights=rights, asker=asker, on_event=listener.of_session)
         opened.offers = None if main is None else main.may_use
         await join_servers(opened, options, on_notice=listener.server_notice)
         definitions = definitions or load_definitions(rights, agent.agents)
@@ -115,6 +105,30 @@ def _apply(agent: AgentOptions, options: Options, opened: OpenSession, definitio
     definitions.only = None if agent.skills is None else frozenset(agent.skills)
     if agent.title and opened.session is not None and opened.beginning.transcript is None:
         opened.session.journal.record_note(TITLE, agent.title)
+
+
+async def _open(
+    options: Options,
+    choice: SessionChoice,
+    early: "Early | None",
+    *,
+    rights: Rights,
+    asker: Asker | None,
+    on_event: Callable[[Event], None],
+) -> OpenSession:
+    """Open the session, or go on with the one that has begun."""
+    opened = open_session(
+        options,
+        asker=asker,
+        on_event=on_event,
+        choice=choice,
+        rights=rights,
+        agents=AGENT_TYPES,
+        beginning=None if early is None else await early.beginning(),
+    )
+    if early is not None:
+        early.hand_over()
+    return opened
 
 
 async def _seen(place: Place) -> Place:
