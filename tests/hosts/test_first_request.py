@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from dirty_equals import Contains, IsPartialDict
 
+from holdfast.app.options import AgentOptions
+from holdfast.cli.host_options import with_host_agent
 from holdfast.session import user_store
 from holdfast.session.summaries import list_sessions
 
@@ -114,3 +116,12 @@ def test_the_options_of_hosts_are_taken(start: StartHost, place: Path) -> None:
 def test_what_must_hold_and_cannot_is_refused(start: StartHost, words: list[str], told: str) -> None:
     code, lines, err = start(*words).finish()
     assert (code, lines, told in err) == (2, [], True)
+
+
+def test_options_that_nothing_is_done_with_are_said(capfd: pytest.CaptureFixture[str]) -> None:
+    given = {"task_budget": 1, "plugin_dirs": ("p",), "bare_plugin_dirs": (), "session_mirror": True}
+    with_host_agent({**given, "thinking_display": None, "main_agent": None}, AgentOptions())
+    assert capfd.readouterr().err.splitlines() == [
+        f"holdfast: this version does nothing with {name}"
+        for name in ("--task-budget", "--plugin-dir", "--session-mirror")
+    ]

@@ -13,11 +13,19 @@ from holdfast.contract.errors import UsageError
 
 __all__ = ["debug_to", "with_host_agent", "with_host_choice", "with_host_session"]
 
+_NOT_DONE = {
+    "--task-budget": "task_budget",
+    "--plugin-dir": "plugin_dirs",
+    "--plugin-dir-no-mcp": "bare_plugin_dirs",
+    "--session-mirror": "session_mirror",
+}
+
 
 def with_host_agent(given: dict[str, Any], agent: AgentOptions) -> AgentOptions:
     """The agent as these options want it; what this version does not do is said."""
-    if given["task_budget"] is not None:
-        tell("this version does nothing with --task-budget")
+    for option, name in _NOT_DONE.items():
+        if given[name] not in (None, (), False):
+            tell(f"this version does nothing with {option}")
     display = given["thinking_display"]
     if display == "highlights":
         tell("--thinking-display highlights is for sessions that the provider hosts; its thinking is summarized here")

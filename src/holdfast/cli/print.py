@@ -185,7 +185,9 @@ def _host_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What programs start us with; `host_options` knows what each means."""
     options = (
         click.option("--agent", "main_agent", metavar="NAME", help="Be this kind of agent for the whole session."),
-        click.option("--plugin-dir", "plugin_dirs", multiple=True, metavar="DIR", help="Load a plugin from a folder."),
+        click.option(
+            "--plugin-dir", "plugin_dirs", multiple=True, metavar="DIR", help="Read, and nothing is done with it yet."
+        ),
         click.option("--plugin-dir-no-mcp", "bare_plugin_dirs", multiple=True, hidden=True),
         click.option("--betas", multiple=True, metavar="NAMES", help="Beta features of the Messages API."),
         click.option(
@@ -196,9 +198,7 @@ def _host_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--task-budget", type=int, hidden=True),
         click.option("--resume-session-at", metavar="UUID", help="With --resume: forget what came after this message."),
         click.option("--resume-drops-turn", metavar="UUID", hidden=True),
-        click.option(
-            "--session-mirror", is_flag=True, help="stream-json: also the transcript, as lines and as a file."
-        ),
+        click.option("--session-mirror", is_flag=True, help="Read, and nothing is done with it yet."),
         click.option("--debug-to-stderr", is_flag=True, hidden=True),
         click.option("--debug-file", metavar="FILE", help="Write to this file what happens inside."),
     )
