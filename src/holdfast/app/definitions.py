@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.definitions.library import Library
     from holdfast.definitions.skills import Skill
 
-__all__ = ["Definitions", "load_definitions"]
+__all__ = ["Definitions", "load_definitions", "where_of"]
 
 _SKILLS: Final = """\
 # Skills
@@ -126,10 +126,7 @@ class Definitions:
 
 def load_definitions(rights: Rights, given: "Iterable[AgentDefinition]" = ()) -> Definitions:
     """Read what counts here; where there is none of it, next to nothing is loaded."""
-    settings = rights.settings
-    where = Where(
-        settings.cwd, settings.root, SettingsRoots.from_environment(), settings.trusted, frozenset(rights.sources)
-    )
+    where = where_of(rights)
     agents: dict[str, AgentDefinition] = {}
     may_read = None
     given = tuple(given)
@@ -147,6 +144,14 @@ def load_definitions(rights: Rights, given: "Iterable[AgentDefinition]" = ()) ->
     if found.has_skills:
         _ = found.library  # as they are now
     return found
+
+
+def where_of(rights: Rights) -> Where:
+    """What decides where agents, skills and commands are looked for."""
+    settings = rights.settings
+    return Where(
+        settings.cwd, settings.root, SettingsRoots.from_environment(), settings.trusted, frozenset(rights.sources)
+    )
 
 
 def _any_place(kind: Kind, where: Where) -> bool:

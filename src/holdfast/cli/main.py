@@ -19,6 +19,7 @@ __all__ = ["cli", "run"]
 
 _COMMANDS = {
     "acp": ("holdfast.cli.acp", "Work for an editor: the Agent Client Protocol over standard input and output."),
+    "agents": ("holdfast.cli.agents", "List, show and lint the agents that are defined here."),
     "call": ("holdfast.cli.call", "Run one tool and print its result."),
     "completion": ("holdfast.cli.completion", "Print what makes a shell complete our words."),
     "doctor": ("holdfast.cli.doctor", "Check what Holdfast can promise on this machine."),
@@ -29,6 +30,7 @@ _COMMANDS = {
     "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
     "sandbox": ("holdfast.cli.sandbox", "Show what the sandbox promises here, or run one command in it."),
     "sessions": ("holdfast.cli.sessions", "List, show, replay, export and prune sessions."),
+    "skills": ("holdfast.cli.skills", "List, show and lint the skills and commands that are there."),
     "trust": ("holdfast.cli.trust", "Show what this folder brings, and trust it or take trust back."),
     "tasks": ("holdfast.cli.tasks", "List background tasks, show what they wrote, end them."),
     "undo": ("holdfast.cli.undo", "Take back what the file tools changed."),

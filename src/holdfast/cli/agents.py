@@ -1,0 +1,75 @@
+"""`holdfast agents`: the agents that people defined for this place."""
+
+from typing import Any
+
+import click
+
+from holdfast.app import load_rights
+from holdfast.app.definitions import where_of
+from holdfast.cli.definition_lines import echo_findings, echo_rows, echo_shown
+from holdfast.cli.lists_by_default import ListsByDefault
+from holdfast.cli.options import session_options, to_options, warn
+from holdfast.contract import UsageError
+from holdfast.definitions.agents import AgentDefinition, Agents, find_agents
+from holdfast.lib.spelling import did_you_mean
+from holdfast.tools.agents.types import BUILTIN_TYPES
+
+__all__ = ["command"]
+
+
+@click.group("agents", cls=ListsByDefault)
+def command() -> None:
+    """List the agents that are defined here, show one, or say what is odd about them."""
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@session_options
+def list_agents(*, as_json: bool, **given: Any) -> int:
+    """List every type of agent that can be started here."""
+    found = _found(given)
+    own = [(kind.name, "built in", kind.about) for kind in BUILTIN_TYPES if kind.name not in found.found]
+    rows = [(agent.name, agent.source, agent.about) for agent in found.found.values()]
+    return echo_rows([*rows, *own], as_json=as_json, nothing="")
+
+
+@command.command("show")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@session_options
+def show_agent(name: str, *, as_json: bool, **given: Any) -> int:
+    """Show one agent: its fields, what is odd about it, and what it is told."""
+    found = _found(given).found
+    agent = found.get(name)
+    if agent is None:
+        raise UsageError(f"no agent {name!r} is defined here{did_you_mean(name, sorted(found))}")
+    try:
+        text = agent.words()
+    except OSError as error:
+        raise UsageError(f"{agent.path!r} cannot be read: {error.strerror or error}") from error
+    return echo_shown(_facts(agent), text, as_json=as_json)
+
+
+@command.command("lint", short_help="Say what is odd about them.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@session_options
+def lint_agents(*, as_json: bool, **given: Any) -> int:
+    """Say what is odd about the agents that are defined here. Exit 1 if anything is."""
+    found = _found(given)
+    odd = [(agent.path, warning) for agent in found.found.values() for warning in agent.warnings]
+    odd += [(agent.path, f"it cannot be started: {agent.refusal}") for agent in found.found.values() if agent.refusal]
+    odd += [(agent.path, f"another agent is called {agent.name!r}, which counts") for agent in found.hidden]
+    return echo_findings([*odd, *found.problems], count=len(found.found), what="agents", as_json=as_json)
+
+
+def _found(given: dict[str, Any]) -> Agents:
+    rights = load_rights(to_options(given))
+    warn(rights)
+    return find_agents(where_of(rights))
+
+
+def _facts(agent: AgentDefinition) -> dict[str, Any]:
+    names = ("name", "description", "source", "path", "tools", "disallowed_tools", "agents", "model", "permission_mode")
+    more = ("max_turns", "skills", "memory", "background", "effort", "isolation", "color", "refusal", "warnings")
+    facts = {name: getattr(agent, name) for name in (*names, *more)}
+    return {**facts, "hooks": list(agent.hooks), "initial_prompt": agent.initial_prompt}
