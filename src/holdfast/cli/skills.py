@@ -30,7 +30,7 @@ def list_skills(*, as_json: bool, **given: Any) -> int:
     return echo_rows(rows, as_json=as_json, nothing="There are no skills or commands here.")
 
 
-@command.command("show")
+@command.command("show", short_help="Show one with its fields and its text.")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @session_options
