@@ -43,9 +43,11 @@ class Terminal:
         self.tmux("new-session", "-d", "-s", "a", *size, "-c", str(self.place), f"env {words} {_BEFORE}")
         self.until("$")
 
+    program = f"{shlex.quote(sys.executable)} -m holdfast"
+
     def holdfast(self, *words: str) -> None:
         """Type the command."""
-        self.type(f"{shlex.quote(sys.executable)} -m holdfast {shlex.join(words)}")
+        self.type(f"{self.program} {shlex.join(words)}")
         self.press("Enter")
 
     def type(self, text: str) -> None:

@@ -12,6 +12,7 @@ class MemoryFace:
 
     def __init__(self, columns: int = 80) -> None:
         self.columns = columns
+        self.opens = True
         self.lines: list[str] = []
         self.signals: list[str] = []
 

@@ -10,7 +10,8 @@ from tests.tui.faces import AnsweringFace
 from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.options import AgentOptions, Options
 from holdfast.models.scripted import ScriptedModel
-from holdfast.tui.conversation import Conversation, Launch
+from holdfast.tui.conversation import Conversation
+from holdfast.tui.launch import Launch
 
 
 class Talk:

@@ -12,7 +12,8 @@ from holdfast.hooks import Hook, HookAnswer
 from holdfast.hooks.session_inputs import Notification
 from holdfast.models.scripted import ScriptedModel
 from holdfast.tui import conversation
-from holdfast.tui.conversation import Conversation, Launch
+from holdfast.tui.conversation import Conversation
+from holdfast.tui.launch import Launch
 
 
 class Wall:

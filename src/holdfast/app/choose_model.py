@@ -6,7 +6,7 @@ from typing import Any, cast
 from holdfast.contract.errors import UsageError
 from holdfast.settings import Settings
 
-__all__ = ["choose_fallback", "choose_model", "key_source", "model_settings"]
+__all__ = ["NoModelError", "choose_fallback", "choose_model", "key_source", "model_settings"]
 
 _BY_KEY = (
     ("ANTHROPIC_API_KEY", "anthropic:sonnet"),
@@ -20,11 +20,15 @@ _NONE = (
 )
 
 
+class NoModelError(UsageError):
+    """Nothing names a model; a face that has a person before it may ask."""
+
+
 def choose_model(given: str | None, settings: Settings, environ: Mapping[str, str]) -> str:
     """The model's name.
 
     Raises:
-        UsageError: Nothing names one; the text says how to.
+        NoModelError: Nothing names one; the text says how to.
     """
     configured = settings.get("model")
     for name in (given, environ.get("HOLDFAST_MODEL"), configured if isinstance(configured, str) else None):
@@ -33,7 +37,7 @@ def choose_model(given: str | None, settings: Settings, environ: Mapping[str, st
     for variable, name in _BY_KEY:
         if environ.get(variable, "").strip():
             return name
-    raise UsageError(_NONE)
+    raise NoModelError(_NONE)
 
 
 def choose_fallback(given: str | None, settings: Settings) -> str | None:

@@ -16,30 +16,36 @@ from holdfast.cli.demo_view import DemoView
 from holdfast.contract import Answer, Question
 from holdfast.models.scripted import ScriptedModel
 
-__all__ = ["command"]
+__all__ = ["PROMPT", "TESTS", "command", "demo_script", "sample_project"]
 
-_PROMPT = "The tests fail since we changed the prices. Find out why and fix it."
-_TESTS = "python3 -m unittest"
-_RULE = f"Bash({_TESTS})"
+PROMPT = "The tests fail since we changed the prices. Find out why and fix it."
+TESTS = "python3 -m unittest"
+_RULE = f"Bash({TESTS})"
 _THINKING_S = 1.2
 """So that a person can read the question before the demo answers it."""
 
 
 @click.command("demo")
 @click.argument("story", type=click.Choice(["fix", "agents"]), default="fix")
-@click.option("--fast", is_flag=True, help="Without the pauses of a model that writes.")
-def command(story: str, *, fast: bool) -> int:
+@click.option("--fast", is_flag=True, help="Without the pauses of a model that writes, and without questions.")
+@click.option("--watch", is_flag=True, help="In a terminal: the questions answer themselves.")
+def command(story: str, *, fast: bool, watch: bool) -> int:
     """Show a whole agent session on a sample project, no key needed.
 
-    STORY is `fix` (find a bug, fix it, prove it) or `agents` (explorers side by side, an approved plan, a worktree).
+    STORY is `fix` (find a bug, fix it, prove it) or `agents` (explorers side by side, an approved plan, a worktree). In
+    a terminal it is a session in which you answer the questions; anywhere else it answers them and writes lines.
     """
+    from holdfast.cli.demo_session import can_be_steered, steer  # noqa: PLC0415 - with what it shows
+
+    if can_be_steered() and not fast:
+        return steer(story, watch=watch)
     if story == "agents":
         return _agents(fast=fast)
     view = DemoView()
-    with _sample_project() as project, _script() as script:
-        view.open(str(project), _PROMPT)
+    with sample_project() as project, demo_script() as script:
+        view.open(str(project), PROMPT)
         result = asyncio.run(_play(view, project, ScriptedModel.from_file(script, is_timed=not fast), fast=fast))
-    is_green = result.outcome == "success" and view.is_green(_TESTS)
+    is_green = result.outcome == "success" and view.is_green(TESTS)
     view.close(result, is_green=is_green)
     return 0 if is_green else 1
 
@@ -49,7 +55,7 @@ def _agents(*, fast: bool) -> int:
     from holdfast.cli.demo_agents_view import AgentsView  # noqa: PLC0415 - the same
 
     view = AgentsView()
-    with _sample_project() as project:
+    with sample_project() as project:
         try:
             demo_agents.prepare(project)
         except OSError as error:
@@ -65,7 +71,7 @@ def _agents(*, fast: bool) -> int:
 async def _play(view: DemoView, project: Path, model: ScriptedModel, *, fast: bool) -> RunResult:
     async def answer(question: Question) -> Answer:
         """What the person at the keyboard would say: yes to the tests, and do not ask again."""
-        is_expected = question.tool == "Bash" and question.input.get("command") == _TESTS
+        is_expected = question.tool == "Bash" and question.input.get("command") == TESTS
         view.ask(question)
         await asyncio.sleep(0 if fast else _THINKING_S)
         view.answer(rule=_RULE if is_expected else None)
@@ -83,11 +89,12 @@ async def _play(view: DemoView, project: Path, model: ScriptedModel, *, fast: bo
         on_event=view.take,
     )
     async with agent:
-        return await agent.run(_PROMPT)
+        return await agent.run(PROMPT)
 
 
 @contextmanager
-def _sample_project() -> Generator[Path]:
+def sample_project() -> Generator[Path]:
+    """A copy of the sample that goes when it is no longer needed."""
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as directory:
         project = Path(directory, "shop")
         with as_file(files("holdfast.cli").joinpath("demo_project")) as source:
@@ -96,6 +103,7 @@ def _sample_project() -> Generator[Path]:
 
 
 @contextmanager
-def _script() -> Generator[Path]:
+def demo_script() -> Generator[Path]:
+    """What the model says."""
     with as_file(files("holdfast.cli").joinpath("demo_script.jsonl")) as path:
         yield path

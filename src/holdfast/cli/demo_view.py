@@ -84,6 +84,8 @@ class DemoView:
         self._requests: list[Interval] = []
         self._is_writing = False
         self._decided: Counter[tuple[str, str]] = Counter()
+        self.is_quiet = False
+        """Somebody else shows the session; only the figures are ours."""
 
     # The beginning and the end.
 
@@ -265,6 +267,8 @@ class DemoView:
             self._line(text)
 
     def _write(self, text: str) -> None:
+        if self.is_quiet:
+            return
         click.echo(text, nl=False, color=self._has_colour)
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from holdfast.cli.host import Host
     from holdfast.cli.host_talk import HostTalk
     from holdfast.cli.stream_json import StreamJson
+    from holdfast.tui.watching import WatchedRun
 
 __all__ = ["Headless", "Plan"]
 
@@ -97,6 +98,7 @@ class Headless:
         self._stop_code = 0
         self._failed = False
         self._host: Host | None = None
+        self._watched: WatchedRun | None = None
         self._talk: HostTalk | None = None
 
     async def run(self) -> int:
@@ -272,7 +274,9 @@ class Headless:
         )
         # A program that reads lines gets everything there; its log is for warnings.
         is_verbose = plan.verbose and plan.output_format == "text"
-        self._progress = ProgressLines(agent.tools) if wants_progress(verbose=is_verbose) else None
+        self._watched = _watched(agent, plan)
+        wants_lines = self._watched is None and wants_progress(verbose=is_verbose)
+        self._progress = ProgressLines(agent.tools) if wants_lines else None
         if self._is_stream and self._host is None:
             self.write(self.lines.init(agent))
 
@@ -299,13 +303,17 @@ class Headless:
 
     def _pass_on(self, event: Event) -> None:
         """What hooks and the model have to tell the user, whatever the answer will be."""
+        if self._watched is not None:
+            return
         if isinstance(event, HookSpoke):
             click.echo(f"holdfast: {event.event} hook: {without_controls(event.text)}", err=True)
         elif isinstance(event, CallFinished) and event.name == "SendUserMessage" and event.display:
             click.echo(without_controls(event.display), err=True)
 
     def _take(self, event: Event) -> None:
-        if self._progress is not None:
+        if self._watched is not None:
+            self._watched.take(event)
+        elif self._progress is not None:
             self._progress.take(event)
         elif isinstance(event, RequestRetried):  # silence of minutes needs a word
             said = f"attempt {event.attempt} failed, the next in {event.delay_s:.1f} s: {event.reason}"
@@ -327,6 +335,9 @@ class Headless:
 
     def _write_text(self, ended: RunEnded) -> None:
         """The last message; with a schema, the data. What went wrong stands on standard error."""
+        if self._watched is not None:  # all of it is on the screen
+            self._watched.close()
+            return
         if ended.structured_output is not None:
             self._writer.write(encode_json(ended.structured_output))
         elif ended.text:
@@ -337,7 +348,12 @@ class Headless:
 
     def _write_words(self, text: str) -> None:
         """A program gets the very bytes; a person's terminal must not obey what a model wrote."""
-        text = without_controls(text) if os.isatty(1) else text
+        if os.isatty(1) and os.isatty(2):
+            from holdfast.tui.watching import drawn_answer  # noqa: PLC0415 - only at a terminal
+
+            text = drawn_answer(text)
+        elif os.isatty(1):
+            text = without_controls(text)
         self._writer.write(text.encode("utf-8", "backslashreplace"))
 
     def _tell_refusals(self, ended: RunEnded) -> None:
@@ -371,3 +387,12 @@ class Headless:
         else:
             self._writer.abandon()  # the reader may never read again
             self._main.cancel()
+
+
+def _watched(agent: "RunningAgent", plan: Plan) -> "WatchedRun | None":
+    """A person at a terminal sees the run as the session shows it; programs and pipes get the text alone."""
+    if plan.output_format != "text" or plan.agent.output_schema is not None or not (os.isatty(1) and os.isatty(2)):
+        return None
+    from holdfast.tui.watching import WatchedRun, is_watched  # noqa: PLC0415 - only at a terminal
+
+    return WatchedRun(agent) if is_watched() else None

@@ -15,7 +15,10 @@ from holdfast.cli.options import session_options, to_options
 from holdfast.contract.errors import UsageError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from holdfast.definitions.agents import AgentDefinition
+    from holdfast.tui.launch import Launch
 
 __all__ = ["command"]
 
@@ -291,7 +294,7 @@ def _skip_permissions(given: dict[str, Any]) -> None:
 
 def _interactive(prompt: str | None, given: dict[str, Any]) -> int:
     try:
-        from holdfast.tui.conversation import Launch  # noqa: PLC0415 - only here, and it may not be installed
+        from holdfast.tui.launch import Launch  # noqa: PLC0415 - only here, and it may not be installed
         from holdfast.tui.start import run_session  # noqa: PLC0415 - the same
 
         launch = Launch(
@@ -300,6 +303,7 @@ def _interactive(prompt: str | None, given: dict[str, Any]) -> int:
             _session_choice(given),
             prompt,
             plain=given["is_plain"],
+            demo=_demo,
             set_up=_set_up(given),
         )
         return run_session(launch)
@@ -307,6 +311,12 @@ def _interactive(prompt: str | None, given: dict[str, Any]) -> int:
         if (error.name or "").partition(".")[0] not in ("prompt_toolkit", "rich", "wcwidth", "markdown_it", "pygments"):
             raise
         raise UsageError(_MISSING.format(name=error.name)) from error
+
+
+def _demo() -> "AbstractContextManager[Launch]":
+    from holdfast.cli.demo_session import demo_launch  # noqa: PLC0415 - only for who has no model
+
+    return demo_launch()
 
 
 def _agent_options(given: dict[str, Any]) -> AgentOptions:

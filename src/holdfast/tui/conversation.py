@@ -2,22 +2,25 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Any
 
-from holdfast.app.begin import NEW_SESSION, SessionChoice
+from holdfast.app.begin import SessionChoice
 from holdfast.app.call_lines import CallLines
-from holdfast.app.options import AgentOptions, Options
+from holdfast.app.choose_model import NoModelError
 from holdfast.contract.errors import HoldfastError, UsageError
 from holdfast.events import Event, RunEnded
+from holdfast.tui.asides import find_resources, keep_note, paste_picture, run_shell_line
 from holdfast.tui.ask.approval import home_relative
 from holdfast.tui.ask.asker import TerminalAsker
+from holdfast.tui.ask.first_run import tell_sandbox
 from holdfast.tui.ask.menu import Menu, Option
 from holdfast.tui.face import Face
+from holdfast.tui.launch import Launch
 from holdfast.tui.preferences import Preferences, preferences_of, read_preferences
 from holdfast.tui.prompts import PromptMaker
-from holdfast.tui.show.outcomes import text_of
 from holdfast.tui.show.recall import recall
 from holdfast.tui.show.view import View
 from holdfast.tui.show.words import Line, prose, wrapped
@@ -38,18 +41,6 @@ _IDLE_S = 60.0
 """After so long without a prompt the user's notifiers are told."""
 
 
-class Launch(NamedTuple):
-    """What the command line asked for."""
-
-    options: Options = Options()
-    agent: AgentOptions = AgentOptions()
-    choice: SessionChoice = NEW_SESSION
-    prompt: str | None = None
-    plain: bool = False
-    set_up: tuple[str, ...] = ()
-    """What Setup hooks are told before the first prompt."""
-
-
 class Conversation:
     """Starts agents, runs prompts one after the other, and answers commands."""
 
@@ -62,18 +53,19 @@ class Conversation:
         self._lines = CallLines(self._tool)
         self.view.naming.result_of = self._lines.own_result
         self.view.on_prompt = self._delivered
-        self.asker = TerminalAsker(face)
+        self.asker = TerminalAsker(face, answers=launch.answers, after_s=launch.watched_s or 0.0)
         self.asker.on_word = self.submit
         self.asker.on_waiting = face.call_attention
         self.farewell = ""
         self.queued: list[str] = []
         """What was typed and not told to the model yet."""
         self.prompts = PromptMaker()
+        self._until_the_end = ExitStack()
         self._shown: str | None = None
         """The prompt that is on the screen already, before the model has it."""
         self._first_mode = "default"
         self.status_command: StatusCommand | None = None
-        self._resources: list[tuple[str, str]] = []
+        self.resources: list[tuple[str, str]] = []
         """What the servers offer to read, as `server:uri`, each with its name."""
         self._prompts: asyncio.Queue[str] = asyncio.Queue()
         self._is_busy = False
@@ -90,6 +82,8 @@ class Conversation:
                 await self.agent.set_up(trigger)
         if self.launch.prompt:
             self.submit(self.launch.prompt)
+        elif self.agent is not None and not self.launch.plain:
+            await tell_sandbox(self.face, self.agent)
         self._has_started.set()
         while True:
             text = await self._next_prompt()
@@ -100,6 +94,8 @@ class Conversation:
                 self._is_busy = False
                 self._prompts.task_done()
                 self.face.refresh()
+            if self.launch.ends:
+                self.face.leave()
 
     async def _next_prompt(self) -> str:
         """What is typed next; after a while of waiting the user's notifiers are told, once for each answer."""
@@ -122,6 +118,10 @@ class Conversation:
             agent = await start_agent(
                 self.launch.options, self.launch.agent, choice=choice, asker=self.asker, on_event=self._hear
             )
+        except NoModelError:
+            if self.agent is not None or not await self._set_up_model():
+                raise
+            return await self.start(self.launch.choice)
         except HoldfastError as error:
             if self.agent is None:
                 raise
@@ -137,10 +137,25 @@ class Conversation:
         self._first_mode = agent.mode
         self._prefer(preferences_of(agent.rights.settings))
         self.say("dim", f"{agent.model.name} · {home_relative(agent.cwd)} · session {agent.session_id} · /help")
-        self.spawn(self._find_resources(agent))
+        self.spawn(find_resources(self, agent))
         if agent.history:
             recall(self.face, self.view.naming, agent.history)
         return True
+
+    async def _set_up_model(self) -> bool:
+        """Nobody named a model: ask, where somebody sits there. False: there is none."""
+        if not sys.stdin.isatty():
+            return False
+        from holdfast.app.rights import load_rights  # noqa: PLC0415 - loaded by now
+        from holdfast.tui.ask.first_run import DEMO, set_up_model  # noqa: PLC0415 - only the first time
+
+        rights = load_rights(self.launch.options)
+        name = await set_up_model(self.face, rights, has_demo=self.launch.demo is not None)
+        if name == DEMO and self.launch.demo is not None:
+            self.launch = self._until_the_end.enter_context(self.launch.demo())
+        elif name is not None:
+            self.launch = self.launch._replace(agent=self.launch.agent._replace(model=name))
+        return name is not None
 
     def _prefer(self, preferences: Preferences) -> None:
         self.face.prefer(preferences)
@@ -157,8 +172,11 @@ class Conversation:
             job.cancel()
         if self.status_command is not None:
             self.status_command.close()
-        if self.agent is not None:
-            await self.agent.close("prompt_input_exit")
+        try:
+            if self.agent is not None:
+                await self.agent.close("prompt_input_exit")
+        finally:
+            self._until_the_end.close()
 
     # What the person does.
 
@@ -234,7 +252,7 @@ class Conversation:
 
     def paste_picture(self) -> None:
         """Take a picture from the clipboard."""
-        self.spawn(self._paste_picture())
+        self.spawn(paste_picture(self))
 
     # What is shown for now.
 
@@ -258,7 +276,7 @@ class Conversation:
             cwd=lambda: os.getcwd() if self.agent is None else self.agent.cwd,
             hides=self._hides,
             commands=lambda: offered_commands(self.agent),
-            resources=lambda: self._resources,
+            resources=lambda: self.resources,
         )
 
     def say(self, style: str, text: str) -> None:
@@ -290,9 +308,9 @@ class Conversation:
             elif is_command(self, text):
                 await run_command(self, text)
             elif text.startswith("!"):
-                await self._shell(text[1:].strip())
+                await run_shell_line(self, text[1:].strip())
             elif text.startswith("#") and "\n" not in text:
-                await self._note(text[1:].strip())
+                await keep_note(self, text[1:].strip())
             else:
                 await self.ask(text)
         except (HoldfastError, ModelError) as error:
@@ -315,43 +333,8 @@ class Conversation:
                 await self.ask(None)
             self.queued.clear()
 
-    async def _shell(self, command: str) -> None:
-        if self.agent is None or not command:
-            return
-        reply = await self.agent.call_tool("Bash", {"command": command})
-        self.prompts.tell(f"I ran `{command}` myself. It wrote:\n{text_of(reply.content)}")
-
-    async def _note(self, note: str) -> None:
-        from holdfast.tui.memory import add_note, note_places  # noqa: PLC0415 - only for a note
-
-        if self.agent is None or not note:
-            return
-        places = note_places(self.agent.rights.settings.root)
-        offers = [(f"{place.label} ({home_relative(place.path)})", place.path) for place in places]
-        path = await self.pick("Remember this where?", [*offers, ("Nowhere (Esc)", "")], default=len(offers))
-        if path:
-            await add_note(path, note)
-            self.say("ok", f"added to {home_relative(path)}: - {note}")
-            self.prompts.tell(f"Remember this; I have added it to {path}: {note}")
-
     def _hides(self, path: str) -> bool:
         return self.agent is not None and self.agent.permissions.hides(path)
-
-    async def _find_resources(self, agent: "RunningAgent") -> None:
-        from holdfast.app.resources import list_resources  # noqa: PLC0415 - loaded with the agent
-
-        self._resources = await list_resources(agent)
-
-    async def _paste_picture(self) -> None:
-        from holdfast.app.belongings import keep_blob  # noqa: PLC0415 - only for pictures
-        from holdfast.tui.input.clipboard import clipboard_picture  # noqa: PLC0415 - the same
-
-        data = await clipboard_picture()
-        if data is None or self.agent is None:
-            self.say("dim", "there is no picture in the clipboard, or nothing here that could read it")
-            return
-        path = keep_blob(self.agent, data, ".png")
-        self.face.insert_input(self.prompts.attachments.picture(path))
 
     def _delivered(self, text: str) -> str | None:
         """A prompt is on its way: what was typed is what is shown of it, once."""
@@ -363,6 +346,8 @@ class Conversation:
 
     def _hear(self, event: Event) -> None:
         self.view.take(event)
+        if self.launch.on_event is not None:
+            self.launch.on_event(event)
         if isinstance(event, RunEnded):
             self.face.call_attention("the answer is there")
         if self.status_command is not None and self.agent is not None:

@@ -17,6 +17,11 @@ class Face(Protocol):
     """Shows lines for good, a few more for now, and puts questions."""
 
     @property
+    def opens(self) -> bool:
+        """Panels can be opened beside everything else, also while a question waits."""
+        ...
+
+    @property
     def columns(self) -> int:
         """How wide it is now."""
         ...

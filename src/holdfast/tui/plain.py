@@ -8,12 +8,13 @@ import threading
 from contextlib import suppress
 
 from holdfast.tui.ask.menu import Chosen, Menu
-from holdfast.tui.conversation import Conversation, Launch
+from holdfast.tui.conversation import Conversation
+from holdfast.tui.launch import Launch
 from holdfast.tui.notify import notification
 from holdfast.tui.panels.pages import Page
 from holdfast.tui.preferences import Preferences
 from holdfast.tui.show.markdown import Piece
-from holdfast.tui.show.words import Line, as_text, prose
+from holdfast.tui.show.words import Line, prose
 
 __all__ = ["run_plain"]
 
@@ -21,6 +22,7 @@ __all__ = ["run_plain"]
 _COLUMNS = 10_000
 """Lines are not broken: a terminal does it, and whoever reads them aloud wants them whole."""
 _GLYPHS = {"● ": "tool: ", "? ": "", "✻ ": "note: ", "❯ ": "you: "}  # noqa: RUF001 - the marks of the screen
+_HINT = " (/output)"
 _HOW = "Permission required: a number and Enter. Other words are a no, and the model is told them"
 _HOW_MANY = "The numbers with spaces between them, and Enter"
 
@@ -38,6 +40,8 @@ class PlainFace:
         self._is_blank = True
         self._notify = ""
 
+    opens = False
+
     @property
     def columns(self) -> int:
         """How wide a line may be."""
@@ -46,7 +50,7 @@ class PlainFace:
     def commit(self, lines: list[Line]) -> None:
         """Write the lines."""
         for line in lines:
-            text = as_text([(style, _GLYPHS.get(part, part)) for style, part in line]).rstrip()
+            text = "".join(_HINT if style == "hint" else _GLYPHS.get(part, part) for style, part in line).rstrip()
             if text or not self._is_blank:
                 sys.stdout.write(f"{text}\n".encode("utf-8", "backslashreplace").decode())
             self._is_blank = not text
@@ -145,9 +149,11 @@ def _place(menu: Menu, word: str) -> int | None:
     return place if 0 <= place < len(menu.options) else None
 
 
-async def run_plain(launch: Launch) -> int:
-    """Run a session line by line, until its input ends or somebody leaves."""
+async def run_plain(launch: Launch, *, announcement: str = "") -> int:
+    """Run a session line by line, until its input ends or somebody leaves; say at a terminal why it is so."""
     face = PlainFace()
+    if sys.stdout.isatty():
+        face.commit([[("", f"[Lines instead of a screen, for screen readers too: on by {announcement}]")]])
     talk = Conversation(face, launch)
     reader = threading.Thread(target=_read, args=(asyncio.get_running_loop(), face.lines), name="stdin", daemon=True)
     reader.start()

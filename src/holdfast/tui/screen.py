@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -19,7 +18,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.layout import ConditionalContainer, HSplit, Layout, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
-from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.layout.processors import BeforeInput, ConditionalProcessor, PasswordProcessor
 from prompt_toolkit.output import Output
 from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.styles import DynamicStyle, Style
@@ -38,7 +37,7 @@ from holdfast.tui.show.words import Line, as_ansi, cut, fragments
 if TYPE_CHECKING:
     from holdfast.tui.panels.panel import Panel
 
-__all__ = ["Screen", "is_terminal"]
+__all__ = ["Screen"]
 
 _LIVE_ROWS = 8
 _INPUT_ROWS = 6
@@ -87,6 +86,8 @@ class Screen:
         self.app.timeoutlen = 0.05  # keys with Alt come at once; nobody waits for Esc
 
     # The face.
+
+    opens = True
 
     @property
     def columns(self) -> int:
@@ -270,7 +271,10 @@ class Screen:
         text = Window(
             BufferControl(
                 self.buffer,
-                input_processors=[BeforeInput(self._prompt)],
+                input_processors=[
+                    ConditionalProcessor(PasswordProcessor(), Condition(self._is_secret)),
+                    BeforeInput(self._prompt),
+                ],
                 search_buffer_control=searching.control,
                 preview_search=True,
             ),
@@ -291,6 +295,9 @@ class Screen:
             Window(FormattedTextControl(self._status), height=1, dont_extend_height=True),
         ]
         return Layout(HSplit(rows), focused_element=text)
+
+    def _is_secret(self) -> bool:
+        return bool(self.menus) and self.menus[0].is_secret
 
     def _window(self, lines: Callable[[], list[Line]]) -> Window:
         return Window(
@@ -335,11 +342,6 @@ class Screen:
         if self.menus:
             return fragments([[("dim", cut(self.menus[0].hint(len(self.menus) - 1), self.columns - 1))]])
         return fragments([self.actions.status()])
-
-
-def is_terminal() -> bool:
-    """A person sits at a terminal that can move its cursor."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "", "unknown")
 
 
 def _output() -> Output:

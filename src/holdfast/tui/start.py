@@ -1,20 +1,24 @@
 """`holdfast` without a prompt to answer and end: the session at the terminal."""
 
 import asyncio
+import logging
 import os
 import signal
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.settings.directories import private_directory, user_directories
-from holdfast.tui.conversation import Conversation, Launch
+from holdfast.tui.conversation import Conversation
+from holdfast.tui.launch import Launch
+from holdfast.tui.preferences import early_preferences
 
 if TYPE_CHECKING:
     from holdfast.tui.screen import Screen
 
-__all__ = ["run_session"]
+__all__ = ["is_terminal", "run_session"]
 
 _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 _HISTORY_CHARS = 20_000
@@ -23,13 +27,31 @@ _READERS = ("HOLDFAST_SCREEN_READER", "CLAUDE_AX_SCREEN_READER")
 
 def run_session(launch: Launch) -> int:
     """Run a session: on the screen, or line by line where there is none."""
+    reason = _why_plain(launch)
+    if not reason:
+        return asyncio.run(_on_screen(launch))
     from holdfast.tui.plain import run_plain  # noqa: PLC0415 - one of the two
 
-    if launch.plain or any(os.environ.get(name) not in (None, "", "0", "false") for name in _READERS):
-        return asyncio.run(run_plain(launch))
-    from holdfast.tui.screen import is_terminal  # noqa: PLC0415 - the same
+    return asyncio.run(run_plain(launch, announcement=reason))
 
-    return asyncio.run(_on_screen(launch) if is_terminal() else run_plain(launch))
+
+def _why_plain(launch: Launch) -> str:
+    """Why lines are read and written instead of a screen; empty: there is one."""
+    if launch.plain:
+        return "flag"
+    for name in _READERS:
+        if os.environ.get(name) not in (None, "", "0", "false"):
+            return f"variable {name}"
+    if not is_terminal():
+        return "no screen"
+    if early_preferences().screen_reader:
+        return "setting axScreenReader"
+    return ""
+
+
+def is_terminal() -> bool:
+    """A person sits at a terminal that can move its cursor."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "", "unknown")
 
 
 async def _on_screen(launch: Launch) -> int:
@@ -45,8 +67,8 @@ async def _on_screen(launch: Launch) -> int:
 
     ended_by: list[int] = []
     try:
-        with patch_stdout(raw=True), _leaving(screen, ended_by):
-            await screen.app.run_async(pre_run=begin)
+        with patch_stdout(raw=True), _leaving(screen, ended_by), _telling_of_bugs(talk):
+            await screen.app.run_async(pre_run=begin, set_exception_handler=False)
     finally:
         if work is not None:
             work.cancel()
@@ -100,6 +122,26 @@ def _leaving(screen: "Screen", ended_by: list[int]) -> Generator[None]:
     finally:
         for number in caught:
             loop.remove_signal_handler(number)
+
+
+@contextmanager
+def _telling_of_bugs(talk: Conversation) -> Generator[None]:
+    """What goes wrong in a key or a timer is logged and told; the session goes on, and nobody has to press a key."""
+    loop = asyncio.get_running_loop()
+    before = loop.get_exception_handler()
+
+    def handle(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        logging.getLogger(__name__).error("in the terminal: %s", context.get("message"), exc_info=error)
+        talk.say(
+            "bad", f"an error of ours: {error or context.get('message')}; the log has more, and the session goes on"
+        )
+
+    loop.set_exception_handler(handle)
+    try:
+        yield
+    finally:
+        loop.set_exception_handler(before)
 
 
 def _history_file() -> str | None:

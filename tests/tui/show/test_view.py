@@ -220,3 +220,16 @@ def test_a_hook_says_what_it_does_while_it_works_and_may_ring() -> None:
     assert live(view) == ""
     view.take(TerminalSignalled("Stop", "\x07"))
     assert face.signals == ["\x07"]
+
+
+def test_a_call_that_ends_in_the_middle_of_a_sentence_is_shown_behind_it() -> None:
+    face = MemoryFace()
+    view = view_on(face)
+    queued(view, "a")
+    view.take(TextStreamed("While it runs, I say "))
+    ended(view, "a", text="out")
+    assert face.text == ""
+    assert "● Bash(a) done" in live(view)
+    view.take(TextStreamed("this.\n\nAnd that."))
+    view.take(AssistantReplied("m", [], "model", "tool_use", {}))
+    assert face.text == "While it runs, I say this.\n\nAnd that.\n\n● Bash(a)\n  ⎿ out"

@@ -22,7 +22,7 @@ _SUBJECTS = ("command", "file_path", "notebook_path", "url", "query", "skill", "
 _TITLES = {"Bash": "run this command", "Write": "write this file", "Edit": "make this change"}
 
 
-def approval_menu(question: Question, columns: int, *, has_body: bool = True) -> Menu:
+def approval_menu(question: Question, columns: int, *, has_body: bool = True, is_whole: bool = False) -> Menu:
     """The question with its answers; the one that is chosen beforehand is no."""
     rules = ", ".join(visible(rule) for rule in question.suggestions)
     options = [Option("Yes, this once", "once", takes_text=True)]
@@ -31,7 +31,7 @@ def approval_menu(question: Question, columns: int, *, has_body: bool = True) ->
         options.append(Option("Always or never: keep a rule about this …", "keep"))
     options.append(Option("No, and tell the model what to do instead (Tab)", "why", wants_text=True))
     options.append(Option("No (Esc)", "no"))
-    body = approval_body(question, columns) if has_body else []
+    body = approval_body(question, columns, is_whole=is_whole) if has_body else []
     menu = Menu(f"Let {visible(question.tool)} do this?", options, body=body, default=len(options) - 1)
     menu.subject = next((visible(str(question.input[key])) for key in _SUBJECTS if question.input.get(key)), "")
     return menu
@@ -51,9 +51,9 @@ def keeping_menu(question: Question, files: dict[str, str]) -> Menu:
     return Menu(f"Keep {rules} where?", options, default=len(options) - 1)
 
 
-def approval_body(question: Question, columns: int) -> list[Line]:
+def approval_body(question: Question, columns: int, *, is_whole: bool = False) -> list[Line]:
     """What stands above the answers for good."""
-    lines = _body(question, _brief(question), is_whole=False)
+    lines = _body(question, _brief(question), is_whole=is_whole)
     return [[], *(part for line in lines for part in wrapped(line, columns))]
 
 

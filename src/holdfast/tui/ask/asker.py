@@ -16,8 +16,11 @@ __all__ = ["TerminalAsker"]
 class TerminalAsker:
     """Asks by menus. Several questions wait side by side, and the person goes from one to the other."""
 
-    def __init__(self, face: Face) -> None:
+    def __init__(self, face: Face, *, answers: Callable[[Menu], int] | None = None, after_s: float = 0.0) -> None:
+        """Ask by this face; with `answers`, questions answer themselves so, for who only watches."""
         self._face = face
+        self._answers = answers
+        self._after_s = after_s
         self._forms = FormFiller(face, self._put)
         self._filling = asyncio.Lock()
         self.on_word: Callable[[str], None] = lambda _text: None
@@ -30,7 +33,7 @@ class TerminalAsker:
         self.on_waiting(f"{question.tool} waits for your answer")
         has_body = True
         while True:
-            menu = approval_menu(question, self._face.columns - 1, has_body=has_body)
+            menu = approval_menu(question, self._face.columns - 1, has_body=has_body, is_whole=not self._face.opens)
             menu.opens = lambda: whole_question(question)
             has_body = False
             chosen = await self._put(menu, silent=("keep",))
@@ -71,12 +74,17 @@ class TerminalAsker:
 
     async def _put(self, menu: Menu, *, silent: tuple[str | None, ...] = ()) -> Chosen:
         """Put a question; what was chosen stays in sight, unless it only leads to another one."""
+        pick, loop = self._answers, asyncio.get_running_loop()
+        timer = None if pick is None else loop.call_later(self._after_s, lambda: menu.answer_with(pick(menu)))
         try:
             chosen = await self._face.choose(menu)
         except asyncio.CancelledError:
             menu.withdraw()
             self._face.commit([[("dim", f"  ⎿ no longer asked: {menu.title}")]])
             raise
+        finally:
+            if timer is not None:
+                timer.cancel()
         if chosen.value in silent:
             return chosen
         self._face.commit(wrapped([("dim", f"  ⎿ you: {menu.said(chosen)}")], self._face.columns - 1))

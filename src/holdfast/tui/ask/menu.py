@@ -57,6 +57,8 @@ class Menu:
         self.marked: set[str] = set()
         self.is_typing = False
         """It waits for words in the input line."""
+        self.is_secret = False
+        """What is typed for it is not shown."""
         self.prefilled = ""
         """What stands in the input line when it asks for words."""
         self.details: dict[int, list[Line]] = {}
@@ -124,7 +126,8 @@ class Menu:
         """Choose an option at once; words count where it wants them."""
         self.place = place
         option = self.options[place]
-        self._end(Chosen(option.value, text if option.wants_text else ""))
+        marked = tuple(one.value for one in self.options if one.value in self.marked)
+        self._end(Chosen(option.value, text if option.wants_text else "", marked))
 
     def answer_with_marks(self, places: list[int]) -> None:
         """Choose several options at once."""
@@ -181,6 +184,8 @@ class Menu:
         label = next((option.label for option in self.options if option.value == chosen.value), chosen.value)
         if self.has_many and chosen.marked:
             label = ", ".join(option.label for option in self.options if option.value in chosen.marked)
+        if self.is_secret:
+            return f"{title}{label}"
         said = f"{label}: {visible(chosen.text)}" if chosen.text else label
         return f"{title}{visible(chosen.text) if self.is_field and chosen.text else said}"
 

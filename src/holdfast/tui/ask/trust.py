@@ -1,4 +1,4 @@
-"""The first question in a folder: may what it brings count?"""
+"""The first question in a folder: may what it brings count? Item by item, for who wants that."""
 
 import asyncio
 import sys
@@ -6,10 +6,10 @@ import sys
 from holdfast.app.options import Options
 from holdfast.app.rights import load_rights
 from holdfast.settings import SettingsRoots, TrustStore
-from holdfast.settings.trust_question import trust_question
+from holdfast.settings.trust_question import TrustQuestion, trust_question
 from holdfast.tui.ask.menu import Menu, Option
 from holdfast.tui.face import Face
-from holdfast.tui.show.words import Line
+from holdfast.tui.show.words import Line, wrapped
 
 __all__ = ["ask_trust"]
 
@@ -26,12 +26,31 @@ async def ask_trust(face: Face, options: Options) -> None:
     if question is None or settings.root in _refused:
         return
     _refused.add(settings.root)
-    body: list[Line] = [[("bold", f"The folder {question.folder} brings:")]]
+    approved = await choose_items(face, question)
+    if approved is not None:
+        roots = SettingsRoots.from_environment()
+        TrustStore(roots.state, home=roots.home).trust(settings.root, items=approved)
+
+
+async def choose_items(face: Face, question: TrustQuestion) -> tuple[str, ...] | None:
+    """What of the folder is approved besides what its trust alone brings; none: it is not trusted."""
+    body: list[Line] = [[], [("bold", f"The folder {question.folder} brings:")]]
     for line in question.lines:
         body.append([("accent", f"  {line.place}"), ("bold", f"  {line.kind}"), ("", f"  {line.text}")])
         body.append([("dim", f"      {line.effect}")])
-    choices = [Option("No, work here without it (its deny and ask rules count)", "no"), Option("Yes, trust it", "yes")]
-    chosen = await face.choose(Menu("Trust this folder, so that these count?", choices, body=body))
+    body = [part for line in body for part in wrapped(line, face.columns - 1)]
+    single = [line for line in question.lines if line.hash in question.approvals]
+    options = [
+        Option("No, work here without it (its deny and ask rules count)", "no"),
+        Option("Yes, trust it" + (" and approve all of this" if single else ""), "yes"),
+    ]
+    if single:
+        options.append(Option("Yes, but let me choose what runs programs or sets variables", "some"))
+    chosen = await face.choose(Menu("Trust this folder, so that these count?", options, body=body))
     if chosen.value == "yes":
-        roots = SettingsRoots.from_environment()
-        TrustStore(roots.state, home=roots.home).trust(settings.root, items=question.approvals)
+        return question.approvals
+    if chosen.value != "some":
+        return None
+    offers = [Option(f"{line.place}  {line.kind}  {line.text}", line.hash) for line in single]
+    marked = await face.choose(Menu("Which of these count?", [*offers, Option("Done", "done")], has_many=True))
+    return marked.marked if marked.value == "done" else None

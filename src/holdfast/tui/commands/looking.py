@@ -76,6 +76,17 @@ async def _permissions(talk: "Conversation", rest: str) -> None:
     talk.say("", "\n".join(lines))
 
 
+async def _output(talk: "Conversation", rest: str) -> None:
+    from holdfast.tui.panels.outputs import output_page  # noqa: PLC0415 - only here
+
+    kept = talk.view.kept.all()
+    place = len(kept) - int(rest) if rest.isascii() and rest.isdigit() and 0 < int(rest) <= len(kept) else None
+    if kept:
+        await talk.face.open(output_page(kept, place))
+    else:
+        talk.say("dim", "no call has ended yet")
+
+
 async def _hooks(talk: "Conversation", rest: str) -> None:
     del rest
     await _own_command(talk, "hooks", "list")
@@ -117,6 +128,7 @@ COMMANDS = (
     SlashCommand("context", "what fills the model's window, for each tool and server", _context, beside=True),
     SlashCommand("cost", "what this session has cost", _cost, beside=True),
     SlashCommand("permissions", "the mode and the rules, each with its place", _permissions, beside=True),
+    SlashCommand("output", "the whole output of the last call; `/output 3` of the third last", _output, beside=True),
     SlashCommand("hooks", "your hooks, and whether they count here", _hooks, beside=True),
     SlashCommand("doctor", "what this machine can promise", _doctor, beside=True),
 )

@@ -6,6 +6,7 @@ one line, as long as nothing else comes between them.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, cast
 
 from holdfast.contract.render import Line as ToolLine
@@ -15,7 +16,7 @@ from holdfast.tui.face import Face
 from holdfast.tui.show.call import Call
 from holdfast.tui.show.kept import Kept, KeptTexts
 from holdfast.tui.show.outcomes import counted, text_of
-from holdfast.tui.show.words import Line, cut, wrapped
+from holdfast.tui.show.words import HINT, Line, cut, wrapped
 
 __all__ = ["CallBoard", "Naming"]
 
@@ -114,8 +115,8 @@ class CallBoard:
         """No more of what was only written will come."""
         self._open = {id_: call for id_, call in self._open.items() if call.state != "writing"}
 
-    def finish(self, event: CallFinished) -> None:
-        """Its one reply."""
+    def finish(self, event: CallFinished, *, waits: bool = False) -> None:
+        """Its one reply; shown for good with `settle` where it has to wait."""
         call = self._open.pop(event.tool_use_id, None) or Call(event.tool_use_id, event.name)
         call.event, call.state, call.drawn = event, "done", self._naming.result_of(event)
         path = event.spilled_to
@@ -123,7 +124,12 @@ class CallBoard:
             path = cast("Mapping[str, Any]", event.data).get("persistedOutputPath")
         self._kept.add(Kept(call.use, text_of(event.content), str(path) if path else None))
         self._ended.append(call)
-        if not any(other.is_together for other in self._open.values()):
+        if not waits:
+            self.settle()
+
+    def settle(self) -> None:
+        """Show what has ended, unless others still run beside it."""
+        if self._ended and not any(other.is_together for other in self._open.values()):
             self._settle_ended()
 
     def clear(self) -> None:
@@ -142,22 +148,23 @@ class CallBoard:
 
     def _settle_ended(self) -> None:
         calls, self._ended = self._ended, []
-        if calls and all(call.may_fold for call in calls):
-            self._folded += calls
-            return
-        self.unfold()
-        columns = self._face.columns - 1
-        lines: list[Line] = []
-        if len(calls) > 1:
-            lines += [[], [("accent", "● "), ("bold", f"{len(calls)} calls side by side")]]
-            for place, call in enumerate(calls):
-                is_last = place == len(calls) - 1
-                lines.append(call.head(columns, branch="  └ " if is_last else "  ├ "))
-                lines += [[("dim", "    " if is_last else "  │ "), *line] for line in self._fitted(call, columns - 4)]
-        else:
-            for call in calls:
-                lines += [[], call.head(columns), *self._fitted(call, columns)]
-        self._face.commit([*lines, []])
+        for _, found in groupby(calls, key=lambda call: call.is_together or call.id):
+            group = list(found)
+            if all(call.may_fold for call in group):
+                self._folded += group
+            else:
+                self.unfold()
+                self._face.commit([[], *self._group_lines(group, self._face.columns - 1), []])
+
+    def _group_lines(self, calls: list[Call], columns: int) -> list[Line]:
+        if len(calls) == 1:
+            return [calls[0].head(columns), *self._fitted(calls[0], columns)]
+        lines: list[Line] = [[("accent", "● "), ("bold", f"{len(calls)} calls side by side")]]
+        for place, call in enumerate(calls):
+            is_last = place == len(calls) - 1
+            lines.append(call.head(columns, branch="  └ " if is_last else "  ├ "))
+            lines += [[("dim", "    " if is_last else "  │ "), *line] for line in self._fitted(call, columns - 4)]
+        return lines
 
     @staticmethod
     def _fitted(call: Call, columns: int) -> list[Line]:
@@ -174,7 +181,7 @@ class CallBoard:
         said = ", ".join([words[0], *(word[0].lower() + word[1:] for word in words[1:])])
         names = ", ".join(call.use for call in calls)
         return [
-            [("ok", "● "), ("", said), ("dim", " (Ctrl-O)")],
+            [("ok", "● "), ("", said), HINT],
             [("dim", cut(f"  ⎿ {names}", columns))],
         ]
 

@@ -8,7 +8,7 @@ from holdfast.contract.render import Line as ToolLine
 from holdfast.events import CallFinished
 from holdfast.lib.visible import visible
 from holdfast.tui.show.diffs import count_changes, diff_lines, is_diff
-from holdfast.tui.show.words import Line, shown_lines
+from holdfast.tui.show.words import HINT, Line, shown_lines
 
 __all__ = ["body_of", "facts_of", "text_of"]
 
@@ -80,7 +80,7 @@ def _command(event: CallFinished, data: Data, most: int) -> list[Line]:
 
 
 def _where(path: Any) -> list[Line]:
-    return [] if not path else [[("dim", f"    all of it (Ctrl-O): {visible(str(path))}")]]
+    return [] if not path else [[("dim", "    all of it"), HINT, ("dim", f": {visible(str(path))}")]]
 
 
 def _by_tool(lines: Sequence[ToolLine]) -> list[Line]:
@@ -94,13 +94,17 @@ def _by_tool(lines: Sequence[ToolLine]) -> list[Line]:
     ]
 
 
-def _set_in(lines: list[str], style: str = "dim", *, is_first: bool = True) -> list[Line]:
+def _set_in(lines: Sequence[str | Line], style: str = "dim", *, is_first: bool = True) -> list[Line]:
     return [
-        [("dim", f"  {'⎿' if is_first and not place else ' '} "), (style, line)] for place, line in enumerate(lines)
+        [
+            ("dim", f"  {'⎿' if is_first and not place else ' '} "),
+            *([(style, line)] if isinstance(line, str) else line),
+        ]
+        for place, line in enumerate(lines)
     ]
 
 
-def _ends(text: str, *, is_whole: bool = True, most: int = _FIRST + _LAST) -> list[str]:
+def _ends(text: str, *, is_whole: bool = True, most: int = _FIRST + _LAST) -> list[str | Line]:
     """The first and the last lines of a long text, with the number of those between where it is known."""
     if not text.strip():
         return []
@@ -111,7 +115,7 @@ def _ends(text: str, *, is_whole: bool = True, most: int = _FIRST + _LAST) -> li
     left_out = f"{len(lines) - most:,} " if is_whole else ""
     return [
         *(visible(line, limit_chars=_LINE_CHARS) for line in lines[:_FIRST]),
-        f"… {left_out}more lines (Ctrl-O)",
+        [("dim", f"… {left_out}more lines"), HINT],
         *(visible(line, limit_chars=_LINE_CHARS) for line in lines[-last:]),
     ]
 

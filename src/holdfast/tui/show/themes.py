@@ -78,6 +78,7 @@ def _theme(*, dim: int, ok: int, bad: int, warn: int, accent: int) -> Theme:
         "": Look(),
         "bold": Look(bold=True),
         "dim": Look(dim),
+        "hint": Look(dim),
         "ok": Look(ok),
         "bad": Look(bad),
         "warn": Look(warn),

@@ -38,7 +38,7 @@ from holdfast.tui.show.calls import CallBoard, Naming
 from holdfast.tui.show.kept import Kept, KeptTexts
 from holdfast.tui.show.markdown import MarkdownStream, tail_lines
 from holdfast.tui.show.outcomes import counted, text_of
-from holdfast.tui.show.words import Line, cut, prose, wrapped
+from holdfast.tui.show.words import HINT, Line, cut, prose, wrapped
 
 __all__ = ["View", "prompt_lines", "said_in"]
 
@@ -144,6 +144,7 @@ class View:
         self._is_saying = False
         for piece in self._stream.end():
             self._face.commit_piece(piece)
+        self.calls.settle()  # what ended in the middle of a sentence comes behind it
 
     def _think(self, event: ThinkingStreamed) -> None:
         self._thinking_since = self._thinking_since or time.monotonic()
@@ -158,7 +159,8 @@ class View:
         took = f"{time.monotonic() - since:.0f} s"
         self.kept.add(Kept(f"thought for {took}", text[:_THOUGHT_CHARS]))
         self.calls.unfold()
-        self._face.commit([[], [("dim", f"✻ thought for {took} · {counted(len(text.split()), 'word')} (Ctrl-O)")], []])
+        words = counted(len(text.split()), "word")
+        self._face.commit([[], [("dim", f"✻ thought for {took} · {words}"), HINT], []])
 
     def _written(self, event: ToolUseStreamed) -> None:
         self._end_thought()
@@ -210,8 +212,7 @@ class View:
             call.report(event.data)
 
     def _finished(self, event: CallFinished) -> None:
-        self._end_text()
-        self.calls.finish(event)
+        self.calls.finish(event, waits=self._is_saying)
 
     def _agent_told(self, event: AgentTold) -> None:
         self.agents.take(event)

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
 
     from holdfast.tui.show.themes import Theme
 
-__all__ = ["Line", "as_ansi", "as_text", "cells", "cut", "fragments", "prose", "shown_lines", "wrapped"]
+__all__ = ["HINT", "Line", "as_ansi", "as_text", "cells", "cut", "fragments", "prose", "shown_lines", "wrapped"]
 
 Line = list[tuple[str, str]]
 """Pieces of one line: the name of a style, and text that is safe already."""
 
+HINT = ("hint", " (Ctrl-O)")
+"""Behind what can be opened whole; a face without that key says another way, or nothing."""
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 """Parts of ordinary emoji and scripts; prose may hold them."""
 _WORDS = re.compile(r"\s*\S+\s*|\s+")

@@ -1,0 +1,34 @@
+"""What a session at the terminal is started with."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.app.begin import NEW_SESSION, SessionChoice
+from holdfast.app.options import AgentOptions, Options
+
+if TYPE_CHECKING:
+    from holdfast.events import Event
+    from holdfast.tui.ask.menu import Menu
+
+__all__ = ["Launch"]
+
+
+class Launch(NamedTuple):
+    """What the command line asked for."""
+
+    options: Options = Options()
+    agent: AgentOptions = AgentOptions()
+    choice: SessionChoice = NEW_SESSION
+    prompt: str | None = None
+    plain: bool = False
+    set_up: tuple[str, ...] = ()
+    """What Setup hooks are told before the first prompt."""
+    ends: bool = False
+    """It ends with the answer to its first prompt."""
+    watched_s: float | None = None
+    """Questions answer themselves after so long, with what `answers` says: a person only watches."""
+    answers: "Callable[[Menu], int] | None" = None
+    on_event: "Callable[[Event], None] | None" = None
+    demo: "Callable[[], AbstractContextManager[Launch]] | None" = None
+    """What is shown to who has no model yet."""
