@@ -16,7 +16,7 @@ def said_by(code: str) -> str:
 
 @pytest.mark.parametrize(
     ("package", "submodule", "name"),
-    [("contract", "tool", "tool"), ("permissions", "decision", "decide"), ("permissions", "policy.lint", "lint")],
+    [("contract", "tool", "tool"), ("permissions", "decision", "decide"), ("permissions", "policy.linting", "lint")],
 )
 def test_a_submodule_never_hides_an_export_of_the_same_name(package: str, submodule: str, name: str) -> None:
     loaded = f"import holdfast.{package}.{submodule}"
