@@ -100,7 +100,10 @@ def test_only_what_is_granted_is_written_and_usual_work_goes_on(version: int, tm
     assert (outside_ / "kept").read_text(encoding="utf-8") == "kept"
 
 
-def test_a_program_is_started_as_anybody_would_start_it(version: int, tmp_path: Path) -> None:
+def test_a_program_is_started_as_anybody_would_start_it(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")  # without directories that this user may not look into
     script = tmp_path / "script"
     script.write_text("echo plain $1\n", encoding="utf-8")
     script.chmod(0o755)
