@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle shadow fuzz soak mutants versions friction mcp-servers conformance
+.PHONY: help setup system demo test flaky check fmt docs bench lock clean torture oracle shadow fuzz soak mutants versions friction mcp-servers conformance wheels
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ test: setup system mcp-servers ## Run the whole test suite; as root, its file, s
 
 versions: setup system ## Long: the whole suite on every Python from 3.11 on that is found (PYTHONS="path path")
 	@WORKERS=$(WORKERS) scripts/versions.sh all
+
+wheels: ## Long: the wheel in empty environments on every Python found, plain and with [all], as root and as a user
+	@scripts/wheels.sh $(PYTHONS)
 
 flaky: setup system ## Long: the suite ten times beside a load on every core, failures counted by test (N=10)
 	@$(BIN)/python scripts/flaky.py --rounds $(or $(N),10) --workers $(WORKERS)

@@ -18,8 +18,7 @@ sys.path.insert(0, str(HERE))
 
 from measure import Row  # noqa: E402 - needs the path above
 
-NOT_BENCHMARKS = {"run", "measure", "peers", "cold_peers"}
-TRIES = 3
+NOT_BENCHMARKS = {"run", "measure", "peers", "cold_peers", "cold_runs"}
 HEADER = (
     f"{'':4} {'benchmark':<14} {'what':<34} {'ours':>10} {'reference':>10} {'':<5} {'ratio':>7} {'limit':>7}  against"
 )
@@ -29,19 +28,6 @@ def modules() -> list[str]:
     return sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NOT_BENCHMARKS)
 
 
-def measure(take: Callable[[], list[Row]]) -> list[Row]:
-    """The rows; with one over its limit they are measured again, because a shared machine has bad moments."""
-    best: dict[str, Row] = {}
-    for _ in range(TRIES):
-        for row in take():
-            known = best.get(row["name"])
-            if known is None or row["ratio"] < known["ratio"]:
-                best[row["name"]] = row
-        if not any(map(is_over, best.values())):
-            break
-    return list(best.values())
-
-
 def measure_alone(name: str) -> list[Row]:
     """The rows of one benchmark, in a fresh interpreter: the heap that others left would slow it down."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -49,7 +35,7 @@ def measure_alone(name: str) -> list[Row]:
 
 
 def _measure_named(name: str) -> list[Row]:
-    return measure(importlib.import_module(name).rows)
+    return importlib.import_module(name).rows()
 
 
 def is_over(row: Row) -> bool:
@@ -74,7 +60,7 @@ def main() -> int:
     takes: list[tuple[str, Callable[[], list[Row]]]] = [(name, partial(measure_alone, name)) for name in names]
     if options.peers:
         peers: dict[str, Callable[[], list[Row]]] = importlib.import_module("peers").ROWS
-        takes += [(f"peers of {name}", partial(measure, take)) for name, take in peers.items() if name in names]
+        takes += [(f"peers of {name}", take) for name, take in peers.items() if name in names]
     found: dict[str, list[Row]] = {}
     print(HEADER)
     for name, take in takes:

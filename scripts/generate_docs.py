@@ -14,6 +14,7 @@ from holdfast.hooks.events import EVENTS
 from holdfast.hooks.inputs import HookInput
 from holdfast.registry import project_bytes
 from holdfast.tools.lists.todo_write import TodoWrite
+from holdfast.tools.search.tool_search import ToolSearch
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -46,7 +47,7 @@ def yes(value: object) -> str:
 
 
 def pages() -> dict[Path, str]:
-    tools = sorted([*all_tools(), TodoWrite()], key=lambda tool: tool.name)
+    tools = sorted([*all_tools(), TodoWrite(), ToolSearch()], key=lambda tool: tool.name)
     index = ["# Tools", "", "Generated from the code by `make docs`.", ""]
     index += [f"- [{tool.name}]({tool.name.lower()}.md): {tool.description()}" for tool in tools]
     made = {TOOLS / "README.md": "\n".join(index) + "\n"}
@@ -76,7 +77,7 @@ def offered() -> str:
         os.environ.pop(variable, None)  # a tool that needs a service is not in the list
     without, within = PromptFacts(AGENT_TYPES, background=False), PromptFacts(AGENT_TYPES, background=True)
     lines: list[str] = []
-    for tool in sorted(all_tools(), key=lambda tool: tool.name):
+    for tool in sorted([*all_tools(), ToolSearch()], key=lambda tool: tool.name):
         entries = {
             wire: [project_bytes(tool, wire, facts).decode() for facts in (without, within)]
             for wire in ("anthropic", "openai")
@@ -84,8 +85,9 @@ def offered() -> str:
         if not tool.is_enabled(SessionFacts(prompt=within)):
             continue
         needs = json.dumps(not tool.is_enabled(SessionFacts(prompt=without)))
+        rare = json.dumps(tool.should_defer and not tool.always_load)
         wires = ",".join(f'"{wire}":[{both[0]},{both[1]}]' for wire, both in entries.items())
-        lines.append(f'{{"names":{json.dumps(tool.names)},"needs_background":{needs},{wires}}}')
+        lines.append(f'{{"names":{json.dumps(tool.names)},"needs_background":{needs},"is_rare":{rare},{wires}}}')
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 

@@ -11,8 +11,8 @@ HEAD = """# Performance
 
 Generated from a run of `benchmarks/run.py` by `scripts/render_bench.py`. Every figure stands beside a reference that
 was taken in the same run, in turns with it: the ratio counts, not the milliseconds, which are those of one machine in
-one hour. A benchmark with a row over its limit is taken up to three times, and each row shows its best ratio, which
-flatters it. A row that is still over is marked. What `cold` measures is told in `benchmarks/cold.py`.
+one hour. Everything is measured once; nothing is taken again because it came out badly, and a row over its limit is
+marked. What `cold` measures is told in `benchmarks/cold.py`.
 """
 
 

@@ -51,13 +51,26 @@ def draw(rng: random.Random) -> Draw:
         return value if rng.random() < share else otherwise
 
     denied = rng.sample(
-        ["Bash", "KillShell", "Task", "Read(./.env)", "Edit(/x/**)", "mcp__a", "WebFetch", "Grep(*)", "Bash(*)"], 2
+        [
+            "Bash",
+            "ToolSearch",
+            "KillShell",
+            "Task",
+            "Read(./.env)",
+            "Edit(/x/**)",
+            "mcp__a",
+            "WebFetch",
+            "Grep(*)",
+            "Bash(*)",
+        ],
+        2,
     )
     layer: dict[str, Any] = {"permissions": {"deny": rng.sample(denied, rng.randint(0, 1))}}
     layer |= maybe({"hooks": {"Notification": [{"hooks": [{"type": "command", "command": "true"}]}]}}, otherwise={})
     layer |= maybe({"web": {"search": "anthropic"}}, share=0.1, otherwise={})
     names = rng.sample(
-        ["Read", "Bash", "BashOutput", "Grep", "Write", "Sleep", "Nothing", "TaskStop", "minimal"], rng.randint(1, 4)
+        ["Read", "Bash", "BashOutput", "Grep", "Write", "Sleep", "Nothing", "TaskStop", "ToolSearch", "minimal"],
+        rng.randint(1, 4),
     )
     options = Options(
         permission_mode=rng.choice([None, None, "plan", "acceptEdits", "bypassPermissions", "dontAsk"]),
@@ -83,6 +96,7 @@ def draw(rng: random.Random) -> Draw:
     environ = {
         "HOLDFAST_SIMPLE": maybe("1", share=0.1, otherwise=""),
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": maybe("1", otherwise=""),
+        "ENABLE_TOOL_SEARCH": rng.choice(["", "", "", "", "true", "true", "false", "false", "auto:1"]),
         "BRAVE_API_KEY": maybe("k", share=0.05, otherwise=""),
         "BASH_MAX_TIMEOUT_MS": maybe("700000", share=0.05, otherwise=""),
     }

@@ -241,6 +241,8 @@ def test_what_the_tools_cost_is_told_with_its_sum(capfd: pytest.CaptureFixture[s
     assert run(["tools", "--cost", "--json"]) == 0
     told = json.loads(capfd.readouterr().out)
     assert told["total"] == told["system_prompt"] + sum(told["tools"].values())
-    assert told["tools"]["Bash"] > told["tools"]["TaskList"] > 0
+    assert told["tools"]["Bash"] > told["tools"]["Glob"] > 0
+    assert "WebFetch" in told["by_name_only"]
+    assert "WebFetch" not in told["tools"]
     assert run(["tools", "--cost", "--tools", "Read"]) == 0
     assert [line.split()[-1] for line in capfd.readouterr().out.splitlines()] == ["prompt", "Read", "total"]

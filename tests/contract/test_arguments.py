@@ -250,3 +250,20 @@ def test_references_inside_a_schema_are_followed():
     assert arguments.parse({"a": 1}) == {"a": 1}
     with pytest.raises(ArgumentsInvalid):
         arguments.parse({"a": []})
+
+
+def test_an_optional_field_is_offered_without_null_and_null_is_still_taken():
+    class Search(Args):
+        where: str | None = Field(default=None, description="A place.")
+        often: bool = False
+        most: int = 250
+        either: int | str | None = None
+
+    offered = arguments_of(Search).schema()["properties"]
+    assert offered == {
+        "where": {"type": "string", "description": "A place."},
+        "often": {"type": "boolean"},
+        "most": {"default": 250, "type": "integer"},
+        "either": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
+    }
+    assert arguments_of(Search).parse({"where": None}).where is None

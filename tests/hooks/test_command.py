@@ -6,12 +6,18 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from holdfast import Executor
 from holdfast.contract import ModeUpdate
+from holdfast.events import CallFinished
 from holdfast.hooks import Hook, HookAnswer
+from holdfast.hooks.command import CommandRunner, Surroundings
 from holdfast.hooks.inputs import PermissionRequest
+from holdfast.hooks.schema import Handlers, hooks_of
+from holdfast.host.processes import Processes
+from holdfast.settings.model import HookEntry
 
 from .conftest import Play, echo, entry
 
@@ -188,6 +194,27 @@ def test_identical_handlers_run_once(play: Play, tmp_path: Path):
     assert (tmp_path / "runs").read_text() == "x\n"
 
 
+def test_once_counts_in_skills_only_so_that_a_gate_watches_every_call():
+    handler = {"type": "command", "command": "exit 2", "once": True}
+    of_settings = entry("PreToolUse", handler)
+    of_skill = msgspec.structs.replace(of_settings, is_of_skill=True)
+
+    async def outcomes(configured: HookEntry) -> list[str]:
+        async with Processes() as processes, asyncio.timeout(60):
+            hooks = hooks_of((configured,), Handlers(CommandRunner(lambda: processes, Surroundings()), {}))
+            executor = Executor([echo], hooks=hooks, permission_mode="bypassPermissions")
+            found: list[str] = []
+            for number in range(3):
+                executor.add({"id": f"c{number}", "name": "Echo", "input": {"text": "hi"}})
+                found += [one.outcome async for one in executor.results() if isinstance(one, CallFinished)]
+            await executor.close()
+        assert ("skills only" in "".join(hooks.warnings)) is (not configured.is_of_skill)
+        return found
+
+    assert asyncio.run(outcomes(of_settings)) == ["denied"] * 3
+    assert asyncio.run(outcomes(of_skill)) == ["denied", "completed", "completed"]
+
+
 def test_the_exec_form_needs_no_shell(play: Play, tmp_path: Path):
     handler = {"type": "command", "command": "/usr/bin/touch", "args": ["${CLAUDE_PROJECT_DIR}/a b;c"]}
     play(entry("PreToolUse", handler), cwd=str(tmp_path))
@@ -199,6 +226,9 @@ def test_a_hook_in_the_background_keeps_nobody_waiting_and_decides_nothing(play:
     played = play(entry("PreToolUse", handler))
     assert played.reply.outcome == "completed"
     assert "decides nothing" in played.warnings[0]
+    must = play(entry("PreToolUse", {**handler, "onFailure": "block"}))
+    assert must.reply.outcome == "denied"
+    assert "cannot decide" in must.warnings[0]
 
 
 @pytest.mark.parametrize(

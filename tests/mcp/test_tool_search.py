@@ -1,12 +1,16 @@
 """Tools told by name only, found and loaded."""
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holdfast import Agent
 from holdfast.contract import ToolContext
 from holdfast.mcp.remote_tool import Listed, RemoteTool
+from holdfast.models.scripted import ScriptedModel
 from holdfast.registry import Deferral, Pool, assemble
 from holdfast.registry.deferral import search_mode
 from holdfast.tools.search.tool_search import SearchArgs, ToolSearch
@@ -84,3 +88,71 @@ def test_a_tool_that_was_not_loaded_says_how_when_its_arguments_do_not_fit() -> 
     assert "select:mcp__a__x" in pool.how_to_load(found.tool)
     pool.load(["mcp__a__x"])
     assert pool.how_to_load(found.tool) == ""
+
+
+def offered_by_request(steps: list[Any], place: Path, **options: Any) -> list[list[str]]:
+    """The names of the tools that each request of a run tells with their schemas."""
+    model = ScriptedModel(steps)
+
+    async def run() -> None:
+        async with Agent(model, cwd=str(place), persist=False, **options) as agent:
+            await asyncio.wait_for(agent.run("go"), 60)
+
+    asyncio.run(run())
+    return [[entry["name"] for entry in json.loads(request.tools)] for request in model.requests]
+
+
+def call_of(name: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"type": "tool_use", "id": f"t{name}", "name": name, "input": arguments}]
+
+
+def test_a_session_without_servers_tells_rare_tools_by_name_and_loads_them_behind_the_others(tmp_path: Path) -> None:
+    steps = [call_of("ToolSearch", {"query": "jupyter"}), "done"]
+    first, second = offered_by_request(steps, tmp_path)
+    assert "ToolSearch" in first
+    assert not {"NotebookEdit", "WebFetch", "TaskStop", "TaskGet", "TaskList", "Config", "EnterWorktree"} & set(first)
+    assert second == [*first, "NotebookEdit"]
+
+
+@pytest.mark.parametrize("value", ["false", "auto"])
+def test_all_schemas_are_told_where_the_variable_or_the_threshold_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("ENABLE_TOOL_SEARCH", value)
+    (names,) = offered_by_request(["done"], tmp_path)
+    assert {"NotebookEdit", "WebFetch"} <= set(names)
+    monkeypatch.setenv("ENABLE_TOOL_SEARCH", "auto:0.1")
+    (names,) = offered_by_request(["done"], tmp_path)
+    assert not {"NotebookEdit", "WebFetch"} & set(names)
+
+
+def test_nothing_waits_where_toolsearch_is_not_offered(tmp_path: Path) -> None:
+    (names,) = offered_by_request(["done"], tmp_path, disallowed_tools=["ToolSearch"])
+    assert {"NotebookEdit", "WebFetch"} <= set(names)
+    assert "ToolSearch" not in names
+
+
+def test_a_tool_that_was_not_loaded_can_be_called_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    first, second = offered_by_request([call_of("TaskList", {}), "done"], tmp_path)
+    assert first == second
+
+
+def test_words_inside_of_words_and_over_parts_of_a_name_are_found() -> None:
+    _, search = searched(remote("git__createIssue"), remote("git__pull_request"), remote("mail__send", "Reissues it."))
+    assert ask(search, "issue")["matches"] == ["mcp__git__createIssue", "mcp__mail__send"]
+    assert ask(search, "createissue")["matches"] == ["mcp__git__createIssue"]
+    assert ask(search, "pull_req")["matches"] == ["mcp__git__pull_request"]
+    assert ask(search, "+pull +send")["matches"] == []
+
+
+def test_what_a_history_has_called_is_loaded_when_it_goes_on(tmp_path: Path) -> None:
+    history = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": call_of("TaskList", {})},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "tTaskList", "content": "none"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "done"}]},
+    ]
+    (names,) = offered_by_request(["done"], tmp_path, history=history)
+    assert names[-1] == "TaskList"
+    assert "TaskGet" not in names

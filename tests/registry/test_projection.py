@@ -38,7 +38,7 @@ def test_anthropic_reads_a_tool_like_this():
                 "type": "object",
                 "properties": {
                     "pattern": {"description": "What to look for.", "type": "string"},
-                    "background": {"default": False, "description": "", "type": "boolean"},
+                    "background": {"description": "", "type": "boolean"},
                 },
                 "required": ["pattern"],
                 "additionalProperties": False,
@@ -60,7 +60,7 @@ def test_openai_reads_a_tool_like_this_and_strict_only_when_everything_is_requir
                     "type": "object",
                     "properties": {
                         "pattern": {"description": "What to look for.", "type": "string"},
-                        "background": {"default": False, "description": "", "type": "boolean"},
+                        "background": {"description": "", "type": "boolean"},
                     },
                     "required": ["pattern"],
                     "additionalProperties": False,

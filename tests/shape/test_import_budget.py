@@ -29,7 +29,7 @@ FIRST_REQUEST = (
     "from holdfast.cli.main import run\n"
     "run(['-p', 'hi', '--model', 'anthropic:claude-x'])\n"
 )
-LIGHT = ["click", "h11", "msgspec", "typing_extensions"]
+LIGHT = ["click", "msgspec", "typing_extensions"]
 TYPED = ["annotated_types", "pydantic", "pydantic_core", "typing_inspection"]
 TOOLS = sorted({"click", "msgspec", "typing_extensions", *TYPED})
 

@@ -1,5 +1,9 @@
 import asyncio
 import json
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +72,26 @@ def test_a_script_that_has_ended_says_so() -> None:
     answer = asyncio.run(asyncio.wait_for(whole(), 60))
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"no turn 1" in answer
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_it_speaks_https_with_a_certificate(tmp_path: Path) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    options = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    argv = ["openssl", *options.split(), "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(argv, check=True, capture_output=True, timeout=60)
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(cert, key)
+
+    async def whole() -> bytes:
+        async with FakeProvider([FakeTurn(blocks=[TEXT])], tls=serving) as provider:
+            assert provider.url.startswith("https://localhost:")
+            port = int(provider.url.rpartition(":")[2])
+            trusting = ssl.create_default_context(cafile=str(cert))
+            reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trusting, server_hostname="localhost")
+            writer.write(b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+            answer = await reader.readuntil(b"\r\n\r\n")
+            writer.close()
+            return answer
+
+    assert asyncio.run(asyncio.wait_for(whole(), 60)).startswith(b"HTTP/1.1 200")

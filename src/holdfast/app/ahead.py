@@ -31,6 +31,7 @@ from holdfast.app.rights import Rights, load_rights
 from holdfast.contract.facts import PromptFacts
 from holdfast.models.interface import Model, ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.tokens import estimate_request_tokens
+from holdfast.registry.deferral import search_mode, told_by_name
 from holdfast.settings import Settings, SettingsRoots
 from holdfast.settings.environment import Environment
 from holdfast.settings.mcp_servers import find_servers
@@ -91,6 +92,8 @@ async def ask_ahead(options: Options, agent: AgentOptions, choice: SessionChoice
     name = model_name(agent, rights)
     if _has_other_voices(rights) or any(map(variables.is_set, _TEXTS_DEPEND)) or any(map(os.environ.get, _SERVICES)):
         return None
+    if search_mode(os.environ).kind == "auto":  # what waits depends on what the tools cost
+        return None
     models = open_models(agent, name, rights)
     try:
         if not models[0].name.startswith(_PROVIDERS):
@@ -137,6 +140,7 @@ def _request(
         background=facts.background,
         simple=variables.flag("SIMPLE"),
         only=options.tools,
+        search=search_mode(os.environ),
     )
     parts = PromptParts(
         tools=tools.names,
@@ -146,7 +150,7 @@ def _request(
         withheld=place.instructions.withheld,
         definitions=definitions.section(tools.names),
         replacement=agent.system_prompt,
-        appended=agent.append_system_prompt or "",
+        appended="\n\n".join(filter(None, (agent.append_system_prompt, told_by_name(tools.waiting)))),
     )
     return ModelRequest(
         messages=[{"role": "user", "content": prompt_blocks(prompt)}],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from holdfast.registry.deferral import SEARCH, SearchMode, wants_search
 from holdfast.registry.names import PRESETS, chosen_names
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Rendered(msgspec.Struct):
     """Its name, then the older ones."""
     needs_background: bool
     """Not offered where nothing runs in the background."""
+    is_rare: bool
+    """Told by its name only, where ToolSearch is offered."""
     anthropic: tuple[msgspec.Raw, msgspec.Raw]
     """Without and with work in the background."""
     openai: tuple[msgspec.Raw, msgspec.Raw]
@@ -44,6 +47,8 @@ class Offered(NamedTuple):
 
     names: frozenset[str]
     tools: bytes
+    waiting: tuple[str, ...] = ()
+    """Those of them that are told by name only."""
 
 
 def offered(
@@ -53,17 +58,26 @@ def offered(
     background: bool,
     simple: bool = False,
     only: Iterable[str] | None = None,
+    search: SearchMode,
 ) -> Offered:
     """The tools that a session offers: those of `registry.tools_for`, in its order."""
     wanted = PRESETS["minimal"] if simple else None
     named = chosen_names(only)
+    has_search = wants_search(search, only, simple=simple)
     kept = [
         tool
         for tool in rendered()
         if (wanted is None or tool.names[0] in wanted)
+        and (has_search or tool.names[0] != SEARCH)
         and (named is None or not named.isdisjoint(tool.names))
         and (background or not tool.needs_background)
         and context.denies_whole(tool.names) is None
     ]
-    entries = [bytes((tool.anthropic if wire == "anthropic" else tool.openai)[background]) for tool in kept]
-    return Offered(frozenset(tool.names[0] for tool in kept), b"[%b]" % b",".join(entries))
+    searches = any(tool.names[0] == SEARCH for tool in kept)
+    told = [tool for tool in kept if not (searches and tool.is_rare)]
+    entries = [bytes((tool.anthropic if wire == "anthropic" else tool.openai)[background]) for tool in told]
+    return Offered(
+        frozenset(tool.names[0] for tool in kept),
+        b"[%b]" % b",".join(entries),
+        tuple(tool.names[0] for tool in kept if searches and tool.is_rare),
+    )

@@ -2,7 +2,6 @@
 
 import os
 
-from holdfast.app.not_honoured import what_is_not_honoured
 from holdfast.app.options import Options
 from holdfast.contract.errors import UsageError
 from holdfast.host.programs import own_places
@@ -47,6 +46,8 @@ class Rights:
 
     def warnings(self) -> list[str]:
         """Everything that does not count, one line each, with its place."""
+        from holdfast.app.not_honoured import what_is_not_honoured  # noqa: PLC0415 - told behind the first request
+
         rules = [
             f"{_place(problem.source)}: the rule {problem.text!r} does not count: {problem.reason}"
             for problem in self.problems

@@ -14,7 +14,7 @@ from holdfast.app.options import Options
 from holdfast.app.rights import Rights
 from holdfast.contract import Tool
 from holdfast.lib.visible import visible
-from holdfast.registry import ViewOptions, project_bytes, tools_for
+from holdfast.registry import ViewOptions, tools_for
 from holdfast.settings import Settings, SettingsRoots
 from holdfast.settings.hook_items import item_hash, mcp_server_hash, outside_hash
 from holdfast.settings.mcp_servers import ServerEntry, ServerList, find_servers
@@ -32,9 +32,7 @@ __all__ = [
     "choose_servers",
     "configured_servers",
     "credential_store",
-    "defer_tools",
     "join_servers",
-    "search_tools",
     "separate_hub",
     "server_records",
     "server_states",
@@ -44,7 +42,6 @@ _log = logging.getLogger(__name__)
 _DEFAULT_WAIT_MS = 5_000
 _DEFAULT_START_MS = 30_000
 _CHARS_PER_TOKEN = 4
-_TOLD_NAMES = 400
 
 
 class Chosen(NamedTuple):
@@ -175,50 +172,6 @@ async def join_servers(
         for label in hub.pending:
             tell(f"The MCP server {label} is not ready yet; its tools come later.")
     return hub
-
-
-def defer_tools(opened: OpenSession, context_window: int) -> str:
-    """Tell the model of remote tools, and of built-in ones for rare work, by name only; returns those words.
-
-    It needs ToolSearch, which `search_tools` gives a session that has servers.
-    """
-    from holdfast.registry.deferral import Deferral, search_mode  # noqa: PLC0415 - only with servers
-
-    pool, hub = opened.executor.pool, opened.servers
-    found = pool.find("ToolSearch")
-    mode = search_mode(os.environ)
-    if hub is None or found is None or mode.kind == "off" or not hasattr(found.tool, "bind"):
-        return ""
-    cost = sum(len(project_bytes(tool)) for tool in hub.tools()) / _CHARS_PER_TOKEN if mode.kind == "auto" else 0.0
-    remote = mode.kind == "on" or cost > context_window * mode.percent / 100
-    rare = [tool.name for tool in pool if tool.mcp_info is None and tool.should_defer and not tool.always_load]
-    pool.deferral = Deferral(rare, remote=remote)
-    found.tool.bind(pool, lambda: hub.pending)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-    return _names_of(pool.deferred())
-
-
-def _names_of(tools: Sequence[Tool]) -> str:
-    if not tools:
-        return ""
-    names = [tool.name for tool in tools]
-    more = f"\n… and {len(names) - _TOLD_NAMES} more, which ToolSearch finds" if len(names) > _TOLD_NAMES else ""
-    return (
-        "# Tools that are told by name only\n\nLoad what you need of these with ToolSearch before you call it:\n"
-        + "\n".join(names[:_TOLD_NAMES])
-        + more
-    )
-
-
-def search_tools(rights: Rights, options: Options) -> tuple[Tool, ...]:
-    """ToolSearch, for a session that has servers and wants it."""
-    from holdfast.registry.deferral import search_mode  # noqa: PLC0415 - light
-
-    is_wanted = options.tools is None or "ToolSearch" in options.tools
-    if search_mode(os.environ).kind == "off" or not is_wanted or not configured_servers(rights, options).entries:
-        return ()
-    from holdfast.tools.search.tool_search import ToolSearch  # noqa: PLC0415 - only with servers
-
-    return (ToolSearch(),)
 
 
 def _open_hub(

@@ -9,6 +9,7 @@ from holdfast.app.agent_parts import AgentParts
 from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.build import OpenSession, open_session
 from holdfast.app.child import Starter
+from holdfast.app.deferral import defer_tools, search_tools
 from holdfast.app.definitions import Definitions, load_definitions
 from holdfast.app.hook_roles import ask_agent, ask_model, call_server
 from holdfast.app.main_agent import as_main_agent
@@ -17,7 +18,7 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.app.place import Place, look_around
 from holdfast.app.rights import Rights, load_rights
 from holdfast.app.running import Listener, RunningAgent
-from holdfast.app.servers import defer_tools, join_servers, search_tools
+from holdfast.app.servers import configured_servers, join_servers
 from holdfast.app.skills import Expander, offer_skills
 from holdfast.app.subagents import AGENT_TYPES, Subagents
 from holdfast.contract import Asker, Tool
@@ -71,7 +72,8 @@ async def start_agent(
     try:
         await asyncio.sleep(0)  # git starts now, and answers while the client is loaded
         models += open_models(agent, name, rights) if ahead is None else ()
-        extra = (*_output_tools(agent), *search_tools(rights, options))
+        has_servers = bool(configured_servers(rights, options).entries)
+        extra = (*_output_tools(agent), *search_tools(options, has_servers=has_servers))
         options = options._replace(own_tools=(*options.own_tools, *extra))
         opened = await _open(options, choice, early, rights=rights, asker=asker, on_event=listener.of_session)
         opened.offers = None if main is None else main.may_use
@@ -152,8 +154,9 @@ def _make_loop(
     history = history or [dict(message) for message in agent.history]
     listener.place, listener.pool = place, opened.executor.pool
     expander = Expander(opened)
+    waiting = defer_tools(opened, models[0].context_window, history)
     parts = LoopParts(
-        system=_system(agent, opened, place, definitions, deferred=defer_tools(opened, models[0].context_window)),
+        system=_system(agent, opened, place, definitions, deferred=waiting),
         journal=None if opened.session is None else opened.session.journal,
         history=history,
         deferred=deferred,

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import msgspec
 
 from holdfast.app.options import AgentOptions, Options
-from holdfast.cli.host_calls import HostCalls, hooks_of_host
+from holdfast.cli.host_calls import HostCalls
 from holdfast.cli.host_commands import COMMANDS
 from holdfast.cli.options import tell
 from holdfast.cli.result_line import bare_model
 from holdfast.cli.stream_json import COMPATIBLE_VERSION, output_style
 from holdfast.contract import UsageError
+from holdfast.hooks.callback import callback_hooks
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
@@ -50,7 +51,9 @@ def read_initialize(fields: Line, options: Options, agent: AgentOptions, calls: 
     Raises:
         UsageError: Something decides about safety or the answer and cannot be done as it is written.
     """
-    hooks = hooks_of_host(fields.get("hooks"), calls)
+    hooks, warnings = callback_hooks(fields.get("hooks"), calls.ask_hook)
+    for warning in warnings:
+        tell(f"initialize: {warning}")
     servers = _servers(fields)
     denies, asks = _policy(fields, servers)
     options = options._replace(

@@ -1,5 +1,6 @@
 """`holdfast tools`: what a model can call."""
 
+import os
 import shutil
 import sys
 import textwrap
@@ -8,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from holdfast.app import build_executor
+from holdfast.app.deferral import search_tools
 from holdfast.cli.completers import complete_tools
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import Tool
 from holdfast.registry import project, project_bytes
+from holdfast.registry.deferral import SEARCH, search_mode, told_by_name
 
 if TYPE_CHECKING:
     from holdfast.engine import Executor
@@ -32,7 +35,7 @@ def command() -> None:
 @session_options
 def list_tools(*, as_json: bool, cost: bool, **given: Any) -> int:
     """List every tool with what it does."""
-    executor = build_executor(to_options(given), agents=("general-purpose",))
+    executor = _executor(given)
     pool, facts = executor.pool, executor.state.session.prompt
     if cost:
         return _tell_cost(executor, as_json=as_json)
@@ -52,17 +55,26 @@ def _tell_cost(executor: "Executor", *, as_json: bool) -> int:
     from holdfast.lib.tokens import estimate_bytes, estimate_tokens  # noqa: PLC0415 - the same
 
     pool, facts = executor.pool, executor.state.session.prompt
-    costs = {tool.name: estimate_bytes(project_bytes(tool, facts=facts)) for tool in pool}
-    parts = PromptParts(tools=frozenset(costs), facts=facts)
+    rare = [tool.name for tool in pool if tool.should_defer and not tool.always_load]
+    waiting = rare if pool.find(SEARCH) is not None and search_mode(os.environ).kind == "on" else []
+    costs = {tool.name: estimate_bytes(project_bytes(tool, facts=facts)) for tool in pool if tool.name not in waiting}
+    parts = PromptParts(tools=frozenset(tool.name for tool in pool), facts=facts, appended=told_by_name(waiting))
     prompt = sum(estimate_tokens(block.text) for block in build_system_prompt(parts))
     total = prompt + sum(costs.values())
     rows = sorted(costs.items(), key=lambda row: (-row[1], row[0]))
     if as_json:
-        click.echo(json_line({"system_prompt": prompt, "tools": dict(rows), "total": total}))
+        click.echo(json_line({"system_prompt": prompt, "tools": dict(rows), "by_name_only": waiting, "total": total}))
         return 0
     for name, tokens in (("system prompt", prompt), *rows, ("total", total)):
         click.echo(f"{tokens:7,}  {name}")
+    if waiting:
+        click.echo(f"\nTold by name only, until ToolSearch loads them: {', '.join(waiting)}")
     return 0
+
+
+def _executor(given: dict[str, Any]) -> "Executor":
+    options = to_options(given)
+    return build_executor(options._replace(own_tools=search_tools(options)), agents=("general-purpose",))
 
 
 def _fitted(text: str, *, indent: int) -> str:
@@ -79,7 +91,7 @@ def _fitted(text: str, *, indent: int) -> str:
 @session_options
 def show_tool(name: str, *, as_json: bool, **given: Any) -> int:
     """Show one tool: text, arguments, behaviour."""
-    executor = build_executor(to_options(given), agents=("general-purpose",))
+    executor = _executor(given)
     pool, facts = executor.pool, executor.state.session.prompt
     found = pool.find(name)
     if found is None:

@@ -89,7 +89,7 @@ class ModelArguments:
         properties: dict[str, Any] = {}
         for name, described in whole.get("properties", {}).items():
             if not self._is_hidden(name, facts):
-                properties[name] = {key: value for key, value in described.items() if key not in _MARKS}
+                properties[name] = _short({key: value for key, value in described.items() if key not in _MARKS})
         offered: dict[str, Any] = {"type": "object", "properties": properties}
         required = [name for name in whole.get("required", ()) if name in properties]
         if required:
@@ -205,6 +205,20 @@ def _spellings(model: type[BaseModel], name: str) -> set[str]:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _MAX_VALUE_CHARS else f"{text[:_MAX_VALUE_CHARS]}…"
+
+
+def _short(described: dict[str, Any]) -> dict[str, Any]:
+    """An optional field without what being optional says already: `null`, and a default that is null or false.
+
+    Leaving a field out means the same to the parser, which takes `null` as before; every request carries these words.
+    """
+    kept = {
+        key: value for key, value in described.items() if key != "default" or (value is not None and value is not False)
+    }
+    choices = [one for one in described.get("anyOf", ()) if one != {"type": "null"}]
+    if "default" in kept or len(choices) != 1 or len(choices) == len(described["anyOf"]):
+        return kept
+    return {**choices[0], **{key: value for key, value in kept.items() if key != "anyOf"}}
 
 
 def _without_titles(schema: Any) -> Any:

@@ -157,7 +157,7 @@ class Skill:
         from holdfast.settings.sources import SourceKind  # noqa: PLC0415 - the same
 
         source = {"managed": SourceKind.POLICY, "project": SourceKind.PROJECT}.get(self.source, SourceKind.USER)
-        return front_matter_hooks(self.hooks, source=source, path=self.path, folder=None)
+        return front_matter_hooks(self.hooks, source=source, path=self.path, folder=None, of_skill=True)
 
     def load(self) -> Loaded:
         """Read the whole file, as it is now.

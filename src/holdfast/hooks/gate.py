@@ -1,18 +1,22 @@
 """The user's own gates and reactions: which hooks there are, and which of them fit an event."""
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
 
 from holdfast.contract.names import RETIRED
 from holdfast.hooks.answers import HookAnswer
 from holdfast.hooks.inputs import ToolHookInput
 from holdfast.hooks.matcher import NameTest, compile_matcher
 
-__all__ = ["NO_HOOKS", "Hook", "HookCall", "Hooks", "OnFailure"]
+__all__ = ["NO_HOOKS", "ON_FAILURE", "Hook", "HookCall", "Hooks", "OnFailure"]
 
 HookCall = ToolHookInput
 """What a hook around a call is told."""
 OnFailure = Literal["ask", "deny", "ignore"]
+ON_FAILURE: Final[Mapping[str, OnFailure]] = {
+    "block": "deny", "deny": "deny", "ask": "ask", "continue": "ignore", "ignore": "ignore",
+}  # fmt: skip
+"""What `onFailure` of a hook may say."""
 _TOOL_EVENTS = frozenset(
     {"PreToolUse", "PermissionRequest", "PermissionDenied", "PostToolUse", "PostToolUseFailure", "PostToolBatch"}
 )

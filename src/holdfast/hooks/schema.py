@@ -12,16 +12,13 @@ from holdfast.contract.names import RETIRED
 from holdfast.hooks.answers import HookAnswer, HookFailed
 from holdfast.hooks.command import CommandHandler, CommandRunner
 from holdfast.hooks.events import EVENTS
-from holdfast.hooks.gate import Hook, Hooks, OnFailure
+from holdfast.hooks.gate import ON_FAILURE, Hook, Hooks, OnFailure
 from holdfast.hooks.inputs import HookInput
 from holdfast.hooks.matcher import NameTest, compile_matcher
 from holdfast.settings.model import HookEntry
 
 __all__ = ["Handlers", "Runner", "hook_of", "hooks_of"]
 
-_ON_FAILURE: dict[str, OnFailure] = {
-    "block": "deny", "deny": "deny", "ask": "ask", "continue": "ignore", "ignore": "ignore",
-}  # fmt: skip
 _TYPES = ("command", "http", "prompt", "agent", "mcp_tool")
 _FIELDS: dict[str, frozenset[str]] = {
     "command": frozenset({
@@ -110,7 +107,7 @@ class _Reader:
             label=_label(raw),
             origin=str(entry.origin),
             identity=_identity(entry),
-            once=raw.get("once") is True,
+            once=self._once(),
             status=self._text("statusMessage"),
             problem=problem,
         )
@@ -131,7 +128,7 @@ class _Reader:
             matcher = entry.matcher
         except UsageError:
             matcher = None  # nobody knows which calls it should have watched
-        policy = _ON_FAILURE.get(str(self._raw.get("onFailure")))
+        policy = ON_FAILURE.get(str(self._raw.get("onFailure")))
         return Hook(
             entry.event,
             fails,
@@ -168,13 +165,20 @@ class _Reader:
             self.warn(f"the timeout of {value:g} s is over an hour; timeouts are in seconds, not milliseconds")
         return float(value)
 
+    def _once(self) -> bool:
+        if self._raw.get("once") is not True:
+            return False
+        if not self._entry.is_of_skill:  # a gate that looks at one call only would wave the next one through
+            self.warn("`once` counts in skills only; the hook runs each time")
+        return self._entry.is_of_skill
+
     def _on_failure(self) -> OnFailure | None:
         value = self._raw.get("onFailure")
         if value is None:
             return None
-        if not isinstance(value, str) or value not in _ON_FAILURE:
+        if not isinstance(value, str) or value not in ON_FAILURE:
             raise UsageError(f"its onFailure is {value!r}; block, ask and continue are known")
-        return _ON_FAILURE[value]
+        return ON_FAILURE[value]
 
     def _text(self, name: str, *, required: bool = False) -> str:
         value = self._raw.get(name)
@@ -209,6 +213,10 @@ class _Reader:
     def _command(self, handler: CommandHandler) -> Callable[[HookInput], Any]:
         entry = self._entry
         if EVENTS[entry.event].is_gate and (handler.is_async or handler.rewakes):
+            if self._on_failure() in ("deny", "ask"):
+                raise UsageError(
+                    "it runs in the background, where it cannot decide, and its onFailure wants a decision"
+                )
             self.warn("it runs in the background, so it decides nothing")
         return lambda event: self._handlers.command.run(handler, event)
 

@@ -1,29 +1,29 @@
 """The one way to web servers: HTTP/1.1 with streamed answers, kept connections, proxies, TLS, and limits.
 
-h11 reads and writes the protocol, `http_wire` moves the bytes. Nothing else is loaded, because the first request to a
-model waits for this module: a larger client costs more to import than all of ours together. Redirects are not
-followed and nothing is sent twice; both are decisions of the caller.
+h11 reads and writes the protocol (`http_protocol`), `http_wire` moves the bytes. Nothing else is loaded, because the
+first request to a model waits for this module: a larger client costs more to import than all of ours together. A plain
+first request leaves even before h11 is loaded. Redirects are not followed and nothing is sent twice; both are decisions
+of the caller.
 """
 
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from urllib.parse import quote, urlsplit
 
-import h11
-
 from holdfast.host.http_errors import HttpError
+from holdfast.host.http_request import Head, plain_bytes
 from holdfast.host.http_wire import Addresses, Connect, Route, Wire, basic, connect
 from holdfast.host.proxies import proxy_for, tls_context
 
 if TYPE_CHECKING:
     from holdfast.host.http_packing import Unpacker
+    from holdfast.host.http_protocol import AnswerHead, Protocol
 
 __all__ = ["HttpClient", "HttpError", "Request", "Response", "without_login"]
 
-_MAX_HEAD_BYTES: Final = 64 * 1024
 _MAX_IDLE: Final = 10
 _KEEP_S: Final = 60.0
 _PORTS: Final = {"http": 80, "https": 443}
@@ -81,8 +81,9 @@ class HttpClient:
         route = self._route(request.url)
         connection = await self._connection(route)
         try:
-            await connection.send(_lines(request, route), request.body)
-            return Response(await connection.head(request.idle_timeout_s), request, _Lease(self, route, connection))
+            connection.send(_head(request, route), request.body)
+            head = await connection.protocol.head(request.idle_timeout_s)
+            return Response(head, request, _Lease(self, route, connection))
         except BaseException:
             await connection.close()
             raise
@@ -159,64 +160,31 @@ class HttpClient:
 
 
 class _Connection:
-    """A wire and where the protocol stands on it."""
+    """A wire, and the protocol on it from the first request on."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
-        self._state = _protocol()
+        self._protocol: Protocol | None = None
+
+    @property
+    def protocol(self) -> "Protocol":
+        if self._protocol is None:
+            from holdfast.host.http_protocol import Protocol  # noqa: PLC0415 - behind the bytes of a first request
+
+            self._protocol = Protocol(self._wire)
+        return self._protocol
 
     @property
     def is_usable(self) -> bool:
-        return self._wire.is_usable and self._state.our_state is h11.IDLE
+        return self._wire.is_usable and (self._protocol is None or self._protocol.is_idle)
 
-    async def send(self, head: h11.Request, body: bytes) -> None:
-        try:
-            pieces = [self._state.send(head)]
-            if body:
-                pieces.append(self._state.send(h11.Data(data=body)))
-            pieces.append(self._state.send(h11.EndOfMessage()))
-        except h11.LocalProtocolError as error:
-            raise HttpError(str(error), "invalid") from error
-        self._wire.write(b"".join(filter(None, pieces)))
-
-    async def head(self, timeout_s: float | None) -> h11.Response:
-        """The answer's head; what only announces it is passed over."""
-        while True:
-            event = await self.event(timeout_s, has_begun=False)
-            if isinstance(event, h11.Response):
-                return event
-            if not isinstance(event, h11.InformationalResponse):
-                raise HttpError("the server wants to speak another protocol", "cut")
-
-    async def event(self, timeout_s: float | None, *, has_begun: bool = True) -> Any:
-        """What the protocol says next."""
-        state = self._state
-        try:
-            while True:
-                event = state.next_event()
-                if event is h11.PAUSED:
-                    raise HttpError("the server wants to speak another protocol", "cut", has_begun=has_begun)
-                if event is not h11.NEED_DATA:
-                    return event
-                async with asyncio.timeout(timeout_s):
-                    data = await self._wire.read()
-                if not data and not has_begun:
-                    raise HttpError("the server hung up without an answer", "cut")
-                state.receive_data(data)
-        except h11.RemoteProtocolError as error:
-            raise HttpError(str(error), "cut", has_begun=has_begun) from error
-        except TimeoutError as error:
-            raise HttpError(f"nothing came for {timeout_s:g} s", "silent", has_begun=has_begun) from error
-        except OSError as error:
-            raise HttpError(error.strerror or str(error), "cut", has_begun=has_begun) from error
-
-    def begin_anew(self) -> bool:
-        """Whether another request can follow on this connection; it is ready for it then."""
-        state = self._state
-        if (state.our_state, state.their_state) != (h11.DONE, h11.DONE):
-            return False
-        state.start_next_cycle()
-        return self._wire.is_usable
+    def send(self, head: Head, body: bytes) -> None:
+        data = plain_bytes(head, body) if self._protocol is None else None
+        if data is not None:
+            self._wire.write(data)
+        asked = self.protocol.ask(head, body)
+        if data is None:
+            self._wire.write(asked)
 
     async def close(self) -> None:
         await self._wire.close()
@@ -236,8 +204,8 @@ class _Lease(NamedTuple):
 class Response:
     """One answer: its head is here, its body is read piece by piece."""
 
-    def __init__(self, head: h11.Response, request: Request, lease: _Lease) -> None:
-        self.status: int = head.status_code
+    def __init__(self, head: "AnswerHead", request: Request, lease: _Lease) -> None:
+        self.status: int = head.status
         self.headers: dict[str, str] = {}
         """Names in lower case; one that came several times is joined by commas."""
         for raw_name, raw_value in head.headers:
@@ -294,14 +262,14 @@ class Response:
         if unpack is not None and unpack.is_over:
             await self.close()
             return b""
-        event = await lease.connection.event(self._request.idle_timeout_s)
-        if isinstance(event, h11.Data):
+        piece = await lease.connection.protocol.piece(self._request.idle_timeout_s)
+        if piece is not None:
             if unpack is None:
-                return bytes(event.data)
-            unpack.feed(bytes(event.data))
+                return piece
+            unpack.feed(piece)
             return b""
         self._lease = None
-        if isinstance(event, h11.EndOfMessage) and lease.connection.begin_anew():
+        if lease.connection.protocol.begin_anew():
             lease.client.keep(lease.route, lease.connection)
         else:
             await lease.connection.close()
@@ -331,11 +299,7 @@ def _unpacker_for(encoding: str) -> "Unpacker | None":
     return unpacker_for(encoding)
 
 
-def _protocol() -> h11.Connection:
-    return h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES)
-
-
-def _lines(request: Request, route: Route) -> h11.Request:
+def _head(request: Request, route: Route) -> Head:
     parts = urlsplit(request.url)
     is_usual = route.port == _PORTS[parts.scheme]
     host = route.authority.rpartition(":")[0] if is_usual else route.authority
@@ -350,7 +314,4 @@ def _lines(request: Request, route: Route) -> h11.Request:
         target = f"http://{host}{target}"
         if (login := basic(route.proxy)) is not None:
             headers["proxy-authorization"] = login
-    try:
-        return h11.Request(method=request.method, target=target, headers=list(headers.items()))
-    except (h11.LocalProtocolError, UnicodeEncodeError) as error:
-        raise HttpError(str(error), "invalid") from error
+    return Head(request.method, target, headers)

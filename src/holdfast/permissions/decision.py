@@ -362,6 +362,8 @@ def _shell_parts(call: CallFacts, context: "PermissionContext", shell: "ShellVer
     parts = [_Part("read outside", "reading", grant_of("Read", path, call, context), path) for path in shell.unlisted]
     if shell.read_only:
         return parts or [_Part("free", "a command that only reads", shell.allowed)]
+    if shell.only_looks:  # in plan only: a rule that names such a command answers the question, as it does elsewhere
+        return [*parts, _Part("shell that looks", "a command that most likely only looks", shell.allowed)]
     if _sandboxed(call, context):
         return [_Part("sandboxed shell", "a command in the sandbox")]
     if shell.file_command:

@@ -21,6 +21,7 @@ Row = Literal[
     "file command inside",
     "shell",
     "sandboxed shell",
+    "shell that looks",
     "network, MCP or passthrough",
     "other",
 ]
@@ -43,6 +44,7 @@ TABLE: Final[MappingProxyType[Row, MappingProxyType[str, Cell]]] = MappingProxyT
         "file command inside": table_row("ask", "deny", "allow", "classifier", "deny", "allow"),
         "shell": table_row("ask", "deny", "ask", "classifier", "deny", "allow"),
         "sandboxed shell": table_row("allow", "deny", "allow", "allow", "allow", "allow"),
+        "shell that looks": table_row("ask", "ask", "ask", "classifier", "deny", "allow"),
         "network, MCP or passthrough": table_row("ask", "ask", "ask", "classifier", "deny", "allow"),
         "other": table_row("ask", "deny", "ask", "classifier", "deny", "allow"),
     }

@@ -43,6 +43,8 @@ class ShellVerdict(NamedTuple):
     """Gives the simple commands; only people ask for them."""
     left_open: tuple[str, ...] = ()
     """What the allow rules do not cover."""
+    only_looks: bool = False
+    """In plan mode: it most likely changes nothing, although that is not proven."""
 
     @property
     def risk(self) -> Risk:

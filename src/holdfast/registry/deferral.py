@@ -1,13 +1,19 @@
 """Which tools a model is told by name only, until ToolSearch loads them. The tools that are told first never change."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from holdfast.contract import Tool
+from holdfast.registry.names import chosen_names
 
-__all__ = ["Deferral", "SearchMode", "search_mode"]
+if TYPE_CHECKING:
+    from holdfast.contract import Tool
 
+__all__ = ["SEARCH", "Deferral", "SearchMode", "search_mode", "told_by_name", "wants_search"]
+
+SEARCH = "ToolSearch"
+"""The tool that loads others; where it is not offered, nothing waits."""
 _DEFAULT_PERCENT = 10.0
+_TOLD_NAMES = 400
 
 
 class SearchMode(NamedTuple):
@@ -15,7 +21,7 @@ class SearchMode(NamedTuple):
 
     kind: Literal["on", "auto", "off"] = "on"
     percent: float = _DEFAULT_PERCENT
-    """`auto`: remote tools are deferred once their schemas cost more than this part of the context."""
+    """`auto`: tools are deferred once the schemas of those that could be cost more than this part of the context."""
 
 
 def search_mode(environ: Mapping[str, str]) -> SearchMode:
@@ -28,6 +34,24 @@ def search_mode(environ: Mapping[str, str]) -> SearchMode:
         percent = float(number) if number.replace(".", "", 1).isdigit() else _DEFAULT_PERCENT
         return SearchMode("auto", min(percent, 100.0))
     return SearchMode("on")
+
+
+def wants_search(mode: SearchMode, chosen: Iterable[str] | None, *, simple: bool = False) -> bool:
+    """Whether the built-in tools of a session hold ToolSearch; `chosen`: the tools that were named, none means all."""
+    names = chosen_names(chosen)
+    return mode.kind != "off" and not simple and (names is None or SEARCH in names)
+
+
+def told_by_name(names: Sequence[str]) -> str:
+    """What the model is told of the tools that wait; empty without any."""
+    if not names:
+        return ""
+    more = f"\n… and {len(names) - _TOLD_NAMES} more, which ToolSearch finds" if len(names) > _TOLD_NAMES else ""
+    return (
+        "# Tools that are told by name only\n\nLoad what you need of these with ToolSearch before you call it:\n"
+        + "\n".join(names[:_TOLD_NAMES])
+        + more
+    )
 
 
 class Deferral:
@@ -49,17 +73,17 @@ class Deferral:
         """Those that were asked for, in that order."""
         return tuple(self._loaded)
 
-    def waits(self, tool: Tool) -> bool:
+    def waits(self, tool: "Tool") -> bool:
         """The tool is told by its name only."""
         return tool.name not in self._loaded and self.is_deferred(tool)
 
-    def is_deferred(self, tool: Tool) -> bool:
+    def is_deferred(self, tool: "Tool") -> bool:
         """The tool was not among those told first."""
         if tool.mcp_info is not None:
             return self._remote and not tool.always_load
         return tool.name in self._builtins
 
-    def offered(self, tools: Sequence[Tool]) -> list[Tool]:
+    def offered(self, tools: "Sequence[Tool]") -> "list[Tool]":
         """The tools whose schemas are told: the first ones as ever, then those that were asked for."""
         first = [tool for tool in tools if not self.is_deferred(tool)]
         by_name = {tool.name: tool for tool in tools}

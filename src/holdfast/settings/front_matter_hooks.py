@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
+import msgspec
+
 from holdfast.lib.front_matter import front_matter_text, read_front_matter
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.settings.hook_items import item_hash, pinned_files
@@ -40,10 +42,11 @@ class _FileHook(HookEntry, frozen=True):
 
 
 def front_matter_hooks(
-    hooks: Mapping[str, Any], *, source: SourceKind, path: str, folder: str | None
+    hooks: Mapping[str, Any], *, source: SourceKind, path: str, folder: str | None, of_skill: bool = False
 ) -> tuple[HookEntry, ...]:
     """The hooks as entries, in their order; one that cannot be read is broken, and as a gate fails."""
-    return tuple(_entries(hooks, Origin(source, path or None), folder))
+    found = _entries(hooks, Origin(source, path or None), folder)
+    return tuple(msgspec.structs.replace(entry, is_of_skill=of_skill) for entry in found)
 
 
 def hook_items_of_file(path: str, folder: str) -> list[FolderItem]:

@@ -57,6 +57,8 @@ class HookEntry(msgspec.Struct, frozen=True):
     """The folder that brings it; None for the user's own hooks."""
     broken: str = ""
     """What is wrong with it, so that it cannot be read; a gate then counts as one that failed."""
+    is_of_skill: bool = False
+    """A skill brings it; only there a hook may wish to run once."""
 
     def is_as_approved(self, approved: frozenset[str]) -> bool:
         """Whether the hook, with its scripts as they are now, is still what the user approved. Ask before a run."""

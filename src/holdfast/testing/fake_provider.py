@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
@@ -53,6 +54,7 @@ class FakeProvider:
         *,
         then: Callable[[RecordedRequest], FakeTurn] | None = None,
         counted_tokens: int | None = 42,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """Keep the script.
 
@@ -60,6 +62,7 @@ class FakeProvider:
             turns: One for each request, in order.
             then: Answers what comes behind the script; None: such a request is refused.
             counted_tokens: Answers `count_tokens`; None: that address does not exist.
+            tls: With it the address is https, on the name `localhost`.
         """
         self.turns: list[FakeTurn] = list(turns)
         self.requests: list[RecordedRequest] = []
@@ -70,12 +73,13 @@ class FakeProvider:
         """How often a client went away before the end of an answer."""
         self._then = then
         self._counted_tokens = counted_tokens
+        self._tls = tls
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._news = asyncio.Condition()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_MAX_HEAD_BYTES)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_MAX_HEAD_BYTES, ssl=self._tls)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -91,7 +95,8 @@ class FakeProvider:
     def url(self) -> str:
         """The address for `ANTHROPIC_BASE_URL`."""
         assert self._server is not None, "enter the provider first"
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        scheme = "http://127.0.0.1" if self._tls is None else "https://localhost"
+        return f"{scheme}:{self._server.sockets[0].getsockname()[1]}"
 
     @property
     def openai_url(self) -> str:

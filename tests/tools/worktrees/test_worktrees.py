@@ -125,6 +125,29 @@ def test_work_is_not_removed_unless_it_is_given_up(tmp_path: Path, work: str) ->
     assert (tree.exists(), scene.branches) == (False, ["main"])
 
 
+def test_work_in_ignored_files_is_seen_and_caches_are_none(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    (scene.repository / ".gitignore").write_text("*.env\nout/\n__pycache__/\n*.pyc\n")
+    git(scene.repository, "add", "-A")
+    git(scene.repository, "commit", "-qm", "ignore")
+    tree = scene.enter()
+    (tree / "part" / "__pycache__").mkdir()
+    (tree / "part" / "__pycache__" / "a.pyc").write_bytes(b"x")
+    (tree / "b.pyc").write_bytes(b"x")
+    (tree / "out").mkdir()
+    (tree / "out" / "report.txt").write_text("an evening's work")
+    (tree / "local.env").write_text("TOKEN=1")
+    refused = scene.call("ExitWorktree", action="remove")
+    assert refused.is_error
+    assert "2 files or directories that git ignores" in str(refused.content)
+    assert "local.env" in str(refused.content)
+    assert (tree / "out" / "report.txt").exists()
+    shutil.rmtree(tree / "out")
+    (tree / "local.env").unlink()
+    assert not scene.call("ExitWorktree", action="remove").is_error
+    assert not tree.exists()
+
+
 def test_merged_work_is_no_loss(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.commit(scene.enter())
@@ -160,7 +183,7 @@ HALF_WAY = {
 
 @pytest.mark.parametrize("act", HALF_WAY.values(), ids=HALF_WAY)
 @pytest.mark.parametrize(
-    "words", ["status", "rev-list", "for-each-ref", "worktree remove", "update-ref", "worktree list"]
+    "words", ["status", "rev-list", "for-each-ref", "ls-files", "worktree remove", "update-ref", "worktree list"]
 )
 def test_no_work_is_lost_where_git_fails_in_the_middle(tmp_path: Path, failing: Path, words: str, act: str) -> None:
     scene = Scene(tmp_path)

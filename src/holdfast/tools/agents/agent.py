@@ -36,27 +36,25 @@ _NO_LOOP = "no agent can be started here: there is no model in this session. Sta
 class AgentArgs(Args):
     """Who should do what."""
 
-    description: str = Field(description="The task in 3 to 5 words, for whoever watches.")
-    prompt: str = Field(min_length=1, description="The whole task; the agent knows nothing else.")
-    subagent_type: str | None = Field(default=None, description="The type of agent; general-purpose if omitted.")
-    model: str | None = Field(default=None, description="Another model, such as `haiku`; yours if omitted.")
-    max_turns: int | None = Field(default=None, ge=1, description="So many rounds of calls, then it has to stop.")
-    mode: PermissionMode | None = Field(default=None, description="A permission mode for it; never more than you may.")
-    allowed_tools: list[str] | None = Field(default=None, description="Only these of its tools.")
-    cwd: str | None = Field(default=None, description="Where it starts, inside the allowed directories.")
+    description: str = Field(description="The task in 3 to 5 words.")
+    prompt: str = Field(min_length=1, description="The whole task.")
+    subagent_type: str | None = Field(default=None, description="Default: general-purpose.")
+    model: str | None = Field(default=None, description="Another model, as `haiku`.")
+    max_turns: int | None = Field(default=None, ge=1)
+    mode: PermissionMode | None = None
+    allowed_tools: list[str] | None = Field(default=None, description="Only these.")
+    cwd: str | None = Field(default=None, description="Where it starts.")
     run_in_background: bool = conditional(
         default=False,
         when="background",
-        description="Do not wait: it works beside you, and you are told when it is done.",
+        description="Do not wait; you are told when it is done.",
     )
-    name: str | None = Field(default=None, description="A name, to go on with it later.")
-    resume: str | None = Field(
-        default=None, description="Go on with an agent that you have started before: its agentId or name."
-    )
+    name: str | None = Field(default=None, description="A name for `resume`.")
+    resume: str | None = Field(default=None, description="Go on with this agent: id or name.")
     isolation: Literal["worktree", "remote"] | None = Field(
-        default=None, description="Where it works apart: in a git worktree of its own, or in a session of its own."
+        default=None, description="A git worktree or a session of its own."
     )
-    team_name: str | None = Field(default=None, description="The team that it belongs to.")
+    team_name: str | None = None
 
 
 class AgentDone(TypedDict):

@@ -22,15 +22,15 @@ _MAIN = "main"
 class TaskUpdateArgs(Args):
     """What to change; what is omitted stays."""
 
-    taskId: str = Field(description="The task's number.")  # noqa: N815 - the known name
-    status: NewStatus | None = Field(default=None, description="The new state; `deleted` takes the task away.")
-    subject: str | None = Field(default=None, min_length=1, description="A new title.")
-    description: str | None = Field(default=None, description="A new description.")
-    activeForm: str | None = Field(default=None, description="What is shown while it goes on.")  # noqa: N815 - as above
-    addBlocks: list[str] | None = Field(default=None, description="Tasks that wait for this one.")  # noqa: N815 - as above
-    addBlockedBy: list[str] | None = Field(default=None, description="Tasks that must be done first.")  # noqa: N815 - as above
-    owner: str | None = Field(default=None, description="Who does it.")
-    metadata: dict[str, Any] | None = Field(default=None, description="Entries to keep; null takes one away.")
+    taskId: str = Field()  # noqa: N815 - the known name
+    status: NewStatus | None = Field(default=None)
+    subject: str | None = Field(default=None, min_length=1)
+    description: str | None = None
+    activeForm: str | None = None  # noqa: N815 - as above
+    addBlocks: list[str] | None = None  # noqa: N815 - as above
+    addBlockedBy: list[str] | None = None  # noqa: N815 - as above
+    owner: str | None = None
+    metadata: dict[str, Any] | None = Field(default=None, description="null takes an entry away.")
 
 
 StatusChange = TypedDict("StatusChange", {"from": str, "to": str})

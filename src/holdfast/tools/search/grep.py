@@ -4,9 +4,9 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from holdfast.contract import Args, ArgumentsInvalid, Effects, RuleSubject, Tool, ToolContext, ToolResult
 from holdfast.host.ripgrep import TIME_LIMIT_S, Ripgrep, RipgrepError, Searched
@@ -20,26 +20,27 @@ _BY_PATH_LIMIT_S = 5.0
 """For the search in the order of paths; a tree that takes longer is paged in the order of this session."""
 
 
-class GrepArgs(Args):
-    """What to search for and how to show it."""
+_Lines = Annotated[int, Field(ge=0), WithJsonSchema({"type": "integer"})]
 
-    pattern: str = Field(min_length=1, description="Regular expression in ripgrep's syntax.")
-    path: str | None = Field(default=None, description="File or directory; the working directory if omitted.")
-    glob: str | None = Field(default=None, description="Only files that fit, as `*.py` or `*.{c,h}`; lists too.")
-    type: str | None = Field(default=None, description="Only files of this ripgrep type, for example `py`.")
-    output_mode: Mode = Field(
-        default="files_with_matches", description="Matching lines, names of files, or matches per file."
-    )
-    before: int | None = Field(default=None, alias="-B", ge=0, description="Lines before a match (content).")
-    after: int | None = Field(default=None, alias="-A", ge=0, description="Lines after a match (content).")
-    around: int | None = Field(default=None, alias="-C", ge=0, description="Lines around a match (content).")
-    context: int | None = Field(default=None, ge=0, description="The same as -C.")
-    line_numbers: bool = Field(default=True, alias="-n", description="Show line numbers (content).")
-    ignore_case: bool = Field(default=False, alias="-i", description="Ignore case.")
-    only_matching: bool = Field(default=False, alias="-o", description="Only the matching parts (content).")
-    multiline: bool = Field(default=False, description="Let `.` and the pattern cross line ends.")
-    head_limit: int = Field(default=250, ge=0, description="At most so many lines or entries; 0 for all.")
-    offset: int = Field(default=0, ge=0, description="Skip so many first, to read on.")
+
+class GrepArgs(Args):
+    """What to search for and how to show it. Fields that ripgrep's own flags name need no words."""
+
+    pattern: str = Field(min_length=1)
+    path: str | None = Field(default=None, description="File or directory.")
+    glob: str | None = Field(default=None, description="Such as *.py.")
+    type: str | None = Field(default=None, description="Such as py.")
+    output_mode: Mode = "files_with_matches"
+    before: _Lines | None = Field(default=None, alias="-B")
+    after: _Lines | None = Field(default=None, alias="-A")
+    around: _Lines | None = Field(default=None, alias="-C")
+    context: _Lines | None = Field(default=None, description="As -C.")
+    line_numbers: bool = Field(default=True, alias="-n")
+    ignore_case: bool = Field(default=False, alias="-i")
+    only_matching: bool = Field(default=False, alias="-o")
+    multiline: bool = Field(default=False)
+    head_limit: int = Field(default=250, ge=0, description="0 for all.")
+    offset: int = Field(default=0, ge=0)
 
 
 class GrepOutput(TypedDict):

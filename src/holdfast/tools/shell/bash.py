@@ -55,27 +55,27 @@ class BashLimits(NamedTuple):
 
 # Words of bash.md that do not hold everywhere.
 _USUAL_LIMITS = "120000 (2 minutes) if omitted, at most 600000 (10 minutes)"
-_GOES_ON = "goes on in the background where that is possible, otherwise it is ended"
+_GOES_ON = "goes on in the background or is ended"
 _INSTEAD_OF_SLEEPING = (
     "To wait for a background task use TaskOutput; to pause use Sleep; to wait for a condition run a loop that checks "
     "it with run_in_background"
 )
-_WAITS_FOR_A_TASK = ", to wait for a task TaskOutput"
+_WAITS_FOR_A_TASK = ", for tasks TaskOutput"
 
 
 class BashArgs(Args):
     """What to run."""
 
-    command: str = Field(description="The command, exactly as bash gets it.")
-    timeout: float | None = Field(default=None, gt=0, description="Time limit in milliseconds.")
-    description: str | None = Field(default=None, description="What the command does, in a few words, for the user.")
+    command: str = Field()
+    timeout: float | None = Field(default=None, gt=0)
+    description: str | None = Field(default=None, description="For the user, in five to ten words.")
     run_in_background: bool = conditional(
         default=False,
         when="background",
-        description="Start it as a background task and return at once; TaskOutput shows what it writes.",
+        description="Do not wait for it.",
     )
     dangerously_disable_sandbox: Annotated[bool, Field(alias="dangerouslyDisableSandbox")] = Field(
-        default=False, description="Run outside the sandbox, where there is one."
+        default=False, description="Run outside the sandbox."
     )
     simulated_sed_edit: Annotated[SedEdit | None, Field(alias="_simulatedSedEdit")] = internal()
 

@@ -39,6 +39,12 @@ _WRITE_S: Final = 600.0
 _KEPT_BYTES: Final = 64 << 10
 _MAX_NAMES: Final = 10
 _SAID_CHARS: Final = 500
+_CACHES: Final = frozenset(
+    {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".venv", "venv"}
+    | {"node_modules", ".npm", ".gradle", ".cache", ".parcel-cache", ".turbo", ".DS_Store", "Thumbs.db"}
+)
+"""What programs make again by themselves: nobody's work."""
+_CACHE_ENDINGS: Final = (".pyc", ".pyo", ".egg-info", ".tsbuildinfo")
 
 
 class GitFailed(Exception):
@@ -66,9 +72,11 @@ class Work(NamedTuple):
     """Commits since its beginning that no other branch, tag or remote branch has."""
     tip: str
     """Where its branch stands; empty: it has none."""
+    ignored: int = 0
+    """Files and directories that git ignores and that are no cache; a new worktree has none."""
 
     def __bool__(self) -> bool:
-        return bool(self.files or self.commits)
+        return bool(self.files or self.commits or self.ignored)
 
 
 class Git:
@@ -96,8 +104,12 @@ class Git:
 
     async def lines(self, *words: str, cwd: str | None = None) -> tuple[int, tuple[str, ...]]:
         """How many lines git writes, and the first of them."""
-        text, count = await self._run(words, cwd, _LOOK_S)
+        text, count = await self.all(*words, cwd=cwd)
         return count, tuple(visible(line, limit_chars=200) for line in text.splitlines()[:_MAX_NAMES])
+
+    async def all(self, *words: str, cwd: str | None = None) -> tuple[str, int]:
+        """What git writes, as far as it is kept, and how many lines that would be."""
+        return await self._run(words, cwd, _LOOK_S)
 
     async def _run(self, words: Sequence[str], cwd: str | None, limit_s: float) -> tuple[str, int]:
         binary = find_program("git", outside=(self.checkout, cwd or self.checkout))
@@ -200,7 +212,23 @@ async def look_at(git: Git, tree: Tree) -> Work:
     )
     if not counted.strip().isdigit():
         raise GitFailed(f"git rev-list answered {visible(counted, limit_chars=80)!r}")
-    return Work(files, names, int(counted), tip)
+    ignored, more = await _ignored(git, tree)
+    return Work(files, (*names, *more)[:_MAX_NAMES], int(counted), tip, ignored)
+
+
+async def _ignored(git: Git, tree: Tree) -> tuple[int, tuple[str, ...]]:
+    """What git ignores and removes without a word; of whole directories only their own names."""
+    words = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory")
+    text, count = await git.all(*words, cwd=tree.path)
+    listed = text.splitlines()
+    work = [line for line in listed if not _is_cache(line)]
+    names = tuple(visible(line, limit_chars=200) for line in work[:_MAX_NAMES])
+    return len(work) + max(0, count - len(listed)), names
+
+
+def _is_cache(listed: str) -> bool:
+    name = os.path.basename(listed.strip('"').rstrip("/"))
+    return name in _CACHES or name.endswith(_CACHE_ENDINGS)
 
 
 async def remove_tree(git: Git, tree: Tree, seen: Work, *, discard: bool) -> str:
@@ -228,12 +256,12 @@ async def remove_tree(git: Git, tree: Tree, seen: Work, *, discard: bool) -> str
 
 def amount_of(work: Work) -> str:
     """How much work that is."""
-    parts = [
-        f"{count} {what}{'s' if count != 1 else ''}"
-        for count, what in ((work.files, "uncommitted file"), (work.commits, "unmerged commit"))
-        if count
-    ]
-    return " and ".join(parts)
+    kinds = (
+        (work.files, "uncommitted file", "uncommitted files"),
+        (work.ignored, "file or directory that git ignores", "files or directories that git ignores"),
+        (work.commits, "unmerged commit", "unmerged commits"),
+    )
+    return " and ".join(f"{count} {one if count == 1 else many}" for count, one, many in kinds if count)
 
 
 async def trees_of(git: Git) -> list[Tree]:

@@ -144,7 +144,7 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
         else:
             seen = await self._removable(args, tree, ctx)
             stays = await self._remove(args, tree, seen, ctx)
-            data["discardedFiles"], data["discardedCommits"] = seen.files, seen.commits
+            data["discardedFiles"], data["discardedCommits"] = seen.files + seen.ignored, seen.commits
             lost = f" Thrown away: {amount_of(seen)}." if seen else ""
             data["message"] = " ".join(f"{said} The worktree {tree.path} is removed.{lost} {stays}".split())
         return ToolResult(data, data["message"], modifiers=(WorktreeChanged(back),))
@@ -168,9 +168,8 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
                 error_code=3,
             ) from error
         if work:
-            shown = (
-                f" ({', '.join(name.strip() for name in work.names)}{', …' if work.files > len(work.names) else ''})"
-            )
+            more = ", …" if work.files + work.ignored > len(work.names) else ""
+            shown = f" ({', '.join(name.strip() for name in work.names)}{more})"
             raise ToolFailed(
                 f"the worktree {tree.path!r} has {amount_of(work)}{shown if work.names else ''}, which would be lost. "
                 "Commit and merge, use action 'keep', or ask the user and call it again with discard_changes: true",

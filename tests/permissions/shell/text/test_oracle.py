@@ -7,6 +7,9 @@ from types import ModuleType
 
 import pytest
 
+from holdfast.permissions import NoDisk, PermissionContext, Rule, decide, facts_from_input
+from holdfast.permissions.shell import analyse
+
 SCRIPTS = Path(__file__).parents[4] / "scripts"
 
 
@@ -56,3 +59,71 @@ def test_the_oracle_sees_a_write_a_program_a_connection_and_a_signal(oracle: Mod
     assert ("head -c 1 /dev/zero", "device read") in found
     assert ("exec 3<>/dev/tcp/127.0.0.1/9", "network") in found
     assert not any(command == "ls" for command, _ in found)
+
+
+READERS_OF_FOUND_FILES = (
+    "find . -type f -name '*.txt' -exec grep -n a {} +",
+    "find . -type f -exec wc -l {} \\;",
+    "find . -type f '(' -name '*.txt' -o -name '*.py' ')' -exec head -2 {} \\;",
+    "find . -type f -exec sed -n 1,2p {} \\; | head",
+    "find . -maxdepth 2 -type f -exec sort {} + -exec md5sum {} +",
+    "find -type f -exec stat -c %s -- {} +",
+)
+
+
+def test_what_find_hands_to_readers_changes_nothing(oracle: ModuleType) -> None:
+    assert [command for command in READERS_OF_FOUND_FILES if not analyse(command, cwd="/p").read_only] == []
+    assert oracle.run_batch(list(READERS_OF_FOUND_FILES)) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "find . -name x -exec cat {} +",  # a link, or a pipe that nobody fills
+        "find . -type f -o -name x -exec cat {} +",
+        "find . -type f -name ')' -o -name '(' -exec cat {} +",
+        "find . ! -type f -exec cat {} +",
+        "find -L . -type f -exec cat {} +",
+        "find . -type f -follow -exec cat {} +",
+        "find . -type f -exec sort x + -o y {} +",  # the first plus ends nothing
+        "find . -type f -exec sort -o{} {} ';'",
+        "find . -type f -exec sort -o x {} ';'",
+        "find . -type f -exec sed -i s/a/b/ {} +",
+        "find . -type f -exec sed -n 'w x' {} +",
+        "find . -type f -exec sed {} a ';'",
+        "find . -type f -exec uniq {} +",  # the second file would be written
+        "find . -type f -exec ./cat {} +",
+        "find . -type f -exec sh -c 'cat {}' ';'",
+        "find . -type f -exec {} ';'",
+        "find . -type f -exec git log {} +",
+        "find . -type f -exec cat {} + -delete",
+        "find . -type f -exec cat {} + -fprint x",
+        "find . -type f -exec cat {} + -exec rm {} +",
+        "find . -type f -execdir cat {} +",
+        "find . -type f -exec cat $X {} +",
+        "find $D -type f -exec cat {} +",
+        "find / -type f -exec cat {} +",
+        "find .. -type f -exec cat {} +",
+        "find link/ -type f -exec cat {} +",  # a link with a slash behind it is gone through
+        "find link/sub -type f -exec cat {} +",
+        "find . -type f -exec cat {} + -o -name x -exec head {} +",
+        "find /proc/1 -type f -exec cat {} +",
+        "find //dev -type f -exec cat {} +",
+        "cd sub && find . -type f -exec cat {} +",
+        "echo x | xargs find . -type f -exec cat {} +",
+        "find . -type f -exec cat {} + > out",
+    ],
+)
+def test_what_find_starts_is_refused_where_it_may_do_more_than_read(command: str) -> None:
+    assert not analyse(command, cwd="/p").read_only
+
+
+def test_rules_about_reads_hold_for_files_that_find_hands_on() -> None:
+    for behavior in ("deny", "ask"):
+        rules = [Rule.parse(behavior, "Read(.env)")]
+        context = PermissionContext.started_in("/p", "default", rules, home="/h", trusted=True, disk=NoDisk())
+        for command in ("find . -type f -exec cat {} +", "find . -type f -name '.e*' -exec cat {} +"):
+            assert decide(facts_from_input("Bash", {"command": command}, "/p"), context).behavior == "ask"
+    free = PermissionContext.started_in("/p", "default", [], home="/h", trusted=True, disk=NoDisk())
+    outside = facts_from_input("Bash", {"command": "find /srv/other -type f -exec cat {} +"}, "/p")
+    assert decide(outside, free).behavior == "ask"

@@ -19,7 +19,6 @@ from holdfast.permissions.shell.programs.operands import (
     changes_untold,
     deep_changes,
     inside,
-    is_plain_file_command,
     landing_of,
     spares,
     written_patterns,
@@ -75,6 +74,7 @@ def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
         seen.unlisted_reads(),
         seen.shown,
         left_open,
+        seen.only_looks(),
     )
 
 
@@ -319,16 +319,21 @@ class _Seen:
         return all(grant_of("Edit", path, self._call, self._context) is not None for path in probes)
 
     def is_file_command(self) -> bool:
-        """Whether it only makes, touches, moves or copies plain files inside the working directories."""
-        analysis = self._analysis
-        if analysis.doubt or analysis.assigned or not self.sight.writes or analysis.redirect_writes:
+        """Whether it does no more than an edit of ordinary files inside the working directories."""
+        if self._analysis.doubt or self._analysis.assigned or not self.sight.writes:
             return False
-        for part in analysis.parts:
-            if part.cwds is None or (part.refusal is not None and not is_plain_file_command(part)):
-                return False
-        if any(row_of_write(path, self._context) != "edit inside" for path in self.sight.writes):
+        from holdfast.permissions.shell.judge.file_commands import only_edits  # noqa: PLC0415 - loaded only where it is used
+
+        redirected = self._looked(self._redirected("write", self._analysis.redirects))
+        return only_edits(self._analysis, self.sight, self._context, redirected)
+
+    def only_looks(self) -> bool:
+        """Whether it most likely only looks, although nothing proves it: a question in plan mode, not a no."""
+        if self._context.effective_mode != "plan" or self._analysis.read_only:
             return False
-        return all(row_of_read(path, self._context) == "free" for path in self.sight.reads)
+        from holdfast.permissions.shell.risk.outward import only_looks  # noqa: PLC0415 - loaded only where it is used
+
+        return only_looks(self._analysis)
 
     def unlisted_reads(self) -> tuple[PathFacts, ...]:
         """Reads outside by parts that no allow rule names: the path layer's question."""

@@ -1,5 +1,6 @@
 """`find`: paths first, then an expression in which every word is a known test or action."""
 
+import re
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.programs.facts import CommandFacts, names
@@ -30,6 +31,55 @@ ASKING = frozenset({"-ok", "-okdir"})
 WRITING = {"-fprint": 1, "-fprint0": 1, "-fls": 1, "-fprintf": 2}
 """Actions that write the file named by the first of their values."""
 _FILE_VALUES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
+READERS = names(
+    "basename cat cut dirname du echo egrep fgrep grep head jq ls md5sum nl sed sha1sum sha256sum sort stat tac tail wc"
+)
+"""Programs that may be given any number of regular files and print what is in them, or what they are."""
+_EITHER = frozenset({"-o", "-or", ","})
+_FOLLOWS = names("-L -H -follow -execdir -okdir -ok -delete")
+_PLAIN_START = re.compile(r"\.|(?:\./)?(?!\.\.\Z)[^/~-][^/]*")
+"""A name right here: if it is a link, find does not go through it."""
+
+
+def hands_to_readers(argv: "Sequence[Word]") -> bool:
+    """Whether `-exec` only gives regular files to programs that read them; the caller judges both calls as well.
+
+    A link may lead anywhere and a pipe may wait for ever, so `-type f` has to hold for whatever is handed on. A word
+    with more than `{}` in it may become an option.
+    """
+    words = argv[1:]
+    texts = [word.text for word in words]
+    if not all(word.static for word in words) or not _FOLLOWS.isdisjoint(texts) or "-exec" not in texts:
+        return False
+    first = texts.index("-exec")
+    if not _only_files(texts[:first]) or any("{}" in text and text != "{}" for text in texts):
+        return False
+    if not all(map(_PLAIN_START.fullmatch, _start_paths(words)[2])):
+        return False
+    runs = [at for at, text in enumerate(texts) if text == "-exec"]
+    if len(runs) > 1 and not _EITHER.isdisjoint(texts[first:]):
+        return False  # what fails the tests of one may be handed to the other
+    return all(_is_reader(texts[at + 1 :]) for at in runs)
+
+
+def _is_reader(texts: "Sequence[str]") -> bool:
+    """Whether a known reader stands here, and its words end where they seem to: a `+` ends them behind `{}` only."""
+    end = next((at for at, text in enumerate(texts) if text in (";", "+")), 0)
+    return end > 1 and texts[0] in READERS and (texts[end] == ";" or texts[end - 1] == "{}")
+
+
+def _only_files(tests: "Sequence[str]") -> bool:
+    """Whether all that passes these tests is a regular file."""
+    depth, found = 0, False
+    for at, text in enumerate(tests):
+        if tests[at - 1 : at] and tests[at - 1] in WITH_VALUE:
+            continue  # `-name '('` opens nothing
+        depth += {"(": 1, ")": -1}.get(text, 0)
+        if depth == 0 and text in _EITHER:
+            return False
+        typed = text == "-type" and list(tests[at + 1 : at + 2]) == ["f"]
+        found = found or (depth == 0 and typed and tests[at - 1 : at] not in (["!"], ["-not"]))
+    return found and depth == 0
 
 
 def inspect_find(args: "Sequence[Word]") -> CommandFacts:

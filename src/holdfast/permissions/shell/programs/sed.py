@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.permissions.shell.programs.options import Scan
+    from holdfast.permissions.shell.words.parts import Part
     from holdfast.permissions.shell.words.word import Word
 
 SED = Tool(
@@ -274,6 +275,20 @@ def inspect_sed(args: "Sequence[Word]") -> CommandFacts:
         kind="edit" if writes else "text",
         reads_unknown=found.reads_unknown,
     )
+
+
+def edits_in_place(part: "Part") -> bool:
+    """Whether a `sed -i` only rewrites the files that it names, by a script that starts and opens nothing."""
+    if part.name not in ("sed", "gsed") or part.hull or part.more or part.assigns or part.redirects or not part.writes:
+        return False
+    argv = part.argv
+    if argv[0].text != part.name or not all(word.static for word in argv):
+        return False
+    # `-i ''` takes no script from one sed and the next word as script from another.
+    if not scan(SED, argv[1:]).has("-i") or not all(word.text for word in argv):
+        return False
+    # Without a suffix no copy is kept, and what is left is read like any script.
+    return inspect_sed([word for word in argv[1:] if word.text not in ("-i", "--in-place")]).refusal is None
 
 
 def _opened_by(script: str, found: "Scan") -> tuple[str, ...]:

@@ -240,7 +240,7 @@ def inspect_lsof(args: "Sequence[Word]") -> CommandFacts:
         found.refuse(f"lsof may ask another machine or a service for {bad!r}")
     quiet = found.has("-n", "-t")
     if not quiet:
-        found.refuse("lsof without -n asks the name server")
+        found.refuse("lsof without -n asks the name server; add -nP")
     return _facts(found, network=not quiet or bool(bad))
 
 

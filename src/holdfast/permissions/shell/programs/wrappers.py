@@ -3,6 +3,7 @@
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.find import hands_to_readers
 from holdfast.permissions.shell.programs.runner_names import RUNNERS
 from holdfast.permissions.shell.programs.runners import (
     FED,
@@ -197,6 +198,7 @@ def _find(argv: tuple[Word, ...]) -> Inner | None:
     first = commands[0] if commands else ()
     doubt = "what find runs is not known" if any(not c or not c[0].static for c in commands) else ""
     refusal = "it runs a command on every file found" if commands else "it deletes or writes what it finds"
+    refusal = None if hands_to_readers(argv) else refusal  # what they read is judged with them
     return Inner(first, tuple(commands[1:]), (), refusal, doubt=doubt, places=places)
 
 

@@ -9,11 +9,13 @@ from holdfast.permissions.shell.words.word import is_secret, names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from holdfast.permissions.shell.text.analysis import Analysis
     from holdfast.permissions.shell.words.parts import Part
 
 __all__ = [
     "builds_request",
     "deploys",
+    "only_looks",
     "opens_container",
     "posts",
     "shows_secret",
@@ -98,6 +100,53 @@ _CURL_VALUED: Final = names(
 )
 _SCRATCH_WRITERS: Final = names("tee mkdir touch curl wget")
 """Programs whose writes among temporary files are like those of a redirect."""
+_SENDING: Final = re.compile(
+    r"-[sSfivkNgG]*(?:[dF]|X(?!GET\Z|HEAD\Z|\Z)).*|--(?:data|json|form|request|upload).*", re.DOTALL
+)
+_LOOKING: Final = {
+    **dict.fromkeys(("docker", "podman", "nerdctl"), names("ps images version info logs inspect port top")),
+    **dict.fromkeys(("kubectl", "oc"), names("get describe logs version top explain api-resources")),
+    **dict.fromkeys(("pip", "pip3"), names("list show freeze")),
+    "npm": names("ls list view outdated"),
+    "go": names("env list doc version"),
+    "systemctl": names("status list-units is-active is-enabled"),
+    "helm": names("list status get history"),
+    "crontab": names("-l"),
+}
+"""Programs that only look when this is their first word."""
+_LOOKERS: Final = names("ss netstat lsof zcat bzcat xzcat")
+_KILLS: Final = re.compile(r"-(?:[^-]*K|-k)")
+"""`ss -K` closes connections of others."""
+_SQL_LOOKS: Final = re.compile(r"\s*(?:select\b|explain\b|\.(?:tables|schema)\b)[^;]*;?\s*\Z", re.IGNORECASE)
+_SQL_ACTS: Final = re.compile(r"writefile|load_extension|\bedit\s*\(|fts3_tokenizer|\battach\b", re.IGNORECASE)
+_SQL_OPTIONS: Final = names("-readonly -header -noheader -column -json -csv -line -list -table -box -markdown -batch")
+
+
+def only_looks(analysis: "Analysis") -> bool:
+    """Whether every command is proven to read or is a mere question, and nothing is written: a person may say yes."""
+    if analysis.doubt or analysis.assigned or analysis.redirect_writes or not analysis.parts:
+        return False
+    first = next((part for part in analysis.parts if part.refusal is not None), None)
+    if first is None or analysis.reason != f"{first.name or first.source[:40]}: {first.refusal}":
+        return False  # something else about the text than its commands
+    return all(part.refusal is None or _asks_only(part) for part in analysis.parts)
+
+
+def _asks_only(part: "Part") -> bool:
+    if not part.certain_text or part.writes or part.assigns or not part.texts or part.texts[0] != part.name:
+        return False
+    words = list(part.texts[1:])
+    if part.name == "curl":
+        return stays_here(part) and not any(map(_SENDING.match, words)) and "-X" not in words
+    if part.name == "sqlite3":
+        told = [word for word in words if word not in _SQL_OPTIONS]
+        looks = len(told) == 2 and told[0][:1] != "-" and _SQL_LOOKS.match(told[1])
+        return bool(looks) and not _SQL_ACTS.search(told[1])
+    if part.name in _LOOKERS:
+        return not any(map(_KILLS.match, words))
+    if part.name == "go" and any(word[:1] == "-" for word in words):
+        return False  # `go env -w` writes, `go list -toolexec` starts programs
+    return bool(words[:1] and words[0] in _LOOKING.get(part.name, ()))
 
 
 def deploys(part: "Part") -> bool:

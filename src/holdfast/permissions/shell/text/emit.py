@@ -274,8 +274,13 @@ class Emitter(Surroundings):
             self.doubt(f"the shell keyword {base} where a command is expected")
             return base, Inner(argv=argv[1:], refusal="it is a shell keyword", hull="exact"), _NO_FACTS, refusal
         inner = wrap(argv) if wrap is not None else None
-        if inner is not None:
+        if inner is not None and (base != "find" or inner.refusal is not None):
             return base, inner, _NO_FACTS, inner.refusal or refusal
+        if inner is not None:
+            own = inspect_command(base, (*argv[1:], MORE) if more else argv[1:])
+            # Where it starts is only certain where the text does.
+            moved = None if self.cwds is START else "it runs a command on every file found"
+            return base, inner, own, refusal or moved or own.refusal
         if not first.static:
             return base, None, _NO_FACTS, refusal
         args = (*argv[1:], MORE) if more else argv[1:]
