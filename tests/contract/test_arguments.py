@@ -127,13 +127,41 @@ def test_the_type_of_an_internal_field_is_not_offered_either():
         known: tuple[Inner, ...] = ()
         hidden: Secret | None = internal()
 
-    schema = ModelArguments(Shown).schema()
-    assert set(schema["$defs"]) == {"Inner"}
+    assert "Inner" not in str(schema := ModelArguments(Shown).schema())
+    assert set(schema["properties"]) == {"known"}
 
     class OnlyHidden(Args):
         hidden: Secret | None = internal()
 
     assert "$defs" not in ModelArguments(OnlyHidden).schema()
+
+
+def test_a_type_that_is_used_once_stands_where_it_is_used_and_a_shared_one_apart():
+    class Leaf(Args):
+        size: int = Field(default=1, description="How large.")
+        note: str | None = None
+
+    class Branch(Args):
+        leaf: Leaf
+
+    class Once(Args):
+        branch: Branch = Field(description="The only one.")
+
+    class Twice(Args):
+        first: Branch
+        second: Branch
+
+    once, twice = ModelArguments(Once).schema(), ModelArguments(Twice).schema()
+    assert "$defs" not in once
+    assert once["properties"]["branch"]["description"] == "The only one."
+    leaf = once["properties"]["branch"]["properties"]["leaf"]
+    assert leaf["properties"] == {
+        "size": {"type": "integer", "default": 1, "description": "How large."},
+        "note": {"type": "string"},
+    }
+    assert set(twice["$defs"]) == {"Branch"}
+    assert twice["properties"]["first"] == twice["properties"]["second"] == {"$ref": "#/$defs/Branch"}
+    assert twice["$defs"]["Branch"]["properties"]["leaf"] == leaf
 
 
 def test_types_that_refer_to_each_other_stay_in_the_schema():

@@ -1,5 +1,6 @@
 """The only schema of a tool: a pydantic model, or a JSON Schema for remote tools. Both parse and describe alike."""
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Protocol, cast
@@ -89,7 +90,7 @@ class ModelArguments:
         properties: dict[str, Any] = {}
         for name, described in whole.get("properties", {}).items():
             if not self._is_hidden(name, facts):
-                properties[name] = _short({key: value for key, value in described.items() if key not in _MARKS})
+                properties[name] = {key: value for key, value in described.items() if key not in _MARKS}
         offered: dict[str, Any] = {"type": "object", "properties": properties}
         required = [name for name in whole.get("required", ()) if name in properties]
         if required:
@@ -98,7 +99,7 @@ class ModelArguments:
         if shared:
             offered["$defs"] = shared
         offered["additionalProperties"] = False
-        return cast("dict[str, Any]", _without_titles(offered))
+        return _inlined(cast("dict[str, Any]", _without_titles(offered)))
 
     def with_internal(self, args: Any, values: Mapping[str, Any]) -> Any:
         """A copy with internal fields set; only the approval layer calls this."""
@@ -222,12 +223,14 @@ def _short(described: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_titles(schema: Any) -> Any:
-    """Generated titles only repeat the names: tokens without information."""
+    """Generated titles only repeat the names, and `_short` says the rest: tokens without information."""
     if isinstance(schema, dict):
         known = cast("dict[str, Any]", schema)
         return {
             key: (
-                {name: _without_titles(sub) for name, sub in value.items()} if key in _NAMED else _without_titles(value)
+                {name: _without_titles(_short(sub)) for name, sub in value.items()}
+                if key in _NAMED
+                else _without_titles(value)
             )
             for key, value in known.items()
             if not (key == "title" and isinstance(value, str))
@@ -248,13 +251,49 @@ def _mentioned(properties: Any, shared: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(part, dict):
             known = cast("dict[str, Any]", part)
             waiting += known.values()
-            name = str(known.get("$ref", "")).removeprefix("#/$defs/")
+            name = str(known.get("$ref", "")).removeprefix(_SHARED)
             if name in shared and name not in found:
                 found[name] = shared[name]
                 waiting.append(shared[name])
     return {name: shared[name] for name in shared if name in found}
 
 
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Shared types that are used once stand where they are used: fewer words, and nothing to look up."""
+    shared: dict[str, Any] = schema.get("$defs", {})
+    uses = Counter(_references(schema))
+    once = {name for name in shared if uses[name] == 1 and name not in _references(shared[name])}
+    if not once:
+        return schema
+
+    def put(part: Any) -> Any:
+        if isinstance(part, list):
+            return [put(item) for item in cast("list[Any]", part)]
+        if not isinstance(part, dict):
+            return part
+        known = cast("dict[str, Any]", part)
+        name = str(known.get("$ref", "")).removeprefix(_SHARED)
+        if name in once:
+            return put({**shared[name], **{key: value for key, value in known.items() if key != "$ref"}})
+        return {key: put(value) for key, value in known.items()}
+
+    kept = {name: put(about) for name, about in shared.items() if name not in once}
+    whole = put({key: value for key, value in schema.items() if key != "$defs"})
+    closed = whole.pop("additionalProperties")
+    return {**whole, **({"$defs": kept} if kept else {}), "additionalProperties": closed}
+
+
+def _references(part: Any) -> list[str]:
+    if isinstance(part, list):
+        return [name for item in cast("list[Any]", part) for name in _references(item)]
+    if not isinstance(part, dict):
+        return []
+    known = cast("dict[str, Any]", part)
+    own = [str(known["$ref"]).removeprefix(_SHARED)] if isinstance(known.get("$ref"), str) else []
+    return own + [name for value in known.values() for name in _references(value)]
+
+
+_SHARED = "#/$defs/"
 _NAMED = ("properties", "$defs")
 _WORDS = {"true": True, "false": False}
 

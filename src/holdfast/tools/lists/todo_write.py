@@ -18,17 +18,17 @@ _MAIN = "main"
 class TodoItem(Args):
     """One item; both shapes that models write are fine."""
 
-    content: str = Field(min_length=1, description="What to do, as an order.")
-    status: Status = Field(description="How far it is.")
-    activeForm: str | None = Field(default=None, description="The same as it goes on, as `Running tests`.")  # noqa: N815 - the known name
-    id: str | None = Field(default=None, description="A name of your own for the item.")
-    priority: Literal["high", "medium", "low"] | None = Field(default=None, description="How much it matters.")
+    content: str = Field(min_length=1, description="As an order.")
+    status: Status
+    activeForm: str | None = Field(default=None, description="The same as it goes on.")  # noqa: N815 - the known name
+    id: str | None = Field(default=None, description="Your own name for it.")
+    priority: Literal["high", "medium", "low"] | None = None
 
 
 class TodoWriteArgs(Args):
     """The whole list."""
 
-    todos: list[TodoItem] = Field(max_length=200, description="Every item, also those that are done.")
+    todos: list[TodoItem] = Field(max_length=200, description="Every item, also done ones.")
 
 
 class TodoWriteOutput(TypedDict):

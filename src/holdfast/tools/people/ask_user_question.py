@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict, cast
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from holdfast.contract import (
     Args,
@@ -26,30 +26,43 @@ __all__ = ["AskUserQuestion", "AskUserQuestionArgs", "AskUserQuestionOutput", "U
 _MAX_QUESTIONS = 4
 
 
+def _briefly(schema: dict[str, Any]) -> None:
+    """Every request would carry the limits of texts, and this page's words about a type: they stay with the parser."""
+    for key in ("description", "additionalProperties"):
+        schema.pop(key, None)
+    for described in schema["properties"].values():
+        for key in ("minLength", "maxLength"):
+            described.pop(key, None)
+
+
 class UserQuestionOption(Args):
     """One ready answer."""
 
-    label: str = Field(min_length=1, max_length=500, description="What the user sees, in one to five words.")
-    value: str | None = Field(default=None, description="What the answer says instead of the label.")
-    description: str | None = Field(default=None, description="What follows from it.")
-    preview: str | None = Field(default=None, description="A piece of code or a sketch to compare.")
+    model_config = ConfigDict(json_schema_extra=_briefly)
+
+    label: str = Field(min_length=1, max_length=500)
+    value: str | None = None
+    description: str | None = None
+    preview: str | None = None
 
 
 class UserQuestion(Args):
     """One question."""
 
-    question: str = Field(min_length=1, max_length=4000, description="The whole question, with its question mark.")
-    header: str | None = Field(default=None, description="The same in a word or two.")
-    options: list[UserQuestionOption] = Field(min_length=2, max_length=4, description="Two to four ready answers.")
-    multiSelect: bool = Field(default=False, description="The user may choose several.")  # noqa: N815 - the known name
+    model_config = ConfigDict(json_schema_extra=_briefly)
+
+    question: str = Field(min_length=1, max_length=4000)
+    header: str | None = None
+    options: list[UserQuestionOption] = Field(min_length=2, max_length=4)
+    multiSelect: bool = False  # noqa: N815 - the known name
 
 
 class AskUserQuestionArgs(Args):
     """The questions of one call; the answers come from the person alone."""
 
-    questions: list[UserQuestion] = Field(min_length=1, max_length=_MAX_QUESTIONS, description="One to four questions.")
-    annotations: dict[str, Any] | None = Field(default=None, description="For whoever shows the questions.")
-    metadata: dict[str, Any] | None = Field(default=None, description="For whoever shows the questions.")
+    questions: list[UserQuestion] = Field(min_length=1, max_length=_MAX_QUESTIONS)
+    annotations: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
     answers: dict[str, Any] | None = internal()
     notes: dict[str, Any] | None = internal()
     said: str = internal("")

@@ -37,7 +37,7 @@ class Sleep(Tool[SleepArgs, SleepOutput]):
     output_type = SleepOutput
     search_hint = "wait, pause or rest for some time"
     max_result_chars = 100_000
-    read_only = concurrency_safe = session_state = True
+    read_only = concurrency_safe = session_state = should_defer = True
     interrupt_behavior = "cancel"
 
     def __init__(self, board: TaskBoard | None = None) -> None:
