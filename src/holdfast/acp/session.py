@@ -11,6 +11,7 @@ from holdfast.acp.questions import EditorAsker
 from holdfast.acp.updates import Updates
 from holdfast.acp.wire import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Peer, RpcError, as_list, as_object
 from holdfast.app.begin import NEW_SESSION, SessionChoice
+from holdfast.app.commands import offered_commands
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.start_agent import start_agent
 from holdfast.contract.names import MODE_WORDS
@@ -60,6 +61,7 @@ class EditorSession:
         self._consent: Consent | None = None
         self._is_busy = False
         self._is_cancelled = False
+        self._commands: list[Fields] = []
         self.id = ""
         self.agent: RunningAgent
         self._updates: Updates
@@ -121,19 +123,27 @@ class EditorSession:
 
     def show(self) -> None:
         """Tell what is known once the editor knows the session: its commands, and what does not count."""
-        library = self.agent.definitions.library
+        self._show_commands()
+        for notice in self.agent.notices():
+            for update in self._updates.notice("warning", notice):
+                self.tell(update)
+
+    def _show_commands(self) -> None:
+        """Tell what can be called, where it is something else than before: prompts of servers may come later."""
         commands: list[Fields] = [
-            {"name": skill.name, "description": skill.description or skill.name}
-            for skill in (() if library is None else library)
-            if skill.for_user
+            {
+                "name": one.name,
+                "description": one.about or one.name,
+                **({"input": {"hint": one.hint}} if one.hint else {}),
+            }
+            for one in offered_commands(self.agent)
         ]
         commands.append(
             {"name": "compact", "description": "Shorten the conversation now", "input": {"hint": "what to keep"}}
         )
-        self.tell({"sessionUpdate": "available_commands_update", "availableCommands": commands})
-        for notice in self.agent.notices():
-            for update in self._updates.notice("warning", notice):
-                self.tell(update)
+        if commands != self._commands:
+            self._commands = commands
+            self.tell({"sessionUpdate": "available_commands_update", "availableCommands": commands})
 
     def show_history(self) -> None:
         """Tell the whole conversation again."""
@@ -154,6 +164,7 @@ class EditorSession:
         self._is_busy, self._is_cancelled = True, False
         try:
             await self._settle()
+            self._show_commands()
             return {"stopReason": "cancelled" if self._is_cancelled else await self._answer(said)}
         finally:
             self._is_busy = False

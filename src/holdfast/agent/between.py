@@ -136,12 +136,12 @@ class Between:
         return True
 
     async def _expanded(self, blocks: list[Block]) -> list[Block] | None:
-        """The prompt with the text of the skill that it calls; None when a hook keeps it from the model."""
+        """The prompt with what it names, or the text that it calls; None when a hook keeps that from the model."""
         expands, first = self._parts.expands, blocks[0] if blocks else {}
         text = str(first.get("text", "")) if first.get("type") == "text" else ""
         called = None if expands is None or not text.startswith("/") else expands.knows(text)
         if expands is None or called is None:
-            return blocks
+            return blocks if expands is None or "@" not in text else [*blocks, *await expands.mentioned(text)]
         heard = await self.gates.ask(
             "UserPromptExpansion",
             expansion_type=called.kind,
@@ -156,7 +156,7 @@ class Between:
             return None
         self.take_word(heard)
         try:
-            return [*prompt_blocks(await expands.text(called)), *blocks[1:]]
+            return [*prompt_blocks(await expands.content(called)), *blocks[1:]]
         except ToolFailed as error:
             self.remind(
                 "skill", f"/{called.name} could not be used: {error}. Tell the user, and do not guess its text."

@@ -24,11 +24,11 @@ class Expanded(NamedTuple):
     """What a prompt that begins with `/` calls."""
 
     kind: str
-    """`skill` or `slash_command`."""
+    """`skill`, `slash_command` or `mcp_prompt`."""
     name: str
     arguments: str
     source: str
-    """Whose it is: user, project or managed."""
+    """Whose it is: user, project, managed, or the name of a server."""
 
 
 class Expands(Protocol):
@@ -38,8 +38,12 @@ class Expands(Protocol):
         """What this text calls; none where it is only text."""
         ...
 
-    async def text(self, called: Expanded) -> str:
+    async def content(self, called: Expanded) -> str | list[Block]:
         """What the model reads instead; raises `ToolFailed` when it cannot be used."""
+        ...
+
+    async def mentioned(self, text: str) -> list[Block]:
+        """What goes with a prompt because it names it by `@`."""
         ...
 
 

@@ -73,10 +73,6 @@ class Definitions:
             else [skill.name for skill in self.library if not skill.is_command and self._is_chosen(skill)]
         )
 
-    def command_names(self) -> list[str]:
-        """What can be called by `/name`."""
-        return [] if self.library is None else [skill.name for skill in self.library if skill.for_user]
-
     def look_again(self) -> str:
         """Look for skills again; what a model is told of those that are new, empty where there are none."""
         before = self.library

@@ -2,8 +2,9 @@
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from holdfast.app.from_servers import FromServers
 from holdfast.app.models import open_given
 from holdfast.contract import Answer, HoldfastError, Question, ToolFailed
 from holdfast.events import PermissionAsked, PermissionDecided
@@ -61,10 +62,11 @@ def _choose(loop: "Loop", opened: "OpenSession", model: str | None, effort: "Eff
 
 
 class Expander:
-    """Makes the text of a skill out of `/name arguments` that a person wrote."""
+    """Makes the text of a skill, or of a server's prompt, out of `/name arguments` that a person wrote."""
 
     def __init__(self, opened: "OpenSession") -> None:
         self._opened = opened
+        self._servers = FromServers(opened)
         self._asked = 0
 
     def begin(self, loop: "Loop", shelf: Shelf) -> None:
@@ -82,30 +84,41 @@ class Expander:
         """What a prompt calls, if it begins with `/` and the name of a skill that the user may call."""
         from holdfast.agent.parts import Expanded  # noqa: PLC0415 - loaded with the loop
 
-        library = self._shelf.library
-        if library is None or not text.startswith("/"):
+        if not text.startswith("/"):
             return None
+        library = self._shelf.library
         name, arguments = split_call(text)
+        if self._servers.knows(name):
+            return self._servers.called(name, arguments)
+        if library is None:
+            return None
         skill = library.find(name)
         if skill is None or not skill.for_user:
             return None
         kind = "slash_command" if skill.is_command else "skill"
         return Expanded(kind, skill.name, arguments, skill.source)
 
-    async def text(self, called: "Expanded") -> str:
+    async def mentioned(self, text: str) -> list[dict[str, Any]]:
+        """What goes with a prompt because it names it by `@`: resources of servers."""
+        return await self._servers.mentioned(text)
+
+    async def content(self, called: "Expanded") -> str | list[dict[str, Any]]:
         """What the model reads instead.
 
         Raises:
-            ToolFailed: The file cannot be read any more, or a rule denies the skill.
+            ToolFailed: The file cannot be read any more, the server fails, or a rule denies the skill.
         """
+        executor = self._opened.executor
+        given = {"skill": called.name, "args": called.arguments}
+        decision = decide(facts_from_input("Skill", given, executor.state.cwd), executor.state.permissions)
+        if decision.behavior == "deny":
+            raise ToolFailed(f"/{called.name} is denied: {decision.reason}")
+        return await (self._servers.prompt(called) if called.kind == "mcp_prompt" else self._text(called))
+
+    async def _text(self, called: "Expanded") -> str:
         executor, shelf = self._opened.executor, self._shelf
         state, session = executor.state, executor.state.session
         skill = shelf.find(called.name)
-        decision = decide(
-            facts_from_input("Skill", {"skill": called.name, "args": called.arguments}, state.cwd), state.permissions
-        )
-        if decision.behavior == "deny":
-            raise ToolFailed(f"/{called.name} is denied: {decision.reason}")
         shelf.called.add(skill.name)
         if skill.forks and shelf.spawner is not None and executor.pool.find("Skill") is not None:
             given = f" {called.arguments}" if called.arguments else ""

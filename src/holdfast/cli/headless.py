@@ -245,7 +245,8 @@ class Headless:
         """Make the agent that the plan describes, and the lines that tell of it."""
         plan = self.plan
         agent = self.agent = await self._put_together(ahead, early)
-        from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - behind the first request
+        from holdfast.app.commands import command_names  # noqa: PLC0415 - behind the first request
+        from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - the same
         from holdfast.cli.stream_json import SessionFacts, StreamJson, output_style  # noqa: PLC0415 - the same
 
         agent.let_hooks_defer(self._host is None)
@@ -263,7 +264,7 @@ class Headless:
             mcp_servers=agent.server_states,
             agents=agent.agent_types,
             skills=agent.definitions.skill_names(),
-            slash_commands=agent.definitions.command_names(),
+            slash_commands=command_names(agent),
             output_style=output_style(agent),
         )
         self.lines = StreamJson(

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from holdfast.app.begin import SessionChoice
+from holdfast.app.commands import command_names
 from holdfast.cli.host import Host
 from holdfast.cli.host_commands import Command, called
 from holdfast.cli.host_start import Opening
@@ -69,7 +70,7 @@ class HostTalk:
         self._tell_state("running")
         if self._run.plan.replays:
             self._run.write(self._run.lines.replayed(prompt.content, prompt.line))
-        command = called(prompt, frozenset(self._agent.definitions.command_names()))
+        command = called(prompt, frozenset(command_names(self._agent)))
         if command is None:
             await self._answer(prompt)
         elif command.name == "clear":

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
+from holdfast.app.commands import offered_commands
 from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.host_calls import HostCalls
 from holdfast.cli.host_commands import COMMANDS
@@ -15,7 +16,6 @@ from holdfast.hooks.callback import callback_hooks
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
-    from holdfast.definitions.skills import Skill
 
 __all__ = ["Wanted", "answer_initialize", "model_list", "read_initialize"]
 
@@ -164,12 +164,13 @@ def _checked(fields: Line, name: str, kind: type[Kind]) -> Kind | None:
 
 def answer_initialize(agent: "RunningAgent") -> Line:
     """What a host shows of the session: commands, agents, models."""
-    library = agent.definitions.library
-    commands = [] if library is None else [skill for skill in library if skill.for_user]
     return {
         "commands": [
             *({"name": name, "description": about, "argumentHint": hint} for name, (about, hint) in COMMANDS.items()),
-            *map(_command, commands),
+            *(
+                {"name": one.name, "description": one.about, "argumentHint": one.hint}
+                for one in offered_commands(agent)
+            ),
         ],
         "agents": [{"name": name, "description": _about(agent, name)} for name in agent.agent_types],
         "output_style": output_style(agent),
@@ -180,11 +181,6 @@ def answer_initialize(agent: "RunningAgent") -> Line:
         "hooks_applied": True,
         "hook_on_failure_supported": True,
     }
-
-
-def _command(skill: "Skill") -> Line:
-    hint = skill.fields.text("argument-hint", "argument_hint")
-    return {"name": skill.name, "description": skill.description or "", "argumentHint": hint}
 
 
 def _about(agent: "RunningAgent", name: str) -> str:

@@ -11,7 +11,7 @@ from holdfast.contract import Block, Content, Image, Text
 from holdfast.lib.visible import visible
 from holdfast.mcp.wire import NOTHING, McpError
 
-__all__ = ["CallReply", "SaveBlob", "read_reply", "to_content"]
+__all__ = ["CallReply", "SaveBlob", "part_blocks", "read_reply", "to_content"]
 
 SaveBlob = Callable[[bytes, str], str | None]
 """Keeps bytes in a file, given their media type, and says where; None when that is not possible."""
@@ -53,6 +53,7 @@ class CallReply(msgspec.Struct, frozen=True):
 
 
 _reply = msgspec.json.Decoder(CallReply)
+_part = msgspec.json.Decoder(_Part)
 
 
 def read_reply(raw: msgspec.Raw) -> CallReply:
@@ -83,6 +84,18 @@ def to_content(reply: CallReply, save: SaveBlob | None = None) -> Content:
     if all(isinstance(block, Text) for block in blocks):
         return "\n\n".join(block.text for block in blocks if isinstance(block, Text))
     return tuple(blocks)
+
+
+def part_blocks(raw: msgspec.Raw, save: SaveBlob | None = None) -> list[Block]:
+    """One part of what a server says, such as of a prompt.
+
+    Raises:
+        McpError: It is not what the protocol says.
+    """
+    try:
+        return _blocks(_part.decode(raw), save)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise McpError(f"what the server says is not what the protocol says: {error}") from error
 
 
 def _blocks(part: _Part, save: SaveBlob | None) -> list[Block]:

@@ -17,11 +17,12 @@ from holdfast.mcp.config import ServerConfig
 from holdfast.mcp.connect import Elicit, Surroundings
 from holdfast.mcp.content import SaveBlob
 from holdfast.mcp.host_transport import AskHost
-from holdfast.mcp.names import safe_part, tool_names
+from holdfast.mcp.names import PREFIX, safe_part, tool_names
 from holdfast.mcp.records import Record, Records
 from holdfast.mcp.remote_tool import DEFAULT_RESULT_CHARS, RemoteTool
 from holdfast.mcp.schema import SchemaProblem, check_headers, check_schema
 from holdfast.mcp.server import Server, Told
+from holdfast.mcp.wire import McpError
 
 __all__ = ["Hub", "HubChoices"]
 
@@ -135,6 +136,17 @@ class Hub:
             for task in late:
                 task.cancel()
 
+    def of_prompt(self, name: str) -> Server | None:
+        """The server that a prompt's full name speaks of: `mcp__server__prompt`."""
+        label, mark, _ = name.removeprefix(PREFIX).partition("__")
+        return self.servers.get(label) if mark and name.startswith(PREFIX) else None
+
+    async def reached(self, name: str) -> None:
+        """Wait until a server is connected, or cannot be; a call that fails then says why."""
+        server = self.find(name)
+        if server is not None:
+            await _reached(server)
+
     def find(self, name: str) -> Server | None:
         """A server by its name or label."""
         for server in self.servers.values():
@@ -240,9 +252,14 @@ class Hub:
 
 
 async def _settled(server: Server) -> None:
-    from holdfast.mcp.wire import McpError  # noqa: PLC0415
+    if await _reached(server):
+        await server.prompts_listed.wait()
 
+
+async def _reached(server: Server) -> bool:
     try:
         await server.ensure()
     except McpError as error:
         _log.debug("not waited for: %s", error)
+        return False
+    return True

@@ -1,5 +1,7 @@
 """Lists that come in pages, with bounds on how many and how long: a server cannot keep us listing for ever."""
 
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import msgspec
@@ -8,10 +10,32 @@ from holdfast.mcp.remote_tool import Listed, read_listed
 from holdfast.mcp.session import Limits, Session
 from holdfast.mcp.wire import McpError
 
-__all__ = ["list_all", "list_tools"]
+__all__ = ["Again", "list_all", "list_tools"]
 
 _MAX_PAGES = 200
 _MAX_ENTRIES = 20_000
+_PAUSE_S = 1.0
+
+
+class Again:
+    """Lists something again when the server says that it changed: at most once a second, however often it says so."""
+
+    def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._work = work
+        self._is_wanted = False
+        self._task: asyncio.Task[None] | None = None
+
+    def wanted(self, spawn: Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]) -> None:
+        """It changed."""
+        self._is_wanted = True
+        if self._task is None or self._task.done():
+            self._task = spawn(self._go())
+
+    async def _go(self) -> None:
+        while self._is_wanted:
+            self._is_wanted = False
+            await self._work()
+            await asyncio.sleep(_PAUSE_S)
 
 
 class _Page(msgspec.Struct, frozen=True, rename="camel"):

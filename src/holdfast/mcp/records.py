@@ -17,11 +17,27 @@ from holdfast.settings.errors import SettingsError
 from holdfast.settings.mcp_servers import ServerEntry
 from holdfast.settings.merge import canonical
 
-__all__ = ["Record", "Records", "record_key"]
+__all__ = ["PromptArgument", "PromptListed", "Record", "Records", "record_key"]
 
 _log = logging.getLogger(__name__)
 _VERSION = 1
 _MAX_BYTES = 32 << 20
+
+
+class PromptArgument(msgspec.Struct, frozen=True):
+    """What a prompt is called with."""
+
+    name: str
+    required: bool = False
+
+
+class PromptListed(msgspec.Struct, frozen=True):
+    """A prompt as a server lists it."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    arguments: list[PromptArgument] = []
 
 
 class Record(msgspec.Struct):
@@ -34,6 +50,7 @@ class Record(msgspec.Struct):
     """Each tool's identity, by its own name."""
     changed: dict[str, str] = {}
     """Tools that are off, with the identity that waits for a yes."""
+    prompts: list[PromptListed] = []
     instructions: str = ""
     is_known: bool = False
     """The server was connected to once."""

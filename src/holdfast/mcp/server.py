@@ -15,8 +15,9 @@ from holdfast.mcp.connect import Surroundings, open_transport
 from holdfast.mcp.content import CallReply, plain, read_reply, to_content
 from holdfast.mcp.elicitation import URL_NEEDED
 from holdfast.mcp.handshake import Greeting, greet
-from holdfast.mcp.listing import list_all, list_tools
+from holdfast.mcp.listing import Again, list_all, list_tools
 from holdfast.mcp.parameter_headers import parameter_headers
+from holdfast.mcp.prompts import Prompts
 from holdfast.mcp.records import Record
 from holdfast.mcp.remote_tool import Listed, RemoteTool
 from holdfast.mcp.session import Limits, Progress, Session
@@ -27,7 +28,6 @@ __all__ = ["Server", "State"]
 _log = logging.getLogger(__name__)
 State = Literal["pending", "connected", "failed", "needs-auth", "closed"]
 _BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0)
-_REFRESH_PAUSE_S = 1.0
 _MAX_ROUNDS = 10
 _LIST_S = 60.0
 _MAX_LOGINS = 3
@@ -60,8 +60,13 @@ class Server:
         self._session: Session | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._is_dirty = False
-        self._is_refreshing = False
+        self.prompts = Prompts(self)
+        self.prompts_listed = asyncio.Event()
+        """The prompts of this connection are known, or cannot be."""
+        self._again = {
+            "notifications/tools/list_changed": Again(self._list_tools),
+            "notifications/prompts/list_changed": Again(self._list_prompts),
+        }
 
     @property
     def label(self) -> str:
@@ -128,6 +133,10 @@ class Server:
         if self.greeting.is_modern:
             self._spawn(self._listen(session))
         self._told.tools(self)
+        if "prompts" in self.greeting.capabilities:
+            self._spawn(self._list_prompts())
+        else:
+            self.prompts_listed.set()
 
     @property
     def _era(self) -> Literal["unknown", "older", "only older"]:
@@ -200,7 +209,7 @@ class Server:
 
     async def _listen(self, session: Session) -> None:
         """Newer servers tell changes only to who asks; a server that does not know that is as good."""
-        wanted = {"notifications": {"toolsListChanged": True}}
+        wanted = {"notifications": {"toolsListChanged": True, "promptsListChanged": True}}
         try:
             await session.request("subscriptions/listen", wanted, Limits(7 * 24 * 3600.0))
         except McpError as error:
@@ -228,7 +237,7 @@ class Server:
         self.listed = self.record.judge(listed, pinned=self._around.pins)
         self.record.name = self.config.name
         self.record.instructions = self.instructions
-        self._around.keep(self.record, self.config)
+        self.keep_record()
         fresh = [name for name, pin in self.record.changed.items() if before.get(name) != pin]
         if fresh:
             names = ", ".join(visible(name, limit_chars=60) for name in fresh[:10])
@@ -237,6 +246,10 @@ class Server:
                 f"they are off: {names}. Look at them with `holdfast mcp approve {visible(self.config.name)}`."
             )
 
+    def keep_record(self) -> None:
+        """Remember what is known for the next time."""
+        self._around.keep(self.record, self.config)
+
     @property
     def instructions(self) -> str:
         """What the server wants a model to know, bounded."""
@@ -244,26 +257,29 @@ class Server:
         return said[:2048]
 
     def _notice(self, method: str, params: dict[str, Any]) -> None:
-        if method == "notifications/tools/list_changed":
-            self._is_dirty = True
-            if not self._is_refreshing and self._session is not None:
-                self._spawn(self._refresh())
+        again = self._again.get(method)
+        if again is not None:
+            again.wanted(self.spawn)
         elif method == "notifications/message":
             _log.debug("the MCP server %s says: %r", self.config.name, str(params.get("data"))[:500])
 
-    async def _refresh(self) -> None:
-        """Ask for the tools again, at most once a second however often the server says that they changed."""
-        self._is_refreshing = True
+    async def _list_tools(self) -> None:
+        if self._session is None:
+            return
         try:
-            while self._is_dirty and self._session is not None:
-                self._is_dirty = False
-                self.take(await list_tools(self._session, Limits(_LIST_S)))
-                self._told.tools(self)
-                await asyncio.sleep(_REFRESH_PAUSE_S)
+            self.take(await list_tools(self._session, Limits(_LIST_S)))
         except McpError as error:
             _log.info("the tools of the MCP server %s could not be listed again: %s", self.config.name, error)
+        else:
+            self._told.tools(self)
+
+    async def _list_prompts(self) -> None:
+        try:
+            await self.prompts.refresh()
+        except McpError as error:
+            _log.info("the prompts of the MCP server %s could not be listed: %s", self.config.name, error)
         finally:
-            self._is_refreshing = False
+            self.prompts_listed.set()
 
     # Calls.
 

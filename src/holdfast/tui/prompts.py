@@ -43,8 +43,7 @@ class PromptMaker:
     async def whole(self, line: str, agent: "RunningAgent") -> Content:
         """The prompt with everything that it names; each is read through the rules, and a refusal leaves it out."""
         expanded = self.attachments.expand(line)
-        servers = {state["name"] for state in agent.server_states}
-        wanted = find_mentions(expanded.text, agent.cwd, servers)
+        wanted = find_mentions(expanded.text, agent.cwd)
         wanted += [Mention("picture", "Read", {"file_path": path}) for path in expanded.files]
         parts = [self._with_told(expanded.text)]
         pictures: list[dict[str, Any]] = []

@@ -43,17 +43,16 @@ def test_the_path_of_a_dropped_picture_becomes_a_picture(tmp_path: Path) -> None
     assert attachments.paste("/nowhere/at/all.png") == "/nowhere/at/all.png"
 
 
-def test_mentions_are_files_directories_and_resources_that_are_there(tmp_path: Path) -> None:
+def test_mentions_are_files_and_directories_that_are_there(tmp_path: Path) -> None:
     (tmp_path / "a b.txt").write_text("x", encoding="utf-8")
     (tmp_path / "notes.md").write_text("x", encoding="utf-8")
     (tmp_path / "src").mkdir()
     text = 'see @notes.md, (@src) @"a b.txt" @notes.md#L3-5 me@notes.md @gone.txt @docs:file:///x @nobody:x'
-    assert find_mentions(text, str(tmp_path), {"docs"}) == [
+    assert find_mentions(text, str(tmp_path)) == [
         Mention("notes.md", "Read", {"file_path": f"{tmp_path}/notes.md"}),
         Mention("src", "Glob", {"pattern": "*", "path": f"{tmp_path}/src"}),
         Mention("a b.txt", "Read", {"file_path": f"{tmp_path}/a b.txt"}),
         Mention("notes.md#L3-5", "Read", {"file_path": f"{tmp_path}/notes.md", "offset": 3, "limit": 3}),
-        Mention("docs:file:///x", "ReadMcpResourceTool", {"server": "docs", "uri": "file:///x"}),
     ]
 
 

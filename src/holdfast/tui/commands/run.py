@@ -3,6 +3,8 @@
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from holdfast.app.commands import is_server_prompt
+from holdfast.app.commands import offered_commands as commands_of_agent
 from holdfast.tui.commands import looking, session, setting, work
 
 if TYPE_CHECKING:
@@ -18,11 +20,10 @@ COMMANDS: "dict[str, SlashCommand]" = {
 
 
 def offered_commands(agent: "RunningAgent | None") -> list[tuple[str, str]]:
-    """Every name that can be called, with what it is for: ours first, then what people wrote."""
+    """Every name that can be called, with what it is for: ours first, then what people and servers wrote."""
     own = sorted((name, command.about) for name, command in COMMANDS.items() if name != "quit")
-    library = None if agent is None else agent.definitions.library
-    written = () if library is None else (skill for skill in library if skill.for_user and skill.name not in COMMANDS)
-    return own + sorted((skill.name, skill.about) for skill in written)
+    written = [] if agent is None else commands_of_agent(agent)
+    return own + sorted((one.name, one.about) for one in written if one.name not in COMMANDS)
 
 
 def is_command(talk: "Conversation", text: str) -> bool:
@@ -30,7 +31,11 @@ def is_command(talk: "Conversation", text: str) -> bool:
     name = _name(text)
     if not name or "/" in name:
         return False
-    return name in COMMANDS or name not in {offered for offered, _ in offered_commands(talk.agent)}
+    if name in COMMANDS or talk.agent is None:
+        return True
+    return name not in {offered for offered, _ in offered_commands(talk.agent)} and not is_server_prompt(
+        talk.agent, name
+    )
 
 
 def runs_beside(text: str) -> bool:

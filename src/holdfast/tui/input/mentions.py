@@ -1,15 +1,17 @@
-"""`@path` and `@server:uri` in a prompt: what they name goes with it, read through the same rules as any other call."""
+"""`@path` in a prompt: the file that it names goes with it, read through the same rules as any other call.
+
+What servers hold (`@server:uri`) is read with the prompt, on every face.
+"""
 
 import os
 import re
-from collections.abc import Container
 from typing import NamedTuple
+
+from holdfast.lib.mentions import names_behind_at
 
 __all__ = ["Mention", "find_mentions"]
 
-_AT = re.compile(r'(?:^|(?<=[\s(]))@(?:"([^"\n]+)"|([^\s"]+))')
 _LINES = re.compile(r"#L(\d{1,7})(?:-L?(\d{1,7}))?$")
-_PUNCTUATION = ".,;:!?)]}'"
 _MOST = 20
 
 
@@ -23,25 +25,18 @@ class Mention(NamedTuple):
     arguments: dict[str, str | int]
 
 
-def find_mentions(text: str, cwd: str, servers: Container[str] = ()) -> list[Mention]:
-    """What of a prompt names something that is there, each once; whatever else begins with `@` is only words."""
+def find_mentions(text: str, cwd: str) -> list[Mention]:
+    """What of a prompt names a file that is there, each once; whatever else begins with `@` is only words."""
     found: dict[str, Mention] = {}
-    for quoted, bare in _AT.findall(text):
-        for name in (quoted,) if quoted else (bare, bare.rstrip(_PUNCTUATION)):
-            mention = _resource(name, servers) or _file(name, cwd)
+    for spellings in names_behind_at(text):
+        for name in spellings:
+            mention = _file(name, cwd)
             if mention is not None:
                 found.setdefault(name, mention)
                 break
         if len(found) >= _MOST:
             break
     return list(found.values())
-
-
-def _resource(name: str, servers: Container[str]) -> Mention | None:
-    server, colon, uri = name.partition(":")
-    if not colon or not uri or server not in servers:
-        return None
-    return Mention(name, "ReadMcpResourceTool", {"server": server, "uri": uri})
 
 
 def _file(name: str, cwd: str) -> Mention | None:
