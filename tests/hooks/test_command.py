@@ -14,12 +14,14 @@ from holdfast.contract import ModeUpdate
 from holdfast.events import CallFinished
 from holdfast.hooks import Hook, HookAnswer
 from holdfast.hooks.command import CommandRunner, Surroundings
+from holdfast.hooks.hear import hear
 from holdfast.hooks.inputs import PermissionRequest
 from holdfast.hooks.schema import Handlers, hooks_of
+from holdfast.hooks.session_inputs import WorktreeCreate
 from holdfast.host.processes import Processes
 from holdfast.settings.model import HookEntry
 
-from .conftest import Play, echo, entry
+from .conftest import ORIGIN, Play, echo, entry
 
 DENY = (
     '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}'
@@ -272,6 +274,44 @@ def test_a_condition_says_which_calls_a_hook_hears(play: Play):
     assert play(entry("PreToolUse", gate), given={"text": "secrets"}).reply.outcome == "denied"
     broken = {"type": "command", "command": "exit 2", "if": "Echo("}
     assert play(entry("PreToolUse", broken)).reply.outcome == "denied"
+
+
+@pytest.mark.parametrize(
+    "event", ["PreToolUse", "PermissionRequest", "PermissionDenied", "PostToolUse", "PostToolUseFailure"]
+)
+def test_a_condition_counts_for_every_event_about_one_call(play: Play, tmp_path: Path, event: str):
+    gate = {"type": "command", "command": f"touch {tmp_path}/heard", "if": "Echo(text:secret*)"}
+    mode = "default" if event in ("PermissionRequest", "PermissionDenied") else "bypassPermissions"
+    for text, heard in (("plain", False), ("secrets", True)):
+        given = {"text": text, "fail": event == "PostToolUseFailure"}
+        play(entry(event, gate), given=given, mode=mode)
+        assert (tmp_path / "heard").exists() is heard, text
+
+
+def test_a_condition_on_any_other_event_is_said_and_the_hook_never_runs(play: Play):
+    played = play(entry("Stop", {"type": "command", "command": "true", "if": "Bash(x)"}))
+    assert played.warnings == (f"{ORIGIN}: Stop: `if` is for events about one call, so the hook never runs",)
+
+
+def test_json_that_decides_nothing_makes_no_failing_gate_a_good_one(play: Play):
+    gate = {"type": "command", "command": 'echo \'{"systemMessage":"I tried"}\'; exit 1'}
+    lenient = play(entry("PreToolUse", gate))
+    assert lenient.reply.outcome == "completed"
+    assert "I tried" in lenient.said
+    assert any("exit code 1" in said for said in lenient.said)
+    assert play(entry("PreToolUse", {**gate, "onFailure": "block"})).reply.outcome == "denied"
+
+
+@pytest.mark.parametrize("command", ["kill -9 $$", "exit 1", "printf '{'", "./nowhere"])
+def test_a_worktree_hook_that_does_not_succeed_blocks(command: str):
+    async def run() -> bool:
+        async with asyncio.timeout(30), Processes() as processes:
+            hooks = hooks_of(
+                (entry("WorktreeCreate", command),), Handlers(CommandRunner(lambda: processes, Surroundings()), {})
+            )
+            return (await hear(tuple(hooks), WorktreeCreate(name="x", cwd="/"), hooks)).blocks
+
+    assert asyncio.run(run())
 
 
 def test_a_permission_request_is_answered_by_hooks_where_no_rule_wants_a_person(play: Play):

@@ -1,4 +1,9 @@
+import asyncio
+
 from holdfast.hooks import Hook, HookAnswer, HookCall, Hooks
+from holdfast.hooks.hear import hear
+from holdfast.hooks.inputs import HookInput
+from holdfast.hooks.session_inputs import MessageDisplay
 
 
 async def run(call: HookCall) -> HookAnswer | None:
@@ -24,3 +29,19 @@ def test_without_hooks_nothing_fits():
 
 def test_an_answer_that_says_nothing_decides_nothing():
     assert HookAnswer().behavior is None
+
+
+def test_a_function_without_a_limit_of_its_own_has_that_of_its_event():
+    class Hurried(MessageDisplay, frozen=True, kw_only=True):
+        timeout_s = 0.01
+
+    async def forever(event: HookInput) -> HookAnswer | None:
+        await asyncio.sleep(3_600)
+        return None
+
+    async def run() -> list[str]:
+        async with asyncio.timeout(30):
+            hooks = Hooks([Hook("Hurried", forever)])
+            return (await hear(tuple(hooks), Hurried(), hooks)).warnings
+
+    assert "it took longer than 0.01 s" in asyncio.run(run())[0]

@@ -39,3 +39,12 @@ def test_without_a_place_for_it_the_event_follows_the_prompt():
     asked: list[Any] = []
     ask('{"ok": true}', asked, prompt="Done?")
     assert asked[0][0].startswith('Done?\n\n{"hook_event_name":"Stop"')
+
+
+def test_an_event_that_is_too_long_is_never_judged_by_its_beginning():
+    async def never(text: str, model: str | None) -> str:
+        raise AssertionError("asked")
+
+    event = Stop(last_assistant_message="x" * 100_000)
+    with pytest.raises(HookFailed, match="at most 100,000"):
+        asyncio.run(PromptRunner(never).run({"prompt": "Is $ARGUMENTS done?"}, event, 5.0))

@@ -239,9 +239,9 @@ class HookKit:
             raise HookFailed("there are no MCP servers here that could be called")
         return await self.call_server(server, tool, given)
 
-    def _env_file(self) -> str | None:
+    def _env_file(self, key: str) -> str | None:
         assert self._directory is not None
-        path = os.path.join(self._directory, "hook-environment.sh")
+        path = os.path.join(self._directory, f"hook-environment-{key}.sh")
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         except OSError:

@@ -104,13 +104,13 @@ class Approver:
             self._known_for = permissions
             self._judges_commands = permissions.judges_commands()
         if self._state.tells_every_layer:
-            self._facts(call, tool, ctx)
+            self.facts(call, tool, ctx)
         if not tool.judged_by_name:
             return self._look_at_input(call, tool, ctx)
         call.read_only = read_only = tool.is_read_only(call.args)
         decision = self._known.get((tool, read_only))
         if decision is None:
-            decision = decide(self._facts(call, tool, ctx), permissions)
+            decision = decide(self.facts(call, tool, ctx), permissions)
             if not permissions.judges_input(tool.names):
                 self._known[tool, read_only] = decision  # as many as there are tools
         return decision
@@ -127,7 +127,7 @@ class Approver:
                 key = decision = None
             if decision is not None:
                 return decision
-        facts = self._facts(call, tool, ctx)
+        facts = self.facts(call, tool, ctx)
         subject = facts.subject
         if subject.kind != "command" or not _word_judge()(tool.name, subject.value, facts.effects, cwd=ctx.cwd):
             return decide(facts, self._state.permissions)
@@ -168,7 +168,7 @@ class Approver:
 
         The gates hear every call, also one that a rule denies; but they cannot lift that.
         """
-        heard = await self._hooks.before(call, tool, ctx, lambda: self._facts(call, tool, ctx))
+        heard = await self._hooks.before(call, tool, ctx, lambda: self.facts(call, tool, ctx))
         call.facts = call.first = None  # hooks take their time, and what they run may move what a path leads to
         decision = self.first_look(call, tool, ctx)
         if decision.behavior == "deny" and not self._yields_to_hook(decision):
@@ -178,7 +178,7 @@ class Approver:
         if heard.behavior == "deny":
             hook = HookOpinion("deny", heard.reason or "a PreToolUse hook said no")
             return heard, self.conclude(
-                call, tool, decide(self._facts(call, tool, ctx), self._state.permissions, hook=hook)
+                call, tool, decide(self.facts(call, tool, ctx), self._state.permissions, hook=hook)
             )
         if heard.behavior == "defer" and self._hooks.may_defer:
             return heard, Approval(allowed=False, reason=heard.reason, is_deferred=True)
@@ -217,9 +217,9 @@ class Approver:
             if opinion is not None and opinion.updated_input is not None:
                 await self._replace_input(call, tool, ctx, opinion.updated_input)
             opinion = _without_input(opinion)
-            decision = decide(self._facts(call, tool, ctx), self._state.permissions, hook=hook, opinion=opinion)
+            decision = decide(self.facts(call, tool, ctx), self._state.permissions, hook=hook, opinion=opinion)
         if self._classify is not None and decision.classified:
-            facts = self._facts(call, tool, ctx)
+            facts = self.facts(call, tool, ctx)
             decision = await consult(
                 self._classify,
                 facts,
@@ -239,7 +239,7 @@ class Approver:
             return self.conclude(call, tool, decision)
         return await self._ask(call, tool, ctx, decision)
 
-    def _facts(self, call: Call, tool: Tool, ctx: ToolContext) -> CallFacts:
+    def facts(self, call: Call, tool: Tool, ctx: ToolContext) -> CallFacts:
         """What the input would do. It is worked out once: every later look is at the same places."""
         if call.facts is not None:
             return call.facts
@@ -266,7 +266,7 @@ class Approver:
         """Let the user's hooks answer the question. A no counts always, a yes where no rule or guard wants a person."""
         from holdfast.permissions.policy.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
 
-        facts = self._facts(call, tool, ctx)
+        facts = self.facts(call, tool, ctx)
         asked = Asked(decision, places_of(facts, self._state.permissions))
         began_s = perf_counter()
         heard = await self._hooks.requested(
@@ -290,7 +290,7 @@ class Approver:
         from holdfast.permissions.policy.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
 
         assert self._asker is not None
-        facts = self._facts(call, tool, ctx)
+        facts = self.facts(call, tool, ctx)
         places = places_of(facts, self._state.permissions)
         form = await tool.form(call.args, ctx) if tool.has_form else None
         if form is not None:
@@ -356,7 +356,7 @@ class Approver:
         if answer.updated_input is not None:
             await self._replace_input(call, tool, ctx, answer.updated_input)
         else:
-            call.facts = again_seen(self._facts(call, tool, ctx), self._state.permissions)
+            call.facts = again_seen(self.facts(call, tool, ctx), self._state.permissions)
             if moved := asked.moved(call.facts, self._state.permissions):
                 return Approval(allowed=False, reason=moved)
         # A deny or a guard that came while the question was open holds, and so does one that the changed input meets.

@@ -158,11 +158,11 @@ class CallHooks:
         )
         return await self._hear(found, event)
 
-    async def denied(self, call: Call, tool: Tool, ctx: ToolContext, reason: str) -> None:
+    async def denied(self, call: Call, tool: Tool, ctx: ToolContext, reason: str, facts: FactsOf) -> None:
         """Tell that a call was refused; a hook may let the model try again."""
         from holdfast.hooks.inputs import PermissionDenied  # noqa: PLC0415 - see above
 
-        found = self.hooks.fitting("PermissionDenied", tool.names)
+        found = self._meant(self.hooks.fitting("PermissionDenied", tool.names), facts)
         if not found:
             return
         event = self.fill(
@@ -174,14 +174,14 @@ class CallHooks:
             notes = [*notes, "A hook of the user lets you try this call again."]
         self._note(call, notes)
 
-    async def finished(self, call: Call, tool: Tool, ctx: ToolContext) -> None:
+    async def finished(self, call: Call, tool: Tool, ctx: ToolContext, facts: FactsOf) -> None:
         """Tell how a call went; hooks may add to what the model reads, or replace it."""
         reply = call.reply
         assert reply is not None
         if reply.is_error:
-            await self._failed(call, tool, ctx, reply)
+            await self._failed(call, tool, ctx, reply, facts)
             return
-        found = self.hooks.fitting("PostToolUse", tool.names)
+        found = self._meant(self.hooks.fitting("PostToolUse", tool.names), facts)
         if found:
             from holdfast.hooks.inputs import PostToolUse  # noqa: PLC0415 - see above
 
@@ -199,8 +199,8 @@ class CallHooks:
             )
             self._change(call, await self._hear(found, event))
 
-    async def _failed(self, call: Call, tool: Tool, ctx: ToolContext, reply: CallFinished) -> None:
-        found = self.hooks.fitting("PostToolUseFailure", tool.names)
+    async def _failed(self, call: Call, tool: Tool, ctx: ToolContext, reply: CallFinished, facts: FactsOf) -> None:
+        found = self._meant(self.hooks.fitting("PostToolUseFailure", tool.names), facts)
         if not found:
             return
         from holdfast.hooks.inputs import PostToolUseFailure  # noqa: PLC0415 - see above

@@ -136,7 +136,7 @@ class Pipeline:
             else:
                 self._refuse(call, tool, approval)
                 if is_heard and not approval.is_deferred and call.stop is None:
-                    await hooks.denied(call, tool, ctx, approval.reason)
+                    await hooks.denied(call, tool, ctx, approval.reason, lambda: self._approver.facts(call, tool, ctx))
         except BaseException as error:
             self._explain(call, tool, error)
             if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
@@ -243,7 +243,7 @@ class Pipeline:
         if call.acting_since is None or call.ends_run or call.reply is None:
             return
         try:
-            await self._hooks.finished(call, tool, ctx)
+            await self._hooks.finished(call, tool, ctx, lambda: self._approver.facts(call, tool, ctx))
         except asyncio.CancelledError:
             _log.info("the hooks about call %s were ended before they had answered", call.id)
         except Exception:  # noqa: BLE001 - the user's code; the work is done, so the reply stands

@@ -1,7 +1,7 @@
 """What a hook says, and how its exit code and output are read."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
@@ -16,6 +16,11 @@ HookBehavior = Literal["allow", "ask", "deny", "defer"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _LEGACY = {"approve": "allow", "allow": "allow", "block": "deny", "deny": "deny"}
 _DECISIONS = frozenset({"allow", "ask", "deny", "defer"})
+_DECIDING = ("permissionDecision", "decision", "behavior", "ok")
+"""How gates say what they decide, each in a place of its own."""
+_REFUSALS = frozenset({"deny", "block"})
+_AGREEMENTS = frozenset({"allow", "approve"})
+_DECISION_INSIDE = re.compile(r"""\{\s*"(?:hookSpecificOutput|decision|permissionDecision|continue)"\s*:""")
 _TOP = frozenset({
     "continue", "stopReason", "systemMessage", "suppressOutput", "terminalSequence", "decision", "reason",
     "hookSpecificOutput", "ok",
@@ -53,9 +58,11 @@ class HookAnswer(NamedTuple):
 class HookFailed(Exception):
     """A hook could not say anything. `is_soft`: it ran to its end and said that it failed."""
 
-    def __init__(self, reason: str, *, is_soft: bool = False) -> None:
+    def __init__(self, reason: str, *, is_soft: bool = False, answer: HookAnswer | None = None) -> None:
+        """Say why; `answer` is what it said beside, which counts where the failure means nothing more."""
         super().__init__(reason)
         self.is_soft = is_soft
+        self.answer = answer
 
 
 def read_output(event: type[HookInput], code: int, stdout: str, stderr: str, *, is_cut: bool = False) -> HookAnswer:
@@ -64,16 +71,13 @@ def read_output(event: type[HookInput], code: int, stdout: str, stderr: str, *, 
     Raises:
         HookFailed: It said nothing that can be relied upon.
     """
-    text = stdout.strip()
-    if code == 2 or (code != 0 and event.__name__ == "WorktreeCreate"):
+    text = stdout.removeprefix("\ufeff").strip()
+    if code == 2 or (code != 0 and event.must_succeed):
         return _blocked(event, text, stderr.strip())
     if not text.startswith("{"):
         if code:
-            said = f": {_short(stderr.strip())}" if stderr.strip() else ""
-            raise HookFailed(f"it ended with exit code {code}{said}", is_soft=True)
-        if event.__name__ == "WorktreeCreate" and text:
-            return HookAnswer(more={"worktreePath": text.splitlines()[-1].strip()})
-        return HookAnswer(additional_context=text) if event.plain_is_context and text else HookAnswer()
+            raise _ended(code, stderr)
+        return _plain(event, text)
     try:
         found: Any = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -81,7 +85,24 @@ def read_output(event: type[HookInput], code: int, stdout: str, stderr: str, *, 
             raise HookFailed(f"it ended with exit code {code}", is_soft=True) from error
         cut = " (it wrote more than is read)" if is_cut else ""
         raise HookFailed(f"what it wrote is not valid JSON{cut}: {error}") from error
-    return read_answer(event, cast("dict[str, Any]", found))
+    answer = read_answer(event, cast("dict[str, Any]", found))
+    if code and answer.behavior is None and not answer.stops:
+        raise _ended(code, stderr, answer)  # JSON that decides nothing does not make a failure good
+    return answer
+
+
+def _ended(code: int, stderr: str, answer: HookAnswer | None = None) -> HookFailed:
+    said = f": {_short(stderr.strip())}" if stderr.strip() else ""
+    return HookFailed(f"it ended with exit code {code}{said}", is_soft=True, answer=answer)
+
+
+def _plain(event: type[HookInput], text: str) -> HookAnswer:
+    """Text that does not begin like JSON. A gate's decision behind other text is not read, so that gate has failed."""
+    if event.is_gate and _DECISION_INSIDE.search(text):
+        raise HookFailed("it wrote a decision behind other text, where it is not read", is_soft=True)
+    if event.__name__ == "WorktreeCreate" and text:
+        return HookAnswer(more={"worktreePath": text.splitlines()[-1].strip()})
+    return HookAnswer(additional_context=text) if event.plain_is_context and text else HookAnswer()
 
 
 def _blocked(event: type[HookInput], stdout: str, stderr: str) -> HookAnswer:
@@ -106,6 +127,16 @@ def read_answer(event: type[HookInput], said: Mapping[str, Any]) -> HookAnswer:
     Raises:
         HookFailed: A field that decides has a value nobody knows, so what was meant is not known.
     """
+    try:
+        return _answered(event, said)
+    except HookFailed as error:
+        reason = _refusal(said) if event.is_gate else None
+        if reason is None:
+            raise
+        return HookAnswer("deny", reason or str(error), warnings=(f"its no counts, but {error}",))
+
+
+def _answered(event: type[HookInput], said: Mapping[str, Any]) -> HookAnswer:
     warnings = [f"it answered with {name!r}, which is not known" for name in said if name not in _TOP]
     specific = said.get("hookSpecificOutput")
     if specific is not None and not isinstance(specific, dict):
@@ -118,11 +149,11 @@ def read_answer(event: type[HookInput], said: Mapping[str, Any]) -> HookAnswer:
             raise HookFailed(f"its hookSpecificOutput {problem}, and this is {event.__name__}")
         warnings.append(f"its hookSpecificOutput {problem}")
     answer = _READERS.get(event.__name__, _of_any)(said, own)
-    if said.get("continue") is False:
+    if event.is_gate and answer.behavior is None:
+        _refuse_misplaced(event, said, own)
+    if not _goes_on(event, said, warnings):
         answer = answer._replace(stops=True, stop_reason=_text(said, "stopReason"))
-    message = _text(said, "systemMessage")
-    known = {"hookEventName", "additionalContext"}
-    more = {name: value for name, value in own.items() if name not in known}
+    more = {name: value for name, value in own.items() if name not in ("hookEventName", "additionalContext")}
     if "terminalSequence" in said:
         from holdfast.lib.terminal_sequence import harmless_sequence  # noqa: PLC0415 - few answers bring one
 
@@ -132,11 +163,53 @@ def read_answer(event: type[HookInput], said: Mapping[str, Any]) -> HookAnswer:
         else:
             more["terminalSequence"] = sequence
     warnings += [f"it answered with {name!r}, which does nothing for {event.__name__}" for name in _idle(event, own)]
+    message = _text(said, "systemMessage")
     return answer._replace(system_message=message, more=more, warnings=(*answer.warnings, *warnings))
+
+
+def _goes_on(event: type[HookInput], said: Mapping[str, Any], warnings: list[str]) -> bool:
+    going: Any = said.get("continue")
+    if going is None or isinstance(going, bool):
+        return going is not False
+    if event.is_gate:
+        raise HookFailed(f"its continue is {going!r}; true and false are known")
+    warnings.append(f"its continue is {going!r} and not looked at; true and false are known")
+    return True
 
 
 def _idle(event: type[HookInput], own: Mapping[str, Any]) -> list[str]:
     return [name for name in own if name not in event.says and name != "hookEventName"]
+
+
+def _deciding(*places: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Every word that decides, wherever it stands, with what it says."""
+    for place in places:
+        for name in _DECIDING:
+            value: Any = place.get(name)
+            yield name, cast("dict[str, Any]", value).get("behavior") if isinstance(value, dict) else value
+
+
+def _refusal(said: Mapping[str, Any]) -> str | None:
+    """Why it refuses, where its no can be heard although it is not written as it should be."""
+    places: list[Mapping[str, Any]] = [said]
+    for name in ("hookSpecificOutput", "decision", "permissionDecision"):
+        places += [cast("dict[str, Any]", place[name]) for place in places if isinstance(place.get(name), dict)]
+    if not any(value is False or (isinstance(value, str) and value in _REFUSALS) for _, value in _deciding(*places)):
+        return None
+    names = ("permissionDecisionReason", "reason", "message")
+    return next((text for place in places for name in names if (text := _text(place, name))), "")
+
+
+def _refuse_misplaced(event: type[HookInput], said: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """A gate that decides where its event has no decision meant something: it has failed, and only a yes is just lost.
+
+    Raises:
+        HookFailed: There is such a word.
+    """
+    for name, value in _deciding(own, said):
+        if value is not None and value is not True:
+            is_yes = isinstance(value, str) and value in _AGREEMENTS
+            raise HookFailed(f"its {name} decides nothing for {event.__name__} where it stands", is_soft=is_yes)
 
 
 def _of_any(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAnswer:

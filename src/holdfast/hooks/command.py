@@ -1,6 +1,7 @@
 """Run a command as a hook: the event as JSON on its standard input, no terminal, a session of its own, a time limit."""
 
 import asyncio
+import hashlib
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from holdfast.host.command import Command, Exit, Finished, StartError, Stopped
 from holdfast.host.processes import Processes
 from holdfast.host.programs import find_program
 from holdfast.host.shell import shell_argv
+from holdfast.settings.steering import is_steering_variable
 
 __all__ = ["CommandHandler", "CommandRunner", "Confine", "Surroundings"]
 
@@ -80,8 +82,8 @@ class Surroundings:
     config_dir: str = ""
     given: Mapping[str, str] = field(default_factory=dict[str, str])
     """Variables of the settings, which every command sees."""
-    env_file: Callable[[], str | None] | None = None
-    """Names a file in which SessionStart hooks leave variables for later commands."""
+    env_file: Callable[[str], str | None] | None = None
+    """Names the file in which a hook leaves variables for later commands; each has one of its own."""
     on_env: Callable[[Mapping[str, str]], None] | None = None
     """Takes the variables of that file."""
     on_rewake: Callable[[str, str, str], None] | None = None
@@ -108,7 +110,8 @@ class CommandRunner:
         """
         if handler.is_as_approved is not None and not await asyncio.to_thread(handler.is_as_approved):
             raise HookFailed("it is not what was approved any more; look at it and run `holdfast trust` again")
-        command = await self._confined(handler, self._command(handler, event))
+        plain = self._command(handler, event)
+        command = await self._confined(handler, plain, plain.env.get("CLAUDE_ENV_FILE"))
         if not (handler.is_async or handler.rewakes):
             return await self._finish(handler, event, command)
         task = asyncio.get_running_loop().create_task(self._in_background(handler, event, command))
@@ -144,7 +147,7 @@ class CommandRunner:
             raise HookFailed(str(error)) from error
         _check(finished.exit, command)
         if event.event_name in _LEAVE_VARIABLES and self.surroundings.on_env is not None:
-            await self._take_variables(str(command.env.get("CLAUDE_ENV_FILE") or ""))
+            await self._take_variables(handler, str(command.env.get("CLAUDE_ENV_FILE") or ""))
         try:
             return _read(handler, type(event), finished, command)
         except HookFailed as error:
@@ -160,18 +163,25 @@ class CommandRunner:
             return ""
         return why_not_started(handler.command, handler.args, {**self.surroundings.given, **known}, where)
 
-    async def _take_variables(self, path: str) -> None:
-        """What a shell would know after it has read the file, beyond what it knew before."""
+    async def _take_variables(self, handler: CommandHandler, path: str) -> None:
+        """What a shell would know after it has read the file, beyond what it knew before.
+
+        The file is code of whoever wrote it: it is read behind the same wall, and one that was behind a wall does not
+        steer what runs in front of it.
+        """
         if not os.path.isfile(path) or not os.path.getsize(path) or self.surroundings.on_env is None:
             return
-        command = Command(
+        plain = Command(
             argv=["/bin/bash", "--norc", "--noprofile", "-c", _SHOW_VARIABLES, "-", path],
+            cwd=self.surroundings.project_dir or None,
             kept_bytes=_KEPT_BYTES,
             timeout_s=_ENV_FILE_S,
         )
+        command = await self._confined(handler, plain)
         try:
             finished = await self._processes().run(command)
-        except StartError:
+        except StartError as error:
+            _log.warning("the variables that a hook left cannot be read: %s", error)
             return
         head, dropped, tail = finished.output.stdout.kept()
         before, mark, after = (head + tail).partition(_MARK)
@@ -181,6 +191,9 @@ class CommandRunner:
         known = set(before.split(b"\0"))
         found = [entry.partition(b"=") for entry in after.split(b"\0") if entry not in known]
         named = {os.fsdecode(name): os.fsdecode(value) for name, sign, value in found if name and sign}
+        if command is not plain and (steering := sorted(filter(is_steering_variable, named))):
+            _log.warning("a hook in the sandbox may not set %s", ", ".join(steering))
+            named = {name: value for name, value in named.items() if name not in steering}
         self.surroundings.on_env(named)
 
     async def _in_background(self, handler: CommandHandler, event: HookInput, command: Command) -> None:
@@ -210,11 +223,10 @@ class CommandRunner:
             label=f"hook {event.event_name}",
         )
 
-    async def _confined(self, handler: CommandHandler, command: Command) -> Command:
+    async def _confined(self, handler: CommandHandler, command: Command, file: str | None = None) -> Command:
         confine = self.surroundings.confine
         if confine is None:
             return command
-        file = command.env.get("CLAUDE_ENV_FILE")
         writable = (file,) if file else ()
         may_leave = handler.may_leave or _never
         try:
@@ -244,7 +256,8 @@ class CommandRunner:
             **_of_input(getattr(event, "tool_input", None)),
         }
         if event.event_name in _LEAVE_VARIABLES and around.env_file is not None:
-            own["ENV_FILE"] = around.env_file()
+            words = "\0".join((handler.command, *(handler.args or ())))
+            own["ENV_FILE"] = around.env_file(hashlib.sha256(words.encode(errors="replace")).hexdigest()[:12])
         found = {prefix + name: str(value) for name, value in own.items() if value for prefix in _PREFIXES}
         return {name: value for name, value in found.items() if name not in handler.variables and "\0" not in value}
 

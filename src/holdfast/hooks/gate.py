@@ -17,9 +17,8 @@ ON_FAILURE: Final[Mapping[str, OnFailure]] = {
     "block": "deny", "deny": "deny", "ask": "ask", "continue": "ignore", "ignore": "ignore",
 }  # fmt: skip
 """What `onFailure` of a hook may say."""
-_TOOL_EVENTS = frozenset(
-    {"PreToolUse", "PermissionRequest", "PermissionDenied", "PostToolUse", "PostToolUseFailure", "PostToolBatch"}
-)
+_OF_ONE_CALL = frozenset({"PreToolUse", "PermissionRequest", "PermissionDenied", "PostToolUse", "PostToolUseFailure"})
+_TOOL_EVENTS = frozenset({*_OF_ONE_CALL, "PostToolBatch"})
 
 
 class Hook(NamedTuple):
@@ -30,11 +29,11 @@ class Hook(NamedTuple):
     """Gets the event's record (see `holdfast.hooks.inputs`)."""
     matcher: str | None = "*"
     condition: str | None = None
-    """A permission rule: only calls that it speaks of are told."""
+    """A permission rule: only calls that it speaks of are told. About anything but one call such a hook never runs."""
     on_failure: OnFailure | None = None
     """What a failure means; None: what the settings say."""
     timeout_s: float | None = None
-    """For functions: longer than this is a failure. Runners of processes bound themselves."""
+    """Longer than this is a failure; None: as long as its event gives."""
     label: str = ""
     """For people: what is run."""
     origin: str = ""
@@ -66,12 +65,19 @@ class Hooks:
             on_gate_failure: The setting `hooks.onGateFailure`, where it is set.
             warnings: What of the configuration does not count, in words.
         """
-        self._compiled: list[tuple[Hook, NameTest]] = [(hook, compile_matcher(hook.matcher)) for hook in hooks]
+        self._compiled: list[tuple[Hook, NameTest]] = []
+        idle: list[str] = []
+        for hook in hooks:
+            if hook.condition is None or hook.event in _OF_ONE_CALL:
+                self._compiled.append((hook, compile_matcher(hook.matcher)))
+            else:
+                where = f"{hook.origin}: " if hook.origin else ""
+                idle.append(f"{where}{hook.event}: `if` is for events about one call, so the hook never runs")
         self._events = frozenset(hook.event for hook, _ in self._compiled)
         self._known: dict[tuple[str, str], tuple[Hook, ...]] = {}
         self._spent: set[Hook] = set()
         self.on_gate_failure: OnFailure | None = on_gate_failure
-        self.warnings = tuple(warnings)
+        self.warnings = (*warnings, *idle)
 
     def __iter__(self) -> Iterator[Hook]:
         return iter([hook for hook, _ in self._compiled])

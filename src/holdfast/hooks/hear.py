@@ -83,13 +83,14 @@ async def _ask(hook: Hook, event: HookInput, emit: Callable[[Event], None] | Non
 
 
 async def _answer(hook: Hook, event: HookInput) -> HookAnswer | HookFailed:
+    limit_s = type(event).timeout_s if hook.timeout_s is None else hook.timeout_s
     try:
-        async with asyncio.timeout(hook.timeout_s):
+        async with asyncio.timeout(limit_s):
             return _checked(await hook.run(event))
     except HookFailed as error:
         return error
     except TimeoutError:
-        return HookFailed(f"it took longer than {hook.timeout_s:g} s" if hook.timeout_s else "it timed out")
+        return HookFailed(f"it took longer than {limit_s:g} s")
     except Exception as error:  # noqa: BLE001 - the user's code: whatever it raises, the call is not waved through
         _log.warning("a %s hook failed", event.event_name, exc_info=error)
         return HookFailed(f"{error!r}")
@@ -121,8 +122,11 @@ def _of_failure(hook: Hook, event: HookInput, error: HookFailed, setting: OnFail
     policy = hook.on_failure
     if policy is None and event.is_gate:
         policy = setting if setting in ("deny", "ignore") else "ignore" if error.is_soft else "ask"
+    if policy is None and event.must_succeed:
+        policy = "deny"
     if policy in (None, "ignore") or (policy == "ask" and not event.is_gate):
-        return HookAnswer(warnings=(reason,))
+        said = error.answer or HookAnswer()
+        return said._replace(warnings=(*said.warnings, reason))
     return HookAnswer(policy, reason, warnings=(reason,))
 
 

@@ -42,6 +42,8 @@ class HookInput(msgspec.Struct, frozen=True, kw_only=True, tag_field="hook_event
     timeout_s: ClassVar[float] = _TIMEOUT_S
     is_gate: ClassVar[bool] = False
     """A hook that fails must not wave the call through."""
+    must_succeed: ClassVar[bool] = False
+    """Whatever is no success blocks."""
 
     session_id: str = ""
     prompt_id: str | UnsetType = UNSET

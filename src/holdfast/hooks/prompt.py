@@ -33,7 +33,11 @@ class PromptRunner:
         Raises:
             HookFailed: The model could not be asked, or did not answer as told.
         """
-        told = encode_json(event).decode()[:_MAX_EVENT_CHARS]
+        told = encode_json(event).decode()
+        if len(told) > _MAX_EVENT_CHARS:  # what is cut off would pass unseen
+            raise HookFailed(
+                f"the event has {len(told):,} characters, and a model is told at most {_MAX_EVENT_CHARS:,}"
+            )
         wish = str(handler["prompt"])
         text = wish.replace("$ARGUMENTS", told) if "$ARGUMENTS" in wish else f"{wish}\n\n{told}"
         model = handler.get("model")

@@ -321,6 +321,7 @@ class WorktreeCreate(HookInput, frozen=True, kw_only=True):
 
     about: ClassVar[str] = "when a worktree is wanted; any exit code but 0 blocks"
     says: ClassVar[frozenset[str]] = frozenset({"worktreePath"})
+    must_succeed: ClassVar[bool] = True
     awaited: ClassVar[Waits] = "tool"
     exit_two: ClassVar[ExitTwo] = "blocks"
 
