@@ -138,3 +138,22 @@ def test_a_run_ends_when_its_tokens_are_used(tmp_path: Path) -> None:
         result = agent.run_sync("look", max_total_tokens=1)
     assert (result.outcome, result.turns) == ("error_max_total_tokens", 1)
     assert "limit" in result.error
+
+
+def test_calls_that_tools_make_are_in_the_journal_and_not_in_the_conversation(tmp_path: Path) -> None:
+    @tool(read_only=True)
+    async def count(pattern: str, ctx: ToolContext) -> str:
+        """Count files."""
+        return str(len((await ctx.call("Glob", {"pattern": pattern})).text.splitlines()))
+
+    (tmp_path / "a.md").write_text("x")
+    model = ScriptedModel([[{"tool": "count", "input": {"pattern": "*.md"}}], "One."])
+    with Agent(model, [count], cwd=tmp_path, allowed_tools=["count"]) as agent:
+        result = agent.run_sync("How many?")
+    assert result.output == "One."
+    assert [message["role"] for message in result.messages] == ["user", "assistant", "user", "assistant"]
+    assert "Glob" not in str(result.messages)
+    with Agent(ScriptedModel(["Still one."]), cwd=tmp_path, resume=result.session_id) as later:
+        again = later.run_sync("And now?")
+    assert "Glob" not in str(again.messages)
+    assert len(again.messages) == 6

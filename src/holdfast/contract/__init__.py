@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         WorktreeChanged,
     )
     from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, Preview, RuleSubject, SubjectKind
-    from holdfast.contract.result import ToolResult
+    from holdfast.contract.result import CallReply, ToolResult
     from holdfast.contract.roles import (
         Answer,
         Asker,
@@ -63,6 +63,7 @@ __all__ = [
     "ArgumentsInvalid",
     "Asker",
     "Block",
+    "CallReply",
     "Choice",
     "Content",
     "ContextModifier",
@@ -193,7 +194,7 @@ export_lazily(
             "RuleSubject",
             "SubjectKind",
         ),
-        "result": ("ToolResult",),
+        "result": ("CallReply", "ToolResult"),
         "roles": (
             "Answer",
             "Asker",

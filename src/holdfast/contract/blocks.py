@@ -1,10 +1,15 @@
 """What a model reads: text, image, document and tool-reference blocks, and the tool call it sends."""
 
 import base64
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from holdfast.contract.errors import UsageError
+
 __all__ = ["Block", "Content", "Document", "Image", "Text", "ToolReference", "ToolUse", "content_to_wire", "text_of"]
+
+_PICTURES = ((b"\x89PNG\r\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
 
 
 class Text(NamedTuple):
@@ -22,6 +27,19 @@ class Image(NamedTuple):
 
     data: bytes
     media_type: str
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> "Image":
+        """A PNG, JPEG, GIF or WebP file as a picture for the model."""
+        with open(path, "rb") as file:
+            data = file.read()
+        kind = next(
+            (kind for start, kind in _PICTURES if data.startswith(start) and (kind != "webp" or data[8:12] == b"WEBP")),
+            None,
+        )
+        if kind is None:
+            raise UsageError(f"{os.fspath(path)!r} is no PNG, JPEG, GIF or WebP file; convert it to one of these")
+        return cls(data, f"image/{kind}")
 
     def to_wire(self) -> dict[str, Any]:
         """The block as JSON for a model."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, cast
 
+from holdfast.contract.errors import UsageError
 from holdfast.contract.facts import SessionFacts
 from holdfast.contract.modifiers import FileStamp
 from holdfast.contract.roles import CallRights, EventHooks
@@ -13,6 +14,9 @@ from holdfast.lib.names import read_path
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
+
+    from holdfast.contract.result import CallReply
+    from holdfast.contract.roles import CallMaker
 
     Deps = TypeVar("Deps", default=Any)
 else:
@@ -42,6 +46,7 @@ class ToolContext(Generic[Deps]):
         "asked",
         "cancelled",
         "cwd",
+        "family",
         "file_reads",
         "granted",
         "hooks",
@@ -76,6 +81,8 @@ class ToolContext(Generic[Deps]):
         """What whoever calls may see; none: nobody judges."""
         self.hooks = hooks
         """The user's hooks, where there are any."""
+        self.family: Any = None
+        """The calls that this one has made; kept by the engine."""
         self._emit = emit
         self._deps = deps
 
@@ -85,6 +92,35 @@ class ToolContext(Generic[Deps]):
         if self._deps is None and self.rights is not None:
             return self.rights.deps
         return cast("Deps", self._deps)  # none was given: whoever asks for one finds nothing
+
+    @property
+    def own_deps(self) -> Deps | None:
+        """What was given to this call alone."""
+        return self._deps
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> "CallReply":
+        """Call another tool of this session. Hooks, rules, mode and people judge it as a call of the model.
+
+        The model reads nothing of it but what this tool tells. Files that it reads are not taken as seen by the model,
+        and a directory that it goes to is that of this tool's calls only. When this call is stopped, those that it made
+        are stopped, too.
+
+        Raises:
+            Denied: The call was refused; unless it is caught, the model reads why.
+            ToolFailed: There is no such tool, the arguments do not fit, or it failed. A command that ran and ended
+                badly is a reply with `is_error`.
+        """
+        return await self._maker().make(self, name, arguments or {})
+
+    def call_sync(self, name: str, arguments: Mapping[str, Any] | None = None) -> "CallReply":
+        """The same for a tool that is a plain function: it waits in the function's own thread."""
+        return self._maker().make_from_thread(self, name, arguments or {})
+
+    def _maker(self) -> "CallMaker":
+        maker = None if self.rights is None else self.rights.calls
+        if maker is None:
+            raise UsageError("this context belongs to no session, so it cannot call tools; run the tool in an Executor")
+        return maker
 
     @property
     def hidden(self) -> Callable[[str], bool] | None:

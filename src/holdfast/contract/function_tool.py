@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, overloa
 from holdfast.contract.arguments import Arguments, ModelArguments
 from holdfast.contract.blocks import Content
 from holdfast.contract.context import ToolContext
+from holdfast.contract.effects import Effects
 from holdfast.contract.errors import UsageError
 from holdfast.contract.facts import NO_FACTS, PromptFacts
 from holdfast.contract.result import ToolResult
@@ -36,7 +37,10 @@ _KEYWORDS = (
     "strict",
     "input_examples",
     "to_blocks",
+    "effects",
 )
+DeclaredEffects = Callable[[Any, ToolContext], Effects]
+"""Says what a call would read and write, from its arguments and context."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
@@ -115,6 +119,18 @@ class FunctionTool(Tool[Any, Any]):
             raise RuntimeError(f"{self.name} raised StopIteration") from error
 
 
+class _WithEffects(FunctionTool):
+    """Apart from the others: a tool that says nothing of its arguments is judged by its name alone, and once."""
+
+    def __init__(self, function: Callable[..., Any], *, effects: DeclaredEffects, **declared: Any) -> None:
+        super().__init__(function, **declared)
+        self._effects = effects
+
+    def effects(self, args: Any, ctx: ToolContext) -> Effects:
+        """What the declaration says of these arguments."""
+        return self._effects(args, ctx)
+
+
 @overload
 def tool(function: Callable[..., Any], /) -> FunctionTool: ...
 @overload
@@ -135,11 +151,13 @@ def tool(
     strict: bool | None = None,
     input_examples: tuple[Mapping[str, Any], ...] = (),
     to_blocks: Callable[[Any], Content] | None = None,
+    effects: DeclaredEffects | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Any:
     """Make a tool from a typed function. Without further word it is exclusive, not read-only, and asked about.
 
-    A parameter annotated `ToolContext` receives the context. The schema comes from the hints, descriptions from
+    A parameter annotated `ToolContext` receives the context. `effects=lambda args, ctx: Effects(reads=[…])` says what a
+    call would touch, so that rules about files and hosts are asked. The schema comes from the hints, descriptions from
     `Annotated[..., Field(description=...)]` or the docstring's `Args:` section.
     """
     if function is not None and not callable(function):
@@ -151,11 +169,12 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Any:
     if unknown is not None:
         meant = did_you_mean(unknown, _KEYWORDS)
         raise UsageError(f"@tool does not know {unknown!r}.{meant} Known are {', '.join(_KEYWORDS)}")
+    kind = _WithEffects if "effects" in declared else FunctionTool
     if function is not None:
-        return FunctionTool(function, **declared)
+        return kind(function, **declared)
 
     def make(wrapped: Callable[..., Any]) -> FunctionTool:
-        return FunctionTool(wrapped, **declared)
+        return kind(wrapped, **declared)
 
     return make
 

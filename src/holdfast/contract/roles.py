@@ -5,14 +5,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from holdfast.contract.context import ToolContext
     from holdfast.contract.forms import Form
     from holdfast.contract.modifiers import WorktreeChanged
+    from holdfast.contract.result import CallReply
 
 __all__ = [
     "AgentReport",
     "AgentTask",
     "Answer",
     "Asker",
+    "CallMaker",
     "CallRights",
     "EventHooks",
     "HookWord",
@@ -160,6 +163,18 @@ class PlanRights(NamedTuple):
     """The permission mode that comes back when a plan was approved."""
 
 
+class CallMaker(Protocol):
+    """Makes calls of other tools for a tool, each judged like a call of the model."""
+
+    async def make(self, ctx: "ToolContext[Any]", name: str, arguments: Mapping[str, Any]) -> "CallReply":
+        """One call."""
+        ...
+
+    def make_from_thread(self, ctx: "ToolContext[Any]", name: str, arguments: Mapping[str, Any]) -> "CallReply":
+        """The same for a plain function in its thread."""
+        ...
+
+
 class CallRights(Protocol):
     """The rights of whoever makes a call, as they are now. A tool that agents share asks these and no others."""
 
@@ -188,6 +203,11 @@ class CallRights(Protocol):
     @property
     def deps(self) -> Any:
         """What the program handed to the run for its own tools."""
+        ...
+
+    @property
+    def calls(self) -> "CallMaker | None":
+        """Makes calls for tools."""
         ...
 
     @property

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from typing_extensions import TypeVar
 
 from holdfast.contract.arguments import Arguments, SchemaArguments, arguments_of
-from holdfast.contract.blocks import Content
+from holdfast.contract.blocks import Content, Document, Image, Text, ToolReference
 from holdfast.contract.context import ToolContext
 from holdfast.contract.effects import UNKNOWN_EFFECTS, Effects
 from holdfast.contract.errors import UsageError
@@ -30,6 +30,7 @@ OutT = TypeVar("OutT", default=Any)
 InterruptBehavior = Literal["cancel", "block"]
 OverflowStrategy = Literal["keep-start", "keep-end", "keep-both"]
 _NAME_ONLY = RuleSubject()
+_BLOCKS = (Text, Image, Document, ToolReference)
 
 
 class Alias(NamedTuple):
@@ -256,8 +257,14 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         raise UsageError(f"{type(self).__name__} has no call method")
 
     def to_blocks(self, out: OutT) -> Content:
-        """What the model reads, from the result's data."""
-        return text_of_data(out)
+        """What the model reads, from the result's data: pictures and other blocks as they are, else text."""
+        if isinstance(out, _BLOCKS):
+            return (out,)
+        if isinstance(out, (list, tuple)) and out:
+            parts = cast("list[Any]", out)
+            if all(isinstance(part, _BLOCKS) for part in parts):
+                return tuple(parts)
+        return text_of_data(cast("object", out))
 
 
 def text_of_data(data: object) -> str:

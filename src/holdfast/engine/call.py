@@ -38,6 +38,10 @@ class Call:
     acting_since: float | None = None
     """When the tool itself began to work."""
     deadline: float | None = None
+    depth: int = 0
+    """Of a call that a tool makes: how many tools lead to it."""
+    timer: asyncio.TimerHandle | None = None
+    """Of a call that a tool makes: ends it when its time is over."""
     task: asyncio.Task[None] | None = None
     context: ToolContext | None = None
     facts: "CallFacts | None" = None

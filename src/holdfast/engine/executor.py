@@ -15,14 +15,7 @@ from holdfast.engine.deadlines import Deadlines
 from holdfast.engine.gate import Gate
 from holdfast.engine.outbox import Outbox, ignore, told_in_turn
 from holdfast.engine.state import AgentState
-from holdfast.events import (
-    CallDiscarded,
-    CallFinished,
-    CallProgressed,
-    CallQueued,
-    Event,
-    TurnEnded,
-)
+from holdfast.events import CallDiscarded, CallFinished, CallProgressed, CallQueued, Event, TurnEnded
 
 if TYPE_CHECKING:
     from holdfast.engine.approve import KeepRules
@@ -114,6 +107,7 @@ class Executor:
             on_fatal=self._stop_run,
             on_left=self._leave,
         )
+        self.state.calls = parts.SubCalls(self._pipeline, self.state, self._gate.running, self._refuse_turn)
         self._telling = (self._outbox, self._pipeline, approver, self.call_hooks)
         self._turn_calls: dict[str, Call] = {}
         self._batch: list[Call] = []

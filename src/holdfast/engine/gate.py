@@ -45,21 +45,21 @@ class Gate:
             return None
         call = queue[0]
         if running:
-            if self._turn != call.turn or not _is_safe(call):
+            if self._turn != call.turn or not self.is_safe(call):
                 return None
         else:
-            self._exclusive = not _is_safe(call)
+            self._exclusive = not self.is_safe(call)
             self._turn = call.turn
         running[queue.popleft()] = None
         return call
 
-
-def _is_safe(call: Call) -> bool:
-    """Asked once, when the call is at the head: whatever it raises means exclusive."""
-    if call.safe is None:
-        assert call.tool is not None
-        try:
-            call.safe = bool(call.tool.is_concurrency_safe(call.args))
-        except (Exception, SystemExit):  # noqa: BLE001 - a tool that cannot tell is not safe
-            call.safe = False
-    return call.safe
+    @staticmethod
+    def is_safe(call: Call) -> bool:
+        """Asked once, when the call is at the head: whatever it raises means exclusive."""
+        if call.safe is None:
+            assert call.tool is not None
+            try:
+                call.safe = bool(call.tool.is_concurrency_safe(call.args))
+            except (Exception, SystemExit):  # noqa: BLE001 - a tool that cannot tell is not safe
+                call.safe = False
+        return call.safe

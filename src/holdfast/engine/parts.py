@@ -5,6 +5,7 @@ from holdfast.engine.approve import Approver
 from holdfast.engine.call_hooks import CallHooks
 from holdfast.engine.pipeline import Pipeline
 from holdfast.engine.spill import SpillStore
+from holdfast.engine.subcalls import SubCalls
 from holdfast.hooks import Hooks
 from holdfast.permissions import PermissionContext
 from holdfast.registry import Pool, assemble
@@ -17,6 +18,7 @@ __all__ = [
     "Pipeline",
     "Pool",
     "SpillStore",
+    "SubCalls",
     "assemble",
     "held_by",
 ]

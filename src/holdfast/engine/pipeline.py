@@ -82,6 +82,28 @@ class Pipeline:
         self._on_fatal = on_fatal
         self._on_left = on_left
 
+    def beside(
+        self,
+        *,
+        emit: Callable[[Event], None],
+        on_acting: Callable[[Call], None],
+        on_refused_turn: Callable[[Call], None],
+        on_left: Callable[[Call], None],
+    ) -> "Pipeline":
+        """The same way for calls that others take care of."""
+        return Pipeline(
+            self._pool,
+            self._state,
+            approver=self._approver,
+            hooks=self._hooks,
+            spill=self._spill,
+            emit=emit,
+            on_acting=on_acting,
+            on_refused_turn=on_refused_turn,
+            on_fatal=self._on_fatal,
+            on_left=on_left,
+        )
+
     def prepare(self, call: Call) -> None:
         """Find the tool and parse the input; what does not fit is answered here and now."""
         found = self._pool.find(call.name)
@@ -142,9 +164,19 @@ class Pipeline:
             if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
                 raise
         finally:
-            if is_heard:
-                await self._tell_hooks(call, tool, ctx)
+            if is_heard or ctx.family is not None:
+                await self._end(call, tool, ctx, is_heard=is_heard)
             self._on_left(call)
+
+    async def _end(self, call: Call, tool: Tool, ctx: ToolContext, *, is_heard: bool) -> None:
+        """No call that a tool has made outlives its own; then the user's hooks hear of the end."""
+        try:
+            if ctx.family is not None:
+                await ctx.family.end()
+        except asyncio.CancelledError:
+            _log.info("call %s was stopped while calls that it had made were ended", call.id)
+        if is_heard:
+            await self._tell_hooks(call, tool, ctx)
 
     async def _approve_with_gates(self, call: Call, tool: Tool, ctx: ToolContext) -> Approval:
         """The gates first, then rules and mode; validation only of what is not denied already."""

@@ -22,6 +22,7 @@ from holdfast.contract import (
 from holdfast.contract.roles import PlanRights
 
 if TYPE_CHECKING:
+    from holdfast.engine.subcalls import SubCalls
     from holdfast.permissions import PermissionContext, Rule
     from holdfast.permissions.rules.grammar import Behavior
 
@@ -39,6 +40,7 @@ class AgentState:
     __slots__ = (
         "_grants",
         "_reads",
+        "calls",
         "conversations",
         "cwd",
         "deps",
@@ -66,6 +68,8 @@ class AgentState:
         """Which prompt is being answered."""
         self.effort: str | None = None
         """How hard the model was told to try."""
+        self.calls: SubCalls | None = None
+        """Makes the calls that tools make."""
         self.deps: Any = None
         """What the program hands to its own tools."""
         self.worktree: WorktreeChanged | None = None

@@ -23,6 +23,7 @@ __all__ = [
     "PermissionAsked",
     "PermissionDecided",
     "PermissionWithdrawn",
+    "SubCallFinished",
     "TaskChanged",
     "TerminalSignalled",
     "TurnEnded",
@@ -158,6 +159,20 @@ class CallFinished(Event, frozen=True, tag="tool_result"):
     """Where the full text is, when it was too long to send."""
     error_code: int | None = None
     """Which error it is, for programs: a number of the tool's own."""
+
+
+class SubCallFinished(Event, frozen=True, tag="sub_call"):
+    """A tool has called another one, under the same rights; the model reads of it only what the tool tells."""
+
+    tool_use_id: str
+    """The call that made it."""
+    id: str
+    """Its own, as permission events name it."""
+    name: str
+    input: Any
+    is_error: bool = False
+    outcome: Outcome = "completed"
+    duration_ms: float = 0.0
 
 
 class CallDiscarded(Event, frozen=True, tag="call_discarded"):
