@@ -58,6 +58,7 @@ def pytest_unconfigure() -> None:
 
 
 _ORDINARY = (
+    "app/test_sandbox.py",
     "cli/test_call.py",
     "cli/test_commands.py",
     "cli/test_exec.py",

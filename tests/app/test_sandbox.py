@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast.app import Options, build_executor
+from holdfast.app.lookout import Lookout
 from holdfast.app.masks import masks_of
 from holdfast.cli.main import run
 from holdfast.engine import Executor
@@ -234,6 +235,74 @@ def test_such_names_are_noticed_also_behind_links(place: Path, name: str) -> Non
     (place / ".claude").symlink_to("real")
     script = f"rm -f {name} 2>/dev/null; mkdir -p $(dirname {name}); mkdir -p {name}"
     assert "came into being or changed" in session(place).call("Bash", {"command": script}).content
+
+
+def test_what_somebody_else_replaces_under_a_running_command_is_told(place: Path) -> None:
+    """A file that is renamed over another one takes the mount on it away, in every namespace."""
+    os.mkfifo(place / "pipe")
+    asker = ScriptedAsker(["allow"])
+
+    async def work() -> tuple[CallFinished, CallFinished]:
+        async with session(place, asker=asker) as executor:
+            waits = {"command": "cat pipe; echo '[alias] x = !evil' >> .git/config", "run_in_background": True}
+            task = (await call(executor, "Bash", waits)).data["backgroundTaskId"]
+            pipe = await asyncio.wait_for(asyncio.to_thread(os.open, place / "pipe", os.O_WRONLY), 60)
+            await asyncio.to_thread(
+                subprocess.run, ["git", "-C", str(place), "config", "user.name", "x"], check=True, timeout=60
+            )
+            told = await call(executor, "Bash", {"command": "touch made"})
+            os.close(pipe)
+            await call(executor, "TaskOutput", {"task_id": task, "block": True, "timeout": 60_000})
+            return told, await call(executor, "Bash", {"command": "touch again"})
+
+    told, after = asyncio.run(work())
+    assert ".git/config came into being or changed" in told.content
+    assert len(asker.questions) == 1
+    assert after.outcome != "denied"
+
+
+def test_a_file_that_lost_its_mount_is_looked_at_until_the_command_ends(place: Path) -> None:
+    lookout = Lookout()
+    config = place / ".git" / "config"
+    lookout.begin((str(place),))
+    assert lookout.look() == []
+    config.write_text(config.read_text(encoding="utf-8") + "[a]\n", encoding="utf-8")
+    assert lookout.look() == [], "the mount on it holds: this was no command"
+    (place / "other").write_text("[b]\n", encoding="utf-8")
+    (place / "other").replace(config)
+    assert lookout.look() == [str(config)]
+    assert lookout.look() == []
+    config.write_text("[evil]\n", encoding="utf-8")
+    assert lookout.look() == [str(config)]
+    lookout.end()
+    lookout.begin((str(place),))
+    config.write_text("[good]\n", encoding="utf-8")
+    assert lookout.look() == []
+
+
+def test_repositories_in_further_writable_places_are_governed_as_well(place: Path) -> None:
+    more = place.parent / "more"
+    subprocess.run(["git", "init", "-q", str(more)], check=True, timeout=60)
+    (more / ".npmrc").touch()
+    executor = session(place, filesystem={"allowWrite": [str(more), "~"]})
+    reply = executor.call(
+        "Bash",
+        {
+            "command": f"""
+        echo x > {more}/fine; echo x > ~/fine
+        for f in {more}/.git/config {more}/.git/hooks/x {more}/.npmrc ~/.claude/x ~/.config/holdfast/x; do
+            mkdir -p $(dirname $f); echo x >> $f && echo "wrote $f"; done; true"""
+        },
+    )
+    assert "wrote" not in reply.content
+    assert (more / "fine").exists()
+    assert sorted(os.listdir(os.environ["HOME"])) == ["fine"]
+
+
+def test_a_place_that_may_not_be_written_is_not_made_either(place: Path) -> None:
+    executor = session(place, filesystem={"denyWrite": ["./never"]})
+    assert executor.call("Bash", {"command": "mkdir never/x; echo x > never; rmdir never; ls"}).is_error is False
+    assert not (place / "never").exists()
 
 
 def test_what_is_made_outside_a_command_is_not_laid_to_one(place: Path) -> None:

@@ -22,6 +22,8 @@ _SECRETS = (
     ".netrc", ".git-credentials", ".pypirc", ".vault-token", ".password-store", ".local/share/keyrings",
     ".claude/.credentials.json", ".claude.json", ".mozilla", ".config/google-chrome", ".config/chromium",
 )  # fmt: skip
+_OWN = (".claude", ".holdfast", ".config/holdfast", ".local/state/holdfast")
+"""Where what governs the agent of this user lies, whatever the settings let commands write."""
 _SYSTEM_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssl/private")
 _CACHES = {
     "npm": (".npm", ".cache/node"), "pip": (".cache/pip",), "uv": (".cache/uv",), "yarn": (".cache/yarn", ".yarn"),
@@ -40,6 +42,7 @@ def confinement(
     border: "DomainBorder | None",
     temporary: str,
     is_nested: bool,
+    private: Sequence[str] = (),
 ) -> Policy:
     """The policy of a command.
 
@@ -51,18 +54,24 @@ def confinement(
         border: Who may be reached.
         temporary: The session's own directory for temporary files.
         is_nested: No new /proc can be had.
+        private: Places of ours where only the temporary directory may be written.
     """
     home = rights.home
     is_plan = any(bound.effective_mode == "plan" for bound in (rights, *rights.ancestors()))
     denied = masks_of(rights, cwd)
-    fixed = [*wanted.deny_write, *rights.roots.governing, *protected_in(places), *denied.fixed]
+    extra = [path for path in wanted.allow_write if os.path.isdir(path)]
+    fixed = [*protected_in((*places, *extra)), *(path for place in extra for path in governing_paths(place))]
+    kept = [*wanted.deny_write, *rights.roots.governing, *private, *(os.path.join(home, name) for name in _OWN)]
+    writable = (*rights.roots.working, *wanted.allow_write, *_caches(wanted.caches, home))
     hidden = [*wanted.deny_read, *(os.path.join(home, name) for name in _SECRETS), *_SYSTEM_SECRETS]
     allowed = frozenset(wanted.allow_read)
     return Policy(
-        writable=() if is_plan else (*rights.roots.working, *wanted.allow_write, *_caches(wanted.caches, home)),
+        writable=() if is_plan else writable,
+        changeable=(*writable, temporary),
         governing=tuple(path for place in places for path in governing_paths(place)),
         pinned=tuple(path for place in places for path in pinned_paths(place)),
-        fixed=tuple(dict.fromkeys(fixed)),
+        fixed=tuple(dict.fromkeys((*fixed, *denied.fixed))),
+        denied=tuple(dict.fromkeys(kept)),
         hidden=(*(path for path in dict.fromkeys(hidden) if path not in allowed), *denied.hidden),
         shown=tuple(path for path in wanted.allow_read if not is_inside(os.path.realpath(path), denied.hidden)),
         sockets=wanted.sockets,

@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import stat
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from holdfast.host.command import Command, Entering, WayIn
@@ -13,6 +14,7 @@ __all__ = ["Lookout", "denial", "protected_in"]
 
 _HELD: Final = frozenset({".git", ".claude", ".holdfast", ".mcp.json"})
 """What mounts hold, unless it is a link."""
+_MOUNTED: Final = (".git/config", ".git/hooks", ".claude", ".holdfast", ".mcp.json")
 _GIT_GOVERNS: Final = ("hooks", "config", "config.worktree", "commondir")
 _MOST_WATCHED: Final = 500
 _BARE: Final = "HEAD"
@@ -40,8 +42,14 @@ def _names(places: Iterable[str]) -> list[str]:
     return found
 
 
-def _state(places: Iterable[str], *, holds: bool) -> dict[str, str]:
-    """What other programs obey, each with where it leads if it is a link; with no mounts to hold it, with its state."""
+def _state(places: Iterable[str], *, holds: bool, lost: Container[str] = ()) -> dict[str, str]:
+    """What other programs obey, each with where it leads if it is a link, else with which file it is.
+
+    Args:
+        places: Where such names are looked for.
+        holds: Mounts keep commands from what governs the agent; otherwise its content is looked at too.
+        lost: For these the mounts hold no longer.
+    """
     found: dict[str, str] = {}
     for path in _names(places):
         name = os.path.basename(path)
@@ -50,10 +58,32 @@ def _state(places: Iterable[str], *, holds: bool) -> dict[str, str]:
         if os.path.islink(path):
             found[path] = os.readlink(path)
         elif name not in _HELD:
-            found[path] = ""
+            found[path] = "" if name == _BARE else _which(path, is_lost=path in lost)
         elif not holds:
             found |= _states_below(path)
     return found
+
+
+def _held(places: Iterable[str], lost: Container[str]) -> dict[str, str]:
+    """Which files and directories mounts hold: one that is put in the place of such a file has no mount on it."""
+    found: dict[str, str] = {}
+    for place in places:
+        for name in _MOUNTED:
+            path = os.path.join(place, name)
+            if state := _which(path, is_lost=path in lost):
+                found[path] = state
+    return found
+
+
+def _which(path: str, *, is_lost: bool) -> str:
+    try:
+        about = os.lstat(path)
+        is_empty = stat.S_ISDIR(about.st_mode) and not os.listdir(path)
+    except OSError:
+        return ""
+    # One that is empty may be a placeholder of somebody else, and goes.
+    number = "" if is_empty else f"{about.st_dev} {about.st_ino}"
+    return f"{number} {about.st_size} {about.st_mtime_ns}" if is_lost else number
 
 
 def _states_below(path: str) -> dict[str, str]:
@@ -81,6 +111,8 @@ class Lookout:
         self._running = 0
         self._places: tuple[str, ...] = ()
         self._before: dict[str, str] = {}
+        self._mounted: dict[str, str] = {}
+        self._lost: set[str] = set()
         self.waiting: dict[str, None] = {}
         """Paths that a person should look at before anything runs unasked again."""
 
@@ -91,7 +123,9 @@ class Lookout:
     def begin(self, places: tuple[str, ...]) -> None:
         """A command starts."""
         if not self._running:
+            self._lost.clear()
             self._places, self._before = places, _state(places, holds=self.holds)
+            self._mounted = _held(places, ()) if self.holds else {}
         self._running += 1
 
     def end(self) -> None:
@@ -101,12 +135,19 @@ class Lookout:
 
     def look(self) -> list[str]:
         """What is new since the last look."""
-        now = _state(self._places, holds=self.holds)
+        now = _state(self._places, holds=self.holds, lost=self._lost)
         gone = [path for path, target in self._before.items() if target and path not in now]
         fresh = [path for path, target in now.items() if self._before.get(path) != target] + gone
+        mounted = _held(self._places, self._lost) if self.holds else {}
+        replaced = [path for path, state in self._mounted.items() if mounted.get(path) != state]
+        self._lost.update(fresh, replaced)
+        if self._lost:  # whoever replaced them, from now on only their content tells
+            now = _state(self._places, holds=self.holds, lost=self._lost)
+            mounted = _held(self._mounted and self._places, self._lost)
         self._before = now
-        self.waiting.update(dict.fromkeys(fresh))
-        return fresh
+        self._mounted = {path: mounted.get(path, "") for path in self._mounted}
+        self.waiting.update(dict.fromkeys((*fresh, *replaced)))
+        return [*fresh, *replaced]
 
 
 class _WatchedWay:

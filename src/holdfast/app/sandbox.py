@@ -114,6 +114,7 @@ class SandboxKit:
         *,
         temporary: Callable[[], str],
         journal: str | None = None,
+        private: str | None = None,
     ) -> None:
         """Take what the session has.
 
@@ -122,11 +123,13 @@ class SandboxKit:
             permissions: The rights in force, for calls that bring none.
             temporary: Makes the session's directory for temporary files and says where it is.
             journal: Where placeholders are noted, so that the next start removes what a crash left.
+            private: The session's own directory, in which commands write only the one for temporary files.
         """
         self._settings = settings
         self._permissions = permissions
         self._temporary = temporary
         self._journal = journal
+        self._private = [path for path in (journal, private) if path is not None]
         self._wall: Wall | LoneWall | None = None
         self._lookout = Lookout()
         self._turned: Turned | None = None
@@ -310,6 +313,7 @@ class SandboxKit:
             cwd=cwd or self._settings().cwd,
             border=self._border(rights),
             temporary=self._temporary(),
+            private=self._private,
             is_nested=wanted.is_nested and not self.weakness and not self.find().has_proc,
         )
 

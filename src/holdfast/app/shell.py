@@ -112,6 +112,7 @@ class ShellKit:
             lambda: rights.permissions if self.permissions is None else self.permissions(),
             temporary=lambda: self.places.make(os.path.join(self.places.root, "tmp")),
             journal=os.path.join(user_directories().state, "sandbox"),
+            private=self.places.root,
         )
         self.confines = lambda what: partial(kit.confine, what)
 

@@ -9,6 +9,7 @@ from holdfast.host import tree
 from holdfast.host.command import Command, Finished, StartError, Stdin
 from holdfast.host.processes import Processes
 from holdfast.host.sandbox import Found, Policy, Wall
+from holdfast.host.sandbox.blanks import Blanks
 from holdfast.host.sandbox.placeholders import Placeholders, remove_leftovers
 
 Run = Callable[..., Finished]
@@ -89,7 +90,7 @@ def test_placeholders_stand_while_a_command_runs_and_go_with_it(found: Found, pr
             process = await processes.start(wall.wrap(command, given))
             assert await asyncio.wait_for(process.read(), 60) == b"ready\n"
             assert (project / ".claude").is_dir()
-            assert len(os.listdir(journal)) == 1
+            assert sorted(name.split(".")[-1] for name in os.listdir(journal)) == ["blanks", "masks"]
             await process.kill_tree()
 
     asyncio.run(main())
@@ -109,9 +110,12 @@ def test_what_a_crash_left_is_removed_and_what_is_used_stays(tmp_path: Path) -> 
     assert me is not None
     dead = journal / "999999999-1.masks"
     dead.write_bytes(b"".join(f"{place}\0".encode() for place in (ours, theirs, full)))
+    Blanks(str(journal), owner="999999999-1")
+    Blanks(str(journal), owner=f"{os.getpid()}-{me.start_ticks}")
     (journal / f"{os.getpid()}-{me.start_ticks}.masks").write_bytes(f"{theirs}\0".encode())
     assert remove_leftovers(str(journal)) == [str(ours)]
     assert (theirs.is_dir(), full.is_dir(), dead.exists()) == (True, True, False)
+    assert [name.split("-")[0] for name in os.listdir(journal) if name.endswith(".blanks")] == [str(os.getpid())]
 
 
 def test_a_wall_that_cannot_be_built_starts_nothing(found: Found, project: Path) -> None:

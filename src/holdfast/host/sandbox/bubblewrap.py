@@ -1,9 +1,9 @@
 """The arguments of bubblewrap: what it promises is entirely what these say."""
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 
+from holdfast.host.sandbox.blanks import Blanks
 from holdfast.host.sandbox.mounts import Mount, Plan
 from holdfast.host.sandbox.policy import Policy
 
@@ -11,26 +11,6 @@ __all__ = ["arguments"]
 
 _NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 _ALWAYS = ("--die-with-parent", "--new-session", "--cap-drop", "ALL")
-
-
-class Blanks:
-    """What covers other things: empty, and for what is hidden such that nobody can open it."""
-
-    def __init__(self) -> None:
-        self._place = tempfile.mkdtemp(prefix="holdfast-blank-")
-        self.closed_file, self.closed_directory, self.open_directory = (
-            os.path.join(self._place, name) for name in ("file", "closed", "open")
-        )
-        os.mkdir(self.closed_directory, 0)
-        os.mkdir(self.open_directory, 0o555)
-        os.close(os.open(self.closed_file, os.O_CREAT | os.O_EXCL | os.O_RDONLY | os.O_CLOEXEC, 0))
-
-    def remove(self) -> None:
-        """The session is over."""
-        os.rmdir(self.closed_directory)
-        os.rmdir(self.open_directory)
-        os.unlink(self.closed_file)
-        os.rmdir(self._place)
 
 
 def arguments(
@@ -55,9 +35,11 @@ def arguments(
     made = [*_NAMESPACES, *(("--disable-userns",) if disables_users else ()), *_ALWAYS]
     if not policy.open_network:
         made.append("--unshare-net")
-    made += ["--ro-bind", "/", "/", "--dev", "/dev", *_proc(policy)]
+    # A root mounted later would cover the new /dev and /proc with those of the machine.
+    whole = plan.mounts[:1] if plan.mounts and plan.mounts[0].path == "/" else ()
+    made += ["--bind" if whole else "--ro-bind", "/", "/", "--dev", "/dev", *_proc(policy)]
     closed: list[str] = []
-    for mount in plan.mounts:
+    for mount in plan.mounts[len(whole) :]:
         made += _mounted(mount, blanks, closed, opened)
     for path in closed:
         made += ["--remount-ro", path]
@@ -77,11 +59,10 @@ def _mounted(mount: Mount, blanks: Blanks, closed: list[str], opened: Callable[[
     if mount.kind in ("writable", "fixed"):
         option = "--bind" if mount.kind == "writable" else "--ro-bind"
         return (option, path, path) if opened is None else (f"{option}-fd", str(opened(path)), path)
-    if mount.kind == "placeholder":
-        return "--ro-bind", blanks.open_directory, path
-    if not mount.is_dir:
-        return "--ro-bind", blanks.closed_file, path
-    if mount.has_shown:
+    if mount.has_shown and mount.is_dir:
         closed.append(path)
         return "--tmpfs", path
-    return "--ro-bind", blanks.closed_directory, path
+    blank = blanks.closed_directory if mount.is_dir else blanks.closed_file
+    if mount.kind == "placeholder":
+        blank = blanks.open_directory
+    return ("--ro-bind", blank, path) if opened is None else ("--ro-bind-fd", str(opened(blank)), path)

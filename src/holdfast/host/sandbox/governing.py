@@ -1,7 +1,10 @@
 """What governs the agent in a project's directory: its settings, its servers, and what git runs by itself."""
 
 import os
+import re
 import stat
+from collections.abc import Iterator
+from typing import Final
 
 __all__ = ["governing_paths", "pinned_paths"]
 
@@ -9,6 +12,9 @@ _SETTINGS = (".claude", ".holdfast", ".mcp.json")
 _LINK_LIMIT_BYTES = 4096
 _CONFIG_LIMIT_BYTES = 1 << 20
 _MAX_MODULES = 8
+_MAX_NAMED = 16
+_SECTION: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"[^"\n]*")?\s*\]')
+_VALUE: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*?)\s*\Z")
 
 
 def governing_paths(directory: str) -> list[str]:
@@ -27,11 +33,7 @@ def pinned_paths(directory: str) -> list[str]:
 
 
 def _has_worktree_settings(place: str) -> bool:
-    try:
-        with open(os.path.join(place, "config"), "rb") as file:
-            return b"worktreeconfig" in file.read(_CONFIG_LIMIT_BYTES).lower()
-    except OSError:
-        return False
+    return "worktreeconfig" in _text(os.path.join(place, "config"), _CONFIG_LIMIT_BYTES).lower()
 
 
 def _git(place: str) -> list[str]:
@@ -41,11 +43,46 @@ def _git(place: str) -> list[str]:
         return [place]  # no repository may begin here
     if stat.S_ISREG(found.st_mode):
         target = _gitdir(place)
-        return [place, *([] if target is None else [target, *_shared(target)])]
+        return [place, *([] if target is None else [target, *_shared(target, place)])]
     if stat.S_ISLNK(found.st_mode) and not os.path.isdir(place):
         return [place]
     present = [path for name in ("worktrees",) if os.path.lexists(path := os.path.join(place, name))]
-    return [os.path.join(place, "hooks"), os.path.join(place, "config"), *present, *_modules(place)]
+    config = os.path.join(place, "config")
+    return [
+        os.path.join(place, "hooks"),
+        config,
+        *present,
+        *_modules(place),
+        *_named_in(config, os.path.dirname(place)),
+    ]
+
+
+def _named_in(config: str, top: str) -> list[str]:
+    """Files that belong to a configuration, and the directory of hooks that it names.
+
+    Args:
+        config: The configuration of a repository.
+        top: Where its files are checked out.
+    """
+    found: list[str] = []
+    for section, key, value in _settings(config):
+        if section in ("include", "includeif") and key == "path":
+            found.append(os.path.join(os.path.dirname(config), os.path.expanduser(value)))
+        elif (section, key) == ("core", "hookspath"):
+            found.append(os.path.join(top, os.path.expanduser(value)))
+    return [os.path.normpath(path) for path in found[:_MAX_NAMED]]
+
+
+def _settings(config: str) -> Iterator[tuple[str, str, str]]:
+    """The plain ones: section and key in small letters, and the value."""
+    section = ""
+    for line in _text(config, _CONFIG_LIMIT_BYTES).split("\n"):
+        head = _SECTION.match(line)
+        if head is not None:
+            section = head[1].lower()
+        given = _VALUE.match(line, 0 if head is None else head.end())
+        if section and given is not None and (value := given[2].strip('"')):
+            yield section, given[1].lower(), value
 
 
 def _modules(place: str) -> list[str]:
@@ -59,30 +96,48 @@ def _modules(place: str) -> list[str]:
         except OSError:
             continue
         if "HEAD" in names:
-            found += [os.path.join(directory, "hooks"), os.path.join(directory, "config")]
+            config = os.path.join(directory, "config")
+            found += [os.path.join(directory, "hooks"), config, *_link_to(directory, config)]
             names = ["modules"] if "modules" in names else []
         waiting += [os.path.join(directory, name) for name in names]
-        if len(found) > 2 * _MAX_MODULES or len(waiting) > 2 * _MAX_MODULES:
+        if len(found) > 3 * _MAX_MODULES or len(waiting) > 2 * _MAX_MODULES:
             return [home]
     return found
 
 
+def _link_to(gitdir: str, config: str) -> list[str]:
+    """The file by which the place where a submodule is checked out names its repository: git follows it unasked."""
+    trees = [value for section, key, value in _settings(config) if (section, key) == ("core", "worktree")]
+    links = [os.path.normpath(os.path.join(gitdir, tree, ".git")) for tree in trees[-1:]]
+    return [link for link in links if os.path.lexists(link)]
+
+
 def _gitdir(place: str) -> str | None:
-    try:
-        handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            text = os.fsdecode(os.read(handle, _LINK_LIMIT_BYTES)).strip()
-        finally:
-            os.close(handle)
-    except OSError:
-        return None
+    text = _text(place, _LINK_LIMIT_BYTES).strip()
     if not text.startswith("gitdir:"):
         return None
     return os.path.realpath(os.path.join(os.path.dirname(place), text.removeprefix("gitdir:").strip()))
 
 
-def _shared(gitdir: str) -> list[str]:
+def _shared(gitdir: str, link: str) -> list[str]:
     """The main repository of a linked worktree."""
     common = os.path.dirname(os.path.dirname(gitdir))
     is_worktree = os.path.basename(os.path.dirname(gitdir)) == "worktrees" and os.path.isdir(common)
-    return [os.path.join(common, "hooks"), os.path.join(common, "config")] if is_worktree else []
+    if not is_worktree:
+        return _named_in(os.path.join(gitdir, "config"), os.path.dirname(link))
+    config = os.path.join(common, "config")
+    return [os.path.join(common, "hooks"), config, *_named_in(config, os.path.dirname(link))]
+
+
+def _text(path: str, limit_bytes: int) -> str:
+    """The content of an ordinary file; a command may have put anything there that waits for ever when it is read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    try:
+        return os.fsdecode(os.read(handle, limit_bytes)) if stat.S_ISREG(os.fstat(handle).st_mode) else ""
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)

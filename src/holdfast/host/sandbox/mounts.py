@@ -7,15 +7,18 @@ being the first missing component is masked by an empty directory that nobody ca
 
 import os
 import stat
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from holdfast.host.sandbox.named import is_below, outermost, really, roots_among, trusted
 from holdfast.host.sandbox.policy import Policy
 
-__all__ = ["Mount", "Plan", "is_below", "plan_mounts", "writable_roots"]
+__all__ = ["Mount", "Plan", "plan_mounts", "writable_roots"]
 
 Kind = Literal["writable", "fixed", "hidden", "placeholder"]
 _STRICTNESS = {"writable": 0, "fixed": 1, "placeholder": 2, "hidden": 3}
 _MAX_LINKS = 16
+_MAX_SOCKETS = 100
 _RUN = "/run"
 _RUN_SHOWN = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/wrappers", "/run/host")
 """What lies in /run and is no road to a service: where NixOS keeps its programs."""
@@ -55,30 +58,43 @@ class _Planner:
         self._placeholders: list[str] = []
         self._perhaps: list[str] = []
         self._watched: list[str] = []
-        fixed = _existing(policy.fixed)
-        # A place that may not be changed stays so, also where somebody calls something inside it writable.
-        wanted = [path for path in _existing(policy.writable) if not any(_covers(one, path) for one in fixed)]
+        fixed = really((*policy.fixed, *policy.denied))
         own = (*policy.granted, *((policy.temporary,) if policy.temporary else ()))
-        self.roots = _outermost([*wanted, *_existing(own)])
+        named = roots_among(dict.fromkeys((*policy.writable, *own)), policy.changeable)
+        self._own = [path for path in named if path in really(own)]
+        # A place that may not be changed stays so, also where somebody calls something inside it writable.
+        wanted = [path for path in named if path in self._own or not any(_covers(one, path) for one in fixed)]
+        self.roots = outermost(wanted)
 
     def plan(self) -> Plan:
         policy = self._policy
-        for root in self.roots:
+        for root in (*self.roots, *self._own):
             self._put(root, "writable")
         for path in policy.governing:
             self._protect(path, "fixed", must_not_appear=True)
         for path in policy.pinned:
             self._pin(path)
+        for path in policy.denied:
+            self._protect(path, "fixed", must_not_appear=True)
         for path in policy.fixed:
             self._protect(path, "fixed")
-        for path in policy.hidden:
+        shown = trusted((*policy.shown, *policy.sockets), self.roots, policy.changeable)
+        for path in (*policy.hidden, *self._other_sockets(shown)):
             self._protect(path, "hidden")
         self._hide_run()
-        shown = _existing((*policy.shown, *policy.sockets))
         mounts = self._ordered(shown)
         kept = {mount.path for mount in mounts}
         made = [path for path in self._placeholders if path in kept]
         return Plan(mounts, tuple(made), tuple(self._perhaps), tuple(self._watched))
+
+    def _other_sockets(self, shown: list[str]) -> list[str]:
+        """Those that others listen at now, where some may be reached: the filter cannot tell one from another."""
+        if not self._policy.sockets or self._policy.all_sockets:
+            return []
+        found = [path for path in _listening() if path not in shown and not is_below(path, _RUN)]
+        if len(found) > _MAX_SOCKETS:
+            raise OSError(f"{len(found)} Unix sockets would have to be hidden; set sandbox.network.allowAllUnixSockets")
+        return found
 
     def _hide_run(self) -> None:
         """Sockets and pipes of services lie there, and a read-only mount holds back neither."""
@@ -158,7 +174,7 @@ class _Planner:
             around = next((one for one in reversed(kept) if is_below(mount.path, one.path)), None)
             if around is None and mount.kind == "fixed" and not self._is_covered(mount.path):
                 continue  # everything is read-only already
-            if around is not None and _says_nothing(mount, around, shown, self.roots):
+            if around is not None and _says_nothing(mount, around, shown, (*self.roots, *self._own)):
                 continue
             kept.append(mount)
         return tuple(_with_shown(mount, kept) for mount in kept)
@@ -167,7 +183,7 @@ class _Planner:
         return any(is_below(path, mount.path) for mount in self._found.values())
 
 
-def _says_nothing(mount: Mount, around: Mount, shown: list[str], roots: list[str]) -> bool:
+def _says_nothing(mount: Mount, around: Mount, shown: Sequence[str], roots: Sequence[str]) -> bool:
     """What lies in something fixed or hidden is so too, unless it was named to be otherwise."""
     if mount.path in roots or mount.path in shown or mount.path in _RUN_SHOWN:
         return False
@@ -180,23 +196,20 @@ def _with_shown(mount: Mount, mounts: list[Mount]) -> Mount:
     return mount._replace(has_shown=any(is_below(other.path, mount.path) for other in mounts))
 
 
+def _listening() -> list[str]:
+    """The Unix sockets of this machine that have a path."""
+    try:
+        with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
+            lines = [line.rstrip("\n").split(maxsplit=7) for line in file]
+    except OSError:
+        return []
+    return really(line[7] for line in lines if len(line) == 8 and line[7].startswith("/"))
+
+
 def writable_roots(policy: Policy) -> list[str]:
     """Where a command may write, resolved, the outermost only."""
     return list(_Planner(policy).roots)
 
 
-def is_below(path: str, root: str) -> bool:
-    """Whether a path lies below a directory, and is not that directory itself."""
-    return path != root and path.startswith(root if root.endswith("/") else f"{root}/")
-
-
 def _covers(place: str, path: str) -> bool:
     return path == place or is_below(path, place)
-
-
-def _existing(paths: tuple[str, ...]) -> list[str]:
-    return [real for path in dict.fromkeys(paths) if os.path.lexists(real := os.path.realpath(path))]
-
-
-def _outermost(paths: list[str]) -> list[str]:
-    return [path for path in dict.fromkeys(paths) if not any(is_below(path, other) for other in paths)]

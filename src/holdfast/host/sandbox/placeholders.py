@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Generator, Iterable
 
 from holdfast.host import tree
+from holdfast.host.sandbox.blanks import SUFFIX as BLANKS
+from holdfast.host.sandbox.blanks import Blanks, remove_place
 from holdfast.host.sandbox.policy import PINNED
 from holdfast.lib.lock import directory_lock
 
@@ -75,11 +77,17 @@ class Placeholders:
         if self._directory is None:
             return
         if self._record is None:
-            own = tree.read_entry(os.getpid())
-            self._record = os.path.join(self._directory, f"{os.getpid()}-{own.start_ticks if own else 0}{_SUFFIX}")
+            self._record = os.path.join(self._directory, f"{_owner()}{_SUFFIX}")
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         with os.fdopen(os.open(self._record, flags, 0o600), "ab") as file:
             file.write(b"".join(os.fsencode(path) + b"\0" for path in paths))
+
+    def make_blanks(self) -> Blanks:
+        """What covers things in the sandboxes of this owner, where the next start finds what a crash left."""
+        if self._directory is None:
+            return Blanks()
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        return Blanks(self._directory, owner=_owner())
 
     def _is_needed_elsewhere(self, path: str) -> bool:
         if self._directory is None:
@@ -91,9 +99,12 @@ class Placeholders:
 def remove_leftovers(directory: str) -> list[str]:
     """Remove what sessions that died left behind; returns the paths."""
     removed: list[str] = []
-    if not _records(directory):
+    if not _records(directory, _SUFFIX, BLANKS):
         return removed
     with _lock(directory):
+        for blanks in _records(directory, BLANKS):
+            if not _is_alive(blanks):
+                remove_place(blanks)
         records = _records(directory)
         alive = {path for record in records if _is_alive(record) for path in _paths(record)}
         for record in records:
@@ -142,16 +153,21 @@ def _remove(path: str) -> bool:
     return True
 
 
-def _records(directory: str) -> list[str]:
+def _owner() -> str:
+    own = tree.read_entry(os.getpid())
+    return f"{os.getpid()}-{own.start_ticks if own else 0}"
+
+
+def _records(directory: str, *kinds: str) -> list[str]:
     try:
         names = os.listdir(directory)
     except OSError:
         return []
-    return [os.path.join(directory, name) for name in sorted(names) if name.endswith(_SUFFIX)]
+    return [os.path.join(directory, name) for name in sorted(names) if name.endswith(kinds or _SUFFIX)]
 
 
 def _is_alive(record: str) -> bool:
-    pid, _, ticks = os.path.basename(record).removesuffix(_SUFFIX).partition("-")
+    pid, _, ticks = os.path.basename(record).split(".")[0].partition("-")
     if not (pid.isdigit() and ticks.isdigit()):
         return False
     entry = tree.read_entry(int(pid))

@@ -26,12 +26,17 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     stands there meanwhile."""
     fixed: tuple[str, ...] = ()
     """Read-only where they exist."""
+    denied: tuple[str, ...] = ()
+    """Read-only, and never made where they are missing."""
     hidden: tuple[str, ...] = ()
     """Neither read nor changed where they exist."""
+    changeable: tuple[str, ...] = ()
+    """Where earlier commands may have written: a link there opens nothing, whoever names it."""
     shown: tuple[str, ...] = ()
     """Readable although they lie in something hidden."""
     sockets: tuple[str, ...] = ()
-    """Unix sockets that may be reached; with none the address family itself is refused."""
+    """Unix sockets that may be reached, and no other that somebody listens at when the command starts; with none the
+    address family itself is refused."""
     all_sockets: bool = False
     border: "Border | Any" = None  # msgspec would have to load the proxy to know it better
     """Who may be reached through our proxy; None: nobody, and there is no network at all."""

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from holdfast.host.command import Command, StartError
-from holdfast.host.sandbox.bubblewrap import Blanks, arguments
+from holdfast.host.sandbox.blanks import Blanks
+from holdfast.host.sandbox.bubblewrap import arguments
 from holdfast.host.sandbox.landlock import grants_for, rights_of
-from holdfast.host.sandbox.mounts import Plan, is_below, plan_mounts
+from holdfast.host.sandbox.mounts import Plan, plan_mounts
+from holdfast.host.sandbox.named import is_below
 from holdfast.host.sandbox.placeholders import Placeholders
 from holdfast.host.sandbox.policy import Policy
 from holdfast.host.sandbox.probe import Found
@@ -120,7 +122,7 @@ class Wall:
             self._get_blanks(),
             cwd=cwd,
             disables_users=found.disables_users,
-            opened=(lambda path: _opened(path, handles)) if found.binds_handles else None,
+            opened=self._opener(handles) if found.binds_handles else None,
         )
         program = filter_program(
             unix=bool(policy.sockets) or policy.all_sockets, users=found.disables_users, internet=True
@@ -147,9 +149,19 @@ class Wall:
         for handle in handles:
             os.close(handle)
 
+    def _opener(self, handles: list[int]) -> Callable[[str], int]:
+        blanks = self._get_blanks()
+
+        def opened(path: str) -> int:
+            handle = blanks.opened(path) if path in blanks else _opened(path)
+            handles.append(handle)
+            return handle
+
+        return opened
+
     def _get_blanks(self) -> Blanks:
         if self._blanks is None:
-            self._blanks = Blanks()
+            self._blanks = self._placeholders.make_blanks()
         return self._blanks
 
     def close(self) -> None:
@@ -182,11 +194,11 @@ def _is_there(command: Command) -> bool:
     return "/" not in program or os.access(os.path.join(command.cwd or "", program), os.X_OK)
 
 
-def _opened(path: str, handles: list[int]) -> int:
+def _opened(path: str) -> int:
     """A handle for what is to be mounted, and never for what a link leads to that came in between."""
     handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-    handles.append(handle)
     if os.readlink(f"/proc/self/fd/{handle}") != path:
+        os.close(handle)
         raise OSError(f"{path!r} is no longer where it was")
     return handle
 
