@@ -598,7 +598,7 @@ probe("a background task is told and stopped", async (lab) => {
 
 probe("a running command goes to the background", async (lab) => {
   const session = lab.session({ allowedTools: ["Bash"] });
-  session.put(call("Bash", { command: "sleep 30" }));
+  session.put(call("Bash", { command: "tail -f /dev/null" }));
   await session.until((one) => one.type === "assistant");
   let moved = false;
   for (let tries = 0; tries < 50 && !moved; tries += 1) {

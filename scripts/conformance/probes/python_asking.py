@@ -1,3 +1,4 @@
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
 """Asking, and what the model is told."""
 
 import claude_agent_sdk as sdk

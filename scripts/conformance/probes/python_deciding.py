@@ -1,3 +1,4 @@
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
 """Tools, permission and hooks."""
 
 import json

@@ -1,3 +1,4 @@
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
 """Files, sessions and surroundings."""
 
 import asyncio
@@ -163,14 +164,17 @@ async def several_sessions_run_side_by_side(lab: Lab) -> None:
 @probe
 async def a_client_that_leaves_early_leaves_nothing_behind(lab: Lab) -> None:
     async with lab.client(permission_mode="bypassPermissions") as client:
-        await client.query(call("Bash", command="sleep 987"))
+        await client.query(call("Bash", command="touch begun; tail -f begun"))
         async for message in client.receive_messages():
             if isinstance(message, sdk.AssistantMessage):
                 break
+        async with asyncio.timeout(20):
+            while not (lab.cwd / "begun").exists():  # noqa: ASYNC110 - another process makes it
+                await asyncio.sleep(0.05)
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                words = Path("/proc", entry, "cmdline").read_bytes()
+                place = os.readlink(f"/proc/{entry}/cwd")
             except OSError:
                 continue
-            assert b"sleep\x00987" not in words, "the command still runs"
+            assert place != str(lab.cwd), f"something still runs: {Path('/proc', entry, 'cmdline').read_bytes()!r}"

@@ -1,3 +1,4 @@
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
 """What every probe of the Python SDK shares: a fresh folder, the agent's program, and the messages of a run."""
 
 import asyncio

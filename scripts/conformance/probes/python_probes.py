@@ -1,3 +1,4 @@
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
 """What the Python SDK offers, each feature once, against the agent that `AGENT` names.
 
 AGENT=/path/to/holdfast ANTHROPIC_BASE_URL=... python python_probes.py [WORD ...]

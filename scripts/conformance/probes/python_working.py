@@ -1,3 +1,4 @@
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
 """Servers inside the program, agents, skills, plugins, results and limits."""
 
 import json

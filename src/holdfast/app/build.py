@@ -37,6 +37,7 @@ from holdfast.tools.settings.config import Config
 
 if TYPE_CHECKING:
     from holdfast.engine.askers import SeenQuestions
+    from holdfast.mcp.host_transport import AskHost
     from holdfast.mcp.hub import Hub
 
 __all__ = ["OpenSession", "build_executor", "executor_for_call", "open_session"]
@@ -72,6 +73,10 @@ class OpenSession:
         self.hooks = hooks
         self.servers: Hub | None = None
         """Remote servers, once `join_servers` has started them."""
+        self.ask_host: AskHost | None = None
+        """Reaches servers inside the program that runs the session."""
+        self.given_servers: dict[str, bytes] = {}
+        """Those that it gave while the session ran, by name."""
         self.offers: Callable[[str], bool] | None = None
         """Which remote tools are offered, by name; none: all that the rules leave."""
         self.on_tools: Callable[[], None] = _nobody_listens

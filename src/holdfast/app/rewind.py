@@ -1,16 +1,27 @@
 """Going back: the conversation to what it was before a prompt, and the files to what they were then."""
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from holdfast.contract import UsageError
 from holdfast.lib.checkpoints import Change, CheckpointStore, UndoRefusedError
+from holdfast.lib.guarded_read import ReadRefusedError, read_guarded
 
 if TYPE_CHECKING:
     from holdfast.app.running import RunningAgent
-    from holdfast.lib.undoing import Restored
+    from holdfast.lib.undoing import Plan, Restored
 
-__all__ = ["RewindPoint", "rewind_conversation", "rewind_files", "rewind_points"]
+__all__ = [
+    "PromptRewind",
+    "RewindPoint",
+    "rewind_conversation",
+    "rewind_files",
+    "rewind_points",
+    "rewind_to_prompt",
+]
 
+_COUNTED_BYTES = 8 << 20
+"""Lines of larger files are not counted."""
 _REMINDER = "<system-reminder>"
 
 
@@ -64,6 +75,78 @@ def rewind_files(agent: "RunningAgent", point: RewindPoint) -> "list[Restored]":
     if store is None or not point.first_call:
         raise UndoRefusedError(["nothing that the file tools changed since can be taken back"])
     return store.undo(point.first_call)
+
+
+class PromptRewind(NamedTuple):
+    """What going back with the files to a prompt means."""
+
+    files: tuple[str, ...]
+    insertions: int
+    deletions: int
+
+
+def rewind_to_prompt(agent: "RunningAgent", uuid: str, *, only_look: bool = False) -> PromptRewind:
+    """Take back every change that the file tools made since the prompt of this name, or only look what that means.
+
+    Raises:
+        UsageError: A run is under way, or the session has no such prompt.
+        UndoRefusedError: A file is not as it was left, or its earlier content is lost; nothing was changed then.
+    """
+    if agent.is_running and not only_look:
+        raise UsageError("a run is under way; wait for its end, or interrupt it")
+    store = _store(agent)
+    if store is None:
+        raise UsageError("this session keeps nothing on disk, so nothing can be taken back")
+    since = _since_prompt(agent, uuid)
+    if not since:
+        return PromptRewind((), 0, 0)
+    plans = store.preview(since[0].call)
+    counts = [_lines_changed(plan) for plan in plans]
+    if not only_look:
+        store.undo(since[0].call)
+    return PromptRewind(
+        tuple(plan.path for plan in plans), sum(one[0] for one in counts), sum(one[1] for one in counts)
+    )
+
+
+def _since_prompt(agent: "RunningAgent", uuid: str) -> list[Change]:
+    from holdfast.session.cutting import place_of  # noqa: PLC0415 - only here
+    from holdfast.session.directory import JOURNAL_NAME  # noqa: PLC0415 - the same
+    from holdfast.session.transcript import load_transcript  # noqa: PLC0415 - the same
+
+    session = agent.opened.session
+    assert session is not None
+    session.journal.flush()
+    transcript = load_transcript(os.path.join(session.path, JOURNAL_NAME))
+    place = place_of(transcript, uuid)
+    if place is None:
+        raise UsageError(f"the session has no message {uuid!r}; give the uuid of a prompt")
+    calls = {
+        str(block.get("id"))
+        for message in transcript.messages[:place]
+        for block in _blocks({"content": message.content})
+        if block.get("type") == "tool_use"
+    }
+    at = transcript.messages[place].at or 0.0
+    changes = _changes(agent)  # those of agents are known by their time only
+    return _since(changes, calls | {change.call for change in changes if change.time_s < at})
+
+
+def _lines_changed(plan: "Plan") -> tuple[int, int]:
+    """How many lines come and go when a file is brought back."""
+    from holdfast.lib.diff import hunks_of, span_between  # noqa: PLC0415 - only here
+
+    then = b"" if plan.blob is None else _content(plan.blob)
+    now = b"" if plan.now is None else _content(plan.path)
+    lines = [line for hunk in hunks_of(now, span_between(now, then)) for line in hunk.raw]
+    return sum(line[:1] == b"+" for line in lines), sum(line[:1] == b"-" for line in lines)
+
+
+def _content(path: str) -> bytes:
+    try:
+        return read_guarded(path, limit_bytes=_COUNTED_BYTES) or b""
+    except (OSError, ReadRefusedError):
+        return b""
 
 
 def _since(changes: list[Change], before: set[str]) -> list[Change]:

@@ -1,17 +1,21 @@
 """From options and settings files to the rights of a session, with the place of every rule and what does not count."""
 
 import os
+from collections.abc import Mapping
+
+import msgspec
 
 from holdfast.app.options import Options
 from holdfast.contract.errors import UsageError
 from holdfast.host.programs import own_places
+from holdfast.lib.positions import Json
 from holdfast.permissions import PermissionContext, Rule, RuleSource
 from holdfast.permissions.protected import protected_by
 from holdfast.permissions.rules.grammar import Behavior, RuleProblem, parse_rules
 from holdfast.registry.names import ALIASES, BUILTIN_NAMES
 from holdfast.settings import CommandLine, Request, Settings, SettingsRoots, TrustStore, parse_setting_sources
 from holdfast.settings.layout import find_layout
-from holdfast.settings.load import ALL_SOURCES
+from holdfast.settings.load import ALL_SOURCES, load
 from holdfast.settings.sources import SourceKind
 from holdfast.settings.trust import FolderIdentity, NoTrust, Trust, VouchedTrust, why_never_trusted
 from holdfast.settings.watch import Reloader
@@ -88,6 +92,27 @@ class Rights:
         if not self._reloader.changed():
             return current
         self._reloader.reload()
+        return self._renewed(current)
+
+    @property
+    def given(self) -> Mapping[str, Json]:
+        """The settings that whoever runs the session gave while it ran."""
+        return self._reloader.request.session or {}
+
+    def check(self, given: Mapping[str, Json]) -> None:
+        """Whether these could be given.
+
+        Raises:
+            SettingsError: Something of them is malformed, or a file is broken.
+        """
+        load(msgspec.structs.replace(self._reloader.request, session=given))
+
+    def take(self, given: Mapping[str, Json], current: PermissionContext) -> PermissionContext:
+        """The context to go on with when these stand in place of what was given before."""
+        self._reloader.use_session(given)
+        return self._renewed(current)
+
+    def _renewed(self, current: PermissionContext) -> PermissionContext:
         rules, problems = _parse(self._reloader.current)
         self.problems = tuple(problems)
         of_session = [rule for rule in current.rules if rule.source.kind == "session"]
@@ -177,7 +202,9 @@ def _parse(settings: Settings) -> tuple[list[Rule], list[RuleProblem]]:
     rules: list[Rule] = []
     problems: list[RuleProblem] = []
     for entry in settings.rules:
-        source = RuleSource(str(entry.source), entry.path, entry.line, entry.anchor)
+        # What a person's answers add has the source `session`; it stays when settings are read again.
+        kind = "flag" if entry.source is SourceKind.SESSION else str(entry.source)
+        source = RuleSource(kind, entry.path, entry.line, entry.anchor)
         behavior: Behavior = entry.behavior
         found, bad = parse_rules([entry.text], behavior, source, aliases=ALIASES, known_tools=BUILTIN_NAMES)
         rules += found

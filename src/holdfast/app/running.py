@@ -59,6 +59,7 @@ class RunningAgent:
         self._models = list(models)
         self.first_model: str = models[0].name
         """Who was asked when the session began."""
+        self.first_choices = loop.choices
         self._listener = listener
 
     # Talking.

@@ -33,7 +33,9 @@ __all__ = [
     "configured_servers",
     "credential_store",
     "join_servers",
+    "open_hub",
     "separate_hub",
+    "server_configs",
     "server_records",
     "server_states",
 ]
@@ -152,6 +154,7 @@ async def join_servers(
         waits: Wait a moment for servers whose tools are not known yet.
         on_notice: Told in words what a person should know.
     """
+    opened.ask_host = options.ask_host
     found = configured_servers(opened.rights, options)
     if not found.entries and not found.problems:
         return None
@@ -161,11 +164,9 @@ async def join_servers(
         tell(f"The MCP server {visible(name, limit_chars=80)} is not started: {reason}.")
     for problem in chosen.problems:
         tell(visible(problem, limit_chars=500))
-    hub = _open_hub(chosen, opened, tell, ask_host=options.ask_host)
+    hub = open_hub(chosen, opened, tell, ask_host=options.ask_host)
     if hub is None:
         return None
-    opened.servers = hub
-    _put(opened, hub.tools())
     hub.start()
     if waits:
         await hub.settle()
@@ -174,13 +175,14 @@ async def join_servers(
     return hub
 
 
-def _open_hub(
+def open_hub(
     chosen: Chosen, opened: OpenSession, tell: Callable[[str], None], *, ask_host: "AskHost | None" = None
 ) -> "Hub | None":
+    """The servers that may start, joined to the session; none where none can be."""
     from holdfast.mcp.hub import Hub  # noqa: PLC0415 - only with servers
     from holdfast.mcp.resources import resource_tools  # noqa: PLC0415 - the same
 
-    servers = list(_configured(chosen.entries, opened.rights.settings.root, tell))
+    servers = list(server_configs(chosen.entries, opened.rights.settings.root, tell))
     if not servers:
         return None
     choices = _hub_choices(opened, chosen, ask_host=ask_host)
@@ -191,14 +193,16 @@ def _open_hub(
         pool.append(_allowed(opened, resource_tools(hub)))
         opened.on_tools()
 
-    return (hub := Hub(servers, choices, _records(), on_tools=changed, on_notice=tell))
+    hub = opened.servers = Hub(servers, choices, _records(), on_tools=changed, on_notice=tell)
+    _put(opened, hub.tools())
+    return hub
 
 
 def separate_hub(opened: OpenSession, chosen: Chosen, tell: Callable[[str], None]) -> "Hub | None":
     """Servers whose tools do not go to the session's pool; whoever wants them starts and ends them."""
     from holdfast.mcp.hub import Hub  # noqa: PLC0415 - only with servers
 
-    servers = list(_configured(chosen.entries, opened.rights.settings.root, tell))
+    servers = list(server_configs(chosen.entries, opened.rights.settings.root, tell))
     # They ask nobody: whoever uses them may work in the background.
     choices = _hub_choices(opened, chosen)._replace(elicit=None, ask_login=None)
     return Hub(servers, choices, _records(), on_notice=tell) if servers else None
@@ -249,7 +253,7 @@ def _confiner(chosen: Chosen, opened: OpenSession) -> "Callable[[ServerConfig, C
     return confined
 
 
-def _configured(
+def server_configs(
     entries: Sequence[ServerEntry], root: str, tell: Callable[[str], None]
 ) -> "Iterator[tuple[ServerConfig, str]]":
     """The servers that can be started, each with the name of its record; of the others is told."""

@@ -60,6 +60,8 @@ class Host:
         self.on_asking: Callable[[str], None] = lambda _state: None
         """Told the state of the session when the host is asked something, and when that is over."""
         self._asking = 0
+        self.running: Callable[[], list[str]] = list
+        """The ids of the calls that run now."""
         self._agent: RunningAgent | None = None
         self._has_agent = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
@@ -231,4 +233,8 @@ class Host:
             self.prompts.close()
             await agent.interrupt()
             return {}
+        if request.subtype == "background_tasks":
+            one = fields.get("tool_use_id")
+            moved = [agent.background(id_) for id_ in (self.running() if one is None else [str(one)])]
+            return {"backgrounded": any(moved)}
         return await grant(agent, request.subtype, fields)

@@ -39,6 +39,7 @@ class HostTalk:
         self._ending: asyncio.TimerHandle | None = None
         self.host = Host(run.write)
         self.host.on_asking = self._tell_state
+        self.host.running = lambda: list(run.lines.running)
         self.host.prompts.holds = self._is_waited_for
 
     async def go(self) -> None:

@@ -17,7 +17,7 @@ from holdfast.hooks.callback import callback_hooks
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
 
-__all__ = ["Wanted", "answer_initialize", "model_list", "read_initialize"]
+__all__ = ["Wanted", "answer_initialize", "model_list", "read_initialize", "server_policy"]
 
 Line = dict[str, Any]
 _USED = frozenset({
@@ -55,7 +55,7 @@ def read_initialize(fields: Line, options: Options, agent: AgentOptions, calls: 
     for warning in warnings:
         tell(f"initialize: {warning}")
     servers = _servers(fields)
-    denies, asks = _policy(fields, servers)
+    denies, asks = server_policy(servers, fields.get("sdkMcpServerConfigs"))
     options = options._replace(
         disallowed_tools=(*options.disallowed_tools, *denies),
         settings=(*options.settings, *([_json({"permissions": {"ask": asks}})] if asks else [])),
@@ -94,18 +94,18 @@ def _config(configs: Any, name: str) -> Line:
     return cast("Line", found) if isinstance(found, dict) else {}
 
 
-def _policy(fields: Line, servers: Line) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def server_policy(servers: Line, configs: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The rules, deny and ask, that the host wants for the tools of its own servers; an unknown policy asks."""
     from holdfast.mcp.names import safe_part, tool_names  # noqa: PLC0415 - few hosts say so
 
     denies: list[str] = []
     asks: list[str] = []
     for server in servers:
-        tools: Any = _config(fields.get("sdkMcpServerConfigs"), server).get("tools")
+        tools: Any = _config(configs, server).get("tools")
         for tool in cast("list[Any]", tools) if isinstance(tools, list) else []:
             about = cast("Line", tool) if isinstance(tool, dict) else {}
             if not isinstance(name := about.get("name"), str):
-                tell(f"initialize: a tool policy of the server {server!r} names no tool and does not count")
+                tell(f"a tool policy of the server {server!r} names no tool and does not count")
                 continue
             policy = about.get("permission_policy")
             whole = f"mcp__{safe_part(server)}"

@@ -19,6 +19,7 @@ from holdfast.events import (
     AssistantReplied,
     CallFinished,
     CallProgressed,
+    CallStarted,
     ContextCompacted,
     Event,
     HookRan,
@@ -85,6 +86,8 @@ class StreamJson:
         self._partials = RawEvents(facts.model) if has_partials else None
         self._has_hooks = has_hooks
         self._replies: dict[str, CallFinished] = {}
+        self.running: dict[str, None] = {}
+        """The calls that run now, by their ids."""
         self._model_usage: dict[str, dict[str, Any]] = {}
         self._windows: dict[str, int] = {}
         self._cost_usd = 0.0
@@ -102,7 +105,7 @@ class StreamJson:
                 cwd=agent.cwd,
                 model=agent.model.name,
                 permission_mode=agent.mode,
-                tools=[tool.name for tool in agent.tools],
+                tools=[tool.name for tool in agent.tools if agent.tools.find(tool.name) is not None],
                 mcp_servers=agent.server_states,
             )
         return {
@@ -156,8 +159,8 @@ class StreamJson:
         if self._partials is not None:
             for raw in self._partials.take(event):
                 yield self._line("stream_event", event=raw, parent_tool_use_id=None, **self._answers())
-        if isinstance(event, CallFinished):
-            self._replies[event.tool_use_id] = event
+        if isinstance(event, CallStarted | CallFinished):
+            self._note_call(event)
         elif isinstance(event, AssistantReplied):
             self._count(event)
             self._is_calling = event.stop_reason == "tool_use"
@@ -174,6 +177,13 @@ class StreamJson:
             yield from self._child_lines(event)
         else:
             yield from self._system_lines(event)
+
+    def _note_call(self, event: CallStarted | CallFinished) -> None:
+        if isinstance(event, CallStarted):
+            self.running[event.tool_use_id] = None
+        else:
+            self.running.pop(event.tool_use_id, None)
+            self._replies[event.tool_use_id] = event
 
     def result(self, ended: RunEnded) -> Line:
         """The last line of a run, and all of `--output-format json`."""

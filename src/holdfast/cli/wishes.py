@@ -1,15 +1,18 @@
 """The control requests of a host, once the session runs: each is done, or refused in words that name it."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from holdfast.app.live_settings import apply_settings, rename_session, settings_now, think
+from holdfast.cli.file_wishes import rewind_files, seed_read_state
 from holdfast.cli.opening import answer_initialize, model_list
 from holdfast.cli.result_line import bare_model
+from holdfast.cli.server_wishes import mcp_message, mcp_reconnect, mcp_set_servers, mcp_status, mcp_toggle
+from holdfast.cli.stream_json import COMPATIBLE_VERSION
 from holdfast.contract import UsageError
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
-    from holdfast.mcp.server import Server
 
 __all__ = ["grant"]
 
@@ -51,55 +54,6 @@ async def _list_models(agent: "RunningAgent", fields: Line) -> Line:
     return {"models": model_list(agent)}
 
 
-async def _mcp_status(agent: "RunningAgent", fields: Line) -> Line:
-    del fields
-    hub = agent.servers
-    return {"mcpServers": [] if hub is None else [_server(server) for server in hub.servers.values()]}
-
-
-def _server(server: "Server") -> Line:
-    found: Line = {
-        "name": server.config.name,
-        "status": "failed" if server.state == "closed" else server.state,
-        "scope": "dynamic" if server.config.scope == "flag" else server.config.scope,
-        "config": _config(server),
-        "tools": [{"name": tool.listed.name, "annotations": {}} for tool in server.tools],
-    }
-    if server.greeting is not None:
-        found["serverInfo"] = {
-            "name": str(server.greeting.server.get("name", server.config.name)),
-            "version": str(server.greeting.server.get("version", "")),
-        }
-    if server.detail:
-        found["error"] = server.detail
-    return found
-
-
-def _config(server: "Server") -> Line:
-    config = server.config
-    if config.kind == "sdk":
-        return {"type": "sdk", "name": config.name}
-    if config.kind == "stdio":
-        return {"type": "stdio", "command": config.command[0], "args": list(config.command[1:])}
-    return {"type": config.kind, "url": config.url}
-
-
-async def _mcp_reconnect(agent: "RunningAgent", fields: Line) -> Line:
-    server = _named(agent, fields)
-    await server.disconnect()
-    await server.ensure()
-    return {}
-
-
-def _named(agent: "RunningAgent", fields: Line) -> "Server":
-    name = str(fields.get("serverName"))
-    hub = agent.servers
-    found = None if hub is None else hub.find(name)
-    if found is None:
-        raise UsageError(f"there is no MCP server {name!r} in this session")
-    return found
-
-
 async def _context_usage(agent: "RunningAgent", fields: Line) -> Line:
     del fields
     window, used = agent.model.context_window, agent.context_tokens
@@ -133,6 +87,50 @@ async def _session_cost(agent: "RunningAgent", fields: Line) -> Line:
     return {"text": f"This session has cost {cost:.4f} USD so far.", "total_cost_usd": cost}
 
 
+async def _set_thinking(agent: "RunningAgent", fields: Line) -> Line:
+    tokens, display = fields.get("max_thinking_tokens"), fields.get("thinking_display")
+    if tokens is not None and (isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0):
+        raise UsageError(f"max_thinking_tokens must be a number from 0 on, or null, got {tokens!r}")
+    if display not in (None, "summarized", "omitted"):
+        raise UsageError(f"thinking_display must be summarized, omitted or null here, got {display!r}")
+    think(agent, tokens, display, has_display="thinking_display" in fields)
+    return {}
+
+
+async def _apply_settings(agent: "RunningAgent", fields: Line) -> Line:
+    given: Any = fields.get("settings")
+    if not isinstance(given, dict):
+        raise UsageError(f"settings must be an object, got {given!r}")
+    apply_settings(agent, cast("Line", given))
+    return {}
+
+
+async def _get_settings(agent: "RunningAgent", fields: Line) -> Line:
+    del fields
+    return settings_now(agent)
+
+
+async def _rename(agent: "RunningAgent", fields: Line) -> Line:
+    title, session_id = fields.get("title"), fields.get("session_id")
+    if not isinstance(title, str) or not title.strip():
+        raise UsageError(f"title must be a text, got {title!r}")
+    if session_id not in (None, agent.session_id):
+        raise UsageError(f"this is the session {agent.session_id}, not {session_id!r}")
+    rename_session(agent, title.strip())
+    return {}
+
+
+async def _version(agent: "RunningAgent", fields: Line) -> Line:
+    del agent, fields
+    return {"version": COMPATIBLE_VERSION}
+
+
+async def _noted(agent: "RunningAgent", fields: Line) -> Line:
+    """Lines go out at once, whoever watches."""
+    del agent, fields
+    return {}
+
+
 async def _stop_task(agent: "RunningAgent", fields: Line) -> Line:
     task_id = str(fields.get("task_id"))
     if not await agent.stop_task(task_id):
@@ -145,8 +143,19 @@ _WISHES: dict[str, Callable[["RunningAgent", Line], Awaitable[Line]]] = {
     "set_permission_mode": _set_mode,
     "set_model": _set_model,
     "list_models": _list_models,
-    "mcp_status": _mcp_status,
-    "mcp_reconnect": _mcp_reconnect,
+    "set_max_thinking_tokens": _set_thinking,
+    "apply_flag_settings": _apply_settings,
+    "get_settings": _get_settings,
+    "mcp_status": mcp_status,
+    "mcp_reconnect": mcp_reconnect,
+    "mcp_toggle": mcp_toggle,
+    "mcp_set_servers": mcp_set_servers,
+    "mcp_message": mcp_message,
+    "rewind_files": rewind_files,
+    "seed_read_state": seed_read_state,
+    "rename_session": _rename,
+    "get_binary_version": _version,
+    "set_has_subscribers": _noted,
     "get_context_usage": _context_usage,
     "get_session_cost": _session_cost,
     "stop_task": _stop_task,

@@ -117,6 +117,23 @@ class CheckpointStore:
         Raises:
             UndoRefusedError: A content is lost or damaged, a file was changed by somebody else, or the call is unknown.
         """
+        chosen, plans = self._planned(to)
+        restored = restore_all(plans, self._home)
+        try:
+            for change in reversed(chosen):
+                self.forget(change)
+        except OSError as error:
+            reason = error.strerror or error
+            raise UndoRefusedError(
+                [f"all files were taken back, but this could not be noted: {reason}; undo again once that is mended"]
+            ) from error
+        return restored
+
+    def preview(self, to: str | None = None) -> list[Plan]:
+        """What `undo` would do, file by file; raises as it would."""
+        return self._planned(to)[1]
+
+    def _planned(self, to: str | None) -> tuple[list[Change], list[Plan]]:
         standing = self.changes()
         chosen = _since(standing, standing[-1].call if to is None and standing else to)
         if not chosen:
@@ -132,16 +149,7 @@ class CheckpointStore:
         problems = [problem for plan in plans if (problem := self._problem(plan)) is not None]
         if problems:
             raise UndoRefusedError(problems)
-        restored = restore_all(plans, self._home)
-        try:
-            for change in reversed(chosen):
-                self.forget(change)
-        except OSError as error:
-            reason = error.strerror or error
-            raise UndoRefusedError(
-                [f"all files were taken back, but this could not be noted: {reason}; undo again once that is mended"]
-            ) from error
-        return restored
+        return chosen, plans
 
     def _plan(self, oldest: Change, newest: Change) -> Plan:
         then = oldest.before

@@ -83,7 +83,7 @@ class Hub:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keys: dict[str, str] = {}
         self.servers: dict[str, Server] = {}
-        around = Surroundings(
+        self._around = Surroundings(
             cwd=choices.cwd,
             root=choices.root,
             processes=self.processes,
@@ -99,13 +99,24 @@ class Hub:
             credentials=choices.credentials or CredentialStore(None, "file"),
             ask_login=choices.ask_login,
         )
-        told = Told(self._tools_changed, self._notice)
         for config, key in servers:
-            label = config.label if config.label not in self.servers else f"{config.label}-{safe_part(key[:8])}"
-            chosen = config._replace(label=label)
-            self._keys[label] = key
-            server = self.servers[label] = Server(chosen, self._remembered(chosen, key), around, told)
-            self._make_tools(server)
+            self.add(config, key)
+
+    def add(self, config: ServerConfig, key: str) -> Server:
+        """One more server, with the key of its record; it is not started yet."""
+        label = config.label if config.label not in self.servers else f"{config.label}-{safe_part(key[:8])}"
+        chosen = config._replace(label=label)
+        self._keys[label] = key
+        told = Told(self._tools_changed, self._notice)
+        server = self.servers[label] = Server(chosen, self._remembered(chosen, key), self._around, told)
+        self._make_tools(server)
+        return server
+
+    async def remove(self, server: Server) -> None:
+        """End a server; nothing of it is offered any more."""
+        await server.switch_off()
+        self.servers.pop(server.label, None)
+        self._keys.pop(server.label, None)
 
     def _remembered(self, config: ServerConfig, key: str) -> Record:
         """What is known of a server; one inside the program that started us is that program's own code, always new."""
@@ -115,7 +126,7 @@ class Hub:
 
     def tools(self) -> list[Tool]:
         """What is known now, from memory or from the servers."""
-        return [tool for server in self.servers.values() for tool in (*server.tools, *server.own_tools)]
+        return [tool for server in self.servers.values() for tool in _offered(server)]
 
     @property
     def pending(self) -> list[str]:
@@ -194,7 +205,7 @@ class Hub:
     def _tools_changed(self, server: Server) -> None:
         self._make_tools(server)
         if self._on_tools is not None:
-            self._on_tools(server.label, [*server.tools, *server.own_tools])
+            self._on_tools(server.label, _offered(server))
 
     def _make_tools(self, server: Server) -> None:
         """Tools for what the server lists; those that say the same as before stay the same objects."""
@@ -249,6 +260,10 @@ class Hub:
     def _log_path(self, label: str) -> str | None:
         directory = self.choices.log_directory
         return None if directory is None else os.path.join(directory, f"mcp-{label}.log")
+
+
+def _offered(server: Server) -> list[Tool]:
+    return [] if server.state == "disabled" else [*server.tools, *server.own_tools]
 
 
 async def _settled(server: Server) -> None:

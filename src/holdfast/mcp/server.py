@@ -26,7 +26,7 @@ from holdfast.mcp.wire import METHOD_NOT_FOUND, McpError, RpcError, read_object
 __all__ = ["Server", "State"]
 
 _log = logging.getLogger(__name__)
-State = Literal["pending", "connected", "failed", "needs-auth", "closed"]
+State = Literal["pending", "connected", "failed", "needs-auth", "disabled", "closed"]
 _BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0)
 _MAX_ROUNDS = 10
 _LIST_S = 60.0
@@ -83,6 +83,8 @@ class Server:
         """
         if self._session is not None and self._session.why_lost is None and self.state == "connected":
             return self._session
+        if self.state == "disabled":
+            raise McpError(f"The MCP server {self.config.name!r} is switched off")
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.ensure_future(self._connect())
         await asyncio.shield(self._connecting)
@@ -228,6 +230,23 @@ class Server:
             await session.close()
         self._connecting = None
         self.state = "pending" if was in ("connected", "pending") else was
+
+    async def switch_off(self) -> None:
+        """Offer nothing of it and connect no more, until it is switched on."""
+        await self.disconnect()
+        self.state, self.detail = "disabled", ""
+        self._told.tools(self)
+
+    def switch_on(self) -> None:
+        """Offer it again."""
+        self.state = "pending"
+        self._told.tools(self)
+        self.start()
+
+    def hear(self, message: bytes) -> None:
+        """A message that its owner brings on its behalf, such as that its tools have changed."""
+        if self._session is not None:
+            self._session.take(message)
 
     # Tools.
 
