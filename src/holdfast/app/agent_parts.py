@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.events import Event
     from holdfast.hooks import Hooks
     from holdfast.models.interface import SystemBlock
-    from holdfast.permissions import PermissionContext
+    from holdfast.permissions import PermissionContext, Rule
     from holdfast.tools.skills.shelf import Shelf
 
 __all__ = ["MOST_DEEP", "AgentParts"]
@@ -65,6 +65,7 @@ class AgentParts:
         self._hooks: dict[str, tuple[Hooks, Hooks]] = {}
         self._pools: dict[tuple[int, ...], Pool] = {}
         self._systems: dict[tuple[Any, ...], tuple[SystemBlock, ...]] = {}
+        self._answered: tuple[tuple[Rule, ...], tuple[tuple[str, str], ...]] = ((), ())
 
     def tools(
         self,
@@ -105,6 +106,13 @@ class AgentParts:
         pool = _assembled(tools)
         pool.aliases = self.opened.executor.pool.aliases
         return pool
+
+    def answered(self, rules: "tuple[Rule, ...]") -> tuple[tuple[str, str], ...]:
+        """Those that deny or ask because of an answer in this session; agents share rules, so the last are kept."""
+        if self._answered[0] is not rules:
+            kept = [one for one in rules if one.behavior != "allow" and one.source.kind == "session"]
+            self._answered = rules, tuple((one.behavior, one.text) for one in kept)
+        return self._answered[1]
 
     def hooks_of(self, kind: AgentType, session: "Hooks") -> "Hooks":
         """The hooks of the session, and behind them those that a definition brings."""

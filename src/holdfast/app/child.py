@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -63,6 +63,16 @@ class Starter:
         return self.executor.state.permissions
 
 
+class _Outfit(NamedTuple):
+    """What an agent has, for as long as nothing above it or about it changes."""
+
+    about: AgentAbout
+    above: PermissionContext
+    rights: PermissionContext
+    session: SessionFacts
+    tools: list[Tool]
+
+
 class Child:
     """One agent at work. It is a job: `work` is all of it."""
 
@@ -91,6 +101,7 @@ class Child:
         self._executor: Executor | None = None
         self._seen: PermissionContext | None = None
         self._seen_hooks: Hooks | None = None
+        self._known_outfit: _Outfit | None = None
         self._settled: Settled | None = None
         self._work: asyncio.Task[JobEnd] | None = None
         files = parts.files
@@ -258,22 +269,32 @@ class Child:
             agent_id=self.id, agent_type=about.type, prompt=facts, agent_transcript_path=path, project_root=root
         )
 
-    def offered(self, rights: PermissionContext | None = None) -> list[Tool]:
-        """The tools it has."""
-        about = self._about
-        return self._parts.tools(
+    def offered(self) -> list[Tool]:
+        """The tools it would have now."""
+        return self._outfit().tools
+
+    def _outfit(self) -> "_Outfit":
+        """What it may, who it is and what it has: worked out when it is looked at, and again where that changed."""
+        about, above = self._about, self._starter.rights
+        known = self._known_outfit
+        if known is not None and known.about is about and known.above is above:
+            return known
+        rights, session = self._rights(), self._session()
+        tools = self._parts.tools(
             self.kind,
             self._starter.executor,
-            rights or self._rights(),
-            self._session(),
+            rights,
+            session,
             allowed=about.allowed_tools,
             background=about.background,
         )
+        self._known_outfit = _Outfit(about, above, rights, session, tools)
+        return self._known_outfit
 
     async def _made_executor(self, journal: "Journal | None", parts: AsyncExitStack) -> Executor:
         opened = self._parts.opened
         self._parts.let_read(self.kind)
-        rights, session = self._rights(), self._session()
+        _, _, rights, session, tools = self._outfit()
         more = await self._parts.own_tools(self.kind, rights, session, parts)
 
         def hear(event: Event) -> None:
@@ -283,7 +304,7 @@ class Child:
                 journal(event)
 
         executor = Executor(
-            self._parts.pool([*self.offered(rights), *more]),
+            self._parts.pool([*tools, *more]),
             permissions=rights,
             cwd=self._about.cwd,
             session=session,
@@ -359,12 +380,8 @@ class Child:
         executor = self._executor
         if executor is None:
             return self._about
-        own = [
-            (rule.behavior, rule.text)
-            for rule in executor.state.permissions.rules
-            if rule.behavior != "allow" and rule.source.kind == "session"
-        ]
-        return msgspec.structs.replace(self._about, rules=tuple(own), cwd=executor.state.cwd)
+        own = self._parts.answered(executor.state.permissions.rules)
+        return msgspec.structs.replace(self._about, rules=own, cwd=executor.state.cwd)
 
 
 def _crashed(error: Exception) -> str:

@@ -157,10 +157,9 @@ class Subagents:
             raise ToolFailed(f"an agent named {task.name!r} is at work already; choose another name")
 
     def _check_directory(self, cwd: str, given: str | None) -> None:
-        real = os.path.realpath(cwd)
-        if not os.path.isdir(real):
+        if not os.path.isdir(cwd):
             raise ToolFailed(f"{cwd!r} is no directory; leave cwd out to start where you are")
-        if given is not None and not self._starter.executor.state.is_inside(real):
+        if given is not None and not self._starter.executor.state.is_inside(os.path.realpath(cwd)):
             raise ToolFailed(f"{cwd!r} is outside the allowed directories; leave cwd out to start where you are")
 
     def _running(self, agent_id: str) -> bool:

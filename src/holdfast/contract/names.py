@@ -90,6 +90,7 @@ PermissionMode: TypeAlias = Literal["default", "plan", "acceptEdits", "auto", "d
 MODES: Final[tuple[PermissionMode, ...]] = get_args(PermissionMode)
 MODE_ALIASES: Final[Mapping[str, PermissionMode]] = MappingProxyType({"manual": "default"})
 """Another name of a mode, and the mode."""
+_BY_NAME: Final[Mapping[str, PermissionMode]] = MappingProxyType({**{mode: mode for mode in MODES}, **MODE_ALIASES})
 MODE_WORDS: Final[Mapping[PermissionMode, tuple[str, str]]] = MappingProxyType(
     {
         "default": ("Ask", "Asks before anything that changes something"),
@@ -115,5 +116,4 @@ def canonical_name(name: str) -> str:
 
 def as_mode(text: object) -> PermissionMode | None:
     """A permission mode by its name or another name of it; None when there is none of that name."""
-    wanted = MODE_ALIASES.get(text, text) if isinstance(text, str) else None
-    return next((mode for mode in MODES if mode == wanted), None)
+    return _BY_NAME.get(text) if isinstance(text, str) else None

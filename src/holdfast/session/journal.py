@@ -48,6 +48,8 @@ _KEEP_BYTES = 8 * 1024 * 1024
 _MAX_DATA_BYTES = 256 * 1024
 """A reply's data for programs is left out of a longer line: the model's text is what a session needs."""
 _CLOSE_TIMEOUT_S = 30.0
+_A_MARK_ALONE = 2
+"""Lines of a batch that holds the time and one more."""
 # One call into C for all buffered lines costs a seventh of a call per line.
 _encode_lines = msgspec.json.Encoder(enc_hook=to_builtins).encode_lines
 
@@ -108,6 +110,7 @@ class Journal:
         self._sync_trouble: Trouble | None = None
         self._lost = 0
         self._closed = False
+        self._is_beside = flusher is not None
         if flusher is None:
             assert isinstance(handle, int)
             flusher = Flusher(handle, self._unconfirmed, directories)
@@ -162,6 +165,8 @@ class Journal:
 
     def _take_other(self, event: Event) -> None:
         if type(event) is TurnEnded:
+            if self._is_beside and len(self._events) == _A_MARK_ALONE:
+                return  # everything of the turn is in the file already
             self.flush()
             if self._durability != "never":
                 self._flusher.request()

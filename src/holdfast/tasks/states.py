@@ -57,7 +57,11 @@ def is_terminal(status: TaskStatus) -> bool:
 
 def new_task_id(kind: TaskType) -> str:
     """A fresh id: the letter of its type and eight random characters."""
-    return _PREFIX[kind] + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARS))
+    number, chars = secrets.randbelow(len(_ALPHABET) ** _RANDOM_CHARS), ""
+    for _ in range(_RANDOM_CHARS):
+        number, place = divmod(number, len(_ALPHABET))
+        chars += _ALPHABET[place]
+    return _PREFIX[kind] + chars
 
 
 def is_task_id(text: str) -> bool:
