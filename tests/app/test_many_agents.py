@@ -91,12 +91,12 @@ def test_agents_at_work_hold_no_handle_and_no_thread(tmp_path: Path):
             with few_handles(24) as handles:
                 threads = threading.active_count()
                 group = begin(running, *["Meet them."] * MANY)
-                await GATES["all"].wait()
+                await asyncio.wait_for(GATES["all"].wait(), 30)
                 more = len(os.listdir("/proc/self/fd")) - handles
                 more_threads = threading.active_count() - threads
                 assert running.opened.shell.board.agents.working == MANY
                 GATES["go"].set()
-                reports = await asyncio.gather(*group)
+                reports = await asyncio.wait_for(asyncio.gather(*group), 30)
             assert running.opened.shell.board.agents.working == 0
             return more, more_threads, [report.text for report in reports]
 
@@ -112,9 +112,9 @@ def test_a_crash_of_one_agent_is_its_own(tmp_path: Path):
             prompts = ["Meet them."] * MANY
             prompts[7] = prompts[70] = "Meet them, then crash."
             group = begin(running, *prompts)
-            await GATES["all"].wait()
+            await asyncio.wait_for(GATES["all"].wait(), 30)
             GATES["go"].set()
-            return await asyncio.gather(*group, return_exceptions=True)
+            return await asyncio.wait_for(asyncio.gather(*group, return_exceptions=True), 30)
 
     ended = run(scene())
     broken = [number for number, one in enumerate(ended) if isinstance(one, BaseException)]
@@ -128,11 +128,11 @@ def test_an_interrupt_of_many_agents_leaves_nothing(tmp_path: Path):
         async with await session(tmp_path) as running:
             before = len(asyncio.all_tasks())
             group = begin(running, *["Meet them."] * MANY)
-            await GATES["all"].wait()
+            await asyncio.wait_for(GATES["all"].wait(), 30)
             during = len(asyncio.all_tasks())
             for one in group:
                 one.cancel()
-            await asyncio.wait(group)
+            await asyncio.wait(group, timeout=30)
             assert all(one.cancelled() for one in group)
             return during - before, len(asyncio.all_tasks()) - before, running.opened.shell.board.agents.working
 

@@ -8,6 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.contract import RuleUpdate
 from holdfast.permissions.classifier import ClassifierAnswer, DeterministicClassifier, Risk, SecondOpinion, Seen
 from holdfast.permissions.context import MODES, PermissionContext
 from holdfast.permissions.decision import NO_OPINION, STRICTNESS, HookOpinion, decide, survey
@@ -133,6 +134,50 @@ def test_a_child_is_never_allowed_what_its_parents_ceiling_denies(
     bound = STRICTNESS[decide(call, parent, hook=hook).behavior]
     assert STRICTNESS[decide(call, child, hook=hook).behavior] >= bound
     assert STRICTNESS[decide(call, grandchild, hook=hook).behavior] >= bound
+
+
+steps = st.one_of(
+    st.tuples(st.just("child"), modes),
+    st.tuples(st.just("mode"), modes),
+    st.tuples(st.just("rules"), st.lists(rules, min_size=1, max_size=3)),
+    st.tuples(st.just("narrowed"), st.lists(rules, min_size=1, max_size=3)),
+    st.tuples(st.just("answer"), st.sampled_from(["Edit", "Read", "Custom", "Edit(src/**)", "WebFetch", "mcp__s"])),
+    st.tuples(st.just("readable"), st.sampled_from(["/else", "/proj/src", "/"])),
+    st.tuples(st.just("inside"), st.sampled_from(["/else", "/proj/src", "/"])),
+    st.tuples(st.just("apart"), st.just("/proj/.holdfast/worktrees/one")),
+)
+"""What happens to the rights of an agent while it works, or of one that it starts."""
+
+
+def taken(rights: PermissionContext, what: str, given: Any) -> PermissionContext:
+    if what == "child":
+        return rights.child(given)
+    if what == "mode":
+        return rights.with_mode(given)
+    if what == "rules":
+        return rights.with_rules(*given)
+    if what == "narrowed":
+        return rights.child(None, given)
+    if what == "answer":
+        return rights.with_update(RuleUpdate("allow", (given,)))
+    if what == "readable":
+        return rights.with_readable((given,))
+    if what == "inside":
+        return rights.with_options(added_directories=((given,),))
+    return rights.with_options(worktree=("/proj", given), worktrees_of="/proj")
+
+
+@given(calls(), modes, st.lists(rules, max_size=4), st.lists(steps, max_size=7), hooks)
+def test_nothing_that_happens_below_goes_over_the_rights_above(
+    call: CallFacts, mode: str, found: Any, way: Any, hook: Any
+) -> None:
+    above = context(mode, found)
+    bound = STRICTNESS[decide(call, above, hook=hook).behavior]
+    rights = above.child(mode)
+    for what, given_ in way:
+        rights = taken(rights, what, given_)
+        assert above in rights.ancestors()
+        assert STRICTNESS[decide(call, rights, hook=hook).behavior] >= bound
 
 
 @given(calls("Edit", "Write", "Custom"), st.lists(rules, max_size=6), hooks)

@@ -115,13 +115,14 @@ class AgentParts:
         return self._answered[1]
 
     def hooks_of(self, kind: AgentType, session: "Hooks") -> "Hooks":
-        """The hooks of the session, and behind them those that a definition brings."""
+        """The hooks of the session, and behind them those that a definition brings; these can only hold back."""
         if kind.definition is None or not kind.definition.hooks:
             return session
         known = self._hooks.get(kind.name)
         if known is None or known[0] is not session:
             own = self.opened.hooks.brought(kind.definition.hook_entries(self.definitions.where.root))
-            known = self._hooks[kind.name] = (session, session.with_more(own))
+            bound = [hook._replace(may_allow=False) for hook in own]
+            known = self._hooks[kind.name] = (session, session.with_more(bound))
         return known[1]
 
     def let_read(self, kind: AgentType) -> None:

@@ -45,6 +45,13 @@ class Subagents:
         known = self._starter.types
         return {kind.name: kind.about for kind in self._parts.types.values() if known is None or kind.name in known}
 
+    def type_of(self, given: str, resume: str | None) -> str:
+        """The type that a task is for: that of the agent that goes on, whatever the call says."""
+        try:
+            return given if resume is None else self._kept(resume).about.type
+        except ToolFailed:
+            return given  # it will be refused
+
     def isolation(self, type_: str, given: str | None, resume: str | None = None) -> str | None:
         """Where an agent of this type, or the one that goes on, would work apart; none where it works with us."""
         if resume is not None:
@@ -91,7 +98,7 @@ class Subagents:
         if task.background and not self._has_background:
             raise ToolFailed("background work is switched off here; leave run_in_background out and wait for the agent")
         kept = None if task.resume is None else self._kept(task.resume)
-        kind = self._kind(task.type if kept is None else kept.about.type)
+        kind = self._kind(task.type if kept is None else kept.about.type, by_skill=task.by_skill, asked=task.asked)
         about = self._about(task, kind) if kept is None else _narrowed(kept.about, task)
         self._check_name(task)
         if about.worktree is None or task.cwd is not None:
@@ -103,13 +110,19 @@ class Subagents:
             raise ToolFailed(f"an agent of the type {kind.name!r} would have no tool left; name other allowed_tools")
         return child
 
-    def _kind(self, name: str) -> AgentType:
+    def _kind(self, name: str, *, by_skill: bool, asked: bool) -> AgentType:
         known = self._starter.types
         kind = self._parts.types.get(name) if known is None or name in known else None
         if kind is None:
             raise ToolFailed(f"there is no agent type {name!r}; choose one of {', '.join(self.types())}")
         if kind.definition is not None and kind.definition.refusal:
             raise ToolFailed(f"an agent of the type {name!r} cannot be started: {kind.definition.refusal}")
+        rights = self._starter.rights
+        rule = rights.held_by("deny", "Agent", name)
+        if rule is None and by_skill and not asked:  # the call was of Skill, so rules about Agent were not heard
+            rule = rights.held_by("ask", "Agent", name)
+        if rule is not None:
+            raise ToolFailed(f"the rule {rule.behavior} {rule.text} holds back agents of the type {name!r}")
         return kind
 
     def _about(self, task: AgentTask, kind: AgentType) -> AgentAbout:

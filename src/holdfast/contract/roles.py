@@ -273,6 +273,8 @@ class AgentTask(NamedTuple):
     """Go on with this agent, by its id or name."""
     asked: bool = False
     """A person has agreed to this very call."""
+    by_skill: bool = False
+    """A skill is done by it: the call that a person or a rule let pass was not one of Agent."""
     hooks: "EventHooks | None" = None
     """The user's hooks, which may make a place to work apart."""
 
@@ -304,6 +306,10 @@ class Spawner(Protocol):
 
     def types(self) -> Mapping[str, str]:
         """What can be started, and what each is for."""
+        ...
+
+    def type_of(self, given: str, resume: str | None) -> str:
+        """The type that a task is for: that of the agent that goes on, whatever else is given."""
         ...
 
     def isolation(self, type_: str, given: str | None, resume: str | None = None) -> str | None:

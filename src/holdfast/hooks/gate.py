@@ -46,6 +46,8 @@ class Hook(NamedTuple):
     """Why this gate cannot run, so that it fails at every call that it would watch; empty for one that can."""
     status: str = ""
     """What people may be shown while it works."""
+    may_allow: bool = True
+    """Its yes counts. That of a hook which comes with an agent does not: it would be more than its starter may."""
     problem: str = ""
     """Why it would not start as things were when it was read; empty for one that would, or where nobody knows."""
 

@@ -61,6 +61,8 @@ async def hear(
     for hook, answer in zip(hooks, heard, strict=True):
         if isinstance(answer, HookFailed):
             answer = _of_failure(hook, event, answer, among.on_gate_failure)  # noqa: PLW2901 - what it amounts to
+        if answer.behavior == "allow" and not hook.may_allow:
+            answer = answer._replace(behavior=None, updates=())  # noqa: PLW2901 - the same
         _add(verdict, hook, answer)
     return verdict
 

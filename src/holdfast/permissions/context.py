@@ -188,6 +188,14 @@ class PermissionContext:
         """A rule that denies a tool as a whole, by any of its names: the model never sees that tool."""
         return self.book.whole("deny", tuple(names))
 
+    def held_by(self, behavior: Behavior, tool: str, name: str) -> Rule | None:
+        """A rule here or above that denies, or asks before, the agent or skill of this name."""
+        for bound in (self, *self.ancestors()):
+            found = bound.book.named(behavior, tool, name, with_arguments=False) or bound.book.whole(behavior, (tool,))
+            if found is not None:
+                return found
+        return None
+
     def with_mode(self, mode: str) -> "PermissionContext":
         """The same rules in another mode; nothing is compiled again."""
         copy = self._copy()

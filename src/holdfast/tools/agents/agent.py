@@ -135,9 +135,10 @@ class Agent(Tool[AgentArgs, AgentOutput]):
         return NO_OBJECTION if reason is None else Opinion.ask(reason)
 
     def permission_matcher(self, args: AgentArgs, ctx: ToolContext) -> RuleSubject:
-        """Rules are about the type: `Agent(Explore)`."""
+        """Rules are about the type: `Agent(Explore)`; of one that goes on, about what it is."""
         del ctx
-        return RuleSubject("agent", args.subagent_type or DEFAULT_TYPE)
+        given = args.subagent_type or DEFAULT_TYPE
+        return RuleSubject("agent", given if self.spawner is None else self.spawner.type_of(given, args.resume))
 
     async def validate(self, args: AgentArgs, ctx: ToolContext) -> None:
         """Nobody is asked about an agent that cannot be."""

@@ -167,6 +167,8 @@ class Skill(Tool[SkillArgs, SkillOutput]):
             tool_use_id=ctx.tool_use_id,
             model=use.skill.model,
             background=use.skill.background,
+            by_skill=True,
+            asked=ctx.asked,
         )
         if problem := spawner.problem(task):
             raise ToolFailed(f"the skill {use.skill.name!r} wants an agent of its own, and {problem}")
