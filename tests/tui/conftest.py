@@ -37,7 +37,11 @@ class Terminal:
 
     def open(self, columns: int = 80, rows: int = 30, environ: Mapping[str, str] = MappingProxyType({})) -> None:
         """A shell of this size, at its prompt."""
-        given = {name: os.environ[name] for name in _KEPT} | {"TERM": "screen-256color"} | dict(environ)
+        given = (
+            {name: os.environ[name] for name in _KEPT if name in os.environ}
+            | {"TERM": "screen-256color"}
+            | dict(environ)
+        )
         words = " ".join(f"{name}={shlex.quote(value)}" for name, value in given.items())
         size = ("-x", str(columns), "-y", str(rows))
         self.tmux("new-session", "-d", "-s", "a", *size, "-c", str(self.place), f"env {words} {_BEFORE}")
@@ -67,6 +71,17 @@ class Terminal:
         """What it shows now; `all_of_it` with the lines that went up."""
         words = [*(("-S", "-") if all_of_it else ()), *(("-e",) if escapes else ())]
         return self.tmux("capture-pane", "-t", "a", "-p", *words).rstrip("\n")
+
+    def settled(self) -> str:
+        """What it shows with its colours, once two looks at it are the same; lines that went up belong to it."""
+        before = ""
+        while True:
+            is_panel = self.tmux("display", "-p", "-t", "a", "#{alternate_on}").strip() == "1"
+            shown = self.screen(all_of_it=not is_panel, escapes=True)
+            if shown == before:
+                return shown
+            before = shown
+            time.sleep(0.05)
 
     def until(self, *wanted: str | Callable[[str], object], all_of_it: bool = False) -> str:
         """Look until it shows all of this."""

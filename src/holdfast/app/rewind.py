@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from holdfast.agent.notes import OWN_WORDS
 from holdfast.contract import UsageError
 from holdfast.lib.checkpoints import Change, CheckpointStore, UndoRefusedError
 from holdfast.lib.guarded_read import ReadRefusedError, read_guarded
@@ -22,7 +23,6 @@ __all__ = [
 
 _COUNTED_BYTES = 8 << 20
 """Lines of larger files are not counted."""
-_REMINDER = "<system-reminder>"
 
 
 class RewindPoint(NamedTuple):
@@ -172,7 +172,7 @@ def _said(message: dict[str, Any], blocks: list[dict[str, Any]]) -> str:
     if message.get("role") != "user" or any(block.get("type") == "tool_result" for block in blocks):
         return ""
     texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-    return next((text for text in texts if text.strip() and not text.startswith(_REMINDER)), "")
+    return next((text for text in texts if text.strip() and not text.startswith(OWN_WORDS)), "")
 
 
 def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:

@@ -292,20 +292,26 @@ class Conversation:
 
     async def pick(self, title: str, options: list[tuple[str, str]], *, default: int = 0) -> str | None:
         """Let the person choose one of some values."""
-        choices = [Option(label, value) for label, value in options]
-        return (await self.face.choose(Menu(title, choices, default=default))).value
+        menu = Menu(title, [Option(label, value) for label, value in options], default=default)
+        menu.is_field = True
+        chosen = await self.face.choose(menu)
+        if chosen.value:
+            self.face.commit(wrapped(menu.told(chosen), self.face.columns - 1))
+        return chosen.value
 
     # Inside.
 
     async def _answer(self, text: str) -> None:
         from holdfast.models.errors import ModelError  # noqa: PLC0415 - loaded with the agent
-        from holdfast.tui.commands.run import is_command, run_command  # noqa: PLC0415 - with the first line
+        from holdfast.tui.commands.run import is_command, leaves_lines, run_command  # noqa: PLC0415 - the same
 
         try:
             if text == _WAKE:
                 with suppress(UsageError):  # a run has told it meanwhile
                     await self.ask(None)
             elif is_command(self, text):
+                if leaves_lines(text):
+                    self.view.show_command(text)
                 await run_command(self, text)
             elif text.startswith("!"):
                 await run_shell_line(self, text[1:].strip())

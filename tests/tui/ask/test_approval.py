@@ -58,7 +58,7 @@ def test_it_says_what_where_why_and_how_risky(tmp_path: Path) -> None:
         "    ? rm -rf build  it removes files\n"
         "  risk high: removes much\n"
         "  asked because the rule Bash(rm *) asks about it\n"
-        "  ⎿ you: No (Esc)"
+        "  ⎿ you: No"
     )
 
 

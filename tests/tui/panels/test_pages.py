@@ -63,7 +63,7 @@ def test_rows_live_and_the_choice_stays_inside() -> None:
 def test_the_neighbours_of_an_output_are_a_key_away() -> None:
     items = [Kept("first", "one"), Kept("second", "two \x1b[2J")]
     page = output_page(items)
-    assert page.title == "second  (2 of 2)"
+    assert page.title == "(2 of 2) second"
     assert seen(page) == ["two \\x1b[2J"]
     before = page.key("left", 5)
     assert isinstance(before, Page)

@@ -87,5 +87,5 @@ class TerminalAsker:
                 timer.cancel()
         if chosen.value in silent:
             return chosen
-        self._face.commit(wrapped([("dim", f"  ⎿ you: {menu.said(chosen)}")], self._face.columns - 1))
+        self._face.commit(wrapped(menu.told(chosen), self._face.columns - 1))
         return chosen

@@ -27,7 +27,9 @@ async def set_up_model(face: Face, rights: "Rights", *, has_demo: bool) -> str |
     """Ask until a model answers; its name, or `DEMO`, or none when the person gives up."""
     _say(face, "bold", "No model is set up yet.")
     while True:
-        chosen = await face.choose(_model_menu(has_demo=has_demo))
+        menu = _model_menu(has_demo=has_demo)
+        chosen = await face.choose(menu)
+        face.commit(wrapped(menu.told(chosen), face.columns - 1))
         if chosen.value in (DEMO, None, "leave"):
             return DEMO if chosen.value == DEMO else None
         name = chosen.text.strip() if chosen.value in ("ollama", "other") else _KEYS[chosen.value or ""][1]

@@ -1,17 +1,20 @@
 """A question with numbered answers: the safe one is chosen beforehand, and it is deaf for a moment at first."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.lib.visible import visible
-from holdfast.tui.show.words import Line, cut, wrapped
+from holdfast.tui.show.words import Line, broken, cut
 
 __all__ = ["GUARD_S", "Chosen", "Menu", "Option"]
 
 GUARD_S = 0.3
 """What is typed so soon after a question appears was not meant for it."""
+
+_KEY = re.compile(r" \((?:Esc|Tab)\)$")
 
 
 class Option(NamedTuple):
@@ -154,7 +157,7 @@ class Menu:
     def lines(self, columns: int = 10_000, rows: int = 1_000) -> list[Line]:
         """The question as it is now, in so many rows: those around the chosen answer."""
         subject = f" {cut(self.subject, 60)}" if self._times_shown > 1 and self.subject else ""
-        head = wrapped([("warn", "? "), ("bold", self.title), ("", subject)], columns)
+        head = broken([("warn", "? "), ("bold", self.title), ("", subject)], columns)
         blocks = [self._option_lines(number, columns) for number in range(len(self.options))]
         room = max(1, rows - len(head))
         if sum(map(len, blocks)) > room:  # short answers first, then only those around the chosen one
@@ -173,7 +176,7 @@ class Menu:
         style = "chosen" if place == self.place else ""
         pointer = "❯" if place == self.place else " "  # noqa: RUF001 - the mark people know
         start = f"{pointer} {place + 1}. {mark}"
-        first, *rest = wrapped([(style, option.label)], max(10, columns - len(start)))
+        first, *rest = broken([(style, option.label)], max(10, columns - len(start)))
         return [[(style, start), *first], *([("", " " * len(start)), *line] for line in rest)]
 
     def said(self, chosen: Chosen) -> str:
@@ -182,12 +185,17 @@ class Menu:
         if chosen.value is None:
             return f"{title}put away"
         label = next((option.label for option in self.options if option.value == chosen.value), chosen.value)
+        label = _KEY.sub("", label)
         if self.has_many and chosen.marked:
             label = ", ".join(option.label for option in self.options if option.value in chosen.marked)
         if self.is_secret:
             return f"{title}{label}"
         said = f"{label}: {visible(chosen.text)}" if chosen.text else label
         return f"{title}{visible(chosen.text) if self.is_field and chosen.text else said}"
+
+    def told(self, chosen: Chosen) -> Line:
+        """An answer as the line that stays in sight."""
+        return [("dim", f"  ⎿ you: {self.said(chosen)}")]
 
     def hint(self, waiting: int = 0) -> str:
         """Which keys count now."""
@@ -199,7 +207,7 @@ class Menu:
             keys = "Space marks · Enter on Done · Esc puts it away"
         else:
             has_words = any(option.wants_text for option in self.options)
-            keys = "1-9 or ↑↓ Enter · Esc: no" + (" · Tab: in your words" if has_words else "")
+            keys = "1-9 or ↑↓ Enter · Esc: no" + (" · Tab: words" if has_words else "")
         return (f"{waiting} more: ←→ · " if waiting else "") + keys
 
     def _escape(self) -> None:

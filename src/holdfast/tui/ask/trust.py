@@ -35,9 +35,10 @@ async def ask_trust(face: Face, options: Options) -> None:
 async def choose_items(face: Face, question: TrustQuestion) -> tuple[str, ...] | None:
     """What of the folder is approved besides what its trust alone brings; none: it is not trusted."""
     body: list[Line] = [[], [("bold", f"The folder {question.folder} brings:")]]
-    for line in question.lines:
+    for place, line in enumerate(question.lines, 1):
         body.append([("accent", f"  {line.place}"), ("bold", f"  {line.kind}"), ("", f"  {line.text}")])
-        body.append([("dim", f"      {line.effect}")])
+        if place == len(question.lines) or question.lines[place].effect != line.effect:  # the next says the same
+            body.append([("dim", f"      {line.effect}")])
     body = [part for line in body for part in wrapped(line, face.columns - 1)]
     single = [line for line in question.lines if line.hash in question.approvals]
     options = [
@@ -46,11 +47,15 @@ async def choose_items(face: Face, question: TrustQuestion) -> tuple[str, ...] |
     ]
     if single:
         options.append(Option("Yes, but let me choose what runs programs or sets variables", "some"))
-    chosen = await face.choose(Menu("Trust this folder, so that these count?", options, body=body))
+    menu = Menu("Trust this folder, so that these count?", options, body=body)
+    chosen = await face.choose(menu)
+    face.commit(wrapped(menu.told(chosen), face.columns - 1))
     if chosen.value == "yes":
         return question.approvals
     if chosen.value != "some":
         return None
     offers = [Option(f"{line.place}  {line.kind}  {line.text}", line.hash) for line in single]
-    marked = await face.choose(Menu("Which of these count?", [*offers, Option("Done", "done")], has_many=True))
+    menu = Menu("Which of these count?", [*offers, Option("Done", "done")], has_many=True)
+    marked = await face.choose(menu)
+    face.commit(wrapped(menu.told(marked), face.columns - 1))
     return marked.marked if marked.value == "done" else None

@@ -20,3 +20,5 @@ class SlashCommand(NamedTuple):
     """Takes the words behind the name."""
     beside: bool = False
     """It only looks, so it need not wait for the end of a run."""
+    is_panel: bool = False
+    """It opens a panel: nothing of it stays among the lines."""

@@ -124,11 +124,19 @@ async def _own_command(talk: "Conversation", *words: str) -> None:
 
 COMMANDS = (
     SlashCommand("help", "these commands, and the keys", _help, beside=True),
-    SlashCommand("status", "session, model, settings, sandbox and trust", _status, beside=True),
-    SlashCommand("context", "what fills the model's window, for each tool and server", _context, beside=True),
+    SlashCommand("status", "session, model, settings, sandbox and trust", _status, beside=True, is_panel=True),
+    SlashCommand(
+        "context", "what fills the model's window, for each tool and server", _context, beside=True, is_panel=True
+    ),
     SlashCommand("cost", "what this session has cost", _cost, beside=True),
     SlashCommand("permissions", "the mode and the rules, each with its place", _permissions, beside=True),
-    SlashCommand("output", "the whole output of the last call; `/output 3` of the third last", _output, beside=True),
+    SlashCommand(
+        "output",
+        "the whole output of the last call; `/output 3` of the third last",
+        _output,
+        beside=True,
+        is_panel=True,
+    ),
     SlashCommand("hooks", "your hooks, and whether they count here", _hooks, beside=True),
     SlashCommand("doctor", "what this machine can promise", _doctor, beside=True),
 )

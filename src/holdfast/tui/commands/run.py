@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from holdfast.tui.commands.command import SlashCommand
     from holdfast.tui.conversation import Conversation
 
-__all__ = ["COMMANDS", "is_command", "offered_commands", "run_command", "runs_beside"]
+__all__ = ["COMMANDS", "is_command", "leaves_lines", "offered_commands", "run_command", "runs_beside"]
 
 COMMANDS: "dict[str, SlashCommand]" = {
     command.name: command for command in (*looking.COMMANDS, *session.COMMANDS, *setting.COMMANDS, *work.COMMANDS)
@@ -42,6 +42,12 @@ def runs_beside(text: str) -> bool:
     """Whether it need not wait for the end of a run."""
     command = COMMANDS.get(_name(text))
     return command is not None and command.beside
+
+
+def leaves_lines(text: str) -> bool:
+    """Whether something of it stays among the lines, so that they need its name above them."""
+    command = COMMANDS.get(_name(text))
+    return command is None or not command.is_panel
 
 
 async def run_command(talk: "Conversation", text: str) -> None:

@@ -57,9 +57,15 @@ async def _mcp(talk: "Conversation", rest: str) -> None:
 
 COMMANDS = (
     SlashCommand(
-        "tasks", "the list of work, background tasks and their output; `/tasks stop ID` ends one", _tasks, beside=True
+        "tasks",
+        "the list of work, background tasks and their output; `/tasks stop ID` ends one",
+        _tasks,
+        beside=True,
+        is_panel=True,
     ),
-    SlashCommand("agents", "agents that work or have worked here, and the types there are", _agents, beside=True),
+    SlashCommand(
+        "agents", "agents that work or have worked here, and the types there are", _agents, beside=True, is_panel=True
+    ),
     SlashCommand("skills", "skills and commands that can be called", _skills, beside=True),
-    SlashCommand("mcp", "servers, their state and their tools", _mcp, beside=True),
+    SlashCommand("mcp", "servers, their state and their tools", _mcp, beside=True, is_panel=True),
 )

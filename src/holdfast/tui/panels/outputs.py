@@ -23,5 +23,5 @@ def output_page(items: list[Kept], place: int | None = None) -> Page:
     def neighbour(step: int) -> Page | None:
         return output_page(items, here + step) if 0 <= here + step < len(items) else None
 
-    where = f"  ({here + 1} of {len(items)})"
-    return TextPage(f"{item.title}{where}", lines, neighbour=neighbour if len(items) > 1 else None)
+    where = f"({here + 1} of {len(items)}) "  # in front, where a narrow screen does not cut it off
+    return TextPage(f"{where}{item.title}", lines, neighbour=neighbour if len(items) > 1 else None)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from holdfast.tui.show.words import Line, as_text, cut, wrapped
+from holdfast.tui.show.words import Line, as_text, broken, cells, cut
 
 __all__ = ["ListPage", "Page", "Row", "TextPage"]
 
@@ -71,11 +71,11 @@ class ListPage(Page):
         """Which keys count."""
         found = self._rows()
         row = found[self.place] if self.place < len(found) else None
-        words = ["↑↓ choose"]
+        words = ["Esc closes", "↑↓ choose"]
         if row is not None:
             words += ["Enter opens"] if row.open is not None else []
             words += [f"{key} {word}" for key, (word, _) in row.actions.items()]
-        return " · ".join([*words, "Esc closes"])
+        return " · ".join(words)
 
     def key(self, key: str, rows: int) -> "Page | Awaitable[None] | None":
         """Move, open, or act on a row."""
@@ -126,17 +126,17 @@ class TextPage(Page):
         shown: list[Line] = []
         for line in lines[self.top : self.top + rows]:
             marked = [("chosen", text) for _, text in line] if self._has(line) else line
-            shown += _broken(marked, columns)
+            shown += broken(marked, columns)
         return shown[-rows:] if self._follows else shown[:rows]
 
     def hint(self) -> str:
         """Which keys count, and where in the text we are."""
         count = len(self._lines())
-        words = [f"line {min(self.top + 1, count):,} of {count:,}", "↑↓ PgUp PgDn g G", "/ searches"]
+        words = ["Esc closes", f"line {min(self.top + 1, count):,} of {count:,}", "↑↓ PgUp PgDn g G", "/ searches"]
         words += ["n next"] if self._found is not None else []
         words += ["←→ other calls"] if self._neighbour is not None else []
         words += [f"{key} {word}" for key, (word, _) in self._actions.items()]
-        return " · ".join([*words, "Esc closes"])
+        return " · ".join(words)
 
     def key(self, key: str, rows: int) -> "Page | Awaitable[None] | None":
         """Scroll, go to the neighbour, or act."""
@@ -177,25 +177,12 @@ class TextPage(Page):
         return self._found is not None and self._found.search(as_text(line)) is not None
 
 
-def _broken(line: Line, columns: int) -> list[Line]:
-    """The line in rows of this width; a word that is too long for one is broken, too."""
-    found: list[Line] = []
-    for part in wrapped(line, columns):
-        text = as_text(part)
-        if len(text) <= columns:
-            found.append(part)
-        else:
-            style = part[-1][0]
-            found += [[(style, text[at : at + columns])] for at in range(0, len(text), columns)]
-    return found or [[]]
-
-
 def _cut_line(line: Line, columns: int, style: str | None) -> Line:
     kept: Line = []
     for own, text in line:
         shown = cut(text, columns)
         kept.append((own if style is None else style, shown))
-        columns -= len(shown)
+        columns -= cells(shown)
         if columns <= 0:
             break
     return kept

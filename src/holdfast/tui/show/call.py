@@ -18,6 +18,7 @@ _PARTIAL_CHARS = 4_000
 _TAIL_LINES = 4
 _HINT_AFTER_S = 2.0
 _SHOWN_LINES, _OWN_LINES = 7, 200
+_NARROW, _LEAST_USE = 60, 16
 
 
 class Call:
@@ -36,6 +37,8 @@ class Call:
         """Many of its kind may be one line: `search` or `read`."""
         self.was_asked = False
         """A person had it before them, with what it changes."""
+        self.was_filled = False
+        """The person has seen its questions or its plan, and their own answers."""
         self.can_leave = False
         """It can go on in the background."""
         self.began_s = time.monotonic()
@@ -86,7 +89,7 @@ class Call:
 
     def live_lines(self, columns: int, *, most_tail: int, now: float, branch: str = "") -> list[Line]:
         """The call for now: its state, and the last of what it told."""
-        style, mark, words = self._state(now)
+        style, mark, words = self._state(now, is_narrow=columns < _NARROW)
         room = max(10, columns - cells(branch) - 3 - len(words))
         head: Line = [("dim", branch), (style, f"{mark} "), ("", cut(self.use, room)), ("dim", f" {words}")]
         inset = " " * cells(branch)
@@ -96,7 +99,7 @@ class Call:
             *([("dim", cut(f"{inset}  {'⎿' if not at else ' '} {line}", columns))] for at, line in enumerate(tail)),
         ]
 
-    def _state(self, now: float) -> tuple[str, str, str]:
+    def _state(self, now: float, *, is_narrow: bool) -> tuple[str, str, str]:
         if self.state == "writing":
             return "dim", "○", f"writing {_size(self.arrived_chars)}" if self.arrived_chars > 200 else "writing"
         if self.state == "waiting":
@@ -110,7 +113,7 @@ class Call:
         if self.line_count:
             words.append(f"{self.line_count:,} lines")
         if self.can_leave and elapsed >= _HINT_AFTER_S:
-            words.append("Ctrl-B: background")
+            words.append("Ctrl-B" if is_narrow else "Ctrl-B: background")
         return "accent", "●", " · ".join(words)
 
     # When it has ended.
@@ -126,13 +129,23 @@ class Call:
             style, word = "warn", " stopped"
         took = f" {event.duration_ms / 1000:.1f} s" if event.duration_ms >= 100 else ""
         facts = f" · {found}" if (found := facts_of(event)) else ""
-        room = max(10, columns - cells(branch) - 2 - cells(word + took + facts))
-        return [("dim", branch), (style, "● "), ("", cut(self.use, room)), (style, word), ("dim", f"{facts}{took}")]
+        room = columns - cells(branch) - 2 - cells(word + took + facts)
+        if room < _LEAST_USE:  # what it was counts for more than what came of it
+            room, facts = room + cells(facts), ""
+        return [
+            ("dim", branch),
+            (style, "● "),
+            ("", cut(self.use, max(10, room))),
+            (style, word),
+            ("dim", f"{facts}{took}"),
+        ]
 
     def body(self) -> list[Line]:
         """What stands under it for good; what the person ran themselves is shown at length."""
+        if self.event is None or (self.was_filled and not self.event.is_error):
+            return []
         most = _OWN_LINES if self.is_own else _SHOWN_LINES
-        return [] if self.event is None else body_of(self.event, self.drawn, has_diff=not self.was_asked, most=most)
+        return body_of(self.event, self.drawn, has_diff=not self.was_asked, most=most)
 
     @property
     def may_fold(self) -> bool:

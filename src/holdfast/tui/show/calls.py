@@ -97,6 +97,12 @@ class CallBoard:
         if (call := self._open.get(id_)) is not None:
             call.state, call.was_asked = "asked", True
 
+    def fill(self, id_: str) -> None:
+        """A person is asked to fill in what it wants."""
+        self.ask(id_)
+        if (call := self._open.get(id_)) is not None:
+            call.was_filled = True
+
     def start(self, id_: str) -> None:
         """It acts now."""
         call = self._open.get(id_)

@@ -35,7 +35,7 @@ def count_changes(hunks: Iterable[Any]) -> tuple[int, int]:
 def diff_lines(diff: str, *, most: int | None = None) -> list[Line]:
     """The changed lines with their numbers; behind `most` of them how many more there are."""
     shown = _numbered(diff.split("\n"))
-    if most is None or len(shown) <= most:
+    if most is None or len(shown) <= most + 1:
         return shown
     return [*shown[:most], [("dim", f"  … {len(shown) - most} more lines of this diff")]]
 

@@ -74,7 +74,7 @@ def _command(event: CallFinished, data: Data, most: int) -> list[Line]:
         lines += _set_in(_ends(err, is_whole=not path, most=most), "warn", is_first=not lines)
     if not lines:
         task = data.get("backgroundTaskId")
-        said = f"goes on in the background as {task}; /tasks shows it" if task else "no output"
+        said = f"as {task}; /tasks shows it" if task else "no output"
         lines = _set_in([visible(said)])
     return lines + _where(path)
 
@@ -165,6 +165,8 @@ def _changed(data: Data) -> str:
 
 def _bash(data: Data) -> str:
     code = data.get("exitCode")
+    if data.get("backgroundTaskId"):
+        return "goes on in the background"
     if data.get("returnCodeInterpretation"):
         return str(data["returnCodeInterpretation"])
     return f"exit {code}" if code else ""

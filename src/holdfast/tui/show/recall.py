@@ -12,11 +12,12 @@ __all__ = ["recall"]
 
 _MESSAGES = 12
 _TEXT_CHARS = 8_000
-_REMINDER = "<system-reminder>"
 
 
 def recall(face: Face, naming: Naming, history: list[dict[str, Any]]) -> None:
     """Show the last messages; what was said before them is only counted."""
+    from holdfast.agent.notes import OWN_WORDS  # noqa: PLC0415 - loaded with the agent
+
     left_out = max(0, len(history) - _MESSAGES)
     if left_out:
         face.commit([[], [("dim", f"✻ {left_out} earlier messages are not shown")]])
@@ -26,17 +27,19 @@ def recall(face: Face, naming: Naming, history: list[dict[str, Any]]) -> None:
             cast("list[dict[str, Any]]", content) if isinstance(content, list) else [{"type": "text", "text": content}]
         )
         for block in blocks:
-            _show(face, naming, str(message.get("role")), block)
+            if not str(block.get("text") or "").startswith(OWN_WORDS):
+                _show(face, naming, str(message.get("role")), block)
     face.commit([[]])
 
 
 def _show(face: Face, naming: Naming, role: str, block: dict[str, Any]) -> None:
     text = str(block.get("text") or "")
-    if block.get("type") == "text" and text.strip() and not text.startswith(_REMINDER):
+    if block.get("type") == "text" and text.strip():
         text = text[:_TEXT_CHARS]
         if role == "user":
             face.commit([[], *prompt_lines(text, face.columns - 1), []])
         else:
+            face.commit([[]])
             face.commit_piece(Piece(text))
     elif block.get("type") == "tool_use":
         use = naming.use(str(block.get("name")), block.get("input"))

@@ -83,7 +83,7 @@ class View:
             CallFinished: self._finished,
             CallDiscarded: lambda event: self.calls.drop(event.tool_use_id),
             PermissionAsked: lambda event: self.calls.ask(event.tool_use_id),
-            FormAsked: lambda event: self.calls.ask(event.tool_use_id),
+            FormAsked: lambda event: self.calls.fill(event.tool_use_id),
             RequestRetried: self._retried,
             ContextCompacting: self._compacting,
             ContextCompacted: self._compacted,
@@ -178,6 +178,12 @@ class View:
         """What the person said, for good."""
         self._settle()
         self._face.commit([[], *prompt_lines(text, self._face.columns - 1), []])
+
+    def show_command(self, text: str) -> None:
+        """A command that the person gave, so that what follows can be understood later."""
+        self.calls.unfold()
+        (mark, *words), *rest = prompt_lines(text, self._face.columns - 1)
+        self._face.commit([[], [mark, *(("dim", word) for _, word in words)], *rest])
 
     def _requested(self, event: ModelRequested) -> None:
         del event

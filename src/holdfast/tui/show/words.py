@@ -11,7 +11,19 @@ if TYPE_CHECKING:
 
     from holdfast.tui.show.themes import Theme
 
-__all__ = ["HINT", "Line", "as_ansi", "as_text", "cells", "cut", "fragments", "prose", "shown_lines", "wrapped"]
+__all__ = [
+    "HINT",
+    "Line",
+    "as_ansi",
+    "as_text",
+    "broken",
+    "cells",
+    "cut",
+    "fragments",
+    "prose",
+    "shown_lines",
+    "wrapped",
+]
 
 Line = list[tuple[str, str]]
 """Pieces of one line: the name of a style, and text that is safe already."""
@@ -54,7 +66,7 @@ def prose(text: str) -> str:
 def shown_lines(text: str, *, most: int | None = None) -> list[str]:
     """The lines of a text from outside, each spelled out; behind `most` of them their number."""
     lines = text.expandtabs(4).split("\n")
-    if most is None or len(lines) <= most:
+    if most is None or len(lines) <= most + 1:  # a line that says so takes as much room
         return [visible(line) for line in lines]
     return [*(visible(line) for line in lines[:most]), f"… {len(lines) - most} more lines"]
 
@@ -72,13 +84,7 @@ def cut(text: str, columns: int) -> str:
     """As much of one safe line as fits into so many columns."""
     if cells(text) <= columns:
         return text
-    kept, room = 0, columns - 1
-    for char in text:
-        room -= cells(char)
-        if room < 0:
-            break
-        kept += 1
-    return f"{text[:kept]}…"
+    return f"{_fitting(text, columns - 1)}…"
 
 
 def wrapped(line: Line, columns: int) -> list[Line]:
@@ -99,6 +105,53 @@ def wrapped(line: Line, columns: int) -> list[Line]:
             found[-1].append((style, word))
             room -= width
     return found
+
+
+def broken(line: Line, columns: int) -> list[Line]:
+    """The same, with words broken that are too long for a row: where every row counts."""
+    found: list[Line] = []
+    for part in wrapped(line, columns):
+        row: Line = []
+        room = columns
+        for style, text in part:
+            for piece in _pieces(text.rstrip() if cells(text) > room else text, room, columns):
+                if cells(piece) > room and row:
+                    found.append(row)
+                    row, room = [], columns
+                row.append((style, piece))
+                room -= cells(piece)
+        found.append(row)
+    return found
+
+
+def _pieces(text: str, room: int, columns: int) -> list[str]:
+    """The text in parts: the first has room, the others a row each."""
+    if cells(text) <= room:
+        return [text]
+    if text.isascii():
+        return [
+            part for part in (text[:room], *(text[at : at + columns] for at in range(room, len(text), columns))) if part
+        ]
+    parts: list[str] = []
+    part = ""
+    for char in text:
+        if room < cells(char) and part:
+            parts.append(part)
+            part, room = "", columns
+        part += char
+        room -= cells(char)
+    return [*parts, part]
+
+
+def _fitting(text: str, room: int) -> str:
+    """As much of a text as has room."""
+    kept = 0
+    for char in text:
+        room -= cells(char)
+        if room < 0:
+            break
+        kept += 1
+    return text[:kept]
 
 
 def as_ansi(line: Line, theme: "Theme | None") -> str:
