@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from holdfast.registry import project_bytes
 from holdfast.registry.deferral import SEARCH, Deferral, SearchMode, search_mode, told_by_name, wants_search
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["defer_tools", "search_tools"]
 
 _CHARS_PER_TOKEN = 4
+_COME_WITH_SERVERS: Final = ("ListMcpResourcesTool", "ReadMcpResourceTool")
+"""Rare ones of ours that may only come up with a server."""
 
 
 def search_tools(options: "Options", *, has_servers: bool = False) -> "tuple[Tool, ...]":
@@ -47,7 +49,7 @@ def defer_tools(opened: "OpenSession", context_window: int, history: "Sequence[M
     remote = [tool for tool in pool if tool.mcp_info is not None and not tool.always_load]
     if not _waits(search_mode(os.environ), (*rare, *remote), context_window):
         return ""
-    pool.deferral = Deferral(tool.name for tool in rare)
+    pool.deferral = Deferral((*(tool.name for tool in rare), *(() if hub is None else _COME_WITH_SERVERS)))
     told = told_by_name([tool.name for tool in pool.deferred()])
     _load_again(pool, history)
     return told

@@ -1,18 +1,18 @@
 """The face of a running agent: what a terminal, a web page or a program at the other end sees of it and may do."""
 
 import os
-import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from holdfast.app.listener import Listener
 from holdfast.app.models import open_given
 from holdfast.app.rights import Rights
 from holdfast.app.servers import server_states
 from holdfast.contract import ArgumentsInvalid, Form, Question, ToolUse, UsageError
 from holdfast.contract.names import MODES, PermissionMode
-from holdfast.events import CallFinished, ContextCompacted, Event, PromptSource, RunEnded, TaskChanged
+from holdfast.events import CallFinished, ContextCompacted, Event, PromptSource
 from holdfast.permissions import PermissionContext
 from holdfast.permissions.updates import change_mode
 
@@ -22,15 +22,13 @@ if TYPE_CHECKING:
     from holdfast.agent.prompts import Sent
     from holdfast.app.build import OpenSession
     from holdfast.app.definitions import Definitions
-    from holdfast.app.place import Place
-    from holdfast.app.telemetry import Telemetry
     from holdfast.lib.undoing import Restored
     from holdfast.mcp.hub import Hub
     from holdfast.models import Model, SystemBlock, Usage
     from holdfast.registry import Pool
     from holdfast.tasks.states import TaskRecord
 
-__all__ = ["Listener", "RunningAgent"]
+__all__ = ["RunningAgent"]
 
 Content = str | list[dict[str, Any]]
 
@@ -48,7 +46,7 @@ class RunningAgent:
         *,
         models: "Sequence[Model]",
         session_id: str,
-        listener: "Listener",
+        listener: Listener,
         definitions: "Definitions",
     ) -> None:
         self.loop = loop
@@ -297,6 +295,10 @@ class RunningAgent:
         """The MCP servers, where there are any."""
         return self.opened.servers
 
+    def tell_of_servers(self, tell: Callable[[str], None]) -> None:
+        """Have this called with what else a person should know about the MCP servers, from now on."""
+        self._listener.on_server_notice = tell
+
     @property
     def server_notices(self) -> tuple[str, ...]:
         """What a person should know about the MCP servers, in words that are safe to show."""
@@ -333,65 +335,7 @@ class RunningAgent:
         await self.close()
 
 
-class Listener:
-    """Hears everything: tells the caller and telemetry, and the loop what happens beside it."""
-
-    def __init__(self, on_event: Callable[[Event], None] | None) -> None:
-        self.loop: Loop | None = None
-        self.place: Place | None = None
-        self.pool: Pool | None = None
-        self.server_notices: list[str] = []
-        self.on_run_end: Callable[[], None] = lambda: None
-        self._telemetry = _telemetry()
-        self._tell = [told for told in (on_event, self._telemetry) if told is not None]
-
-    def server_notice(self, text: str) -> None:
-        """Take what a person should know about the servers."""
-        self.server_notices.append(text)
-
-    def of_session(self, event: Event) -> None:
-        """Take an event of the executor or of a background task; the loop hears the executor's by itself."""
-        if self.loop is not None and isinstance(event, TaskChanged):
-            self.loop.hear(event)
-        for told in self._tell:
-            told(event)
-
-    def of_child(self, event: Event) -> None:
-        """Take an event of an agent that the loop has started."""
-        if self.loop is not None:
-            self.loop.hear(event)
-        for told in self._tell:
-            told(event)
-
-    def of_loop(self, event: Event) -> None:
-        """Take an event of the loop."""
-        if self.place is not None and isinstance(event, ContextCompacted):
-            # The words that were told are gone from the conversation.
-            self.place.instructions.tell_again()
-            self.place.today.tell_again()
-            if self.pool is not None:
-                self.pool.forget_gone()
-        if isinstance(event, RunEnded):
-            self.on_run_end()
-        for told in self._tell:
-            told(event)
-
-    def close(self) -> None:
-        """Nothing follows."""
-        if self._telemetry is not None:
-            self._telemetry.close()
-
-
 def _builtin_types() -> list[str]:
     from holdfast.tools.agents.types import BUILTIN_TYPES  # noqa: PLC0415 - loaded with the tools
 
     return [kind.name for kind in BUILTIN_TYPES]
-
-
-def _telemetry() -> "Telemetry | None":
-    """A listener for OpenTelemetry, loaded only where the program or its environment uses it."""
-    if "opentelemetry.trace" not in sys.modules and not any(name.startswith("OTEL_") for name in os.environ):
-        return None
-    from holdfast.app.telemetry import open_telemetry  # noqa: PLC0415 - see above
-
-    return open_telemetry()

@@ -11,7 +11,7 @@ from holdfast.app.ahead import Ahead, ask_ahead
 from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.choose_model import key_source
 from holdfast.app.options import AgentOptions, Options
-from holdfast.cli.options import warn
+from holdfast.cli.options import tell, warn
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.contract.errors import UsageError
 from holdfast.events import (
@@ -251,6 +251,7 @@ class Headless:
 
         agent.let_hooks_defer(self._host is None)
         self._warn(agent.rights, (*agent.warnings, *agent.server_notices))
+        agent.tell_of_servers(tell)
         if plan.agent.max_budget_usd is not None and agent.model.cost_usd(Usage(1, 1)) is None:
             name = visible(agent.model.name)
             click.echo(f"holdfast: the prices of {name} are not known, so --max-budget-usd cannot hold", err=True)

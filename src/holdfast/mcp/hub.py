@@ -170,14 +170,13 @@ class Hub:
         """A server says that it has something to read."""
         return any(server.greeting and "resources" in server.greeting.capabilities for server in self.servers.values())
 
-    def instructions(self) -> str:
-        """What the servers want a model to know, each in its own bounded part."""
-        said = [
-            f'<server name="{server.label}">\n{server.instructions.strip()}\n</server>'
+    def said(self) -> list[tuple[str, str]]:
+        """By server: what it wants a model to know, in its own bounded part."""
+        return [
+            (server.label, f'<server name="{server.label}">\n{server.instructions.strip()}\n</server>')
             for server in self.servers.values()
             if server.instructions.strip()
         ]
-        return "\n".join(said)
 
     # The Resource protocol.
 

@@ -20,6 +20,7 @@ from holdfast.mcp.parameter_headers import parameter_headers
 from holdfast.mcp.prompts import Prompts
 from holdfast.mcp.records import Record
 from holdfast.mcp.remote_tool import Listed, RemoteTool
+from holdfast.mcp.retrying import Retrying
 from holdfast.mcp.session import Limits, Progress, Session
 from holdfast.mcp.wire import METHOD_NOT_FOUND, McpError, RpcError, read_object
 
@@ -27,7 +28,6 @@ __all__ = ["Server", "State"]
 
 _log = logging.getLogger(__name__)
 State = Literal["pending", "connected", "failed", "needs-auth", "disabled", "closed"]
-_BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 16.0)
 _MAX_ROUNDS = 10
 _LIST_S = 60.0
 _MAX_LOGINS = 3
@@ -58,6 +58,7 @@ class Server:
         self._around = surroundings
         self._told = told
         self._session: Session | None = None
+        self._retrying = Retrying(self.ensure, self.spawn, is_useless=lambda: self.wants_login)
         self._connecting: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.prompts = Prompts(self)
@@ -88,24 +89,13 @@ class Server:
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.ensure_future(self._connect())
         await asyncio.shield(self._connecting)
-        assert self._session is not None
+        if self._session is None:
+            raise McpError(f"The MCP server {self.config.name!r} was lost as soon as it was there: {self.detail}.")
         return self._session
 
     def start(self) -> None:
         """Connect in the background; a failure is told and tried again later."""
-        self._spawn(self._try())
-
-    async def _try(self) -> None:
-        for pause_s in (0.0, *_BACKOFF_S):
-            await asyncio.sleep(pause_s)
-            try:
-                await self.ensure()
-            except McpError as error:
-                _log.info("%s", error)
-                if self.state == "needs-auth":
-                    return
-            else:
-                return
+        self._retrying.start()
 
     async def _connect(self) -> None:
         session = Session(self.config.name)
@@ -124,10 +114,12 @@ class Server:
             if "tools" in self.greeting.capabilities:
                 self.take(await list_tools(session, Limits(min(_LIST_S, around.startup_s * 2))))
         except BaseException as error:
+            self._retrying.failed()
             await session.close()
             self._failed(error)
             raise
         self.state, self.detail = "connected", ""
+        self._retrying.connected()
         session.is_ready = True
         session.on_lost = self._lost
         if session.why_lost is not None:
@@ -204,7 +196,9 @@ class Server:
         if self.state == "closed":
             return
         self.state, self.detail = "failed", reason
-        self._told.notice(f"The MCP server {visible(self.config.name)} was lost: {reason}.")
+        self._retrying.lost()
+        gives_up = " too often; only a call of its tools tries again" if self._retrying.gives_up else ""
+        self._told.notice(f"The MCP server {visible(self.config.name)} was lost{gives_up}: {reason}.")
         if session is not None:
             self._spawn(session.close())
         self.start()
@@ -221,11 +215,13 @@ class Server:
         """End the connection and everything that waits; a later call connects again."""
         tasks = [task for task in (*self._tasks, self._connecting) if task is not None and not task.done()]
         was, self.state = self.state, "closed"
+        session, self._session = self._session, None
+        if session is not None:
+            session.lost("the connection was closed")  # nobody has to be told that nobody waits any more
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=5.0)
-        session, self._session = self._session, None
         if session is not None:
             await session.close()
         self._connecting = None

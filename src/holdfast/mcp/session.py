@@ -29,6 +29,7 @@ __all__ = ["Limits", "Progress", "Session", "Transport"]
 _log = logging.getLogger(__name__)
 _MAX_SERVER_REQUESTS = 16
 _SHOWN_CHARS = 200
+_CLOSE_S = 5.0
 _NO_CANCEL = frozenset({"initialize", "server/discover"})
 
 Progress = Callable[[float, float | None, str], None]
@@ -123,6 +124,8 @@ class Session:
             raise McpError(self._too_slow(method, waiting, limits)) from error
         finally:
             self._waiting.pop(key, None)
+            if waiting.answer.done() and not waiting.answer.cancelled():
+                waiting.answer.exception()  # where sending failed, nobody has looked at it
         if answer.error is not None:
             problem = answer.error
             message = problem.message[:2000] or "the server gave no reason"
@@ -139,8 +142,11 @@ class Session:
     async def close(self) -> None:
         """End the connection; whoever still waits is told."""
         self.lost("the connection was closed")
-        for task in list(self._answering):
+        answering = list(self._answering)
+        for task in answering:
             task.cancel()
+        if answering:
+            await asyncio.wait(answering, timeout=_CLOSE_S)
         if self.transport is not None:
             await self.transport.close()
 

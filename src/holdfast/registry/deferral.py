@@ -8,7 +8,7 @@ from holdfast.registry.names import chosen_names
 if TYPE_CHECKING:
     from holdfast.contract import Tool
 
-__all__ = ["SEARCH", "Deferral", "SearchMode", "search_mode", "told_by_name", "wants_search"]
+__all__ = ["SEARCH", "Deferral", "SearchMode", "named", "search_mode", "told_by_name", "wants_search"]
 
 SEARCH = "ToolSearch"
 """The tool that loads others; where it is not offered, nothing waits."""
@@ -46,12 +46,16 @@ def told_by_name(names: Sequence[str]) -> str:
     """What the model is told of the tools that wait; empty without any."""
     if not names:
         return ""
-    more = f"\n… and {len(names) - _TOLD_NAMES} more, which ToolSearch finds" if len(names) > _TOLD_NAMES else ""
     return (
         "# Tools that are told by name only\n\nLoad what you need of these with ToolSearch before you call it:\n"
-        + "\n".join(names[:_TOLD_NAMES])
-        + more
+        + named(names)
     )
+
+
+def named(names: Sequence[str]) -> str:
+    """The names, one a line, as far as they are told."""
+    more = f"\n… and {len(names) - _TOLD_NAMES} more, which ToolSearch finds" if len(names) > _TOLD_NAMES else ""
+    return "\n".join(names[:_TOLD_NAMES]) + more
 
 
 class Deferral:

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.app.begin import SessionChoice
@@ -116,7 +117,12 @@ class Conversation:
         try:
             await ask_trust(self.face, self.launch.options)
             agent = await start_agent(
-                self.launch.options, self.launch.agent, choice=choice, asker=self.asker, on_event=self._hear
+                self.launch.options,
+                self.launch.agent,
+                choice=choice,
+                asker=self.asker,
+                on_event=self._hear,
+                waits=False,
             )
         except NoModelError:
             if self.agent is not None or not await self._set_up_model():
@@ -134,6 +140,7 @@ class Conversation:
         agent.wake_by(self._wake)
         for notice in agent.notices():
             self.say("warn", notice)
+        agent.tell_of_servers(partial(self.say, "warn"))
         self._first_mode = agent.mode
         self._prefer(preferences_of(agent.rights.settings))
         self.say("dim", f"{agent.model.name} · {home_relative(agent.cwd)} · session {agent.session_id} · /help")
