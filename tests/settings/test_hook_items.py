@@ -107,7 +107,17 @@ def test_an_approved_hook_whose_script_changes_is_not_as_approved_any_more(world
     assert [hook.folder for hook in world.load().hooks if not hook.broken] == [None]
 
 
-@pytest.mark.parametrize(("command", "file"), [("npm run lint", "package.json"), ("make check", "Makefile")])
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("npm run lint", "package.json"),
+        ("make check", "Makefile"),
+        ("cd x && just check", "x/justfile"),
+        ("pre-commit run --all-files", ".pre-commit-config.yaml"),
+        ("python3 -m checks.style", "checks/style.py"),
+        ("uv run python -m checks", "checks/__main__.py"),
+    ],
+)
 def test_what_a_runner_is_told_to_run_is_part_of_the_hook(world: Any, command: str, file: str) -> None:
     handler: dict[str, object] = {"type": "command", "command": command}
     world.write(file, "1")

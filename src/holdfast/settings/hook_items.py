@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import cast
 
 from holdfast.lib.guarded_read import read_guarded
@@ -27,11 +28,24 @@ _ROOT = re.compile(
     r"|\$\{(?:CLAUDE|HOLDFAST)_PROJECT_DIR(?::?[-=+?][^}]*)?\}|\$(?:CLAUDE|HOLDFAST)_PROJECT_DIR\b"
     r"|\$\{PWD\}|\$PWD\b"
 )
+_MODULE = re.compile(r"\w+(?:\.\w+)*")
 _CD = re.compile(r"^\s*cd\s+(?:--\s+)?([^\s;&|]+)\s*(?:&&|;)")
 _MANIFESTS = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "npx"), ("package.json",)),
-    "make": ("GNUmakefile", "makefile", "Makefile"),
+    **dict.fromkeys(("poetry", "pdm", "hatch", "rye"), ("pyproject.toml",)),
+    **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "rake": ("Rakefile", "rakefile"),
+    "deno": ("deno.json", "deno.jsonc"),
+    "composer": ("composer.json",),
+    "cargo": ("Cargo.toml", ".cargo/config.toml"),
+    "tox": ("tox.ini", "pyproject.toml"),
+    "nox": ("noxfile.py",),
+    "pre-commit": (".pre-commit-config.yaml",),
+    "lefthook": ("lefthook.yml", ".lefthook.yml"),
 }
+"""What programs read to know what they are to run, by their names."""
 
 _ENTRY_FILES = ("package.json", "index.js", "index.mjs", "index.ts", "__main__.py", "pyproject.toml")
 """What is run when a folder is named instead of a file."""
@@ -108,11 +122,19 @@ def _named(texts: list[str], root: str) -> Iterator[str]:
         for base in bases:
             if (relative := _below(word, base, root)) is not None:
                 yield relative
-    for word in words[:8]:
-        for name in _MANIFESTS.get(os.path.basename(word), ()):
-            for base in bases:
-                if (relative := _below(name, base, root)) is not None:
-                    yield relative
+    found = [name for word in words[:8] for name in _MANIFESTS.get(os.path.basename(word), ())]
+    for name in (*found, *_modules(words)):
+        for base in bases:
+            if (relative := _below(name, base, root)) is not None:
+                yield relative
+
+
+def _modules(words: list[str]) -> Iterator[str]:
+    """Yield the files in which Python would look for a module that a command names."""
+    for flag, name in pairwise(words):
+        if flag == "-m" and _MODULE.fullmatch(name):
+            path = name.replace(".", os.sep)
+            yield from (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py")
 
 
 class _Budget:
