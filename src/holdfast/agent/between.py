@@ -124,7 +124,8 @@ class Between:
     async def _may_say(self, prompt: Prompt) -> bool:
         """Ask the hooks about what a person said; what they add is told with it."""
         state = self._executor.state
-        state.prompt_id = os.urandom(8).hex()
+        if self._parts.parent is None:  # an agent answers the prompt that it was started for
+            state.prompt_id = os.urandom(8).hex()
         heard = await self.gates.ask("UserPromptSubmit", prompt=text_of(prompt.blocks))
         if heard is None:
             return True

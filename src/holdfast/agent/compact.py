@@ -19,7 +19,7 @@ from holdfast.agent.shorten import (
     user_words,
 )
 from holdfast.agent.state import LoopState
-from holdfast.events import ContextCompacted, ContextCompacting, RequestRetried
+from holdfast.events import ContextCompacted, ContextCompacting, HookSpoke, RequestRetried
 from holdfast.models import BlockEnded, ModelError, ModelRequest, StreamEnded, StreamStarted, Usage
 from holdfast.session.records import COMPACTION
 
@@ -102,7 +102,10 @@ class Compactor:
 
     async def _is_blocked(self, trigger: Trigger, instructions: str) -> bool:
         heard = await self._between.gates.ask("PreCompact", trigger=trigger, custom_instructions=instructions)
-        return heard is not None and heard.blocks
+        if heard is None or not heard.blocks:
+            return False
+        self._state.emit(HookSpoke("PreCompact", f"the history was not shortened: {heard.reason}"))
+        return True
 
     async def _tell_hooks(self, trigger: Trigger, summary: str) -> None:
         gates = self._between.gates

@@ -275,6 +275,8 @@ class Loop:
 
     async def _drive(self, feed: Feed) -> None:
         run = Run(self._state, self._between, self._compactor, self._guard)
+        if self._parts.parent is not None:
+            self._state.executor.state.prompt_id = self._parts.parent.state.executor.state.prompt_id
         try:
             await self.begin()
             ended = await run.go()

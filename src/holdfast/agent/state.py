@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from holdfast.agent.choices import LoopChoices
 from holdfast.agent.history import Block, History
 from holdfast.agent.thoughts import Thoughts
 from holdfast.engine import Executor
@@ -57,6 +58,16 @@ class LoopState:
     def asked(self) -> Model:
         """The model that requests go to now."""
         return self.fallback or self.chosen or self.model
+
+    @property
+    def choices(self) -> LoopChoices:
+        """Limits and settings; hooks are told how hard the model is to try."""
+        return self._choices
+
+    @choices.setter
+    def choices(self, choices: LoopChoices) -> None:
+        self._choices = choices
+        self.executor.state.effort = choices.effort
 
     @property
     def is_streaming(self) -> bool:

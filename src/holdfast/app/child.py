@@ -17,7 +17,7 @@ from holdfast.contract import FileRead, FileStamp, SessionFacts, Tool, ToolFaile
 from holdfast.contract.roles import AgentReport, AgentTask
 from holdfast.engine import Executor
 from holdfast.engine.askers import WorkerAsker
-from holdfast.events import AgentTold, CallQueued, Event, RunEnded
+from holdfast.events import AgentTold, CallQueued, Event, HookSpoke, RunEnded
 from holdfast.permissions import PermissionContext, Rule
 from holdfast.session.agent_files import AgentAbout
 from holdfast.tasks.jobs import JobEnd
@@ -198,8 +198,10 @@ class Child:
 
     def _hear(self, event: Event) -> None:
         about = self._about
-        told = AgentTold(self.id, about.type, about.tool_use_id, event, about.chain_id, about.depth)
-        self._parts.tell(told)
+        if type(event) is HookSpoke:  # to the user, wherever the hook was heard
+            self._parts.tell(event)
+        else:
+            self._parts.tell(AgentTold(self.id, about.type, about.tool_use_id, event, about.chain_id, about.depth))
         self._told.hear(event)
 
     # Where it works apart.
