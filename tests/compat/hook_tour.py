@@ -19,30 +19,14 @@ from holdfast.hooks.events import EVENTS
 from holdfast.models import ModelRequest
 from holdfast.models.scripted import ScriptedModel
 
-__all__ = ["NEVER", "Tour", "command", "tool", "toured", "user_settings"]
+from .hook_scene import command, tool, user_settings
+
+__all__ = ["NEVER", "QUESTION", "SERVER", "Tour", "toured"]
 
 SERVER = Path(__file__).parents[1] / "data" / "mcp" / "scene.py"
 QUESTION = {"message": "How old?", "requestedSchema": {"properties": {"age": {"type": "integer"}}, "required": ["age"]}}
 NEVER = frozenset({"TeammateIdle", "PreModelSwitch", "PostModelSwitch"})
 """Known names of what does not happen here."""
-
-
-def command(text: str, **more: Any) -> dict[str, Any]:
-    """A handler that runs this."""
-    return {"type": "command", "command": text, **more}
-
-
-def tool(id_: str, name: str, /, **given: Any) -> dict[str, Any]:
-    """A call of a tool."""
-    return {"type": "tool_use", "id": id_, "name": name, "input": given}
-
-
-def user_settings(home: Path, hooks: dict[str, Any], **more: Any) -> Path:
-    """The user's own settings file, with these hooks."""
-    path = home / ".claude" / "settings.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"hooks": hooks, **more}), encoding="utf-8")
-    return path
 
 
 class Tour:
@@ -81,12 +65,11 @@ class Tour:
             "WorktreeCreate": f"mkdir -p {self.made}; echo {self.made}",
             "WorktreeRemove": f"rm -rf {self.made}",
             "PermissionRequest": f"echo '{json.dumps(answer)}'",
+            **self.ends,
         }
         matchers = {"FileChanged": ".watched"}
         return {
-            name: [
-                {"matcher": matchers.get(name, ""), "hooks": [command(f"{keep}; {(then | self.ends).get(name, ':')}")]}
-            ]
+            name: [{"matcher": matchers.get(name, ""), "hooks": [command(f"{keep}; {then.get(name, ':')}")]}]
             for name in EVENTS
         }
 

@@ -11,41 +11,16 @@ import pytest
 
 from holdfast import Agent
 from holdfast.contract import Form
-from holdfast.events import CallFinished, Event, HookSpoke
+from holdfast.events import CallFinished, HookSpoke
 from holdfast.hooks.events import EVENTS
 from holdfast.models import ModelRequest
 from holdfast.models.scripted import ScriptedModel
 
-from .hook_tour import NEVER, QUESTION, SERVER, Tour, command, tool, toured, user_settings
+from .hook_scene import Scene, command, says, tool
+from .hook_tour import NEVER, QUESTION, SERVER, Tour, toured
 
+TWO = "echo because >&2; exit 2"
 BLOCKS = sorted(name for name, kind in EVENTS.items() if kind.exit_two == "blocks" and name not in NEVER)
-
-
-class Scene:
-    """A session with one hook that says no."""
-
-    def __init__(self, home: Path, place: Path, event: str, ends: str = "echo because >&2; exit 2") -> None:
-        self.home, self.place, self.event = home, place, event
-        self.events: list[Event] = []
-        self.requests: list[ModelRequest] = []
-        self.settings = user_settings(home, {event: [{"hooks": [command(ends)]}]})
-
-    def run(self, *turns: Any, prompt: str = "go", **options: Any) -> Any:
-        model = ScriptedModel(turns)
-        options = {"permission_mode": "bypassPermissions", **options}
-        with Agent(model, cwd=self.place, on_event=self.events.append, **options) as agent:
-            result = agent.run_sync(prompt)
-        self.requests = model.requests
-        return result
-
-    def reply(self, id_: str) -> str:
-        """How a call ended, as the model reads it."""
-        [found] = [event for event in self.events if isinstance(event, CallFinished) and event.tool_use_id == id_]
-        return str(found.content)
-
-    @property
-    def newest(self) -> str:
-        return str(self.requests[-1].messages[-1])
 
 
 def no_call(scene: Scene) -> None:
@@ -137,7 +112,7 @@ def no_answer_for_a_server(scene: Scene) -> None:
         [tool("t", "mcp__scene__echo", text="x")], "done", mcp_config=servers, strict_mcp_config=True, on_form=fill
     )
     assert json.loads(scene.reply("t"))["result"] == {"action": "decline"}
-    assert len(asked) == (scene.event == "ElicitationResult")
+    assert len(asked) == ("ElicitationResult" in scene.settings.read_text())
 
 
 def no_worktree(scene: Scene) -> None:
@@ -162,17 +137,37 @@ PREVENTS: dict[str, Callable[[Scene], None]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def all_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENABLE_TOOL_SEARCH", "false")
+
+
 @pytest.mark.parametrize("event", BLOCKS)
 def test_exit_code_two_prevents_what_the_event_is_about_and_its_standard_error_is_the_reason(
-    event: str, isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    event: str, isolated_home: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("ENABLE_TOOL_SEARCH", "false")
-    PREVENTS[event](Scene(isolated_home, tmp_path, event))
+    PREVENTS[event](Scene(isolated_home, tmp_path, **{event: command(TWO)}))
 
 
-def test_any_exit_code_but_zero_makes_no_worktree(isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ENABLE_TOOL_SEARCH", "false")
-    no_worktree(Scene(isolated_home, tmp_path, "WorktreeCreate", "echo because >&2; exit 1"))
+BY_JSON = [
+    "UserPromptSubmit", "UserPromptExpansion", "PostToolBatch", "Stop", "SubagentStop", "ConfigChange", "PreCompact",
+    "PreToolUse",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("event", BY_JSON)
+def test_the_decision_block_in_json_prevents_the_same(
+    event: str, code: int, isolated_home: Path, tmp_path: Path
+) -> None:
+    """`decision:"block", reason`, whatever the exit code is, because valid JSON decides."""
+    handler = command(f"{says(decision='block', reason='because')}; exit {code}")
+    PREVENTS[event](Scene(isolated_home, tmp_path, **{event: handler}))
+
+
+def test_any_exit_code_but_zero_makes_no_worktree(isolated_home: Path, tmp_path: Path) -> None:
+    """WorktreeCreate: any non-zero blocks."""
+    no_worktree(Scene(isolated_home, tmp_path, WorktreeCreate=command("echo because >&2; exit 1")))
 
 
 OTHERS = sorted(set(EVENTS) - set(BLOCKS) - NEVER)

@@ -16,12 +16,13 @@ _log = logging.getLogger(__name__)
 
 
 def is_meant(condition: str, call: CallFacts, permissions: "PermissionContext") -> bool:
-    """Whether the rule speaks of this call, as a deny rule would. What cannot be told counts as yes: the hook runs."""
+    """Whether the rule speaks of this call, as a deny rule would, or may speak of it: what cannot be told is heard."""
     try:
         # An alias must not turn `if` into a rule about another tool; the canonical name is what calls carry.
         rule = Rule.parse("deny", condition, RuleSource("hook"), aliases=ALIASES)
     except UsageError as error:
         _log.warning("the `if` of a hook does not count, so the hook hears every call: %s", error)
         return True
-    probe = permissions.with_mode("default").replacing_rules([rule])
-    return decide(call, probe).behavior == "deny"
+    # Where nothing else asks, what is held back is a command of which nobody knows whether the rule is about it.
+    found = decide(call, permissions.with_mode("bypassPermissions").replacing_rules([rule]))
+    return found.layer == "deny" or (found.layer == "guard" and rule.tool in call.names)
