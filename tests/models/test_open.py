@@ -11,7 +11,7 @@ from holdfast.events import encode_json
 from holdfast.models import ModelError, ModelOptions, open_model
 from holdfast.models.options import as_options
 
-KEYS = {"ANTHROPIC_API_KEY": "sk-a", "OPENAI_API_KEY": "sk-o"}
+KEYS = {"ANTHROPIC_API_KEY": "sk-a", "OPENAI_API_KEY": "sk-o", "GEMINI_API_KEY": "k", "AWS_REGION": "eu-central-1"}
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,14 @@ KEYS = {"ANTHROPIC_API_KEY": "sk-a", "OPENAI_API_KEY": "sk-o"}
         ("o4-mini", "openai:o4-mini", "openai", 200_000),
         ("openai:org/model:v2", "openai:org/model:v2", "openai", 128_000),
         ("ollama:qwen3:4b", "ollama:qwen3:4b", "openai", 32_768),
+        ("openai-responses:gpt-6-sol", "openai-responses:gpt-6-sol", "openai", 1_050_000),
+        ("gemini-2.5-pro", "gemini:gemini-2.5-pro", "openai", 1_048_576),
+        (
+            "bedrock:us.anthropic.claude-opus-5-5-v1:0",
+            "bedrock:us.anthropic.claude-opus-5-5-v1:0",
+            "anthropic",
+            1_000_000,
+        ),
     ],
 )
 def test_a_model_is_found_by_what_users_write(spec: str, name: str, wire: str, window: int) -> None:
@@ -39,7 +47,16 @@ def test_an_unknown_name_is_refused_with_the_known_forms(spec: str) -> None:
         open_model(spec, environ=KEYS)
 
 
-@pytest.mark.parametrize(("spec", "variable"), [("sonnet", "ANTHROPIC_API_KEY"), ("openai:gpt-5", "OPENAI_API_KEY")])
+@pytest.mark.parametrize(
+    ("spec", "variable"),
+    [
+        ("sonnet", "ANTHROPIC_API_KEY"),
+        ("openai:gpt-5", "OPENAI_API_KEY"),
+        ("openai-responses:gpt-5", "OPENAI_API_KEY"),
+        ("gemini:gemini-2.5-pro", "GEMINI_API_KEY"),
+        ("bedrock:anthropic.claude-opus-5-5", "AWS_REGION"),
+    ],
+)
 def test_a_missing_key_is_an_error_that_names_the_variable(spec: str, variable: str) -> None:
     with pytest.raises(ModelError, match=variable) as caught:
         open_model(spec, environ={})
@@ -117,7 +134,7 @@ def test_headers_and_extra_of_several_sections_are_joined_and_plain_values() -> 
         ({"baseUrll": "x"}, "'baseUrll'.*Did you mean 'baseUrl'"),
         ({"base_url": "x"}, "Did you mean 'baseUrl'"),
         ({"openai": {"base_url": "x"}}, "'base_url' for 'openai'.*Did you mean 'baseUrl'"),
-        ({"google": {"apiKey": "sk-secret"}}, "'google'.*a provider .anthropic, openai, ollama. or a model"),
+        ({"google": {"apiKey": "sk-secret"}}, "'google'.*a provider .anthropic, openai, .*, ollama. or a model"),
         ({"openai": "sk-secret"}, "'openai'.*is str"),
         ({"anthropic": {"contextWindow": "large"}}, "for 'anthropic'.*contextWindow"),
     ],

@@ -1,7 +1,8 @@
 import pytest
 
 from holdfast.models import Usage
-from holdfast.models.prices import price_of, usage_cost_usd
+from holdfast.models.catalog import price_of
+from holdfast.models.prices import usage_cost_usd
 
 MILLION = Usage(1_000_000, 1_000_000, 1_000_000, 1_000_000)
 

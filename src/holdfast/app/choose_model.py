@@ -12,6 +12,7 @@ _BY_KEY = (
     ("ANTHROPIC_API_KEY", "anthropic:sonnet"),
     ("ANTHROPIC_AUTH_TOKEN", "anthropic:sonnet"),
     ("OPENAI_API_KEY", "openai:gpt-6-sol"),
+    ("GEMINI_API_KEY", "gemini:gemini-2.5-pro"),
 )
 _NONE = (
     "no model is chosen. Name one with --model provider:name or HOLDFAST_MODEL, for example "
@@ -60,10 +61,7 @@ def model_settings(settings: Settings) -> Mapping[str, Any] | None:
 
 def key_source(model: str, environ: Mapping[str, str]) -> str:
     """Which variable a model's key comes from, for programs that show it; `none` where there is none."""
-    from holdfast.models.open import provider_of  # noqa: PLC0415 - an agent loads it only when it asks a model
+    from holdfast.models.open import KEYS, provider_of  # noqa: PLC0415 - an agent loads it only when it asks a model
 
-    provider = provider_of(model)
-    for variable, name in _BY_KEY:
-        if name.startswith(f"{provider}:") and environ.get(variable, "").strip():
-            return variable
-    return "none"
+    variables = KEYS.get(provider_of(model), ())
+    return next((variable for variable in variables if environ.get(variable, "").strip()), "none")

@@ -104,17 +104,17 @@ def complete_changes(ctx: "click.Context", incomplete: str) -> Iterable[Offer]:
 @_quietly
 def complete_models(ctx: "click.Context", incomplete: str) -> Iterable[Offer]:
     """Short names, the names whose price is known, and how a provider is written."""
+    from holdfast.models.catalog import known_models  # noqa: PLC0415 - the same
     from holdfast.models.open import ALIASES  # noqa: PLC0415 - see above
-    from holdfast.models.prices import known_models  # noqa: PLC0415 - the same
 
     del ctx
-    names: list[Offer] = [*ALIASES.items(), *((name, "") for name in known_models())]
+    names: list[Offer] = [*ALIASES.items(), *((known.name, "") for known in known_models())]
     names += [("anthropic:", "a name"), ("openai:", "a name"), ("ollama:", "a model on this machine")]
     names += [("scripted:", "a file"), ("replay:", "a file")]
     provider, colon, _ = incomplete.partition(":")
     if colon:
         family = {"anthropic": "claude-", "openai": ("gpt-", "o")}.get(provider, "?")
-        own = [name for name in known_models() if name.startswith(family)]
+        own = [known.name for known in known_models() if known.name.startswith(family)]
         own += [*ALIASES] if provider == "anthropic" else []
         return [(f"{provider}:{name}", "") for name in own]
     return names

@@ -22,7 +22,7 @@ from holdfast.host.http import without_login
 from holdfast.host.programs import current_folder, find_program
 from holdfast.host.ripgrep import Ripgrep
 from holdfast.lib.visible import without_controls
-from holdfast.models.open import provider_of
+from holdfast.models.open import KEYS, provider_of
 from holdfast.session import user_store
 from holdfast.session.health import check_sessions
 from holdfast.session.log import LOG_NAME
@@ -92,7 +92,7 @@ def _model(given: dict[str, Any]) -> list[_Row]:
         said = f"{name!r} names no model; write it as provider:name, such as anthropic:sonnet or ollama:qwen3"
         return [_Row("model", "model", ok=False, detail=said, can_do_without=True)]
     source = key_source(name, os.environ)
-    needs_key = provider in ("anthropic", "openai")
+    needs_key = bool(KEYS.get(provider))
     key = source if source != "none" else "none found" if needs_key else "none needed"
     return [
         _Row("model", "model", ok=True, detail=name),

@@ -26,6 +26,7 @@ _COMMANDS = {
     "demo": ("holdfast.cli.demo", "Show a whole agent session on a sample project, no key needed."),
     "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
     "hooks": ("holdfast.cli.hooks", "List the hooks that hold here, and try what they say to an event."),
+    "models": ("holdfast.cli.models", "List models with their windows and prices, and whose keys are set."),
     "mcp": ("holdfast.cli.mcp", "List, add, look at and call MCP servers."),
     "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
     "sandbox": ("holdfast.cli.sandbox", "Show what the sandbox promises here, or run one command in it."),

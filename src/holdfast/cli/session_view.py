@@ -19,8 +19,9 @@ from holdfast.cli.counted import counted
 from holdfast.cli.tables import echo_all, relative_time, table
 from holdfast.events import CallFinished, CallQueued, Event, TurnEnded, encode_json
 from holdfast.lib.visible import visible
+from holdfast.models.catalog import as_of, price_of
 from holdfast.models.interface import Usage
-from holdfast.models.prices import AS_OF, price_of, usage_cost_usd
+from holdfast.models.prices import usage_cost_usd
 from holdfast.session import CallRecord, Transcript
 from holdfast.session.held import HeldTranscript
 from holdfast.session.records import COMPACTION, MessageRecorded, NoteRecorded, SessionResumed
@@ -89,7 +90,7 @@ class Spending:
         if len(self.unpriced) == len(self.models):
             cost = "not known: no list price for this model"
         else:
-            cost = f"${self.cost_usd:.4f} by the list prices of {AS_OF}"
+            cost = f"${self.cost_usd:.4f} by the list prices of {as_of()}"
             left_out = [visible(name, limit_chars=60) for name in sorted(self.unpriced)]
             cost += f", without {', '.join(left_out)}" if left_out else ""
         if summaries:

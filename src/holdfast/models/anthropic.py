@@ -7,12 +7,13 @@ import msgspec
 from holdfast.models.anthropic_body import BodyChoices, request_body, tools_with_breakpoint
 from holdfast.models.anthropic_stream import AnthropicReader, ErrorEvent, events_of_message
 from holdfast.models.call_ids import CallIds
+from holdfast.models.catalog import price_for, window_of
 from holdfast.models.claude import is_first_party, traits_of
 from holdfast.models.errors import ModelError
 from holdfast.models.http import Channel, Exchange, header_lines
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.options import ModelOptions
-from holdfast.models.prices import price_of, usage_cost_usd
+from holdfast.models.prices import usage_cost_usd
 from holdfast.models.sse import ServerEvent
 from holdfast.models.strict import without_strict
 from holdfast.models.tokens import estimate_request_tokens
@@ -49,7 +50,7 @@ class AnthropicModel:
         self.name = f"{provider}:{model}"
         options = options or ModelOptions()
         traits = traits_of(model)
-        self.context_window = options.context_window or traits.context_window
+        self.context_window = options.context_window or window_of(model) or traits.context_window
         base_url = options.base_url or environ.get("ANTHROPIC_BASE_URL") or _BASE_URL
         headers = _headers(base_url, environ, options)
         # Gateways and other clouds speak the same words, and refuse some of the newer ones.
@@ -65,7 +66,7 @@ class AnthropicModel:
             cache_prompts=options.cache_prompts,
             extra=options.extra,
         )
-        self._price = price_of(model)
+        self.price = price_for(model, options)
         self._tools: tuple[bytes, bytes] = (b"[]", b"[]")
         self._can_count = True
 
@@ -107,7 +108,7 @@ class AnthropicModel:
 
     def cost_usd(self, usage: Usage) -> float | None:
         """What this usage costs at list prices, or None where they are not known."""
-        return usage_cost_usd(self._price, usage)
+        return usage_cost_usd(self.price, usage)
 
     async def close(self) -> None:
         """Give the connections back."""

@@ -11,7 +11,7 @@ from holdfast.lib.visible import visible
 from holdfast.models.errors import ModelError
 from holdfast.models.options import ModelOptions
 from holdfast.models.refusals import error_from_answer, error_from_event
-from holdfast.models.sse import EventSplitter, EventTooLarge, ServerEvent
+from holdfast.models.sse import EventSplitter, EventTooLarge, ServerEvent, Splitter
 
 __all__ = ["Channel", "Exchange", "header_lines"]
 
@@ -46,15 +46,30 @@ class Channel:
         return visible(text)
 
     @asynccontextmanager
-    async def post(self, path: str, body: bytes, *, is_streaming: bool = True) -> "AsyncGenerator[Exchange]":
+    async def post(
+        self,
+        path: str,
+        body: bytes,
+        *,
+        is_streaming: bool = True,
+        headers: Mapping[str, str] | None = None,
+        splitter: Splitter | None = None,
+    ) -> "AsyncGenerator[Exchange]":
         """Send a body; gives the answer to read from. Leaving ends the request at once.
+
+        Args:
+            path: Behind the base address.
+            body: What to send.
+            is_streaming: A stream of events is wanted.
+            headers: Of this request only, such as its signature.
+            splitter: Cuts the answer into events; None: server-sent events.
 
         Raises:
             ModelError: Nothing could be sent, or the answer is no success.
         """
-        response = await self._send(path, body, is_streaming=is_streaming)
+        response = await self._send(path, body, is_streaming=is_streaming, added=headers or {})
         try:
-            exchange = Exchange(response, self)
+            exchange = Exchange(response, self, splitter)
             if not response.is_success:
                 raise await self._refusal(response, exchange)
             yield exchange
@@ -101,8 +116,9 @@ class Channel:
         advice = "Check the address and the network, and that the server runs."
         return ModelError(f"The connection to {self.address} failed: {reason.rstrip('.')}. {advice}", "connection")
 
-    async def _send(self, path: str, body: bytes, *, is_streaming: bool) -> Response:
-        headers = {**self._headers, "accept": "text/event-stream"} if is_streaming else self._headers
+    async def _send(self, path: str, body: bytes, *, is_streaming: bool, added: Mapping[str, str]) -> Response:
+        accepted = {"accept": "text/event-stream"} if is_streaming else {}
+        headers = {**self._headers, **accepted, **added}
         client = self._open_client()
         try:
             async with asyncio.timeout(self.options.first_byte_timeout_s):
@@ -134,11 +150,11 @@ class Channel:
 class Exchange:
     """One answer being read."""
 
-    def __init__(self, response: Response, channel: Channel) -> None:
+    def __init__(self, response: Response, channel: Channel, splitter: Splitter | None = None) -> None:
         """Begin at the first byte of the body."""
         self._response = response
         self._channel = channel
-        self._splitter = EventSplitter(max_event_bytes=channel.options.max_event_bytes)
+        self._splitter = splitter or EventSplitter(max_event_bytes=channel.options.max_event_bytes)
         self._wait_s = channel.options.first_byte_timeout_s
         self._patience_s = channel.options.silence_timeout_s
         self._idle_s = 0.0

@@ -9,7 +9,7 @@ from holdfast.contract.errors import UsageError
 from holdfast.models.interface import Model
 from holdfast.models.options import ModelOptions, as_options
 
-__all__ = ["ALIASES", "open_model", "provider_of"]
+__all__ = ["ALIASES", "KEYS", "open_model", "provider_of"]
 
 ALIASES: dict[str, str] = {
     "opus": "claude-opus-5-5",
@@ -18,12 +18,28 @@ ALIASES: dict[str, str] = {
     "fable": "claude-fable-5-2",
 }
 """Short names for the current models, as of 2026-11-15. A variable such as ANTHROPIC_DEFAULT_OPUS_MODEL overrides."""
-_CLIENTS = {"anthropic": "anthropic:AnthropicModel", "openai": "openai:OpenAIModel", "ollama": "openai:OpenAIModel"}
+_CLIENTS = {
+    "anthropic": "anthropic:AnthropicModel",
+    "openai": "openai:OpenAIModel",
+    "openai-responses": "openai_responses:OpenAIResponsesModel",
+    "gemini": "gemini:GeminiModel",
+    "bedrock": "bedrock:BedrockModel",
+    "ollama": "openai:OpenAIModel",
+}
+KEYS: dict[str, tuple[str, ...]] = {
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "openai": ("OPENAI_API_KEY",),
+    "openai-responses": ("OPENAI_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "bedrock": ("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"),
+    "ollama": (),
+}
+"""Every provider, and the variables its key may stand in, the usual one first."""
 _FROM_FILE = {"scripted": "scripted:ScriptedModel", "replay": "replay:ReplayModel"}
 _OPENAI_NAME = re.compile(r"gpt-|chatgpt-|codex-|o\d")
 _FORMS = (
-    "anthropic:NAME, openai:NAME, ollama:NAME, scripted:FILE, replay:FILE, a name such as claude-… or gpt-…, "
-    "or one of " + ", ".join(ALIASES)
+    "anthropic:NAME, openai:NAME, openai-responses:NAME, gemini:NAME, bedrock:NAME, ollama:NAME, scripted:FILE, "
+    "replay:FILE, a name such as claude-…, gpt-… or gemini-…, or one of " + ", ".join(ALIASES)
 )
 
 
@@ -33,7 +49,8 @@ def open_model(
     """The model that a text names. Nothing is connected yet.
 
     Args:
-        spec: `anthropic:NAME`, `openai:NAME`, `ollama:NAME`, `scripted:FILE`, `replay:FILE`, or a bare name.
+        spec: `anthropic:NAME`, `openai:NAME`, `openai-responses:NAME`, `gemini:NAME`, `bedrock:NAME`, `ollama:NAME`,
+            `scripted:FILE`, `replay:FILE`, or a bare name.
         environ: Where keys, addresses and proxies come from.
         settings: What to choose about the connection; a mapping has the names of `ModelOptions` in camelCase, and may
             have them again under a provider (`openai`) or a model (`openai:gpt-6-sol`), for that one only.
@@ -84,6 +101,8 @@ def _split(spec: str) -> tuple[str, str]:
         return "anthropic", spec
     if _OPENAI_NAME.match(spec):
         return "openai", spec
+    if spec.startswith("gemini-"):
+        return "gemini", spec
     return "", spec
 
 

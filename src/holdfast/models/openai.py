@@ -8,41 +8,24 @@ import msgspec
 
 from holdfast.models.anthropic_stream import ErrorEvent
 from holdfast.models.call_ids import CallIds
+from holdfast.models.catalog import price_for, window_of
 from holdfast.models.errors import ModelError
 from holdfast.models.http import Channel, Exchange, header_lines
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.openai_body import Dialect, chat_body
 from holdfast.models.openai_stream import ChatReader
 from holdfast.models.options import ModelOptions
-from holdfast.models.prices import price_of, usage_cost_usd
+from holdfast.models.prices import usage_cost_usd
 from holdfast.models.sse import ServerEvent
 from holdfast.models.tokens import estimate_request_tokens
 
-__all__ = ["OpenAIModel"]
+__all__ = ["OTHER_WINDOW", "OpenAIModel", "is_openai_address", "openai_base_url", "openai_headers"]
 
 _BASE_URL = "https://api.openai.com/v1"
 _OLLAMA_PORT = 11434
 _AFTER_FINISH_S = 5.0
 """How long the usage may take to follow the answer's end."""
-_WINDOWS = {
-    "gpt-6": 1_050_000,
-    "gpt-5.6": 1_050_000,
-    "gpt-5.5": 1_050_000,
-    "gpt-5.4": 1_050_000,
-    "gpt-5.4-mini": 400_000,
-    "gpt-5.4-nano": 400_000,
-    "gpt-5": 400_000,
-    "gpt-4.1": 1_047_576,
-    "gpt-4o": 128_000,
-    "gpt-4": 8_192,
-    "gpt-4-turbo": 128_000,
-    "gpt-3.5": 16_385,
-    "o1": 200_000,
-    "o3": 200_000,
-    "o4": 200_000,
-}
-"""By the beginning of a name, the longest counts; as of 2026-11-15."""
-_OTHER_WINDOW = 128_000
+OTHER_WINDOW = 128_000
 _OLLAMA_WINDOW = 32_768
 """Ollama cuts a longer conversation without a word: better compact early."""
 _NEW_NAMES = ("o1", "o3", "o4", "gpt-5", "gpt-6")
@@ -72,10 +55,11 @@ class OpenAIModel:
         self.name = f"{provider}:{model}"
         self._model = model
         self._options = options = options or ModelOptions()
-        base_url = (options.base_url or _base_url(provider, environ)).rstrip("/")
-        is_openai = (urlsplit(base_url).hostname or "").endswith(("api.openai.com", ".openai.azure.com"))
-        self.context_window = options.context_window or _window(model, provider)
-        headers = _headers(provider, environ, options, is_openai=is_openai)
+        base_url = (options.base_url or openai_base_url(provider, environ)).rstrip("/")
+        is_openai = is_openai_address(base_url)
+        other = _OLLAMA_WINDOW if provider == "ollama" else OTHER_WINDOW
+        self.context_window = options.context_window or window_of(model) or other
+        headers = openai_headers(provider, environ, options, is_openai=is_openai)
         self._channel = Channel(base_url, headers=headers, options=options, environ=environ)
         self._dialect = Dialect(
             is_openai=is_openai,
@@ -84,7 +68,7 @@ class OpenAIModel:
         )
         self._takes_text_calls = not is_openai if options.text_calls is None else options.text_calls
         self._names: tuple[bytes, frozenset[str]] = (b"[]", frozenset())
-        self._price = price_of(model)
+        self.price = price_for(model, options, is_listed=is_openai)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent]:
         """Ask. Raises `ModelError`; closing the iterator ends the request at once."""
@@ -115,7 +99,7 @@ class OpenAIModel:
 
     def cost_usd(self, usage: Usage) -> float | None:
         """What this usage costs at list prices, or None where they are not known."""
-        return usage_cost_usd(self._price, usage) if self._dialect.is_openai else None
+        return usage_cost_usd(self.price, usage)
 
     async def close(self) -> None:
         """Give the connections back."""
@@ -209,10 +193,16 @@ def _other_dialect(dialect: Dialect, error: ModelError) -> Dialect | None:
     return None
 
 
-def _base_url(provider: str, environ: Mapping[str, str]) -> str:
+def openai_base_url(provider: str, environ: Mapping[str, str]) -> str:
+    """Where the server is, as the environment says."""
     if provider == "ollama":
         return _ollama_url(environ.get("OLLAMA_HOST", "").strip())
     return environ.get("OPENAI_BASE_URL") or environ.get("OPENAI_API_BASE") or _BASE_URL
+
+
+def is_openai_address(base_url: str) -> bool:
+    """OpenAI itself, or Azure's copy of it."""
+    return (urlsplit(base_url).hostname or "").endswith(("api.openai.com", ".openai.azure.com"))
 
 
 def _ollama_url(host: str) -> str:
@@ -228,7 +218,10 @@ def _ollama_url(host: str) -> str:
     return f"{scheme}://{name}:{port}{slash}{path}".rstrip("/").removesuffix("/v1") + "/v1"
 
 
-def _headers(provider: str, environ: Mapping[str, str], options: ModelOptions, *, is_openai: bool) -> dict[str, str]:
+def openai_headers(
+    provider: str, environ: Mapping[str, str], options: ModelOptions, *, is_openai: bool
+) -> dict[str, str]:
+    """Who we are. Raises `ModelError` where OpenAI itself is asked without a key."""
     variable = "OLLAMA_API_KEY" if provider == "ollama" else "OPENAI_API_KEY"
     key = options.api_key or environ.get(variable, "").strip()
     # A gateway's headers may hold secrets, which are not for another server.
@@ -243,11 +236,3 @@ def _headers(provider: str, environ: Mapping[str, str], options: ModelOptions, *
     if is_openai and not {"authorization", "api-key"} & named:
         raise ModelError(f"There is no key for OpenAI. Set {variable}.", "auth")
     return headers
-
-
-def _window(model: str, provider: str) -> int:
-    name = model.rpartition("/")[2]
-    fitting = [known for known in _WINDOWS if name.startswith(known)]
-    if fitting:
-        return _WINDOWS[max(fitting, key=len)]
-    return _OLLAMA_WINDOW if provider == "ollama" else _OTHER_WINDOW

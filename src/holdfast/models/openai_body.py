@@ -7,7 +7,7 @@ from holdfast.events import encode_json
 from holdfast.models.interface import Effort, ModelRequest
 from holdfast.models.strict import without_strict
 
-__all__ = ["Dialect", "chat_body", "chat_messages"]
+__all__ = ["Dialect", "arguments_text", "chat_body", "chat_messages", "data_url", "effort_word"]
 
 _REASONERS = ("o1", "o3", "o4", "gpt-5", "gpt-6")
 
@@ -37,7 +37,7 @@ def chat_body(
     if limit is not None:
         head["max_completion_tokens" if dialect.names_completion_tokens else "max_tokens"] = limit
     if request.effort is not None and (not dialect.is_openai or model.startswith(_REASONERS)):
-        head["reasoning_effort"] = _effort(request.effort, model, dialect)
+        head["reasoning_effort"] = effort_word(request.effort, model, is_openai=dialect.is_openai)
     if request.stop_sequences:
         head["stop"] = list(request.stop_sequences)
     has_tools = len(request.tools) > 2
@@ -76,7 +76,7 @@ def _assistant(blocks: Sequence[Mapping[str, Any]], dialect: Dialect) -> Iterato
         {
             "id": block["id"],
             "type": "function",
-            "function": {"name": block["name"], "arguments": _arguments(block["input"])},
+            "function": {"name": block["name"], "arguments": arguments_text(block["input"])},
         }
         for block in blocks
         if block["type"] == "tool_use"
@@ -119,24 +119,26 @@ def _parts(blocks: Iterable[Mapping[str, Any]], dialect: Dialect) -> Iterator[di
         if kind == "text":
             yield {"type": "text", "text": block["text"]}
         elif kind == "image":
-            url = source["url"] if source.get("type") == "url" else _data_url(source)
+            url = source["url"] if source.get("type") == "url" else data_url(source)
             yield {"type": "image_url", "image_url": {"url": url}}
         elif kind == "document" and source.get("type") == "text":
             yield {"type": "text", "text": source["data"]}
         elif kind == "document" and source.get("type") == "base64" and dialect.is_openai:
             name = block.get("title") or "document.pdf"
-            yield {"type": "file", "file": {"filename": name, "file_data": _data_url(source)}}
+            yield {"type": "file", "file": {"filename": name, "file_data": data_url(source)}}
         elif kind == "tool_reference":
             yield {"type": "text", "text": f"The tool {block.get('tool_name')} can be called now."}
         elif kind not in {"thinking", "redacted_thinking"}:
             yield {"type": "text", "text": f"[a {kind} that this model cannot be shown]"}
 
 
-def _data_url(source: Mapping[str, Any]) -> str:
+def data_url(source: Mapping[str, Any]) -> str:
+    """Bytes as an address that holds them."""
     return f"data:{source.get('media_type', 'application/octet-stream')};base64,{source.get('data', '')}"
 
 
-def _arguments(value: Any) -> str:
+def arguments_text(value: Any) -> str:
+    """The input of a call as the text that it was."""
     return value if isinstance(value, str) else encode_json(value).decode()
 
 
@@ -146,8 +148,9 @@ def _tool_choice(choice: str) -> Any:
     return "required" if choice == "any" else {"type": "function", "function": {"name": choice}}
 
 
-def _effort(effort: Effort, model: str, dialect: Dialect) -> str:
+def effort_word(effort: Effort, model: str, *, is_openai: bool) -> str:
+    """The effort in the provider's words."""
     if effort not in {"xhigh", "max"}:
         return effort
     is_old = model.startswith(("o", "gpt-5-")) or model in {"gpt-5", "gpt-5.1"}
-    return "high" if is_old or not dialect.is_openai else "xhigh"
+    return "high" if is_old or not is_openai else "xhigh"

@@ -7,7 +7,16 @@ import msgspec
 
 from holdfast.contract.errors import UsageError
 
-__all__ = ["ModelOptions", "as_options"]
+__all__ = ["ModelOptions", "PriceOptions", "as_options"]
+
+
+class PriceOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Dollars for a million tokens. What is left out of the cache costs as input does."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
 
 
 class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -35,6 +44,8 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     max_output_tokens: int | None = None
     """Asked for when a request does not say."""
     context_window: int | None = None
+    price: PriceOptions | None = None
+    """Your own instead of the list's, for costs and budgets."""
     text_calls: bool | None = None
     """Take calls that the model writes as text; None: only from servers that are not the provider's own."""
     cache_prompts: bool = True
@@ -45,7 +56,7 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 _NAMES: dict[str, str] = dict(zip(ModelOptions.__struct_fields__, ModelOptions.__struct_encode_fields__, strict=True))
 """Each option in Python, and as settings spell it."""
 _JOINED = ("headers", "extra")
-_FORMS = "a provider (anthropic, openai, ollama) or a model (anthropic:NAME, …)"
+_FORMS = "a provider (anthropic, openai, openai-responses, gemini, bedrock, ollama) or a model (anthropic:NAME, …)"
 
 
 def as_options(

@@ -46,6 +46,7 @@ _OVERFLOW_TEXTS = (
     "maximum context length",
     "exceeds the available context size",
     "exceeds the context window",
+    "exceeds the maximum number of tokens",
     "exceed the context window",
     "exceeds the model's context",
     "exceeds maximum context",
@@ -146,6 +147,8 @@ def _refined(kind: ModelErrorKind, kinds: tuple[str, ...], text: str) -> ModelEr
         named = next((_BY_TYPE[name] for name in kinds if name in _BY_TYPE), None)
         if named == "context_overflow" or named == "overloaded" or named == "quota":  # noqa: PLR1714 - keeps the type
             return named
+    if kind == "invalid_request" and "api key not valid" in lower:
+        return "auth"
     if kind in {"invalid_request", "rate_limit", "auth"} and (
         "insufficient_quota" in kinds or "billing_error" in kinds or any(part in lower for part in _QUOTA_TEXTS)
     ):

@@ -1,8 +1,8 @@
 """Server-sent events from bytes that come in any pieces. Linear time, bounded size, no decoding of text."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-__all__ = ["EventSplitter", "EventTooLarge", "ServerEvent"]
+__all__ = ["EventSplitter", "EventTooLarge", "ServerEvent", "Splitter"]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -16,6 +16,18 @@ class ServerEvent(NamedTuple):
 
     name: bytes
     data: bytes
+
+
+class Splitter(Protocol):
+    """Cuts the bytes of a stream into events."""
+
+    def feed(self, piece: bytes) -> list[ServerEvent]:
+        """The events that this piece completes. Raises `EventTooLarge`."""
+        ...
+
+    def finish(self) -> list[ServerEvent]:
+        """What is left when the stream ends."""
+        ...
 
 
 class EventSplitter:

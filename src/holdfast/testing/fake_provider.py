@@ -1,4 +1,4 @@
-"""A model provider on this machine that answers from a script: both wires, every way to arrive, every way to fail."""
+"""A model provider on this machine that answers from a script: every wire, every way to arrive, every way to fail."""
 
 import asyncio
 import json
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
+from holdfast.testing.fake_other_wires import wire_of
 from holdfast.testing.fake_wires import (
     FakeTurn,
     Pause,
@@ -21,6 +22,7 @@ __all__ = ["FakeProvider", "FakeTurn", "Pause", "RecordedRequest", "error_turn"]
 
 _MAX_HEAD_BYTES = 64 * 1024
 _MAX_GATE_S = 60.0
+_EVENTS = "text/event-stream; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,8 @@ class FakeProvider:
         self, request: RecordedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bytes | None:
         """Send the next turn; gives the first byte of another request, or None when the connection is to be closed."""
-        if request.path.partition("?")[0].endswith("/count_tokens"):
+        kind = _EVENTS
+        if request.path.partition("?")[0].endswith(("/count_tokens", ":countTokens")):
             self.counts.append(request)
             turn, is_stream = self._count_turn(), False
             pieces = _whole(turn)
@@ -140,9 +143,12 @@ class FakeProvider:
             self.requests.append(request)
             number = len(self.requests)
             turn = self._turn(number, request)
-            is_stream = turn.status < 300 and bool(request.json.get("stream"))
+            wire = wire_of(request.path)
+            streams = bool(request.json.get("stream")) if wire is None else wire.streams(request.path, request.json)
+            is_stream = turn.status < 300 and streams
+            kind = kind if wire is None else wire.content_type
             pieces = _pieces_of(turn, request, number, is_stream=is_stream)
-        sending = asyncio.create_task(_send(turn, pieces, writer, is_stream=is_stream))
+        sending = asyncio.create_task(_send(turn, pieces, writer, kind if is_stream else "application/json"))
         leaving = asyncio.create_task(reader.read(1))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -163,7 +169,8 @@ class FakeProvider:
     def _count_turn(self) -> FakeTurn:
         if self._counted_tokens is None:
             return error_turn(404, "not_found_error", "no such address")
-        return FakeTurn(raw=json.dumps({"input_tokens": self._counted_tokens}).encode())
+        counted = self._counted_tokens
+        return FakeTurn(raw=json.dumps({"input_tokens": counted, "totalTokens": counted}).encode())
 
 
 def error_turn(status: int, kind: str, message: str, **headers: str) -> FakeTurn:
@@ -194,6 +201,8 @@ def _pieces_of(
 ) -> Iterator[bytes | Pause | Gate]:
     if turn.raw is not None:
         return _whole(turn)
+    if (other := wire_of(request.path)) is not None:
+        return other.pieces(turn, number) if is_stream else iter([other.whole(turn, number)])
     is_anthropic = "messages" in request.path
     if not is_stream:
         return iter([anthropic_whole(turn, number) if is_anthropic else openai_whole(turn, number)])
@@ -209,12 +218,16 @@ def _whole(turn: FakeTurn) -> Iterator[bytes | Pause | Gate]:
 
 
 async def _send(
-    turn: FakeTurn, pieces: Iterator[bytes | Pause | Gate], writer: asyncio.StreamWriter, *, is_stream: bool
+    turn: FakeTurn, pieces: Iterator[bytes | Pause | Gate], writer: asyncio.StreamWriter, content_type: str
 ) -> bool:
     await asyncio.sleep(turn.first_delay_s)
-    kind = turn.content_type or ("text/event-stream; charset=utf-8" if is_stream else "application/json")
     reason = "OK" if turn.status < 300 else "Error"
-    head = {"content-type": kind, "transfer-encoding": "chunked", "request-id": "req_fake", **turn.headers}
+    head = {
+        "content-type": turn.content_type or content_type,
+        "transfer-encoding": "chunked",
+        "request-id": "req_fake",
+        **turn.headers,
+    }
     lines = [f"HTTP/1.1 {turn.status} {reason}", *(f"{name}: {value}" for name, value in head.items())]
     writer.write("\r\n".join([*lines, "", ""]).encode())
     left = turn.cut_at

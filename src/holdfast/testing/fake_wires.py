@@ -7,7 +7,16 @@ from typing import Any
 
 from holdfast.testing.scripted import Gate
 
-__all__ = ["FakeTurn", "Pause", "anthropic_pieces", "anthropic_whole", "openai_pieces", "openai_whole"]
+__all__ = [
+    "FakeTurn",
+    "Pause",
+    "anthropic_pieces",
+    "anthropic_whole",
+    "json_text",
+    "openai_pieces",
+    "openai_whole",
+    "parts_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +115,7 @@ def openai_pieces(turn: FakeTurn, number: int, *, with_usage: bool) -> Iterator[
             calls += 1
         elif block["type"] in {"text", "thinking"}:
             key = "content" if block["type"] == "text" else "reasoning_content"
-            yield from (chunk({key: part}) for part in _cut(block[block["type"]], turn.delta_chars))
+            yield from (chunk({key: part}) for part in parts_of(block[block["type"]], turn.delta_chars))
     yield chunk({}, _FINISH.get(turn.reason, turn.reason))
     if with_usage:
         yield _data({**head, "choices": [], "usage": _openai_usage(turn)})
@@ -155,14 +164,14 @@ def _block_events(block: Mapping[str, Any], chars: int) -> Iterator[tuple[str, d
     deltas: list[dict[str, Any]] = []
     if block["type"] == "text":
         start["text"] = ""
-        deltas = [{"type": "text_delta", "text": part} for part in _cut(block["text"], chars)]
+        deltas = [{"type": "text_delta", "text": part} for part in parts_of(block["text"], chars)]
     elif block["type"] == "thinking":
         start |= {"thinking": "", "signature": ""}
-        deltas = [{"type": "thinking_delta", "thinking": part} for part in _cut(block["thinking"], chars)]
+        deltas = [{"type": "thinking_delta", "thinking": part} for part in parts_of(block["thinking"], chars)]
         deltas.append({"type": "signature_delta", "signature": block.get("signature", "")})
     elif block["type"] == "tool_use":
         start["input"] = {}
-        parts = _cut(_json_text(block["input"]), chars) if block["input"] else [""]
+        parts = parts_of(json_text(block["input"]), chars) if block["input"] else [""]
         deltas = [{"type": "input_json_delta", "partial_json": part} for part in parts]
     yield "content_block_start", {"content_block": start}
     for delta in deltas:
@@ -173,12 +182,12 @@ def _block_events(block: Mapping[str, Any], chars: int) -> Iterator[tuple[str, d
 def _call_deltas(block: Mapping[str, Any], index: int, chars: int) -> Iterator[dict[str, Any]]:
     function = {"name": block["name"], "arguments": ""}
     yield {"index": index, "id": block["id"], "type": "function", "function": function}
-    for part in _cut(_json_text(block["input"]), chars):
+    for part in parts_of(json_text(block["input"]), chars):
         yield {"index": index, "function": {"arguments": part}}
 
 
 def _function(block: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": block["name"], "arguments": _json_text(block["input"])}
+    return {"name": block["name"], "arguments": json_text(block["input"])}
 
 
 def _openai_usage(turn: FakeTurn) -> dict[str, Any]:
@@ -190,11 +199,13 @@ def _openai_usage(turn: FakeTurn) -> dict[str, Any]:
     return usage
 
 
-def _json_text(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """A value as JSON; text is it already."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _cut(text: str, chars: int) -> list[str]:
+def parts_of(text: str, chars: int) -> list[str]:
+    """A text in pieces of so many characters."""
     return [text[start : start + chars] for start in range(0, len(text), chars)]
 
 
