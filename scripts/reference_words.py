@@ -65,6 +65,7 @@ SETTINGS: dict[str, tuple[str, str]] = {
     "agents.maxRunning": ("50", "how many agents work at once"),
     "agents.maxDepth": ("1", "how deep agents may start agents: 1 means not at all, 4 is the most"),
     "tasks.maxRunning": ("16", "how many background commands run at once"),
+    "transcripts.mirror": ("false", "whether a copy of each session is kept where other tools look for conversations"),
 }
 
 ENVIRONMENT: dict[str, str] = {

@@ -1,6 +1,7 @@
 """What a host makes of a conversation: begin it anew, shorten it, go back in it, let agents speak."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,21 @@ def test_a_background_agent_that_ends_is_a_turn_of_its_own(start: StartHost) -> 
     assert [line.get("origin") for line in ends] == [None, {"kind": "task-notification"}]
     states = [line["state"] for line in lines if line.get("subtype") == "session_state_changed"]
     assert states == ["running", "idle"]
+
+
+def test_a_mirror_is_written_and_told_before_the_result(start: StartHost, place: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    host = start("--session-mirror", CLAUDE_CONFIG_DIR=str(config))
+    found = host.say(call("Bash", command="echo hi"), "SAY done")
+    told = [entry for line in found if line["type"] == "transcript_mirror" for entry in line["entries"]]
+    written = config / "projects" / re.sub("[^a-zA-Z0-9]", "-", str(place)) / f"{found[-1]['session_id']}.jsonl"
+    assert [json.loads(line) for line in written.read_text().splitlines()] == told
+    streamed = [line["uuid"] for line in found if line["type"] in ("user", "assistant")]
+    assert [one["uuid"] for one in told if one["type"] != "system" and "isMeta" not in one][1:] == streamed
+
+
+def test_a_folder_cannot_switch_the_mirror_on(start: StartHost, place: Path, tmp_path: Path) -> None:
+    (place / ".claude").mkdir()
+    (place / ".claude" / "settings.json").write_text('{"transcripts": {"mirror": true}}')
+    start(CLAUDE_CONFIG_DIR=str(tmp_path / "config")).say("SAY hi")
+    assert not (tmp_path / "config" / "projects").exists()

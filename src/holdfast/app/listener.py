@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from holdfast.events import ContextCompacted, Event, RunEnded, TaskChanged
+from holdfast.events import AssistantReplied, ContextCompacted, Event, ResultsSent, RunEnded, TaskChanged
 
 if TYPE_CHECKING:
     from holdfast.agent import Loop
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from holdfast.app.server_news import ServerNews
     from holdfast.app.telemetry import Telemetry
     from holdfast.registry import Pool
+    from holdfast.session.mirror import Mirror
 
 __all__ = ["Listener"]
 
@@ -28,6 +29,7 @@ class Listener:
         self.server_notices: list[str] = []
         self.on_server_notice: Callable[[str], None] = lambda _: None
         self.on_run_end: Callable[[], None] = lambda: None
+        self.mirror: Mirror | None = None
         self._telemetry = _telemetry()
         self._tell = [told for told in (on_event, self._telemetry) if told is not None]
 
@@ -62,11 +64,15 @@ class Listener:
                 self.pool.forget_gone()
         if isinstance(event, RunEnded):
             self.on_run_end()
+        if self.mirror is not None and isinstance(event, AssistantReplied | ResultsSent | RunEnded):
+            self.mirror.refresh()
         for told in self._tell:
             told(event)
 
     def close(self) -> None:
         """Nothing follows."""
+        if self.mirror is not None:
+            self.mirror.refresh()
         if self._telemetry is not None:
             self._telemetry.close()
 

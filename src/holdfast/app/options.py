@@ -45,6 +45,8 @@ class Options(NamedTuple):
     """The editor that runs the session, which may hold changes that are not saved."""
     may_bypass: bool = False
     """The mode `bypassPermissions` may be entered later."""
+    mirror: bool = False
+    """A copy of the conversation is kept where other programs look for it, and told as it grows."""
     tool_aliases: Mapping[str, str] = MappingProxyType({})
     """Names that a model may call, each with the tool that is meant."""
 

@@ -304,6 +304,11 @@ class RunningAgent:
         """What a person should know about the MCP servers, in words that are safe to show."""
         return tuple(self._listener.server_notices)
 
+    def mirror_to(self, tell: "Callable[[str, list[dict[str, Any]]], None]") -> None:
+        """Have this told what is added to the copy of the session, and to which file; without a copy never."""
+        if self._listener.mirror is not None:
+            self._listener.mirror.on_entries = tell
+
     def notices(self) -> tuple[str, ...]:
         """Everything that does not count in this session, one line each; what an untrusted folder brings, too."""
         left_out = self.rights.left_out()

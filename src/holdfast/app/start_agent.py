@@ -14,6 +14,7 @@ from holdfast.app.definitions import Definitions, load_definitions
 from holdfast.app.hook_roles import ask_agent, ask_model, call_server
 from holdfast.app.listener import Listener
 from holdfast.app.main_agent import as_main_agent
+from holdfast.app.mirrors import begin_mirror, wants_mirror
 from holdfast.app.models import model_name, open_models
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.place import Place, look_around
@@ -94,6 +95,8 @@ async def start_agent(
         listener.close()
         raise
     session_id = _session_id(opened, choice)
+    if wants_mirror(options, rights):
+        listener.mirror = begin_mirror(opened, listener.server_notice)
     return RunningAgent(loop, opened, models=models, session_id=session_id, listener=listener, definitions=definitions)
 
 

@@ -9,7 +9,7 @@ import click
 
 from holdfast.app.ahead import Ahead, ask_ahead
 from holdfast.app.begin import NEW_SESSION, SessionChoice
-from holdfast.app.choose_model import key_source
+from holdfast.app.mirrors import wants_mirror
 from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.options import tell, warn
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
@@ -176,6 +176,7 @@ class Headless:
             self.plan.output_format != "text"
             or self.plan.set_up
             or any(name.startswith("OTEL_") for name in os.environ)
+            or wants_mirror(self.plan.options, ahead.rights)
         ):
             return False
         waiting = asyncio.ensure_future(ahead.words())
@@ -245,31 +246,19 @@ class Headless:
         """Make the agent that the plan describes, and the lines that tell of it."""
         plan = self.plan
         agent = self.agent = await self._put_together(ahead, early)
-        from holdfast.app.commands import command_names  # noqa: PLC0415 - behind the first request
-        from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - the same
-        from holdfast.cli.stream_json import SessionFacts, StreamJson, output_style  # noqa: PLC0415 - the same
+        from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - behind the first request
+        from holdfast.cli.stream_json import StreamJson, facts_of, tell_mirrored  # noqa: PLC0415 - the same
 
         agent.let_hooks_defer(self._host is None)
+        if plan.options.mirror and self._is_stream:
+            agent.mirror_to(lambda path, entries: tell_mirrored(self.write, path, entries))
         self._warn(agent.rights, (*agent.warnings, *agent.server_notices))
         agent.tell_of_servers(tell)
         if plan.agent.max_budget_usd is not None and agent.model.cost_usd(Usage(1, 1)) is None:
             name = visible(agent.model.name)
             click.echo(f"holdfast: the prices of {name} are not known, so --max-budget-usd cannot hold", err=True)
-        facts = SessionFacts(
-            session_id=agent.session_id,
-            cwd=agent.cwd,
-            model=agent.model.name,
-            permission_mode=agent.mode,
-            tools=[tool.name for tool in agent.tools],
-            key_source=key_source(agent.model.name, os.environ),
-            mcp_servers=agent.server_states,
-            agents=agent.agent_types,
-            skills=agent.definitions.skill_names(),
-            slash_commands=command_names(agent),
-            output_style=output_style(agent),
-        )
         self.lines = StreamJson(
-            facts,
+            facts_of(agent),
             has_partials=plan.has_partials,
             has_hooks=plan.has_hook_lines,
             has_agent_text=plan.has_agent_text,

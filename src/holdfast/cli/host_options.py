@@ -17,7 +17,6 @@ _NOT_DONE = {
     "--task-budget": "task_budget",
     "--plugin-dir": "plugin_dirs",
     "--plugin-dir-no-mcp": "bare_plugin_dirs",
-    "--session-mirror": "session_mirror",
 }
 
 
@@ -35,6 +34,7 @@ def with_host_agent(given: dict[str, Any], agent: AgentOptions) -> AgentOptions:
 
 def with_host_session(given: dict[str, Any], options: Options) -> Options:
     """The session as these options want it."""
+    options = options._replace(mirror=given["session_mirror"])
     betas = ",".join(name for text in given["betas"] for name in text.split(",") if name)
     if not betas:
         return options

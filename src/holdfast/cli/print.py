@@ -201,7 +201,9 @@ def _host_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--task-budget", type=int, hidden=True),
         click.option("--resume-session-at", metavar="UUID", help="With --resume: forget what came after this message."),
         click.option("--resume-drops-turn", metavar="UUID", hidden=True),
-        click.option("--session-mirror", is_flag=True, help="Read, and nothing is done with it yet."),
+        click.option(
+            "--session-mirror", is_flag=True, help="stream-json: also a copy of the conversation, told as it grows."
+        ),
         click.option("--debug-to-stderr", is_flag=True, hidden=True),
         click.option("--debug-file", metavar="FILE", help="Write to this file what happens inside."),
     )

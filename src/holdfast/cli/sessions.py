@@ -9,6 +9,7 @@ from itertools import chain
 
 import click
 
+from holdfast import __version__
 from holdfast.cli.completers import complete_sessions
 from holdfast.cli.counted import counted
 from holdfast.cli.lists_by_default import ListsByDefault
@@ -131,30 +132,45 @@ def _show_json(session: str) -> int:
 
 @command.command("export")
 @click.argument("session", shell_complete=complete_sessions)
-@click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(["json", "markdown", "transcript"]), default="json", show_default=True
+)
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead of stdout.")
 def export_command(session: str, *, form: str, output: str | None) -> int:
-    """Print a session as JSON or Markdown. SESSION as for `show`."""
+    """Print a session as JSON, as Markdown, or as lines that tools around agents read. SESSION as for `show`."""
     from holdfast.session.export import json_parts, markdown_parts  # noqa: PLC0415 - loaded only where it is used
     from holdfast.session.held import HeldTranscript  # noqa: PLC0415 - the same
 
     store = user_store()
+    if form == "transcript":
+        return _export_lines(store.find(_id_of(session, store)), output)
     with store.reading(_id_of(session, store), HeldTranscript) as transcript:
         page = (part.encode("utf-8", "backslashreplace") for part in markdown_parts(transcript))
         parts = chain(json_parts(transcript), [b"\n"]) if form == "json" else page
-        if output is None:
-            _print_parts(parts)
-            return 0
-        try:
-            # A session may hold anything the tools have read, so the file is the user's alone.
-            handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.writelines(parts)
-        except OSError as error:
-            click.echo(f"holdfast: {visible(output)} cannot be written: {error.strerror}", err=True)
-            return 1
+        return _export(parts, output)
+
+
+def _export(parts: Iterable[bytes], output: str | None) -> int:
+    if output is None:
+        _print_parts(parts)
+        return 0
+    try:
+        # A session may hold anything the tools have read, so the file is the user's alone.
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(parts)
+    except OSError as error:
+        click.echo(f"holdfast: {visible(output)} cannot be written: {error.strerror}", err=True)
+        return 1
     click.echo(f"Written to {visible(output)}.", err=True)
     return 0
+
+
+def _export_lines(path: str, output: str | None) -> int:
+    """The journal in the layout that session lists, usage counters and hook scripts know."""
+    from holdfast.session.transcript_lines import exported_lines  # noqa: PLC0415 - loaded only where it is used
+
+    return _export(exported_lines(path, __version__), output)
 
 
 @command.command("prune", short_help="Remove old sessions; live ones stay.")

@@ -1,9 +1,12 @@
 """The lines of `--output-format json` and `stream-json`, in the shapes that programs around agents already read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.app.choose_model import key_source
+from holdfast.app.commands import command_names
 from holdfast.cli.partials import RawEvents
 from holdfast.cli.result_line import (
     API_ERRORS,
@@ -37,7 +40,7 @@ from holdfast.lib.uuids import new_uuid, part_uuid
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
 
-__all__ = ["COMPATIBLE_VERSION", "SessionFacts", "StreamJson", "output_style"]
+__all__ = ["COMPATIBLE_VERSION", "SessionFacts", "StreamJson", "facts_of", "output_style", "tell_mirrored"]
 
 _MODEL_USAGE = {
     "input_tokens": "inputTokens",
@@ -324,10 +327,33 @@ class StreamJson:
         known["costUSD"] += event.cost_usd or 0.0
 
 
+def facts_of(agent: "RunningAgent") -> SessionFacts:
+    """What is known of a session at its start."""
+    return SessionFacts(
+        session_id=agent.session_id,
+        cwd=agent.cwd,
+        model=agent.model.name,
+        permission_mode=agent.mode,
+        tools=[tool.name for tool in agent.tools],
+        key_source=key_source(agent.model.name, os.environ),
+        mcp_servers=agent.server_states,
+        agents=agent.agent_types,
+        skills=agent.definitions.skill_names(),
+        slash_commands=command_names(agent),
+        output_style=output_style(agent),
+    )
+
+
 def output_style(agent: "RunningAgent") -> str:
     """What the settings call the way of speaking; this version has one."""
     found = agent.rights.settings.get("outputStyle")
     return found if isinstance(found, str) and found else "default"
+
+
+def tell_mirrored(write: Callable[[Line], None], path: str, entries: list[Line]) -> None:
+    """Say what was added to the copy of the session, each entry by itself: together they may be too long for a line."""
+    for entry in entries:
+        write({"type": "transcript_mirror", "filePath": path, "entries": [entry]})
 
 
 def _named(line: Line, uuid: str, index: int) -> Line:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from holdfast.session.directory import SessionStore
 from holdfast.session.errors import SessionBusy, SessionError
 from holdfast.session.lock import SessionLock
+from holdfast.session.mirror import forget_mirror
 from holdfast.session.private import open_child_directory, open_private_directory
 from holdfast.session.summaries import SessionSummary, is_in_use, list_sessions
 
@@ -97,6 +98,7 @@ def _remove(store: SessionStore, path: str) -> None:
                 raise SessionBusy("the session is in use", path=path)
             lock = SessionLock.take(directory, path=path)
             try:
+                forget_mirror(path)
                 os.rename(name, _LEFTOVER + name, src_dir_fd=slug, dst_dir_fd=slug)
                 shutil.rmtree(_LEFTOVER + name, dir_fd=slug)
             finally:

@@ -269,6 +269,7 @@ KNOWN: dict[str, _Rule] = {
     "globLimits": _fields(maxResults=_count),
     "agents": _fields(maxRunning=_count, maxDepth=_count),
     "tasks": _fields(maxRunning=_count),
+    "transcripts": _fields(mirror=_boolean),
 }
 _SCRUB_WORDS = ("credentials", "allowlist", "none")
 
