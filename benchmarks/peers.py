@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import cold
 import engine
 import loop
+import sandbox
 from measure import Row, row
 
 HERE = Path(__file__).parent
@@ -64,5 +65,6 @@ ROWS: dict[str, Callable[[], list[Row]]] = {
     "engine": _calls,
     "loop": _turns,
     "cold": partial(cold.rows, with_peers=True),
+    "sandbox": sandbox.peer_rows,
 }
 """Ours against each peer, by the benchmark it belongs to; a ratio under 1 means that ours is cheaper."""
