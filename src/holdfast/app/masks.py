@@ -1,11 +1,12 @@
 """Deny rules about files, as places that a confined command cannot reach: patterns become the files that fit them."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from holdfast.permissions import PermissionContext
 from holdfast.permissions.matching import denials_at
+from holdfast.permissions.paths import is_inside
 from holdfast.permissions.rules.path_patterns import PathRule, climb, compile_path_rule
 
 __all__ = ["Masks", "masks_of"]
@@ -24,6 +25,8 @@ class Masks(NamedTuple):
     fixed: tuple[str, ...] = ()
     is_complete: bool = True
     """Every file that fits was found; false: there were too many to look at, or to mask."""
+    is_certain: bool = False
+    """And none can come into being, and no rule asks instead of denying: the masks are all that the rules mean."""
 
 
 class _Walk:
@@ -67,17 +70,31 @@ class _Walk:
             except OSError:
                 continue  # what we cannot list a command cannot either
 
+    def is_settled(self, place: str, is_exact: bool, roots: list[str]) -> bool:  # noqa: FBT001 - as `_rules` has it
+        """Whether what one rule means is masked now, and no command can make more of it."""
+        if os.path.lexists(place) and os.path.realpath(place) != place:
+            return False  # a link may lead elsewhere by then
+        if place in self.hidden or place in self.fixed:
+            return is_exact or self._is_whole(place)
+        can_be_made = any(is_inside(root, (place,)) or is_inside(place, (root,)) for root in roots)
+        return not can_be_made
 
-def masks_of(rights: PermissionContext, cwd: str) -> Masks:
+    def _is_whole(self, place: str) -> bool:
+        denied = denials_at(f"{place}/{_ANY_NAME}", self._rights, cwd=self._cwd, is_dir=False)
+        return bool(denied)
+
+
+def masks_of(rights: PermissionContext, cwd: str, *, writable: Iterable[str] = ("/",)) -> Masks:
     """The files that the Read and Edit rules deny to a command.
 
     Args:
         rights: The rules, with those of every agent above.
         cwd: Where the command starts; relative patterns hold there and where the session started.
+        writable: Where the command may make files.
     """
     rules = list(_rules(rights, cwd))
     if not rules:
-        return Masks()
+        return Masks(is_certain=not _has_others(rights))
     walk = _Walk(rights, cwd)
     for path in dict.fromkeys(place for _, place, is_exact in rules if is_exact):
         if os.path.lexists(path):
@@ -86,7 +103,19 @@ def masks_of(rights: PermissionContext, cwd: str) -> Masks:
     for start in dict.fromkeys(starts):
         if not any(start != other and f"{start}/".startswith(f"{other}/") for other in starts):
             walk.below(start)
-    return Masks(tuple(walk.hidden), tuple(walk.fixed), is_complete=not walk.is_over)
+    is_complete = not walk.is_over
+    roots = [os.path.realpath(place) for place in writable]
+    is_certain = is_complete and not _has_others(rights) and all(walk.is_settled(*rule[1:], roots) for rule in rules)
+    return Masks(tuple(walk.hidden), tuple(walk.fixed), is_complete, is_certain)
+
+
+def _has_others(rights: PermissionContext) -> bool:
+    """Whether some rule about files asks, or cannot become a mask."""
+    every = (bound.rules_for(tool) for bound in (rights, *rights.ancestors()) for tool in ("Read", "Edit"))
+    for rule in (rule for rules in every for rule in rules if rule.behavior != "allow"):
+        if rule.behavior == "ask" or not rule.content or isinstance(compile_path_rule(rule.content, widened=True), str):
+            return True
+    return False
 
 
 def _rules(rights: PermissionContext, cwd: str) -> Iterator[tuple[PathRule, str, bool]]:

@@ -144,8 +144,6 @@ class SandboxKit:
             self._known = (settings, sandbox_of(settings))
         return self._known[1]
 
-    # What the shell tools ask.
-
     @property
     def is_on(self) -> bool:
         """Whether there is a sandbox to be in or to leave."""
@@ -157,6 +155,13 @@ class SandboxKit:
         if not wanted.enabled:
             return False
         return not leaves and not (wanted.excluded and self._is_excluded(command, ctx, wanted.excluded))
+
+    def holds_files(self, ctx: ToolContext) -> bool:
+        """Whether every rule about files becomes a mask of a command that starts now."""
+        from holdfast.app.masks import masks_of  # noqa: PLC0415 - only where a rule may be meant
+
+        rights = ctx.rights if isinstance(ctx.rights, PermissionContext) else self._permissions()
+        return masks_of(rights, ctx.cwd, writable=self.policy(rights, ctx.cwd).writable).is_certain
 
     def refuses_to_leave(self) -> str:
         """Why no call may leave the sandbox."""
@@ -280,8 +285,6 @@ class SandboxKit:
             found.append(told)
         return found
 
-    # What `holdfast sandbox` and `doctor` ask.
-
     def find(self) -> "Found":
         """The sandbox of this machine.
 
@@ -298,8 +301,6 @@ class SandboxKit:
             StartError: It cannot be built.
         """
         return self._get_wall().enter(command, self.policy(self._permissions(), command.cwd))
-
-    # What a command may do.
 
     def policy(self, rights: PermissionContext, cwd: str | None = None) -> "Policy":
         """The confinement under some rights. No root comes from a call; where it starts, relative deny rules hold."""

@@ -206,6 +206,11 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         del args, ctx
         return False
 
+    def holds_files(self, args: ArgsT, ctx: ToolContext) -> bool:
+        """The sandbox of this call keeps every rule about files by itself, whatever the call names."""
+        del args, ctx
+        return False
+
     def permission_matcher(self, args: ArgsT, ctx: ToolContext) -> RuleSubject:
         """What rule content is matched against; the name alone unless the tool says more."""
         del args, ctx

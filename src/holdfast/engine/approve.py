@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -244,7 +244,6 @@ class Approver:
         if call.facts is not None:
             return call.facts
         call.read_only = tool.is_read_only(call.args)
-        remote = tool.mcp_info
         facts = CallFacts(
             tool.name,
             tool.names,
@@ -256,7 +255,8 @@ class Approver:
             tool.is_session_state(call.args),
             tool.requires_user_interaction,
             sandboxed=tool.is_confined(call.args, ctx),
-            server=None if remote is None else remote.server,
+            holds_files=partial(tool.holds_files, call.args, ctx),
+            server=tool.mcp_info and tool.mcp_info.server,
             classifier_input=None if tool.judged_by_name else tool.classifier_input(call.args),
         )
         call.facts = facts = with_places(facts, self._state.permissions)

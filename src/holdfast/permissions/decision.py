@@ -186,7 +186,7 @@ class _Judge:
             return "hook", hook.reason
         if call.requires_interaction:
             return "tool", f"{call.tool} needs a person's answer"
-        if reason := _shell_guard(seen):
+        if reason := _shell_guard(call, context, seen):
             return "guard", reason
         if context.effective_mode == "bypassPermissions":
             return None
@@ -203,7 +203,7 @@ class _Judge:
         denied, asked = (matching_rule(behavior, call, context, seen) for behavior in ("deny", "ask"))
         refused = _refusal(seen)
         bypass = context.effective_mode == "bypassPermissions"
-        guarded = refused or _shell_guard(seen) or ("" if bypass else _path_guard(call, context, seen))
+        guarded = refused or _shell_guard(call, context, seen) or ("" if bypass else _path_guard(call, context, seen))
         broad = whole_allow(context, seen)
         granted = broad or (parts[0].rule if all(part.rule is not None for part in parts) else None)
         cells: list[Cell] = [self._answer(part, context) for part in parts]
@@ -306,9 +306,13 @@ def _strictest(cells: list[Cell], parts: list[_Part], mode: str) -> tuple[str, s
     return answer, f"{mode} mode by itself {verb} {part.what}"
 
 
-def _shell_guard(seen: Voices) -> str:
+def _shell_guard(call: CallFacts, context: "PermissionContext", seen: Voices) -> str:
     """Why a command is asked about in every mode."""
-    return "" if seen.shell is None else seen.shell.critical or seen.shell.doubt
+    shell = seen.shell
+    if shell is None or shell.critical or not shell.doubts_files:
+        return "" if shell is None else shell.critical or shell.doubt
+    is_held = _sandboxed(call, context) and call.holds_files is not None and call.holds_files()
+    return "" if is_held else shell.doubt
 
 
 def _path_guard(call: CallFacts, context: "PermissionContext", seen: Voices) -> str:

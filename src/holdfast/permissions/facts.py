@@ -1,6 +1,6 @@
 """A call as the permission layers see it, and what it would touch once its paths are resolved."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.contract import Effects, RuleSubject
@@ -32,6 +32,8 @@ class CallFacts(NamedTuple):
     """The tool has no opinion of its own: without a rule it is asked about."""
     sandboxed: bool = False
     """A shell call that will run in the sandbox."""
+    holds_files: Callable[[], bool] | None = None
+    """Asks whether that sandbox itself keeps every rule about files."""
     server: str | None = None
     """The MCP server's name as rules spell it."""
     classifier_input: str | None = None

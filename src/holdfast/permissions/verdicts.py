@@ -32,6 +32,8 @@ class ShellVerdict(NamedTuple):
     """Why this removal is asked about in every mode; empty when it is none."""
     doubt: str = ""
     """Why a deny or ask rule may be meant although none is seen; then nothing allows it unasked."""
+    doubts_files: bool = False
+    """That doubt is about rules for files alone, and about nothing that the files' contents reach by another road."""
     file_command: bool = False
     """Only mkdir, touch, mv and cp of plain paths inside the working directories."""
     risk_of: Callable[[], Risk] | None = None

@@ -21,6 +21,10 @@ class ShellWall(Resource, Protocol):
         """Whether a command runs in the sandbox; `leaves`: the call asks to run outside."""
         ...
 
+    def holds_files(self, ctx: ToolContext) -> bool:
+        """Whether every rule about files is a mask of the next command: none could be meant that it does not hold."""
+        ...
+
     def refuses_to_leave(self) -> str:
         """Why no call may leave the sandbox; empty when one may."""
         ...

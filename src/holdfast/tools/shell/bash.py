@@ -174,6 +174,10 @@ class Bash(Tool[BashArgs, BashOutput]):
         wall = self.wall
         return wall is not None and wall.confines(args.command, ctx, leaves=args.dangerously_disable_sandbox)
 
+    def holds_files(self, args: BashArgs, ctx: ToolContext) -> bool:
+        """Where the sandbox can be certain of it."""
+        return self.wall is not None and self.is_confined(args, ctx) and self.wall.holds_files(ctx)
+
     def permission_matcher(self, args: BashArgs, ctx: ToolContext) -> RuleSubject:
         """Rules for Bash are about the command."""
         del ctx

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["ShellPart", "ShellVerdict", "is_judged_by_words", "judge_shell", "only_reads"]
 
 TEMPORARY: Final = ("/tmp", "/var/tmp", NULL_DEVICE)  # noqa: S108 - where programs keep what nobody needs later
-_UNHELD: Final = (None, None, "")
+_UNHELD: Final = (None, None, "", False)
 _NOTHING: Final = Sight()
 
 
@@ -58,7 +58,7 @@ def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
 
     analysis = analyse(call.subject.value, cwd=call.cwd)
     seen = _Seen(call, context, analysis)
-    denied, asked, doubt = seen.held() if context.book.holds_back else _UNHELD
+    denied, asked, doubt, doubts_files = seen.held() if context.book.holds_back else _UNHELD
     allowed, left_open = seen.granted()
     read_only = analysis.read_only
     return ShellVerdict(
@@ -68,6 +68,7 @@ def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
         allowed,
         "" if read_only else critical_removal(analysis, cwd=call.cwd) or "",
         doubt,
+        doubts_files,
         not read_only and seen.is_file_command(),
         seen.risk,
         seen.sight,
@@ -206,8 +207,8 @@ class _Seen:
             if fits and redirect.target is not None and not redirect.harmless_write:
                 yield from self._placed((redirect.target.text,), redirect.cwds)
 
-    def held(self) -> "tuple[Rule | None, Rule | None, str]":
-        """The deny and the ask rule for some part, and why a rule might be meant that cannot be seen."""
+    def held(self) -> "tuple[Rule | None, Rule | None, str, bool]":
+        """The deny and the ask rule for some part, why a rule might be meant unseen, and if only one for files is."""
         from holdfast.permissions.shell.judge.coverage import ask_matches, deny_matches, possible_match  # noqa: PLC0415
 
         book, analysis = self._context.book, self._analysis
@@ -219,13 +220,14 @@ class _Seen:
         possible = None if analysis.read_only else possible_match(deny, analysis) or possible_match(ask, analysis)
         if possible is not None:
             doubt = doubt or f"{possible.text!r} may become what the rule Bash({possible.rule.content}) is about"
+        about_files = not doubt and "git" not in analysis.names  # git shows files from its own store as well
         if not doubt and (book.holds_reads or book.holds_edits):
             doubt = self._read_names.doubt(self.sight)
         if not doubt and book.read_names:
             doubt = self._reaches_held()
         if not doubt and book.holds_edits:
             doubt = self._changes_held()
-        return _rule(denied), _rule(asked), doubt
+        return _rule(denied), _rule(asked), doubt, about_files and bool(doubt)
 
     def _reaches_held(self) -> str:
         """Why a Read rule may be meant by a command that opens files it does not name; empty when none is."""
