@@ -58,6 +58,22 @@ def test_every_other_host_is_not(host: str) -> None:
     assert not is_admitted(border(["example.com", "*.example.org"]), host)
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1", "[::1]", "[::ffff:10.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[::127.0.0.1]",
+        "[fe80::1]", "[fd00:ec2::254]", "169.254.169.254", "0.0.0.0", "0", "0x7f000001", "017700000001", "127.1",
+        "localhost", "a.localhost", "printer.local", "metadata.google.internal", "router", "100.100.100.200",
+        "168.63.129.16", "224.0.0.1", "255.255.255.255", "192.0.0.1", "198.18.0.1", "[2001:db8::1]",
+        "host.docker.internal",
+        "[fe80::1%25eth0]", "[::]", "[0:0:0:0:0:0:0:1]", "[::ffff:7f00:1]", "localhost.", "LOCALHOST",
+    ],
+)  # fmt: skip
+def test_everything_public_is_not_this_machine_nor_its_network(host: str) -> None:
+    """Also where another proxy would look the name up, so that no address is seen here."""
+    assert not is_admitted(border(["*"]), host)
+
+
 def test_denied_domains_and_deny_rules_win() -> None:
     judge = border(["*"], ["*.bad.example", "203.0.113.7"], ["WebFetch(domain:worse.example)"])
     hosts = ["fine.example", "bad.example", "a.bad.example", "WORSE.example.", "3405803783"]

@@ -1,5 +1,6 @@
 """What one command may write, read and reach under some rights: the settings and the rules, as one policy."""
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -83,4 +84,11 @@ def confinement(
 
 
 def _caches(names: Iterable[str], home: str) -> list[str]:
-    return [os.path.join(home, path) for name in names for path in _CACHES.get(name, ())]
+    """Where these programs keep what they have fetched; the first place of each is made, for they cannot make it."""
+    found: list[str] = []
+    for places in (_CACHES.get(name, ()) for name in names):
+        found += [os.path.join(home, place) for place in places]
+        if places:
+            with contextlib.suppress(OSError):
+                os.makedirs(os.path.join(home, places[0]), exist_ok=True)
+    return found

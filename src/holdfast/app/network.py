@@ -8,7 +8,7 @@ from holdfast.host.sandbox.proxy import Refused
 from holdfast.lib.names import show_name
 from holdfast.permissions import PermissionContext
 from holdfast.permissions.rules.domains import DomainRule, compile_domain
-from holdfast.permissions.web import WebRefusal, address_problem, canonical_host
+from holdfast.permissions.web import WebRefusal, address_problem, canonical_host, host_problem
 from holdfast.settings.sandbox import SandboxSettings
 
 __all__ = ["DomainBorder", "Turned", "unusable_domains"]
@@ -54,6 +54,9 @@ class DomainBorder:
                 raise self._refused(name, f"the rule {rule.written or f'WebFetch({rule.content})'} denies it")
         if not any(rule.matches(name) for rule in self._allowed):
             raise self._refused(name, "sandbox.network.allowedDomains does not name it")
+        # Where another proxy looks names up, no address comes by that could be checked.
+        if not self._is_named(name) and (problem := host_problem(name)):
+            raise self._refused(name, f"{problem}, and only an entry for exactly this host could allow that")
         return name
 
     def check(self, host: str, address: str) -> None:
@@ -66,11 +69,13 @@ class DomainBorder:
         problem = address_problem(found)
         if not problem:
             return
-        is_named = any(rule.kind == "exact" and rule.host == host for rule in self._allowed)
         at_home = found != _METADATA and any(found in place for place in _AT_HOME if place.version == found.version)
         is_itself = host == str(found) or (host == "localhost" and found.is_loopback)
-        if not (is_named and (at_home or is_itself)):
+        if not (self._is_named(host) and (at_home or is_itself)):
             raise self._refused(host, f"{problem}, and only an entry for exactly this host could allow that")
+
+    def _is_named(self, host: str) -> bool:
+        return any(rule.kind == "exact" and rule.host == host for rule in self._allowed)
 
     def _refused(self, host: str, why: str) -> Refused:
         shown = show_name(host[:_SHOWN_CHARS])

@@ -65,7 +65,9 @@ def sandbox_of(settings: Settings) -> SandboxSettings:
         allow_read=_texts(files.get("allowRead")),
         allowed_domains=_texts(network.get("allowedDomains")),
         denied_domains=_texts(network.get("deniedDomains")),
-        sockets=tuple(map(os.path.expanduser, _texts(network.get("allowUnixSockets")))),
+        sockets=tuple(
+            os.path.join(settings.cwd, os.path.expanduser(path)) for path in _texts(network.get("allowUnixSockets"))
+        ),
         all_sockets=network.get("allowAllUnixSockets") is True,
         http_proxy_port=_number(network.get("httpProxyPort")),
         socks_proxy_port=_number(network.get("socksProxyPort")),

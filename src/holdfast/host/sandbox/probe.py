@@ -164,13 +164,17 @@ def _advice() -> str:
             "AppArmor keeps it from making user namespaces: install the profile of the package apparmor-profiles for "
             "bwrap, or: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
         )
-    if os.path.exists("/.dockerenv") or os.path.exists("/run/.containerenv"):
+    if _is_there("/.dockerenv") or _is_there("/run/.containerenv"):
         return (
             "In a container user namespaces need more rights: start it with --security-opt seccomp=unconfined "
             "--security-opt apparmor=unconfined, and where /proc cannot be mounted set "
             "sandbox.enableWeakerNestedSandbox"
         )
     return "Check that user namespaces are allowed: unshare -Ur true"
+
+
+def _is_there(path: str) -> bool:
+    return os.path.exists(path)
 
 
 def _number(path: str) -> int | None:
