@@ -5,41 +5,11 @@ that the model or the user is told, or `file:` and a word in the file `out` of t
 """
 # ruff: noqa: E501 - scripts stand in one line as in settings files
 
-import asyncio
-import json
-import subprocess
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast.hooks.command import CommandRunner, Surroundings
-from holdfast.hooks.events import EVENTS
-from holdfast.hooks.hear import Verdict, hear
-from holdfast.hooks.schema import Handlers, hooks_of
-from holdfast.host.processes import Processes
-
-from .conftest import entry
-
-
-class Case(NamedTuple):
-    name: str
-    event: str
-    script: str
-    told: dict[str, Any]
-    comes: str
-
-
-def bash(command: str) -> dict[str, Any]:
-    return {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "t"}
-
-
-def edit(path: str, **more: Any) -> dict[str, Any]:
-    given = {"file_path": path, "new_string": "x", "content": "x", **more}
-    response = {"filePath": path, "success": True}
-    return {"tool_name": "Edit", "tool_input": given, "tool_use_id": "t", "tool_response": response}
-
+from .playing import Case, bash, check, edit
 
 PRE, POST, STOP, START, SAID = "PreToolUse", "PostToolUse", "Stop", "SessionStart", "UserPromptSubmit"
 JQ = "jq -r '.tool_input.command // empty'"
@@ -161,54 +131,6 @@ CASES = [
 ]  # fmt: skip
 
 
-def run(case: Case, project: Path) -> Verdict:
-    (project / "run.sh").write_text("#!/bin/sh\nexit 2\n")
-    (project / "run.sh").chmod(0o755)
-    command = case.script
-    if command.startswith("#!"):
-        (project / "hook").write_text(command)
-        (project / "hook").chmod(0o755)
-        command = "$CLAUDE_PROJECT_DIR/hook"
-    kind = EVENTS[case.event]
-    known = {name: value for name, value in case.told.items() if name in kind.__struct_fields__}
-    event = kind(cwd=str(project), session_id="s1", **known)
-
-    async def body() -> Verdict:
-        async with asyncio.timeout(60), Processes() as processes:
-            runner = CommandRunner(lambda: processes, Surroundings(project_dir=str(project)))
-            hooks = hooks_of((entry(case.event, command),), Handlers(runner, {}))
-            return await hear(tuple(hooks), event, hooks)
-
-    return asyncio.run(body())
-
-
-@cache
-def starts(program: str) -> bool:
-    """Whether this user may start it: one that only root can reach is as good as none."""
-    try:
-        return subprocess.run([program, "--version"], capture_output=True, timeout=60, check=False).returncode == 0
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_script_runs_unchanged(case: Case, tmp_path: Path):
-    needed = [program for program in ("jq", "node") if program in case.script]
-    if not all(starts(program) for program in needed):
-        pytest.skip(f"needs {needed}")
-    verdict = run(case, tmp_path)
-    what, _, word = case.comes.partition(":")
-    if word == "":
-        assert (verdict.behavior or "") == case.comes, verdict
-        assert not verdict.warnings
-        return
-    found = {
-        "note": "\n".join((*verdict.contexts, *verdict.messages)),
-        "warn": "\n".join(verdict.warnings),
-        "input": json.dumps(verdict.updated_input),
-        "output": str(verdict.updated_output),
-        "stop": verdict.stop or "",
-        "file": (tmp_path / "out").read_text() if (tmp_path / "out").exists() else "",
-    }[what]
-    assert word in found, verdict
-    assert verdict.behavior is None
+    check(case, tmp_path)
