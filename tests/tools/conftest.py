@@ -46,6 +46,10 @@ class Hiding:
     def worktree(self) -> None:
         return None
 
+    @property
+    def calls(self) -> None:
+        return None
+
 
 class Session:
     """Runs tools the way the engine does: parse, effects, validate, call, modifiers."""
