@@ -98,3 +98,19 @@ def test_few_rows_and_columns_show_what_is_chosen() -> None:
             assert all(cells(line.rstrip()) <= 39 for line in lines)
 
     asyncio.run(run())
+
+
+def test_a_small_screen_says_where_words_are_missing() -> None:
+    async def run() -> list[str]:
+        menu = Menu(
+            "Title " * 20, [Option("long words " * 9, "a"), Option("b", "b"), Option("c " * 40, "c")], default=1
+        )
+        shown = [as_text(line) for line in menu.lines(40, 6)]
+        assert max(map(len, shown)) <= 40
+        return shown
+
+    title, first, second, third = asyncio.run(run())
+    assert title.endswith("…")
+    assert first.endswith("…")
+    assert second.endswith("2. b")
+    assert third.endswith("…")

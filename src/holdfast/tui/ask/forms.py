@@ -16,6 +16,8 @@ __all__ = ["FormFiller"]
 
 _SHOWN_PREVIEW = 12
 _LEFT_OPEN = "left open"
+_LONG_TITLE = 120
+"""A longer one stands above for good: a small screen shows only its beginning with the answers."""
 
 
 class FormFiller:
@@ -136,7 +138,8 @@ def _head(form: Form) -> list[Line]:
 
 def _field_menu(field: FormField, count: str) -> Menu:
     title = visible(field.title or field.name) + count
-    body: list[Line] = [[("dim", f"  {line}")] for line in shown_lines(field.description)] if field.description else []
+    body: list[Line] = [[("bold", f"  {title}")]] if len(title) > _LONG_TITLE else []
+    body += [[("dim", f"  {line}")] for line in shown_lines(field.description)] if field.description else []
     is_open: list[Option] = [] if field.required else [Option("Leave it open", _LEFT_OPEN)]
     if field.kind == "boolean":
         options = [Option("Yes", "true"), Option("No", "false"), *is_open]

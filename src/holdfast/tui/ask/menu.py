@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.lib.visible import visible
-from holdfast.tui.show.words import Line, broken, cut
+from holdfast.tui.show.words import Line, broken, cells, cut
 
 __all__ = ["GUARD_S", "Chosen", "Menu", "Option"]
 
@@ -161,10 +161,13 @@ class Menu:
         blocks = [self._option_lines(number, columns) for number in range(len(self.options))]
         room = max(1, rows - len(head))
         if sum(map(len, blocks)) > room:  # short answers first, then only those around the chosen one
-            blocks = [block[:1] for block in blocks]
-            if len(head) + len(blocks) > rows:
-                head = head[-1:]
-                room = max(1, rows - 1)
+            head = _shortened(head, columns)
+            room = max(1, rows - 1)
+            spare = room - len(blocks)
+            blocks = [
+                block if place == self.place and len(block) <= spare + 1 else _shortened(block, columns)
+                for place, block in enumerate(blocks)
+            ]
             first = max(0, min(self.place - room // 2, len(blocks) - room))
             blocks = blocks[first : first + room]
         lines = [*head, *(line for block in blocks for line in block)]
@@ -243,3 +246,12 @@ class Menu:
     def _end(self, chosen: Chosen) -> None:
         if not self.answer.done():
             self.answer.set_result(chosen)
+
+
+def _shortened(rows: list[Line], columns: int) -> list[Line]:
+    """The first of several rows, and a sign that there is more."""
+    if len(rows) < 2:
+        return rows
+    *pieces, (style, last) = rows[0]
+    shown, room = last.rstrip(), columns - sum(cells(text) for _, text in pieces)
+    return [[*pieces, (style, f"{shown} …" if cells(shown) + 2 <= room else cut(f"{shown}  ", room))]]

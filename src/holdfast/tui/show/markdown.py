@@ -7,11 +7,12 @@ from holdfast.tui.show.words import Line, prose, wrapped
 
 __all__ = ["MarkdownStream", "Piece", "tail_lines"]
 
-_FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})\s*([\w+#.-]*)")
+_FENCE = re.compile(r"^\s{0,3}(`{3,}(?=[^`]*$)|~{3,})\s*([\w+#.-]*)\s*(.*)")
 _ITEM = re.compile(r"^\s*([-*+]|\d{1,9}[.)])\s")
 _OPEN_CHARS = 8_000
 """So much of one block may stay open; a longer one comes out in parts."""
 
+_LANGUAGE_CHARS = 16
 
 _TAIL_CHARS = 4_000
 _STYLED = re.compile(r"(`[^`\n]+`|\*\*[^*\n]+\*\*)")
@@ -66,7 +67,7 @@ class MarkdownStream:
     def _take(self, line: str, pieces: list[Piece]) -> None:
         found = _FENCE.match(line)
         if self._fence is not None:
-            if found and found[1].startswith(self._fence) and not found[2]:
+            if found and found[1].startswith(self._fence) and not found[2] and not found[3]:
                 self._close(pieces)
                 self._fence = None
             else:
@@ -74,7 +75,10 @@ class MarkdownStream:
             return
         if found:
             self._close(pieces)
-            self._fence, self._language = found[1], found[2] or "text"
+            is_name = len(found[2]) <= _LANGUAGE_CHARS
+            if found[3] or not is_name:  # what else stands there, such as the name of a file
+                pieces.append(Piece(found[3] if is_name else f"{found[2]} {found[3]}"))
+            self._fence, self._language = found[1], (is_name and found[2]) or "text"
             return
         if self._block and not self._block[-1].strip() and line.strip() and self._ends_before(line):
             self._close(pieces)

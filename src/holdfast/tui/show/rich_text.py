@@ -2,8 +2,11 @@
 
 import io
 import re
+from collections import Counter
+from functools import cache
 from typing import ClassVar
 
+from markdown_it import MarkdownIt
 from rich.console import Console, JustifyMethod
 from rich.markdown import Heading, Markdown
 from rich.padding import Padding
@@ -16,6 +19,8 @@ from holdfast.tui.show.words import prose
 __all__ = ["render"]
 
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_MARKS = re.compile(r"^[ \t>]*(?:\d{1,9}[.)](?=\s)|(?:[-*+]\s+)*(?:`{3,}|~{3,})[\w+#.-]*)", re.MULTILINE)
+"""Numbers of items and languages of code: their place says it, or their colours."""
 
 
 class _LeftHeading(Heading):
@@ -24,6 +29,26 @@ class _LeftHeading(Heading):
 
 class _Markdown(Markdown):
     elements: ClassVar = {**Markdown.elements, "heading_open": _LeftHeading}
+
+    def __init__(self, text: str, code_theme: str) -> None:
+        super().__init__("", code_theme=code_theme, hyperlinks=False)
+        self.markup = text
+        self.parsed = _parser().parse(text)
+        for token in self.parsed:  # the address of such a link is its text
+            token.children = [one for one in token.children or () if one.markup != "autolink"] or token.children
+
+
+class _Parser(MarkdownIt):
+    def normalizeLink(self, url: str) -> str:  # noqa: N802 - the name is the library's
+        """An address as it was written."""
+        return url
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """Markdown without what would hide a part of its text or turn it into other characters."""
+    parser = _Parser("commonmark", {"html": False}).enable(["strikethrough", "table"])
+    return parser.disable(["entity", "reference", "image"])
 
 
 def render(piece: Piece, *, columns: int, theme: Theme | None) -> str:
@@ -44,9 +69,19 @@ def render(piece: Piece, *, columns: int, theme: Theme | None) -> str:
     )
     safe = prose(piece.text)
     if piece.language is None:
-        console.print(_Markdown(safe, hyperlinks=False, code_theme=code_theme))
+        console.print(_Markdown(safe, code_theme))
+        if not _holds_all(safe, out.getvalue()):  # such as a row with more cells than its table has columns
+            out.seek(0)
+            out.truncate()
+            console.print(safe)
     else:
         code = Syntax(safe, piece.language, theme=code_theme, word_wrap=True, background_color="default")
         console.print(Padding(code, (0, 0, 0, 2)))
     lines = [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]
     return "\n".join(line if _COLOUR.sub("", line).strip() else "" for line in lines)
+
+
+def _holds_all(text: str, drawn: str) -> bool:
+    """Whether every letter and digit of the text is there to be seen."""
+    wanted, shown = Counter(_MARKS.sub("", text)), Counter(_COLOUR.sub("", drawn))
+    return all(number <= shown[char] for char, number in wanted.items() if char.isalnum())

@@ -30,12 +30,15 @@ Line = list[tuple[str, str]]
 
 HINT = ("hint", " (Ctrl-O)")
 """Behind what can be opened whole; a face without that key says another way, or nothing."""
-_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
-"""Parts of ordinary emoji and scripts; prose may hold them."""
+_JOINER = "\u200c\u200d\ufe0e\ufe0f"
+_JOINED = re.compile(
+    rf"(?<=[^\x00-\xff{_JOINER}])(?:\ufe0f?\u200d|\u200c)(?=[^\x00-\xff{_JOINER}])|(?<=[^\x00-\xff{_JOINER}])[\ufe0e\ufe0f]"
+    rf"|(?<=[#*0-9])\ufe0f(?=\u20e3)|([{_JOINER}])"
+)
+"""A joiner, and before it where it is a part of ordinary emoji and scripts; alone it could hide something."""
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
 _INSET = re.compile(r"[ ?✻●⎿│├└]*(?:\d+ [-+ ] )?")
 """What stands before the words of a line: marks, branches, the number of a line in a diff."""
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 class _Prose(dict[int, str]):
@@ -43,14 +46,12 @@ class _Prose(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        if char in "\n\t" or char in _JOINERS:
+        if char in "\n\t" or char in _JOINER or unicodedata.category(char) == "Zs":
             shown = char
         elif code < 0x20 or 0x7F <= code < 0xA0:
             shown = f"\\x{code:02x}"
-        elif unicodedata.category(char) in _HIDDEN:
-            shown = f"<U+{code:04X}>"
         else:
-            shown = char
+            shown = visible(char)
         self[code] = shown
         return shown
 
@@ -60,7 +61,13 @@ _PROSE = _Prose()
 
 def prose(text: str) -> str:
     """A text for people, with its lines and tabs; what a terminal would obey or hide is spelled out."""
-    return text if text.isascii() and text.isprintable() else text.translate(_PROSE).expandtabs(4)
+    if text.isascii():
+        return text if text.isprintable() else text.translate(_PROSE).expandtabs(4)
+    return _JOINED.sub(_joiner, text.translate(_PROSE)).expandtabs(4)
+
+
+def _joiner(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else visible(found[1])
 
 
 def shown_lines(text: str, *, most: int | None = None) -> list[str]:
