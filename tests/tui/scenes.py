@@ -169,7 +169,7 @@ class Scenes:
 
     def first_run(self) -> None:
         terminal = self.terminal
-        lines = [{"script": 1, "timed": True}, *TURNS]
+        lines = [{"script": 1, "timed": True, "context_window": 9_000_000}, *TURNS]
         (self.home / "tour.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
         terminal.say("holdfast")
         self.shoot("first run: the folder", "Trust this folder", _keys)

@@ -224,7 +224,8 @@ def test_nothing_raw_reaches_the_terminal() -> None:
             screen.actions.own_status = lambda: safe_colours(DECEPTIONS[len(out.getvalue()) % 500].split("\n")[0])
             has_begun = asyncio.Event()
             app = asyncio.ensure_future(screen.app.run_async(pre_run=has_begun.set, handle_sigint=False))
-            await has_begun.wait()
+            async with asyncio.timeout(60):
+                await has_begun.wait()
             for text in DECEPTIONS:
                 for event in [one for events in told(text).values() for one in events]:
                     view.take(event)
