@@ -136,6 +136,14 @@ class LoopState:
             self.parent._pay(cost_usd)  # noqa: SLF001 - of the same kind
 
     @property
+    def left_to_spend(self) -> float | None:
+        """What is left until a limit is reached, here or where it is paid; none without a limit."""
+        limit_usd = self.choices.max_budget_usd
+        own = None if limit_usd is None else max(0.0, limit_usd - (self.cost_usd or 0.0))
+        theirs = None if self.parent is None else self.parent.left_to_spend
+        return min((left for left in (own, theirs) if left is not None), default=None)
+
+    @property
     def overspent(self) -> tuple[float, float] | None:
         """What was spent and the limit, here or where it is paid, once the limit is reached."""
         limit_usd, spent_usd = self.choices.max_budget_usd, self.cost_usd or 0.0

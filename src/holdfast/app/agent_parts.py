@@ -158,7 +158,8 @@ class AgentParts:
 
         return memory_of(kind.definition, self.definitions.where)
 
-    def _words(self, kind: AgentType, session: SessionFacts) -> str | None:
+    def words(self, kind: AgentType, session: SessionFacts) -> str | None:
+        """What a definition tells its agent; none for our own types."""
         if kind.definition is None:
             return None
         from holdfast.app.definition_words import words_of  # noqa: PLC0415 - only where there are any
@@ -179,7 +180,7 @@ class AgentParts:
             instructions=self.place.instructions.files,
             withheld=self.place.instructions.withheld,
             definitions=self.definitions.section(tools),
-            replacement=self._words(kind, session),
+            replacement=self.words(kind, session),
             appended="\n\n".join(filter(None, (kind.words, self.more_words))),
         )
         told = (parts.environment, parts.instructions, parts.definitions, parts.replacement, parts.appended)

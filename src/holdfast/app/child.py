@@ -11,7 +11,7 @@ import msgspec
 
 from holdfast import __version__
 from holdfast.app.agent_parts import AgentParts
-from holdfast.app.child_progress import ChildProgress
+from holdfast.app.child_progress import ChildProgress, crash_words
 from holdfast.app.remembered import Remembered
 from holdfast.contract import FileRead, FileStamp, SessionFacts, Tool, ToolFailed
 from holdfast.contract.roles import AgentReport, AgentTask
@@ -120,6 +120,11 @@ class Child:
         """Nobody waits for it, from its beginning on."""
         return self._about.background
 
+    @property
+    def is_remote(self) -> bool:
+        """It is a session of its own, elsewhere."""
+        return self._about.isolation == "remote"
+
     def start(self, model: "Model") -> None:
         """Begin; the room was entered, and is left with the end."""
         self._work = asyncio.get_running_loop().create_task(self._live(model))
@@ -157,28 +162,35 @@ class Child:
             return JobEnd("failed", "", str(error))
         except Exception as error:  # noqa: BLE001 - the edge: its crash is one failed call of its starter
             _log.exception("the agent %s (%s) crashed", self.id, self.task.description)
-            return JobEnd("failed", self._place_note(), _crashed(error))
+            return JobEnd("failed", self._place_note(), crash_words(error))
         finally:
             self._told.end()
         text = "\n\n".join(filter(None, (report.text, *(f"[{note}]" for note in report.notes))))
         return JobEnd("failed" if report.error else "completed", text, report.error or None)
 
     async def _work_on(self, model: "Model", parts: AsyncExitStack) -> AgentReport:
-        files = self._parts.files
-        journal = None if files is None else files.begin(self._about, again=self._kept is not None)
+        journal = self._begin_file()
         ended: dict[str, Any] = {"outcome": "stopped"}
         executor = self._executor = await self._made_executor(journal, parts)
-        if files is not None and journal is not None:
-            parts.callback(lambda: files.end(self._last_word(), journal, ended))
+        if journal is not None:
+            parts.callback(lambda: self._end_file(journal, ended))
         parts.push_async_callback(executor.close)
         loop = self._made_loop(executor, model, journal)
         self._offer_agents(executor, loop)
         report = await self._follow(loop)
         ended["outcome"] = report.error or "success"
-        if files is None:
+        if journal is None:
             handed = Remembered(self._last_word(), loop.history, dict(executor.state.file_reads), loop.thoughts)
             report = report._replace(conversation=handed)
         return report
+
+    def _begin_file(self) -> "Journal | None":
+        files = self._parts.files
+        return None if files is None else files.begin(self._about, again=self._kept is not None)
+
+    def _end_file(self, journal: "Journal", ended: dict[str, Any]) -> None:
+        if self._parts.files is not None:
+            self._parts.files.end(self._last_word(), journal, ended)
 
     async def _follow(self, loop: "Loop") -> AgentReport:
         """Read the run to its end."""
@@ -275,6 +287,10 @@ class Child:
         """The tools it would have now."""
         return self._outfit().tools
 
+    def tools_of(self, tools: list[Tool]) -> list[Tool]:
+        """What stands for these tools in its calls."""
+        return tools
+
     def _outfit(self) -> "_Outfit":
         """What it may, who it is and what it has: worked out when it is looked at, and again where that changed."""
         about, above = self._about, self._starter.rights
@@ -306,7 +322,7 @@ class Child:
                 journal(event)
 
         executor = Executor(
-            self._parts.pool([*tools, *more]),
+            self._parts.pool(self.tools_of([*tools, *more])),
             permissions=rights,
             cwd=self._about.cwd,
             session=session,
@@ -384,10 +400,3 @@ class Child:
             return self._about
         own = self._parts.answered(executor.state.permissions.rules)
         return msgspec.structs.replace(self._about, rules=own, cwd=executor.state.cwd)
-
-
-def _crashed(error: Exception) -> str:
-    return (
-        f"the agent crashed ({type(error).__name__}); what it did before stands. Look what it changed, "
-        "then do the rest yourself or start another one"
-    )

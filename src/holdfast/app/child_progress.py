@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from holdfast.events import AssistantReplied, CallQueued, CallStarted, Event
 from holdfast.tasks.jobs import append_output
 
-__all__ = ["ChildProgress"]
+__all__ = ["ChildProgress", "crash_words"]
 
 _AFTER_S: Final = 2.0
 _LINE_CHARS: Final = 300
@@ -72,3 +72,11 @@ def _first_text(given: Any) -> str:
     """What a call is mostly about, such as its path or command."""
     values = cast("dict[str, Any]", given).values() if isinstance(given, dict) else ()
     return " ".join(next((value for value in values if isinstance(value, str)), "").split())
+
+
+def crash_words(error: Exception) -> str:
+    """What whoever started it reads when it crashed."""
+    return (
+        f"the agent crashed ({type(error).__name__}); what it did before stands. Look what it changed, "
+        "then do the rest yourself or start another one"
+    )

@@ -104,7 +104,8 @@ class Subagents:
         if about.worktree is None or task.cwd is not None:
             self._check_directory(about.cwd, task.cwd)
         self._check_isolation(about, task)
-        child = Child(self._parts, self._starter, kind, task, about, progress=progress, kept=kept)
+        made = Child if about.isolation != "remote" else _remote()
+        child = made(self._parts, self._starter, kind, task, about, progress=progress, kept=kept)
         wants_none = kind.tools is not None and not kind.tools
         if not wants_none and not child.offered():
             raise ToolFailed(f"an agent of the type {kind.name!r} would have no tool left; name other allowed_tools")
@@ -126,9 +127,9 @@ class Subagents:
         return kind
 
     def _about(self, task: AgentTask, kind: AgentType) -> AgentAbout:
-        state = self._starter.executor.state
+        state, isolation = self._starter.executor.state, self.isolation(kind.name, task.isolation)
         return AgentAbout(
-            id=new_task_id("local_agent"),
+            id=new_task_id("remote_agent" if isolation == "remote" else "local_agent"),
             type=kind.name,
             tool_use_id=task.tool_use_id,
             description=task.description,
@@ -141,12 +142,12 @@ class Subagents:
             allowed_tools=task.allowed_tools,
             cwd=task.cwd or state.cwd,
             background=task.background or (kind.goes_alone and self._has_background),
-            isolation=self.isolation(kind.name, task.isolation),
+            isolation=isolation,
         )
 
     def _check_isolation(self, about: AgentAbout, task: AgentTask) -> None:
-        if about.isolation == "remote":
-            raise ToolFailed("isolation 'remote' is not available; leave it out")
+        if about.isolation == "remote" and about.type == "fork":
+            raise ToolFailed("a fork knows this conversation, and a session of its own does not; leave isolation out")
         if about.isolation != "worktree":
             return
         from holdfast.tools.worktrees.checkout import find_checkout  # noqa: PLC0415 - few work apart
@@ -249,7 +250,7 @@ class Subagents:
         record = self._parts.board.adopt_job(
             child,
             task_id=child.id,
-            kind="local_agent",
+            kind="remote_agent" if child.is_remote else "local_agent",
             description=task.description,
             tool_use_id=task.tool_use_id,
             prompt=task.prompt,
@@ -302,6 +303,12 @@ def _narrowed(about: AgentAbout, task: AgentTask) -> AgentAbout:
         cwd=task.cwd or about.cwd,
         background=task.background,
     )
+
+
+def _remote() -> type[Child]:
+    from holdfast.app.remote_child import RemoteChild  # noqa: PLC0415 - few work elsewhere
+
+    return RemoteChild
 
 
 def _outcome(child: Child) -> AgentReport:

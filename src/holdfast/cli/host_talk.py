@@ -12,6 +12,7 @@ from holdfast.cli.host_commands import Command, called
 from holdfast.cli.host_start import Opening
 from holdfast.cli.waiting_prompts import NEWS
 from holdfast.contract import HoldfastError
+from holdfast.contract.names import AGENT_TASKS
 from holdfast.events import RunEnded, TaskChanged
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class HostTalk:
 
     def task_changed(self, event: TaskChanged) -> None:
         """A background task began, changed or ended: of the end of an agent the model hears at once."""
-        if event.task_type == "local_agent" and event.status in _ENDED and not self._agent.is_running:
+        if event.task_type in AGENT_TASKS and event.status in _ENDED and not self._agent.is_running:
             self.host.prompts.wake()
 
     @property

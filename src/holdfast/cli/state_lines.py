@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from holdfast.contract.names import AGENT_TASKS
 from holdfast.events import HookRan, HookStarted, TaskChanged
 
 __all__ = ["TaskLines", "hook_line"]
@@ -23,7 +24,7 @@ class TaskLines:
     @property
     def has_agents(self) -> bool:
         """An agent works in the background; its end is told to the model."""
-        return any(task["task_type"] == "local_agent" for task in self._alive.values())
+        return any(task["task_type"] in AGENT_TASKS for task in self._alive.values())
 
     def lines(self, event: TaskChanged) -> Iterator[Line]:
         """The lines that a change becomes."""

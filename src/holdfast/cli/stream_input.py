@@ -157,6 +157,7 @@ def permission_request(question: Question) -> Line:
             "tool_use_id": question.tool_use_id,
             "permission_suggestions": suggested_updates(question.suggestions),
             "decision_reason": question.reason,
+            **({"cwd": question.cwd} if question.cwd else {}),
             **_about(question),
             **({"preview": question.preview} if question.preview else {}),
         },

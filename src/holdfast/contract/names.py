@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, get_args
 
 __all__ = [
+    "AGENT_TASKS",
     "ALIASES",
     "BUILTIN_NAMES",
     "BY_STRICTNESS",
@@ -85,6 +86,9 @@ ALIASES: Final[Mapping[str, str]] = MappingProxyType(
 
 RETIRED: Final[Mapping[str, str]] = MappingProxyType({"LS": "Glob", "MultiEdit": "Edit", "NotebookRead": "Read"})
 """A tool that is gone, and the one that does its work."""
+
+AGENT_TASKS: Final = frozenset({"local_agent", "remote_agent"})
+"""Background tasks that are agents."""
 
 PermissionMode: TypeAlias = Literal["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"]
 MODES: Final[tuple[PermissionMode, ...]] = get_args(PermissionMode)

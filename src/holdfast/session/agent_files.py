@@ -43,6 +43,8 @@ class AgentAbout(msgspec.Struct, frozen=True, omit_defaults=True):
     isolation: str | None = None
     worktree: WorktreeChanged | None = None
     """Where it works apart."""
+    session: str = ""
+    """The session that it is, where it is one of its own."""
     rules: tuple[tuple[str, str], ...] = ()
     """Rules that deny or ask, which answers have given to it alone."""
 

@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
+from holdfast.contract.names import AGENT_TASKS
 from holdfast.tasks.states import TaskRecord
 
 __all__ = ["TaskNotice", "notice_text"]
 
 _REPORT_CHARS = 20_000
-_AGENTS = frozenset({"local_agent", "remote_agent"})
 
 
 class TaskNotice(NamedTuple):
@@ -24,7 +24,7 @@ def notice_text(record: TaskRecord, *, has_task_output: bool) -> str:
         "failed": "has failed",
         "killed": "was stopped",
     }[record.status]
-    if record.type in _AGENTS:
+    if record.type in AGENT_TASKS:
         return _of_agent(record, how, has_task_output=has_task_output)
     code = "" if record.exit_code is None else f" with exit code {record.exit_code}"
     why = f" ({record.error})" if record.error else ""
