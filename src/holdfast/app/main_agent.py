@@ -52,6 +52,11 @@ def as_main_agent(
         except OSError as error:
             raise UsageError(f"the agent's file {definition.path!r} cannot be read: {error.strerror}") from error
         model = definition.model
+        agent = agent._replace(
+            effort=agent.effort or definition.effort,
+            max_turns=agent.max_turns or definition.max_turns,
+            opening=definition.initial_prompt,
+        )
         options = options._replace(disallowed_tools=(*options.disallowed_tools, *definition.disallowed_tools))
     if kind.tools is not None and options.tools is None:
         options = options._replace(tools=tuple(sorted(kind.tools)))

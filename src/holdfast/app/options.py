@@ -86,6 +86,8 @@ class AgentOptions(NamedTuple):
     """What the place brings (directory, date, repository) goes with the first message, not into the system prompt."""
     plan_instructions: str | None = None
     """How to work in plan mode, instead of our own words."""
+    opening: str = ""
+    """Said before the first prompt of a new session: what the kind of agent begins with (`initialPrompt`)."""
     subagent_prompt: str | None = None
     """Told to every agent that the session starts, behind its own words."""
     thinking_display: str | None = None

@@ -189,6 +189,8 @@ def _make_loop(
     if _is_static(agent):
         loop.remind("environment", place.environment)
     _equip(loop, agents, expander)
+    if agent.opening and transcript is None:
+        loop.submit(agent.opening)
     listener.on_run_end = opened.hooks.end_turn
     listener.news = _news(opened, loop)
     return loop
