@@ -11,7 +11,7 @@ import msgspec
 
 from holdfast import __version__
 from holdfast.app.agent_parts import AgentParts
-from holdfast.app.child_progress import ChildProgress, crash_words
+from holdfast.app.child_progress import IN_BACKGROUND, ChildProgress, crash_words
 from holdfast.app.remembered import Remembered
 from holdfast.contract import FileRead, FileStamp, SessionFacts, Tool, ToolFailed
 from holdfast.contract.roles import AgentReport, AgentTask
@@ -30,14 +30,10 @@ if TYPE_CHECKING:
     from holdfast.session import Journal
     from holdfast.tools.worktrees.making import Settled
 
-__all__ = ["IN_BACKGROUND", "Child", "Starter"]
+__all__ = ["Child", "Starter"]
 
 _log = logging.getLogger(__name__)
 _DONE: Final = frozenset({"success"})
-IN_BACKGROUND: Final = (
-    "an agent in the background asks nobody; do it another way, or report what is missing so that whoever started you "
-    "can do it"
-)
 
 
 class Starter:

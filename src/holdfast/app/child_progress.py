@@ -7,8 +7,12 @@ from typing import Any, Final, cast
 from holdfast.events import AssistantReplied, CallQueued, CallStarted, Event
 from holdfast.tasks.jobs import append_output
 
-__all__ = ["ChildProgress", "crash_words"]
+__all__ = ["IN_BACKGROUND", "ChildProgress", "crash_words"]
 
+IN_BACKGROUND: Final = (
+    "an agent in the background asks nobody; do it another way, or report what is missing so that whoever started you "
+    "can do it"
+)
 _AFTER_S: Final = 2.0
 _LINE_CHARS: Final = 300
 

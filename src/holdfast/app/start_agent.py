@@ -168,7 +168,7 @@ def _make_loop(
         history=history,
         deferred=deferred,
         thoughts=None if transcript is None else Thoughts.remembered(transcript),
-        queued=_queued(opened),
+        queued=_queued(opened, agent.opening),
         choices=_choices(agent, models),
         facts=opened.executor.state.session.prompt,
         notices=partial(_notices, opened),
@@ -189,8 +189,6 @@ def _make_loop(
     if _is_static(agent):
         loop.remind("environment", place.environment)
     _equip(loop, agents, expander)
-    if agent.opening and transcript is None:
-        loop.submit(agent.opening)
     listener.on_run_end = opened.hooks.end_turn
     listener.news = _news(opened, loop)
     return loop
@@ -308,11 +306,12 @@ def _history(opened: OpenSession) -> "tuple[list[dict[str, Any]], list[dict[str,
     return split_deferred(repair(opened.beginning.transcript).messages, opened.beginning.transcript.notes)
 
 
-def _queued(opened: OpenSession) -> "list[dict[str, Any]]":
-    """What was said and not told to the model; a run without a trace leaves it where it is."""
+def _queued(opened: OpenSession, opening: str) -> "list[dict[str, Any]]":
+    """What was said and not told to the model, which a run without a trace leaves where it is; a new one's opening."""
     transcript = opened.beginning.transcript
+    first = [{"content": opening}] if opening and transcript is None else []
     left = [] if transcript is None or opened.session is None else transcript.queued
-    return [*left, *opened.beginning.waiting]
+    return [*left, *first, *opened.beginning.waiting]
 
 
 def _output_tools(agent: AgentOptions) -> tuple[Tool, ...]:
