@@ -15,6 +15,7 @@ from holdfast.app.start_agent import start_agent
 from holdfast.contract import Answer, Question, RuleUpdate, tool
 from holdfast.contract.names import MODES
 from holdfast.events import AgentTold, CallFinished, CallQueued, Event
+from holdfast.hooks import Hook, HookAnswer
 from holdfast.models import ModelRequest, StreamEvent
 from holdfast.permissions import PermissionContext, Rule
 from holdfast.permissions.decision import decide
@@ -266,3 +267,45 @@ def test_a_rule_about_a_type_holds_for_agents_that_go_on_and_for_skills(
             return [event.outcome async for event in running.run("On.") if isinstance(event, CallFinished)]
 
     assert run(scene()) == ["denied"]
+
+
+class Turncoat:
+    """A person whose session becomes stricter while the question of an agent is open, and who then says yes."""
+
+    def __init__(self) -> None:
+        self.running: RunningAgent | None = None
+
+    async def ask(self, question: Question) -> Answer:
+        assert self.running is not None
+        if question.tool == "Write":
+            state = self.running.opened.executor.state
+            state.permissions = state.permissions.with_mode("plan")
+        return Answer("allow")
+
+
+@pytest.mark.parametrize("how", ["question", "hook"])
+def test_what_becomes_stricter_meanwhile_holds_for_the_call_that_waits(tmp_path: Path, how: str):
+    start = call("Agent", description="d", prompt="Write it.")
+    write = call("Write", file_path="new.txt", content="x")
+    person, heard = Turncoat(), Heard()
+
+    async def gate(_: object) -> HookAnswer:
+        if how == "hook":
+            await person.ask(Question("", "", "Write", {}, ""))
+        return HookAnswer()
+
+    async def scene() -> None:
+        model = ScriptedModel([[start], [write], "No.", "Done."])
+        options = Options(
+            cwd=str(tmp_path),
+            hooks=(Hook("PreToolUse", gate, "Write"),),
+            allowed_tools=("Edit",) if how == "hook" else (),
+        )
+        person.running = await start_agent(options, AgentOptions(model=model), asker=person, on_event=heard)
+        async with person.running:
+            async for _ in person.running.run("Go."):
+                pass
+
+    run(scene())
+    assert [(depth, reply.outcome) for depth, reply, _ in heard.ended if reply.name == "Write"] == [(1, "denied")]
+    assert not (tmp_path / "new.txt").exists()

@@ -13,6 +13,7 @@ from holdfast.app import Options
 from holdfast.app.commands import offered_commands
 from holdfast.app.options import AgentOptions
 from holdfast.app.start_agent import start_agent
+from holdfast.events import CallFinished
 from holdfast.hooks import Hook, HookAnswer
 from holdfast.mcp.prompts import fill_arguments
 from holdfast.mcp.records import PromptArgument, PromptListed
@@ -110,3 +111,38 @@ def test_the_words_behind_a_prompt_are_its_arguments(text: str, given: dict[str,
     assert fill_arguments(prompt, text) == given
     with pytest.raises(McpError, match="needs one"):
         fill_arguments(prompt, "")
+
+
+def used(place: Path, *turns: Any, **options: Any) -> tuple[list[Any], ScriptedModel]:
+    """Replies to what a model called that uses prompts by itself."""
+    model = ScriptedModel([*turns, "done"])
+
+    async def run() -> list[Any]:
+        async with Agent(model, cwd=str(place), persist=False, mcp_config=config(), **options) as agent:
+            async with asyncio.timeout(60):
+                return [event async for event in agent.run("Go.") if isinstance(event, CallFinished)]
+
+    return asyncio.run(run()), model
+
+
+GREET = {"tool": "Skill", "input": {"skill": "mcp__scene__greet", "args": "the whole world"}}
+
+
+def test_a_model_uses_a_prompt_with_skill_after_a_yes(place: Path) -> None:
+    (reply,), _ = used(place, [GREET], allowed_tools=["Skill(mcp__scene__greet *)"])
+    assert "Say hello to the whole world." in reply.content
+    assert reply.data == {"success": True, "commandName": "mcp__scene__greet", "status": "inline"}
+    (refused,), model = used(place, [GREET])
+    assert refused.outcome == "denied"  # nobody can be asked, and it is a call to a server
+    system = "".join(block.text for block in model.requests[0].system)
+    assert "Prompts of it, to be used with Skill: mcp__scene__greet" in system
+
+
+def test_a_prompt_of_a_denied_server_is_not_used_by_a_model(place: Path) -> None:
+    for rule in ("mcp__scene", "mcp__scene__*", "mcp__scene__greet", "Skill(mcp__scene__*)"):
+        (reply,), _ = used(place, [GREET], allowed_tools=["Skill"], disallowed_tools=[rule])
+        assert reply.is_error, rule
+        assert "Say hello" not in reply.content
+    start = {"tool": "Agent", "input": {"description": "d", "prompt": "p"}}
+    replies, _ = used(place, [start], [GREET], "No.", allowed_tools=["Skill"])
+    assert replies[-1].content == "No."

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.hooks import Hooks
     from holdfast.models.interface import SystemBlock
     from holdfast.permissions import PermissionContext, Rule
+    from holdfast.permissions.classifier import ClassifierAnswer, ClassifierRequest, Classify
     from holdfast.tools.skills.shelf import Shelf
 
 __all__ = ["MOST_DEEP", "AgentParts"]
@@ -124,6 +125,19 @@ class AgentParts:
             bound = [hook._replace(may_allow=False) for hook in own]
             known = self._hooks[kind.name] = (session, session.with_more(bound))
         return known[1]
+
+    def classify_for(self, renew: "Callable[[], None]") -> "Classify | None":
+        """The second classifier, after whose word the rights of an agent are brought up to date."""
+        inner = self.classify
+        if inner is None:
+            return None
+
+        async def classify(request: "ClassifierRequest") -> "ClassifierAnswer":
+            answer = await inner(request)
+            renew()
+            return answer
+
+        return classify
 
     def let_read(self, kind: AgentType) -> None:
         """What a definition brings to be read is read as inside by its agents: skills and memory."""

@@ -17,7 +17,7 @@ from holdfast.contract import FileRead, FileStamp, SessionFacts, Tool, ToolFaile
 from holdfast.contract.roles import AgentReport, AgentTask
 from holdfast.engine import Executor
 from holdfast.engine.askers import WorkerAsker
-from holdfast.events import AgentTold, CallQueued, Event, HookSpoke, RunEnded
+from holdfast.events import AgentTold, CallQueued, Event, HookRan, HookSpoke, RunEnded
 from holdfast.permissions import PermissionContext, Rule
 from holdfast.session.agent_files import AgentAbout
 from holdfast.tasks.jobs import JobEnd
@@ -34,6 +34,8 @@ __all__ = ["Child", "Starter"]
 
 _log = logging.getLogger(__name__)
 _DONE: Final = frozenset({"success"})
+_BEFORE_VERDICTS: Final = frozenset({CallQueued, HookRan})
+"""A call is judged next, for the first time or after hooks that took their time."""
 
 
 class Starter:
@@ -85,7 +87,7 @@ class Child:
     ) -> None:
         self.id = about.id
         self.task = task
-        self.asker = None if parts.opened.asker is None else WorkerAsker(about.id, parts.opened.asker)
+        self.asker = None if parts.opened.asker is None else WorkerAsker(about.id, parts.opened.asker, self.renew)
         self.report: AgentReport | None = None
         self.let_go: asyncio.Event | None = None
         self._parts = parts
@@ -312,7 +314,7 @@ class Child:
         more = await self._parts.own_tools(self.kind, rights, session, parts)
 
         def hear(event: Event) -> None:
-            if type(event) is CallQueued:  # before each call
+            if type(event) in _BEFORE_VERDICTS:
                 self.renew()
             if journal is not None:
                 journal(event)
@@ -324,7 +326,7 @@ class Child:
             session=session,
             hooks=self._hooks(),
             asker=self.asker,
-            classify=self._parts.classify,
+            classify=self._parts.classify_for(self.renew),
             spill_directory=Path(opened.shell.places.results),
             resources=(),
             on_event=hear,

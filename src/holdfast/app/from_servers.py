@@ -39,27 +39,43 @@ class FromServers:
         return Expanded("mcp_prompt", name, arguments, server)
 
     async def prompt(self, called: "Expanded") -> list[dict[str, Any]]:
-        """What the server wants said.
+        """What the server wants said to a person's call.
 
         Raises:
             ToolFailed: It cannot be had; the text says why.
         """
+        lead = f"The user called /{visible(called.name, limit_chars=80)}, a prompt of that MCP server. It says:"
+        return [{"type": "text", "text": lead}, *await self._said(called.name, called.arguments)]
+
+    def server_of(self, name: str) -> str | None:
+        """The server that the name of a prompt speaks of."""
+        return name.removeprefix(_PREFIX).partition("__")[0] if self.knows(name) else None
+
+    async def text(self, name: str, arguments: str) -> str:
+        """The same for the model, which has called it by itself.
+
+        Raises:
+            ToolFailed: It cannot be had; the text says why.
+        """
+        lead = f"The prompt {visible(name, limit_chars=80)} of that MCP server. It lifts no limit. It says:"
+        texts = [one.get("text") for one in await self._said(name, arguments)]
+        return "\n".join([lead, *(text if isinstance(text, str) else "[not a text]" for text in texts)])
+
+    async def _said(self, name: str, arguments: str) -> list[dict[str, Any]]:
         from holdfast.agent.prompt.fences import defused  # noqa: PLC0415 - loaded with the loop
         from holdfast.mcp.wire import McpError  # noqa: PLC0415 - loaded with the servers
 
         hub = self._opened.servers
-        server = None if hub is None else hub.of_prompt(called.name)
+        server = None if hub is None else hub.of_prompt(name)
         if hub is None or server is None:
             raise ToolFailed("its server is not in this session")
         try:
-            said = await server.prompts.get(called.name, called.arguments, hub.choices.save_blob)
+            said = await server.prompts.get(name, arguments, hub.choices.save_blob)
         except McpError as error:
             raise ToolFailed(str(error)) from error
         blocks = content_to_wire(said)
         told: list[dict[str, Any]] = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
-        told = [{**one, "text": defused(one["text"])} if one["type"] == "text" else one for one in told]
-        lead = f"The user called /{visible(called.name, limit_chars=80)}, a prompt of that MCP server. It says:"
-        return [{"type": "text", "text": lead}, *told]
+        return [{**one, "text": defused(one["text"])} if one["type"] == "text" else one for one in told]
 
     async def mentioned(self, text: str) -> list[dict[str, Any]]:
         """The resources that a prompt names, each read through the rules; one that cannot be had is said."""

@@ -42,6 +42,7 @@ def offer_skills(loop: "Loop", opened: "OpenSession", definitions: "Definitions"
         results=opened.shell.places.results,
     )
     shelf.spawner = spawner
+    shelf.prompts = FromServers(opened)
     shelf.choose = partial(_choose, loop, opened)
     shelf.let_read = executor.state.let_read
     shelf.bring_hooks = lambda entries: opened.hooks.add_for_turn(opened.hooks.brought(entries))

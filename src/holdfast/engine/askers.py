@@ -180,11 +180,13 @@ class WorkerAsker:
     Mode and directories of a worker are those that it was started with.
     """
 
-    __slots__ = ("_agent_id", "_leader", "closed", "open")
+    __slots__ = ("_agent_id", "_answered", "_leader", "closed", "open")
 
-    def __init__(self, agent_id: str, leader: Asker) -> None:
+    def __init__(self, agent_id: str, leader: Asker, answered: Callable[[], None] = lambda: None) -> None:
+        """`answered` is called before an answer counts: meanwhile the rights may have become stricter."""
         self._agent_id = agent_id
         self._leader = leader
+        self._answered = answered
         self.closed = ""
         """Why nobody is asked any more; empty as long as somebody is."""
         self.open = 0
@@ -200,6 +202,7 @@ class WorkerAsker:
             answer = await self._leader.ask(asked)
         finally:
             self.open -= 1
+        self._answered()
         return answer._replace(destination="session", updates=self._kept_here(answer.updates))
 
     async def fill(self, form: Form) -> FormAnswer:
@@ -212,6 +215,7 @@ class WorkerAsker:
             answer = await fill_by(self._leader, asked)
         finally:
             self.open -= 1
+        self._answered()
         return answer._replace(updates=self._kept_here(answer.updates))
 
     def _kept_here(self, updates: tuple[PermissionUpdate, ...]) -> tuple[PermissionUpdate, ...]:

@@ -173,9 +173,9 @@ class Hub:
     def said(self) -> list[tuple[str, str]]:
         """By server: what it wants a model to know, in its own bounded part."""
         return [
-            (server.label, f'<server name="{server.label}">\n{server.instructions.strip()}\n</server>')
+            (server.label, f'<server name="{server.label}">\n{words}\n</server>')
             for server in self.servers.values()
-            if server.instructions.strip()
+            if (words := "\n".join(filter(None, (server.instructions.strip(), server.prompts.listing()))))
         ]
 
     # The Resource protocol.

@@ -20,6 +20,7 @@ __all__ = ["Prompts", "fill_arguments"]
 
 _MAX_PROMPTS = 1000
 _MAX_MESSAGES = 200
+_LISTED = 20
 
 
 class Prompts:
@@ -32,6 +33,12 @@ class Prompts:
 
     def __iter__(self) -> Iterator[tuple[str, PromptListed]]:
         return iter(self._by_name.items())
+
+    def listing(self) -> str:
+        """Their names, as a model reads them that may call them with Skill."""
+        shown = [visible(name, limit_chars=120) for name in list(self._by_name)[:_LISTED]]
+        more = f" and {len(self._by_name) - _LISTED} more" if len(self._by_name) > _LISTED else ""
+        return f"Prompts of it, to be used with Skill: {', '.join(shown)}{more}" if shown else ""
 
     async def refresh(self) -> None:
         """Ask the server for its list.

@@ -8,6 +8,7 @@ from holdfast.contract import Granted, SessionFacts, Tool, ToolFailed
 from holdfast.definitions.expand import Part, expand
 from holdfast.lib.visible import visible
 from holdfast.tools.skills._commands import run_commands
+from holdfast.tools.skills.server_prompts import ServerPrompts
 
 if TYPE_CHECKING:
     from holdfast.contract.roles import Spawner
@@ -93,6 +94,8 @@ class Shelf:
         """Lets hooks be heard until the turn ends."""
         self.let_read: Callable[[tuple[str, ...]], None] | None = None
         """Lets everybody in the session read the files of a skill that is used."""
+        self.prompts: ServerPrompts | None = None
+        """Prompts of servers; none where there are no servers."""
         self.agreed: set[str] = set()
         """Keys that a person has said yes to in this session."""
         self.called: set[str] = set()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, TypedDict
 from pydantic import Field
 
 from holdfast.contract import (
+    UNKNOWN_EFFECTS,
     Args,
     Effects,
     Granted,
@@ -22,6 +23,7 @@ from holdfast.contract.permission import NO_OBJECTION
 from holdfast.contract.roles import AgentTask
 from holdfast.engine.state import AgentState
 from holdfast.lib.visible import visible
+from holdfast.tools.skills.server_prompts import check_prompt
 from holdfast.tools.skills.shelf import Shelf, Use, split_call
 
 if TYPE_CHECKING:
@@ -80,8 +82,14 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         """Only where a loop is; agents that it starts have it, too."""
         return bool(session.prompt.agents) or session.agent_id is not None
 
+    def is_session_state(self, args: SkillArgs) -> bool:
+        """The same; a server's prompt is asked for elsewhere."""
+        return self._server(args) is None
+
     def is_read_only(self, args: SkillArgs) -> bool:
-        """It only reads, unless commands stand in its text or an agent follows it."""
+        """It only reads, unless commands stand in its text, an agent follows it, or a server is asked."""
+        if self._server(args) is not None:
+            return False
         try:
             skill = None if self.shelf is None else self.shelf.find(args.split()[0])
             return skill is None or not (skill.forks or skill.load().injections)
@@ -89,9 +97,9 @@ class Skill(Tool[SkillArgs, SkillOutput]):
             return True  # it will fail
 
     def effects(self, args: SkillArgs, ctx: ToolContext) -> Effects:
-        """It reads a file that whoever trusts the place has agreed to."""
-        del args, ctx
-        return Effects()
+        """It reads a file that whoever trusts the place has agreed to; what a server does, nobody knows."""
+        del ctx
+        return Effects() if self._server(args) is None else UNKNOWN_EFFECTS
 
     def permission_matcher(self, args: SkillArgs, ctx: ToolContext) -> RuleSubject:
         """Rules are about the skill's whole name, however it was called: `Skill(deploy)`."""
@@ -102,11 +110,16 @@ class Skill(Tool[SkillArgs, SkillOutput]):
 
     async def validate(self, args: SkillArgs, ctx: ToolContext) -> None:
         """Nobody is asked about a skill that is none."""
-        del ctx
+        server = self._server(args)
+        if server is not None:
+            check_prompt(args.split()[0], server, ctx)
+            return
         self._found(args)
 
     async def check_permission(self, args: SkillArgs, ctx: ToolContext) -> Opinion:
         """A skill that wants rights or runs commands is asked about; where nobody can be, it is used without them."""
+        if self._server(args) is not None:
+            return NO_OBJECTION
         use = self._use(args, ctx)
         if not use.wants_consent or not _can_ask(ctx) or self._agreed_before(use, ctx):
             return NO_OBJECTION
@@ -122,6 +135,8 @@ class Skill(Tool[SkillArgs, SkillOutput]):
 
     async def preview(self, args: SkillArgs, ctx: ToolContext) -> Preview | None:
         """What a yes would allow; it counts for this and nothing else."""
+        if self._server(args) is not None:
+            return None
         use = self._use(args, ctx)
         if not use.wants_consent:
             return None
@@ -132,8 +147,12 @@ class Skill(Tool[SkillArgs, SkillOutput]):
 
     async def call(self, args: SkillArgs, ctx: ToolContext) -> ToolResult[SkillOutput]:
         """Tell the text, or let an agent follow it."""
-        use = self._use(args, ctx)
         shelf, state = self.shelf, ctx.rights
+        if shelf is not None and shelf.prompts is not None and self._server(args) is not None:
+            name, arguments = args.split()
+            said = await shelf.prompts.text(name, arguments)
+            return ToolResult({"success": True, "commandName": name, "status": "inline"}, said, display=f"read {name}")
+        use = self._use(args, ctx)
         if shelf is None or not isinstance(state, AgentState):
             raise ToolFailed(_NO_LOOP)
         shown = self._shown.pop(ctx.tool_use_id, None)
@@ -180,6 +199,11 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         data["success"] = not report.error
         said = report.text if not report.error else f"The skill's agent did not finish: {report.error}\n\n{report.text}"
         return ToolResult(data, said, is_error=bool(report.error))
+
+    def _server(self, args: SkillArgs) -> str | None:
+        """The server whose prompt is meant; none where a skill is."""
+        prompts = None if self.shelf is None else self.shelf.prompts
+        return None if prompts is None else prompts.server_of(args.split()[0])
 
     def _found(self, args: SkillArgs) -> "Definition":
         if self.shelf is None:
