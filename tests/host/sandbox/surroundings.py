@@ -52,7 +52,7 @@ class Outside:
             one.listen(50)
             one.setblocking(False)
         self.process = process
-        self.variables = {
+        self.variables: dict[str, str] = {
             "OUT": str(self.out), "SECRET": str(self.hidden / "key"), "FIXED": "kept-dir/file", "MARK": "",
             "SOCK": "socket", "PORT": str(self.tcp.getsockname()[1]), "ABSTRACT": name,
             "PID": str(self.process.pid), "SSH_AUTH_SOCK": "socket",

@@ -41,6 +41,7 @@ def test_the_configuration_of_a_worktrees_repository_counts_for_the_worktree(pro
     assert {"tree/.git", ".git/worktrees/tree", ".git/config", "tree/tools/hooks"} <= {
         os.path.relpath(path, project) for path in governing_paths(str(project / "tree"))
     }
+    assert {"tree/.git", ".git/worktrees"} <= named(project)
 
 
 def test_what_is_no_ordinary_file_is_not_waited_for(project: Path) -> None:

@@ -46,7 +46,8 @@ def _git(place: str) -> list[str]:
         return [place, *([] if target is None else [target, *_shared(target, place)])]
     if stat.S_ISLNK(found.st_mode) and not os.path.isdir(place):
         return [place]
-    present = [path for name in ("worktrees",) if os.path.lexists(path := os.path.join(place, name))]
+    trees = os.path.join(place, "worktrees")
+    present = [trees, *_links_of(trees)] if os.path.lexists(trees) else []
     config = os.path.join(place, "config")
     return [
         os.path.join(place, "hooks"),
@@ -103,6 +104,16 @@ def _modules(place: str) -> list[str]:
         if len(found) > 3 * _MAX_MODULES or len(waiting) > 2 * _MAX_MODULES:
             return [home]
     return found
+
+
+def _links_of(trees: str) -> list[str]:
+    """The files by which linked worktrees name their repository."""
+    try:
+        names = sorted(os.listdir(trees))[:_MAX_NAMED]
+    except OSError:
+        return []
+    links = (_text(os.path.join(trees, name, "gitdir"), _LINK_LIMIT_BYTES).strip() for name in names)
+    return [link for link in links if os.path.isabs(link) and os.path.lexists(link)]
 
 
 def _link_to(gitdir: str, config: str) -> list[str]:
