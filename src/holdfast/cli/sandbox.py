@@ -47,6 +47,24 @@ def status(*, as_json: bool, **given: Any) -> int:
     return 0 if found[0].holds else 1
 
 
+@command.command("profile")
+@session_options
+def profile(**given: Any) -> int:
+    """Print the settings' sandbox as a profile for macOS's sandbox-exec.
+
+    It was never run, and nothing uses it by itself: on macOS the sandbox is refused.
+    """
+    from holdfast.host.sandbox.seatbelt import profile_of  # noqa: PLC0415 - nothing else needs it
+
+    rights = load_rights(to_options(given))
+    with sandbox_for_once(rights) as kit:
+        try:
+            click.echo(profile_of(kit.policy(rights.permissions)), nl=False)
+        except OSError as problem:
+            raise UsageError(f"there is no profile for these settings: {problem}") from problem
+    return 0
+
+
 @command.command(
     "run",
     short_help="Run one command in the sandbox.",

@@ -172,7 +172,7 @@ curl -sSf --request-target http://127.0.0.1:$PORT/ http://evil.example/
 printf 'GET http://only.example@127.0.0.1:%s/ HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' $PORT | ask | grep -a ' 200 '
 printf 'CONNECT 127.0.0.1:%s HTTP/1.1\\r\\nHost: only.example\\r\\n\\r\\n' $PORT | ask | grep -a ' 200 '
 printf 'CONNECT only.example\\t127.0.0.1:%s HTTP/1.1\\r\\n\\r\\n' $PORT | ask | grep -a ' 200 '
-printf 'GET http://evil.example/ HTTP/1.0\\r\\n\\r\\nCONNECT 127.0.0.1:%s HTTP/1.1\\r\\n\\r\\n' $PORT|ask|grep -a ' 200 '
+printf 'GET http://evil.test/ HTTP/1.0\\r\\n\\r\\nCONNECT 127.0.0.1:%s HTTP/1.1\\r\\n\\r\\n' $PORT|ask|grep -a ' 200 '
 git -c http.proxy= ls-remote http://127.0.0.1:$PORT/x
 GIT_CONFIG_COUNT=0 git ls-remote http://127.0.0.1:$PORT/x
 GIT_SSH_COMMAND=ssh git ls-remote ssh://127.0.0.1:$PORT/x

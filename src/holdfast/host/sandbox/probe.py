@@ -49,7 +49,9 @@ def look_for_sandbox(*, path: str | None = None, outside: Iterable[str] = ()) ->
         NotAvailable: There is none, or it cannot work here.
     """
     if not sys.platform.startswith("linux"):
-        raise NotAvailable(f"there is no sandbox for {sys.platform} yet; leave `sandbox.enabled` out")
+        mac = " (a profile for sandbox-exec is written and was never run: holdfast sandbox profile)"
+        more = mac if sys.platform == "darwin" else ""
+        raise NotAvailable(f"there is no sandbox for {sys.platform} yet{more}; leave `sandbox.enabled` out")
     if os.uname().machine not in ARCHITECTURES:
         raise NotAvailable(f"system calls of {os.uname().machine!r} are not known, so they cannot be filtered")
     program = path or find_program("bwrap", outside=outside)
