@@ -19,6 +19,7 @@ class Calculator:
         self._host = host
         self._read = host.read
         self.called: list[str] = []
+        self.says = "2"
         host.read = self.read
 
     def read(self) -> Line:
@@ -38,7 +39,7 @@ class Calculator:
             return {**found, "result": {"tools": TOOLS}}
         if method == "tools/call":
             self.called.append(message["params"]["name"])
-            return {**found, "result": {"content": [{"type": "text", "text": "2"}]}}
+            return {**found, "result": {"content": [{"type": "text", "text": self.says}]}}
         return {**found, "error": {"code": -32601, "message": "unknown"}}
 
 
@@ -82,6 +83,33 @@ def test_a_server_of_the_host_says_that_its_tools_have_changed(start: StartHost)
     finally:
         TOOLS.pop()
     assert "message must be" in host.control("mcp_message", server_name="calc", message="x")
+
+
+@pytest.mark.parametrize(
+    ("says", "made", "word"),
+    [
+        ('{"behavior": "allow", "updatedInput": {"command": "touch changed"}}', ["changed"], ""),
+        ('{"behavior": "deny", "message": "not now"}', [], "not now"),
+        ("yes", [], "did not decide"),
+        ('{"behavior": "allow", "updatedInputs": {}}', [], "updatedInput"),
+    ],
+)
+def test_a_tool_of_the_host_decides(start: StartHost, place: Path, says: str, made: list[str], word: str) -> None:
+    host = start("--permission-prompt-tool", "mcp__calc__add")
+    calculator = Calculator(host)
+    calculator.says = says
+    host.control("initialize", sdkMcpServers=["calc"])
+    found = host.say(call("Bash", command="touch asked"), "SAY x")
+    assert calculator.called == ["add"]
+    assert [one.name for one in place.iterdir()] == made
+    assert word in str(results(found)[0]["content"])
+
+
+def test_a_tool_that_is_not_there_decides_nothing(start: StartHost) -> None:
+    host = start("--permission-prompt-tool", "mcp__calc__add")
+    host.send({"type": "user", "message": {"role": "user", "content": "SAY x"}})
+    code, _, errors = host.finish()
+    assert (code, "no MCP server 'calc'" in errors) == (2, True)
 
 
 def test_settings_are_given_on_the_way_and_limits_only_come(start: StartHost, place: Path) -> None:

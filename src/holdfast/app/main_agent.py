@@ -62,7 +62,7 @@ def as_main_agent(
         options = options._replace(tools=tuple(sorted(kind.tools)))
     if kind.mode in _NARROWER and options.permission_mode is None:
         options = options._replace(permission_mode=kind.mode)
-    if agent.system_prompt is None and definition is not None:
+    if not agent.system_prompt and definition is not None:  # hosts say "" for no words of their own
         agent = agent._replace(system_prompt=words)
     elif definition is None:
         agent = agent._replace(append_system_prompt="\n\n".join(filter(None, (agent.append_system_prompt, words))))

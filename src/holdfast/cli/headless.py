@@ -72,6 +72,8 @@ class Plan(NamedTuple):
     input_format: str = "text"
     has_partials: bool = False
     asks_host: bool = False
+    prompt_tool: str = ""
+    """Which tool of an MCP server decides questions instead."""
     verbose: bool = False
     replays: bool = False
     has_hook_lines: bool = False
@@ -276,10 +278,18 @@ class Headless:
         from holdfast.app.warm import Warming  # noqa: PLC0415 - the same
 
         plan = self.plan
-        asker = self._host if plan.asks_host else None
+        asker, tool = self._host if plan.asks_host else None, None
+        if plan.prompt_tool:
+            from holdfast.app.asking_tool import AskingTool  # noqa: PLC0415 - few sessions have one
+            from holdfast.cli.host_answers import read_tool_answer  # noqa: PLC0415 - the same
+
+            asker = tool = AskingTool(plan.prompt_tool, read_tool_answer)
         agent = await start_agent(
             plan.options, plan.agent, choice=plan.choice, asker=asker, on_event=self._hear, ahead=ahead, early=early
         )
+        if tool is not None:
+            self.agent = agent  # it is ended if this fails
+            tool.serve(agent)
         if self._warming is not None:
             self._warming.close()
         self._warming = Warming(agent.tools)

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
+from holdfast.cli.options import tell
 from holdfast.contract import Answer, UsageError
 from holdfast.permissions.update_wire import DESTINATIONS, read_updates
 
-__all__ = ["HostAnswer", "read_host_answer"]
+__all__ = ["HostAnswer", "read_host_answer", "read_tool_answer"]
 
 Line = dict[str, Any]
 _SPELLINGS = {
@@ -53,6 +54,18 @@ def read_host_answer(said: Line, notice: Callable[[str], None]) -> HostAnswer:
         updates=tuple(read_updates(updates, lambda why: notice(f"a permission update does not count: {why}"))),
     )
     return HostAnswer(answer, interrupts=behavior == "deny" and interrupt is True)
+
+
+def read_tool_answer(text: str) -> tuple[Answer, bool]:
+    """What a tool says that decides questions: the same as JSON text; whether its no also ends the run.
+
+    Raises:
+        UsageError: It is no answer.
+    """
+    from holdfast.cli.arguments import to_object  # noqa: PLC0415 - few sessions have such a tool
+
+    said = read_host_answer(to_object(text), tell)
+    return said.answer, said.interrupts
 
 
 def _spelled(said: Line, notice: Callable[[str], None]) -> Line:

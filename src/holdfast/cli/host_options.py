@@ -11,7 +11,7 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.options import tell
 from holdfast.contract.errors import UsageError
 
-__all__ = ["debug_to", "with_host_agent", "with_host_choice", "with_host_session"]
+__all__ = ["debug_to", "prompt_tool", "with_host_agent", "with_host_choice", "with_host_session"]
 
 _NOT_DONE = {
     "--task-budget": "task_budget",
@@ -77,3 +77,17 @@ def debug_to(given: dict[str, Any], path: str | None) -> None:
     logging.getLogger().addHandler(handler)
     logging.getLogger("holdfast").setLevel(logging.DEBUG)
     logging.getLogger(__name__).debug("this file was asked for")
+
+
+def prompt_tool(given: dict[str, Any], made: str) -> str:
+    """The tool of an MCP server that decides questions; nobody does where --permission-prompts says so.
+
+    Raises:
+        UsageError: Somebody else shall be asked, too.
+    """
+    tool, who = given["permission_prompt_tool"], given["permission_prompts"]
+    if tool in (None, "stdio") or who == "none":
+        return made
+    if who is not None:
+        raise UsageError("--permission-prompts and the tool of --permission-prompt-tool contradict each other")
+    return tool

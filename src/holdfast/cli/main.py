@@ -142,7 +142,9 @@ def cli(*, debug: bool) -> None:
     from holdfast.session.log import configure_logging  # noqa: PLC0415 - `--help` needs no log
     from holdfast.settings.directories import user_directories  # noqa: PLC0415 - see above
 
-    configure_logging(debug=debug, directory=user_directories().state)
+    log = configure_logging(debug=debug, directory=user_directories().state)
+    if debug:
+        logging.getLogger(__name__).debug("the log is kept in %r", log.path)
 
 
 def run(arguments: list[str] | None = None) -> int:

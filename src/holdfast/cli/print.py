@@ -167,7 +167,7 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(("host", "none", "stdio")),
             help="Who is asked about calls: the program at the other end of stdio (stream-json both ways), or nobody.",
         ),
-        click.option("--permission-prompt-tool", metavar="NAME", help="`stdio`: the same as --permission-prompts."),
+        click.option("--permission-prompt-tool", metavar="NAME", help="`stdio`, or mcp__SERVER__TOOL: that decides."),
         click.option("--dangerously-skip-permissions", is_flag=True, help="The mode bypassPermissions."),
         click.option("--plain", "--ax-screen-reader", "is_plain", is_flag=True, help="Interactive: lines, no screen."),
         click.option(
@@ -257,6 +257,7 @@ def command(prompt: str | None, **given: Any) -> int:
         input_format=given["input_format"],
         has_partials=given["include_partial_messages"],
         asks_host=_asks_host(given),
+        prompt_tool=_for_host(given, "prompt_tool", ""),
         verbose=given["verbose"],
         replays=given["replay_user_messages"],
         has_hook_lines=given["include_hook_events"],
@@ -273,6 +274,7 @@ def _set_up(given: dict[str, Any]) -> tuple[str, ...]:
 
 
 _OF_HOSTS = (
+    "permission_prompt_tool",
     "main_agent", "plugin_dirs", "bare_plugin_dirs", "betas", "thinking_display", "task_budget", "resume_session_at",
     "resume_drops_turn", "session_mirror", "debug_file",
 )  # fmt: skip
@@ -378,11 +380,6 @@ def _session_choice(given: dict[str, Any]) -> SessionChoice:
 
 def _asks_host(given: dict[str, Any]) -> bool:
     tool, who = given["permission_prompt_tool"], given["permission_prompts"]
-    if tool not in (None, "stdio"):
-        raise UsageError(
-            f"--permission-prompt-tool {tool!r} would be a remote tool, and this version has none; use `stdio`, "
-            "which asks the program at the other end of standard input"
-        )
     asks = who in ("host", "stdio") or (tool == "stdio" and who != "none")
     if asks and (given["input_format"], given["output_format"]) != ("stream-json", "stream-json"):
         raise UsageError("questions over stdio need --input-format stream-json and --output-format stream-json")
