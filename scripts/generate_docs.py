@@ -12,6 +12,7 @@ from holdfast.app.subagents import AGENT_TYPES
 from holdfast.contract import PromptFacts, SessionFacts, Tool
 from holdfast.hooks.events import EVENTS
 from holdfast.hooks.inputs import HookInput
+from holdfast.permissions.shell.programs.program import FIELDS, ROLES
 from holdfast.registry import project_bytes
 from holdfast.tools.lists.todo_write import TodoWrite
 from holdfast.tools.search.tool_search import ToolSearch
@@ -20,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 TOOLS = ROOT / "docs" / "tools"
 HOOKS = ROOT / "docs" / "extend" / "hooks.md"
+PROGRAM = ROOT / "docs" / "extend" / "program.md"
 
 
 def tool_page(tool: Tool) -> str:
@@ -55,20 +57,34 @@ def pages() -> dict[Path, str]:
     from scripts.reference_pages import PLACE, pages as reference  # noqa: PLC0415, I001 - the path to it stands above
 
     PLACE.mkdir(parents=True, exist_ok=True)
-    return made | reference() | {Path(FILE): offered(), HOOKS: hooks_page(HOOKS.read_text("utf-8"))}
+    own = {HOOKS: hooks_page(HOOKS.read_text("utf-8")), PROGRAM: program_page(PROGRAM.read_text("utf-8"))}
+    return made | reference() | {Path(FILE): offered(), **own}
+
+
+def between_marks(text: str, what: str, lines: list[str]) -> str:
+    """A page with these lines between its two marks."""
+    head, mark, rest = text.partition(f"<!-- generated: {what} -->\n")
+    _, end, tail = rest.partition("<!-- end -->")
+    return f"{head}{mark}{chr(10).join(lines)}\n{end}{tail}"
+
+
+def program_page(text: str) -> str:
+    """The page with the words that the entry of a program may hold."""
+    for what, table in (("roles", ROLES), ("fields", FIELDS)):
+        lines = ["| word | means |", "|---|---|", *(f"| `{name}` | {about} |" for name, about in table.items())]
+        text = between_marks(text, what, lines)
+    return text
 
 
 def hooks_page(text: str) -> str:
     """The page with the table of events between its two marks."""
-    head, mark, rest = text.partition("<!-- generated: events -->\n")
-    _, end, tail = rest.partition("<!-- end -->")
     lines = ["| event | when | what it brings | exit code 2 |", "|---|---|---|---|"]
     for kind in EVENTS.values():
         own = [name for name in kind.__struct_fields__ if name not in HookInput.__struct_fields__]
         fields = ", ".join(f"**`{name}`**" if name == kind.matched_by else f"`{name}`" for name in own)
         about = kind.about if kind.awaited != "later" else f"{kind.about}; not told yet"
         lines.append(f"| {kind.__name__} | {about} | {fields} | {kind.exit_two} |")
-    return f"{head}{mark}{chr(10).join(lines)}\n{end}{tail}"
+    return between_marks(text, "events", lines)
 
 
 def offered() -> str:

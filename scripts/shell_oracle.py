@@ -22,8 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from shell_oracle_commands import Generator, read_only
 
-from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES
-from holdfast.permissions.shell.programs.versions import VERSION_QUERIES
+from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES, version_forms
 from holdfast.permissions.shell.reach.git_config import UNASKED_ENVIRONMENT
 
 TRACED = (
@@ -192,7 +191,7 @@ def _known_program(path: str, arguments: list[str]) -> bool:
     name = path.rsplit("/", 1)[-1]
     if name in TABLES or name in OWN_RULES or name in HELPERS or "/git-core/" in path or name.startswith("git-"):
         return True
-    return " ".join(arguments) in VERSION_QUERIES.get(name, ())
+    return " ".join(arguments) in version_forms(name)
 
 
 def _open_misdeed(path: str, rest: str) -> str | None:

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 
 from shell_oracle_mutations import mutant
 
-from holdfast.permissions.shell.programs.binaries import BINARY_TOOLS
-from holdfast.permissions.shell.programs.disks import FINDMNT, LSBLK
-from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES
-from holdfast.permissions.shell.programs.special import DATE, LSOF, PRINTENV, PS, TAR, TEE, XXD_ALONE
-from holdfast.permissions.shell.programs.tables_git import GIT_READS
-from holdfast.permissions.shell.programs.tool_table import Option, Tool, parse_options
-from holdfast.permissions.shell.programs.versions import VERSION_QUERIES
+from holdfast.permissions.shell.programs.inspect import OWN_RULES, version_forms
+from holdfast.permissions.shell.programs.program import told
+from holdfast.permissions.shell.programs.special import XXD_ALONE
+from holdfast.permissions.shell.programs.tool_table import GIT_READS, Option, Tool, parse_options
+from holdfast.permissions.shell.programs.tool_table import TOOLS as KNOWN
 
 FILES = [
     "a.txt",
@@ -62,16 +60,7 @@ REVISIONS = [
     "new",
 ]
 TOOLS = {
-    **TABLES,
-    **BINARY_TOOLS,
-    "date": DATE,
-    "findmnt": FINDMNT,
-    "lsblk": LSBLK,
-    "lsof": LSOF,
-    "printenv": PRINTENV,
-    "ps": PS,
-    "tar": TAR,
-    "tee": TEE,
+    **{name: tool for name, tool in KNOWN.items() if ":" not in name and name not in ("sed", "awk", "jq", "yq")},
     "xxd": Tool(" ".join(name for name in sorted(XXD_ALONE) if len(name) == 2) + " -c:num -l:num -s:num"),
 }
 ENDLESS = frozenset({"yes", "sleep", "watch", "top", "vmstat", "timeout"})
@@ -254,6 +243,6 @@ def single_options() -> Iterator[str]:
             value = shlex.quote(value_for(option, chance))
             yield f"{name} {dash}{letter}{'=' if dash == '--' else ''}{value} {operand}"
             yield f"{name} {dash}{letter} {value} {operand}"
-    for name, forms in VERSION_QUERIES.items():
-        yield from (f"{name} {form}" for form in forms)
+    for name in told("version"):
+        yield from (f"{name} {form}" for form in version_forms(name))
     yield from (f"{name} --help" for name in OWN_RULES)

@@ -22,10 +22,8 @@ __all__ = ["MODULES", "Warming"]
 
 MODULES = (
     "holdfast.permissions.shell.text.syntax",
-    "holdfast.permissions.shell.programs.tables_git",
-    "holdfast.permissions.shell.programs.tables_system",
-    "holdfast.permissions.shell.programs.tables_text",
-    "holdfast.permissions.shell.programs.special",
+    "holdfast.permissions.shell.programs.program",
+    "holdfast.permissions.shell.programs.tool_table",
     "holdfast.permissions.shell.programs.plain",
     "holdfast.permissions.shell.programs.wrappers",
     "holdfast.permissions.shell.text.walk",

@@ -50,7 +50,7 @@ def suggest_rules_for(call: CallFacts, context: "PermissionContext | None" = Non
 
 def for_this_session(rules: "Sequence[str]") -> bool:
     """Whether rules spell out what is not worth keeping: a whole text, or a call of an interpreter."""
-    from holdfast.permissions.shell.programs.program_names import runs_code  # noqa: PLC0415 - with the first question
+    from holdfast.permissions.shell.programs.program import runs_code  # noqa: PLC0415 - with the first question
 
     exact = [rule.removeprefix("Bash(") for rule in rules if rule.startswith("Bash(") and not rule.endswith(" *)")]
     return any(rule.startswith("= ") or runs_code(rule.split(None, 1)[0].rpartition("/")[2]) for rule in exact)
@@ -137,12 +137,12 @@ def _part_rules(
 def _whole_text(analysis: "Analysis", writes: tuple[str, ...]) -> "Iterator[tuple[str, ...]]":
     """Exactly this text and no other."""
     from holdfast.permissions.rules.command_index import WHOLE_TEXT  # noqa: PLC0415 - see above
-    from holdfast.permissions.shell.programs.program_names import CHANGES_RIGHTS  # noqa: PLC0415 - see above
+    from holdfast.permissions.shell.programs.program import having  # noqa: PLC0415 - see above
     from holdfast.permissions.shell.risk.classes import REMOTE_CODE, risks  # noqa: PLC0415 - with the first question
     from holdfast.settings.steering import is_steering_variable  # noqa: PLC0415 - see above
 
     text = analysis.command.strip()
-    if len(text) > _MAX_WHOLE_CHARS or analysis.dynamic or not CHANGES_RIGHTS.isdisjoint(analysis.names):
+    if len(text) > _MAX_WHOLE_CHARS or analysis.dynamic or not having("privilege").isdisjoint(analysis.names):
         return
     assigned = (*analysis.assigned, *(name for part in analysis.parts for name in part.assigns))
     if not any(map(is_steering_variable, assigned)) and REMOTE_CODE not in risks(analysis):

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.judge.coverage import allowed_environment, named_environment
 from holdfast.permissions.shell.judge.variables import settings_of
-from holdfast.permissions.shell.programs.program_names import CHANGES_RIGHTS, runs_code
+from holdfast.permissions.shell.programs.program import having, runs_code, told, words_told
+from holdfast.permissions.shell.programs.tool_table import TOOLS
 from holdfast.permissions.shell.programs.wrappers import WRAPPERS
 from holdfast.permissions.shell.text.emit import written_by
-from holdfast.permissions.shell.words.word import names
 from holdfast.settings.steering import is_steering_variable
 
 if TYPE_CHECKING:
@@ -17,51 +17,21 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words.parts import Part
 
 MAX_RULES: Final = 5
-_RUNS_TEXT: Final = names(
-    "awk gawk mawk nawk sqlite3 psql mysql mongosh redis-cli gdb lldb source . eval exec command builtin at batch"
-    " crontab java javaw"
+_PRIVILEGE: Final = having("privilege")
+_OFFER: Final = told("offer")
+_TWO: Final = frozenset(name for name, kind in _OFFER.items() if kind == "subcommand")
+_EXACT_ONLY: Final = frozenset(name for name, kind in _OFFER.items() if kind == "exact") | (
+    having("deletes", "modes", "kills", "system", "devices", "fetches", "sends", "places", "privilege") - TOOLS.keys()
 )
-_EXACT_ONLY: Final = names(
-    "rm rmdir unlink shred dd mkfs mount umount chmod chown chgrp chattr kill pkill killall reboot shutdown halt"
-    " poweroff curl wget http https nc ncat netcat telnet ftp sftp scp rsync ssh mv ln install truncate tee systemctl"
-    " service iptables ufw useradd usermod userdel passwd visudo launchctl defaults diskutil fdisk parted"
-    " cp sed gsed tar gtar bsdtar vim vi nvim view ex ed nano emacs less more man socat ansible ansible-playbook"
-)
-_TAKES_DATA: Final = names("tee gtee sed gsed")
+_TAKES_DATA: Final = having("input-is-data")
 """Of those, programs to which their input is data and never a script."""
-_TWO: Final = names(
-    "git npm pnpm yarn bun cargo go pip pip3 poetry uv pdm hatch pipenv gem bundle composer docker podman kubectl helm"
-    " terraform gh glab brew apt apt-get dnf yum pacman make just task rake gradle mvn dotnet mix nx turbo lerna rustup"
-    " aws gcloud az heroku fly vercel netlify firebase conda mamba tox nox invoke alembic django-admin flask rails"
-    " bazel bazelisk vagrant meson openssl"
-)
-_THREE: Final = frozenset(
-    {
-        ("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run"), ("docker", "compose"), ("git", "stash"),
-        ("git", "remote"), ("git", "worktree"), ("git", "submodule"), ("git", "config"), ("gh", "pr"), ("gh", "issue"),
-        ("gh", "repo"), ("gh", "run"), ("gh", "release"), ("docker", "image"), ("docker", "container"), ("go", "mod"),
-        ("cargo", "run"), ("aws", "s3"), ("kubectl", "get"), ("glab", "mr"), ("npm", "config"),
-    }
-)  # fmt: skip
-_NEVER_SECOND: Final = frozenset(
-    {
-        ("git", "push"), ("git", "rebase"), ("git", "filter-branch"), ("git", "bisect"), ("git", "submodule"),
-        ("git", "difftool"), ("git", "mergetool"), ("git", "config"), ("npm", "publish"), ("npm", "exec"),
-        ("cargo", "publish"), ("cargo", "run"), ("go", "run"), ("go", "generate"), ("dotnet", "run"), ("gh", "api"),
-        ("bazel", "run"), ("vagrant", "ssh"), ("kubectl", "delete"), ("terraform", "apply"), ("terraform", "destroy"),
-        ("rails", "c"), ("rails", "console"), ("rails", "runner"), ("mix", "run"), ("flask", "shell"),
-    }
-)  # fmt: skip
+_THREE: Final = words_told("offer-deeper")
+_NEVER_SECOND: Final = words_told("offer-never")
 """Subcommands that run other code, publish or destroy: only the very same call is saved."""
 _TOOL_RUNNERS: Final = {
-    "python": (("-m",),), "npx": ((), ("--yes",), ("-y",), ("--no-install",)), "bunx": ((),), "uvx": ((),),
-    "uv": (("run",),), "poetry": (("run",),), "pipenv": (("run",),), "pdm": (("run",),), "hatch": (("run",),),
-    "rye": (("run",),), "pnpm": (("exec",), ()), "yarn": ((), ("run",), ("exec",)), "bundle": (("exec",),),
-}  # fmt: skip
-_KNOWN_TOOLS: Final = names(
-    "pytest unittest mypy ruff black isort flake8 pylint pyright basedpyright coverage tsc vue-tsc jest vitest mocha"
-    " ava eslint prettier stylelint biome oxlint markdownlint cspell knip depcheck madge rspec rubocop"
-)
+    name: [() if word == "." else (word,) for word in text.split()] for name, text in told("starts-tools").items()
+}
+_KNOWN_TOOLS: Final = having("checker")
 """Checkers and test runners: what they run is the project's own, whoever starts them."""
 
 
@@ -97,7 +67,7 @@ def rules_of_parts(
         if _only_redirected(part) or (is_covered is not None and is_covered(part)):
             continue
         rule = _rule_for(part)
-        if rule is None and exact and part.name not in CHANGES_RIGHTS:
+        if rule is None and exact and part.name not in _PRIVILEGE:
             rule = _exact(part)
             spelled.add(number)
         if rule is None:
@@ -118,7 +88,7 @@ def _rule_for(part: "Part") -> str | None:
         return tool
     if part.hull not in ("", "same") or part.more or not part.argv[0].static:
         return None
-    if name in _RUNS_TEXT or name in CHANGES_RIGHTS or runs_code(name):
+    if _OFFER.get(name) == "none" or name in _PRIVILEGE or runs_code(name):
         return None
     if name in WRAPPERS and name not in _TWO:
         return None
@@ -131,7 +101,8 @@ def _rule_for(part: "Part") -> str | None:
 
 def _family(part: "Part", words: list[str]) -> str | None:
     name = part.name
-    if name in _EXACT_ONLY or tuple(words[:2]) in _NEVER_SECOND:
+    second = words[1] if len(words) > 1 else ""
+    if (name in _EXACT_ONLY and name not in _TWO) or second in _NEVER_SECOND.get(words[0], ()):
         return _exact(part)
     if name in _TWO:
         return _with_subcommand(part, words)
@@ -161,7 +132,7 @@ def _spelled(part: "Part", words: list[str]) -> str | None:
 
 def _with_subcommand(part: "Part", words: list[str]) -> str | None:
     plain = 1
-    wanted = 3 if tuple(words[:2]) in _THREE else 2
+    wanted = 3 if words[1:2] and words[1] in _THREE.get(words[0], ()) else 2
     while plain < wanted and plain < len(words) and part.argv[plain].static and _is_subcommand(words[plain]):
         plain += 1
     if plain < wanted:

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 from holdfast.contract import UsageError
 from holdfast.permissions import Rule
 from holdfast.permissions.policy.suggest_commands import suggest_rules
-from holdfast.permissions.shell.programs.program_names import program
 from holdfast.permissions.shell.text.analysis import analyse
 from holdfast.permissions.shell.words.word import names
 
@@ -85,7 +84,7 @@ def _is_rule(text: str) -> bool:
 
 
 def _first(content: str) -> str:
-    return program(content.split(maxsplit=1)[0].removesuffix(":*"))
+    return content.split(maxsplit=1)[0].removesuffix(":*")
 
 
 def _is_clear(content: str, named: Sequence[str]) -> bool:

@@ -4,24 +4,20 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.permissions.shell.programs.awk import AWK
 from holdfast.permissions.shell.programs.inspect import TABLES
-from holdfast.permissions.shell.programs.jq import JQ, YQ
-from holdfast.permissions.shell.programs.sed import SED
-from holdfast.permissions.shell.programs.special import DATE, TAR
-from holdfast.permissions.shell.programs.tables_git import GIT_READS
-from holdfast.permissions.shell.programs.tool_table import Tool, parse_options
+from holdfast.permissions.shell.programs.tool_table import GIT_READS, TOOLS, Tool, parse_options
 from holdfast.permissions.shell.text.analysis import analyse
 
 CALLS: dict[str, tuple[str, str, Tool]] = {
     **{name: (name, "in.txt", tool) for name, tool in TABLES.items() if tool.operands != "inner"},
+    **{name: (name, "in.txt", TOOLS[name]) for name in ("unzip", "zipinfo", "iconv", "strings", "c++filt")},
     **{f"git {name}": (f"git {name}", "HEAD", tool) for name, tool in GIT_READS.items()},
-    "sed": ("sed", "p in.txt", SED),
-    "awk": ("awk", "1 in.txt", AWK),
-    "jq": ("jq", ". in.json", JQ),
-    "yq": ("yq", ".a in.yml", YQ),
-    "date": ("date", "", DATE),
-    "tar": ("tar -t -f a.tar", "", TAR),
+    "sed": ("sed", "p in.txt", TOOLS["sed"]),
+    "awk": ("awk", "1 in.txt", TOOLS["awk"]),
+    "jq": ("jq", ". in.json", TOOLS["jq"]),
+    "yq": ("yq", ".a in.yml", TOOLS["yq"]),
+    "date": ("date", "", TOOLS["date"]),
+    "tar": ("tar -t -f a.tar", "", TOOLS["tar"]),
 }
 DANGEROUS = sorted(
     name

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.permissions.shell.programs.inspect import TABLES, inspect_command
 from holdfast.permissions.shell.programs.plain import JUDGES
-from holdfast.permissions.shell.programs.tables_git import GIT_READS
+from holdfast.permissions.shell.programs.tool_table import GIT_READS
 from holdfast.permissions.shell.text import emit
 from holdfast.permissions.shell.text.analysis import Analysis, analyse
 from holdfast.permissions.shell.words.quoting import known_literal

@@ -4,9 +4,9 @@ import pytest
 
 from holdfast.permissions.shell.programs.devices import path_refusal
 from holdfast.permissions.shell.programs.exits import exit_meaning
-from holdfast.permissions.shell.programs.inspect import inspect_command
+from holdfast.permissions.shell.programs.inspect import inspect_command, version_forms
+from holdfast.permissions.shell.programs.program import told
 from holdfast.permissions.shell.programs.special import is_secret_name
-from holdfast.permissions.shell.programs.versions import VERSION_QUERIES
 from holdfast.permissions.shell.words.word import Word
 
 
@@ -124,9 +124,9 @@ def test_anything_more_is_refused(command: str) -> None:
     assert refusal(command)
 
 
-@pytest.mark.parametrize("name", sorted(VERSION_QUERIES))
+@pytest.mark.parametrize("name", sorted(told("version")))
 def test_a_version_query_is_exact(name: str) -> None:
-    for form in VERSION_QUERIES[name]:
+    for form in version_forms(name):
         assert refusal(f"{name} {form}") is None
         assert refusal(f"{name} {form} x")
         assert refusal(f"{name} x {form}")

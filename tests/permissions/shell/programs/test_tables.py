@@ -3,12 +3,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.permissions.shell.programs.inspect import TABLES, inspect_command
-from holdfast.permissions.shell.programs.tables_git import GIT_READS
-from holdfast.permissions.shell.programs.tool_table import Option, Tool, compiled, find_long, parse_options
+from holdfast.permissions.shell.programs.inspect import TABLES as BY_TABLE
+from holdfast.permissions.shell.programs.inspect import inspect_command
+from holdfast.permissions.shell.programs.tool_table import (
+    GIT_READS,
+    TOOLS,
+    Option,
+    Tool,
+    compiled,
+    find_long,
+    parse_options,
+)
 from holdfast.permissions.shell.words.word import Word
 
 VALUES = {"num": "5", "text": "x", "file": "f.txt", "path": "f.txt", "out": "out.txt", "shown": "log"}
+TABLES = {**BY_TABLE, **{name: TOOLS[name] for name in ("unzip", "zipinfo", "iconv", "strings", "c++filt")}}
 EVERY = {**TABLES, **{f"git {name}": tool for name, tool in GIT_READS.items() if name != "ls-remote"}}
 
 

@@ -2,18 +2,14 @@
 
 from typing import Final
 
+from holdfast.permissions.shell.programs.program import having, runs_code, told, words_told
+
 __all__ = ["is_too_wide_command"]
 
-_RUNS_ANYTHING: Final = frozenset(
-    {
-        *("bash", "sh", "zsh", "dash", "ksh", "fish", "pwsh", "powershell", "eval", "exec", "source", "xargs", "env"),
-        *("python", "pypy", "node", "deno", "bun", "ruby", "perl", "php", "lua", "Rscript", "java", "ts-node", "tsx"),
-        *("osascript", "awk", "gawk", "npx", "bunx", "pnpx", "uvx", "pipx", "sudo", "doas", "su", "ssh", "watch"),
-        *("docker", "podman", "kubectl", "nsenter", "chroot", "find", "parallel", "script", "expect", "time"),
-        *("timeout", "nohup", "nice", "command", "builtin", "setsid", "flock", "ionice", "stdbuf", "curl", "wget"),
-    }
+_RUNS_ANYTHING: Final = having("runs-anything", "privilege", "fetches") | frozenset(
+    (*told("wraps"), *(name for name, words in words_told("runs").items() if not words))
 )
-"""Programs that run or fetch whatever their arguments say."""
+"""Programs that run or fetch whatever their arguments say, besides interpreters and shells."""
 _RUNNING_WORDS: Final = frozenset({("npm", "exec"), ("pnpm", "dlx"), ("pnpm", "exec"), ("yarn", "dlx"), ("uv", "run")})
 
 
@@ -28,4 +24,4 @@ def is_too_wide_command(content: str) -> bool:
     if tuple(words[:2]) in _RUNNING_WORDS:
         return len(words) < 4
     fixed = len(words) > 2 and "*" not in words[1] and not words[1].startswith("-")
-    return name in _RUNS_ANYTHING and not fixed
+    return (name in _RUNS_ANYTHING or runs_code(name)) and not fixed

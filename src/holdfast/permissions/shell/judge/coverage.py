@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.rules.command_index import GAP, BashRule, RuleIndex, wild_match
 from holdfast.permissions.shell.judge.variables import named_with_variables, names_settings, names_whole
+from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.programs.subcommands import GLOBAL_VALUED, after_global_options, subcommand_places
 from holdfast.permissions.shell.text.emit import TRUSTED_DIRECTORIES, safe_environment, written_by
 from holdfast.permissions.shell.words.parts import SHELL_CWD
@@ -36,7 +37,7 @@ _NAMED_ENVIRONMENT: Final = names(
     "JDK JDK_VERSION JAVA_VERSION GOOS GOARCH CGO_ENABLED PORT LOG_LEVEL RUST_LOG VERBOSE ARCH TARGETARCH"
 )
 """Choose nothing that runs; a rule covers them where it spells their values."""
-_CONTAINERS: Final = names("docker docker-compose kubectl nerdctl podman podman-compose")
+_CONTAINERS: Final = having("in-container")
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
 _COVERED: Final = frozenset({"opaque", "exact", "same"})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.programs.facts import CommandFacts, names
 from holdfast.permissions.shell.programs.options import scan
-from holdfast.permissions.shell.programs.tool_table import Tool
+from holdfast.permissions.shell.programs.tool_table import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,16 +13,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.programs.options import Scan
     from holdfast.permissions.shell.words.word import Word
 
-AWK = Tool(
-    "-F:text --field-separator? -v:text --assign? --posix --sandbox --traditional --re-interval --version"
-    " !-f|--file:file !-i|--include:file !-l|--load:file !-E|--exec:file !-e|--source:text !-o|--pretty-print?"
-    " !-p|--profile? !-d|--dump-variables? !-D|--debug? !-W:text",
-    dashed_values=True,
-    operands="any",
-    abbreviate=False,
-    permute=False,
-    kind="text",
-)
+AWK = TOOLS["awk"]
 FUNCTIONS = names(
     "length substr index split sub gsub match sprintf sin cos atan2 exp log sqrt int rand srand"
     " tolower toupper"

@@ -47,6 +47,10 @@ def splitting(name: str, argv: "Sequence[Word]", texts: "Sequence[str]") -> bool
     )
 
 
+GOES: Final = frozenset({"cd", "pushd", "popd"})
+"""Built-ins that go to another directory."""
+FILLS: Final = frozenset({"read", "mapfile", "readarray"})
+"""Built-ins that put what they read into variables."""
 EVALUATING: Final = names(
     "printf read test [ unset declare typeset local export readonly let wait mapfile readarray getopts"
 )
@@ -264,7 +268,7 @@ _SETS: Final = "it sets or prints variables of the shell"
 BUILTINS: Final["Mapping[str, Callable[[Sequence[Word]], str | None]]"] = {
     **dict.fromkeys([":", "true", "false", "echo", "pwd", "dirs", "times", "caller", "type"], _free),
     **dict.fromkeys(["exit", "return", "break", "continue", "shift", "logout"], _free),
-    **dict.fromkeys(["cd", "pushd", "popd"], _cd),
+    **dict.fromkeys(GOES, _cd),
     **dict.fromkeys(["export", "declare", "typeset", "local", "readonly", "unset", "let", "getopts"], _never(_SETS)),
     **dict.fromkeys(["mapfile", "readarray"], _never("it sets a variable or runs a callback")),
     **dict.fromkeys(["alias", "unalias"], _never("it changes what command names mean")),

@@ -4,29 +4,13 @@ from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.programs.facts import CommandFacts, names
 from holdfast.permissions.shell.programs.options import Scan, scan
-from holdfast.permissions.shell.programs.tool_table import Tool
+from holdfast.permissions.shell.programs.tool_table import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.permissions.shell.words.word import Word
 
-LSBLK = Tool(
-    "-a|--all -A|--noempty -b|--bytes -d|--nodeps -D|--discard -e|--exclude:text -E|--dedup:text !-f|--fs"
-    " -I|--include:text -J|--json -l|--list -T|--tree? -m|--perms -M|--merge -n|--noheadings"
-    " -N|--nvme -o|--output:text !-O|--output-all -p|--paths -P|--pairs -r|--raw -s|--inverse -S|--scsi"
-    " -t|--topology -v|--virtio -w|--width:num -x|--sort:text -y|--shell -z|--zoned -h|--help -V|--version",
-    operands="path",
-    kind="system",
-)
-FINDMNT = Tool(
-    "-s|--fstab -m|--mtab -k --kernel? -A|--all -a|--ascii -b|--bytes -D|--df -f|--first-only"
-    " -i|--invert -J|--json -l|--list -n|--noheadings -N|--task:num -o|--output:text !--output-all -O|--options:text"
-    " -P|--pairs --pseudo --shadowed --real -r|--raw -R|--submounts -S|--source:text -t|--types:text -T|--target:path"
-    " -u|--notruncate -U|--uniq -v|--nofsroot --tree -h|--help -V|--version -M|--mountpoint:path",
-    operands="path",
-    kind="system",
-)
 LSBLK_COLUMNS = names(
     "ALIGNMENT DISC-ALN DISC-GRAN DISC-MAX DISC-ZERO GROUP HCTL HOTPLUG KNAME LOG-SEC MAJ:MIN MIN-IO MODE"
     " MOUNTPOINT MOUNTPOINTS NAME OPT-IO OWNER PATH PHY-SEC PKNAME RA RAND REV RM RO ROTA RQ-SIZE SCHED SIZE START"
@@ -52,14 +36,14 @@ def _facts(found: Scan) -> CommandFacts:
 
 def inspect_lsblk(args: "Sequence[Word]") -> CommandFacts:
     """Let `lsblk` print and sort by what the kernel knows."""
-    found = scan(LSBLK, args)
+    found = scan(TOOLS["lsblk"], args)
     _refuse_columns(found, LSBLK_COLUMNS, "-o", "-x", "-E", "-T")
     return _facts(found)
 
 
 def inspect_findmnt(args: "Sequence[Word]") -> CommandFacts:
     """Let `findmnt` look at mounts; to find one by a label, it reads every disk and keeps what it saw in a file."""
-    found = scan(FINDMNT, args)
+    found = scan(TOOLS["findmnt"], args)
     _refuse_columns(found, FINDMNT_COLUMNS, "-o")
     wanted = [*found.operands, *found.values("-S", "-T", "-M")]
     for word in wanted:

@@ -1,9 +1,10 @@
 """`find`: paths first, then an expression in which every word is a known test or action."""
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.programs.facts import CommandFacts, names
+from holdfast.permissions.shell.programs.program import having
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +32,17 @@ ASKING = frozenset({"-ok", "-okdir"})
 WRITING = {"-fprint": 1, "-fprint0": 1, "-fls": 1, "-fprintf": 2}
 """Actions that write the file named by the first of their values."""
 _FILE_VALUES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
-READERS = names(
-    "basename cat cut dirname du echo egrep fgrep grep head jq ls md5sum nl sed sha1sum sha256sum sort stat tac tail wc"
-)
-"""Programs that may be given any number of regular files and print what is in them, or what they are."""
+READERS = having("reads-regular")
 _EITHER = frozenset({"-o", "-or", ","})
+_NARROWING: Final = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname")
+_NARROWING_MORE: Final = names(
+    "-empty -mtime -mmin -atime -amin -ctime -cmin -size -newer -user -group -perm -nouser -nogroup -inum -samefile"
+)
+"""Tests with which `find` gives only some of what it finds; the first are given a pattern."""
+_OR: Final = frozenset({"-o", "-or", ","})
+_NOT: Final = frozenset({"!", "-not"})
+_OPEN: Final = frozenset({"(", "\\("})
+_CLOSE: Final = frozenset({")", "\\)"})
 _FOLLOWS = names("-L -H -follow -execdir -okdir -ok -delete")
 _PLAIN_START = re.compile(r"\.|(?:\./)?(?!\.\.\Z)[^/~-][^/]*")
 """A name right here: if it is a link, find does not go through it."""
@@ -113,6 +120,9 @@ def inspect_find(args: "Sequence[Word]") -> CommandFacts:
             at = _command_end(args, at, reasons)
         else:
             reasons.append(f"find: {text!r} is not in the table of read-only tests")
+            reads.extend(
+                value.text for value in args[at : at + 1] if value.static and value.text[:1] != "-"
+            )  # a start, or its value
     refusal = reasons[0] if reasons else None
     return CommandFacts(
         refusal, tuple(reads or ["."]), tuple(writes), kind="search" if not writes else "remove", reads_unknown=unknown
@@ -158,3 +168,27 @@ def _command_end(args: "Sequence[Word]", at: int, reasons: list[str]) -> int:
             continue
     reasons.append("find: the command after -exec has no end")
     return at
+
+
+def narrows(texts: "Sequence[str]") -> bool:
+    """Whether every alternative of a `find` expression is about only some of what is below its directories."""
+    groups: list[tuple[bool, bool, bool]] = []  # for each open bracket: all before, this alternative, negated
+    every, this, negated = True, False, False
+    for at, text in enumerate(texts):
+        if text in _NOT:
+            negated = not negated
+            continue
+        if text in _OPEN:
+            groups.append((every, this, negated))
+            every, this = True, False
+        elif text in _CLOSE and groups:
+            inner = every and this
+            every, this, was_negated = groups.pop()
+            this = this or (inner and not was_negated)
+        elif text in _OR:
+            every, this = every and this, False
+        elif not negated:
+            following = texts[at + 1] if at + 1 < len(texts) else ""
+            this = this or text in _NARROWING_MORE or (text in _NARROWING and following.strip("*./") != "")
+        negated = False
+    return every and this

@@ -2,21 +2,22 @@
 
 from typing import TYPE_CHECKING
 
-from holdfast.permissions.shell.programs.facts import CommandFacts, names
+from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.git_names import behind_colons, starts_gpg
 from holdfast.permissions.shell.programs.options import Scan, scan
-from holdfast.permissions.shell.programs.tables_git import GIT_NETWORK, GIT_PATH_WRITERS, GIT_READS, GIT_SECOND_WORDS
+from holdfast.permissions.shell.programs.program import git_having
+from holdfast.permissions.shell.programs.tool_table import GIT_READS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.permissions.shell.words.word import Word
 
-PATHS = names(
-    "diff log show blame annotate whatchanged ls-files ls-tree grep status check-ignore check-attr shortlog rev-list"
-    " diff-index diff-tree diff-files hash-object cat-file rev-parse"
-)
+PATHS = git_having("paths")
 """Subcommands whose operands may be paths."""
+GIT_NETWORK = git_having("network")
+GIT_SECOND_WORDS = git_having("second-word")
+_WRITES_TREE = git_having("writes-tree")
 _REFLOG_ACTIONS = frozenset({"expire", "delete", "drop", "write", "exists", "list"})
 _LISTING = ("-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
 FORMATS = ("--format", "--pretty", "--sort", "--group", "--submodule")
@@ -63,7 +64,7 @@ def _other(name: str, rest: "Sequence[Word]") -> CommandFacts:
     if name in ("remote", "submodule") and rest and rest[0].static:
         network = rest[0].text in ("show", "update", "add", "prune", "set-head")
     writes: tuple[str, ...] = ()
-    if name in GIT_PATH_WRITERS:
+    if name in _WRITES_TREE:
         named = tuple(word.text for word in rest if word.static and not word.text.startswith("-"))
         writes = named if name in ("rm", "mv", "restore", "add") else (".",)
         if name == "checkout":

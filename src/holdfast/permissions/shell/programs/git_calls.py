@@ -4,6 +4,7 @@ import posixpath
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.shell.programs.program import PROGRAMS
 from holdfast.permissions.shell.words.expansion import literal_words
 from holdfast.permissions.shell.words.word import names
 
@@ -17,16 +18,6 @@ __all__ = ["ANY", "UNKNOWN", "GitCall", "git_call"]
 
 UNKNOWN: Final = "?"
 """Stands for a subcommand that is only known at run time, or is an alias."""
-_OTHERS: Final = names(
-    "add am apply bisect branch bugreport bundle checkout checkout-index cherry-pick clean clone commit commit-graph"
-    " commit-tree difftool fast-export fast-import fetch fetch-pack filter-branch format-patch fsck gc gui help init"
-    " instaweb interpret-trailers lfs ls-remote maintenance merge merge-file merge-tree mergetool mktag mktree"
-    " multi-pack-index mv notes pack-objects pack-refs prune pull push read-tree rebase remote repack replace"
-    " request-pull rerere reset restore revert rm send-email sparse-checkout stage stash stripspace"
-    " submodule subtree svn switch tag unpack-file unpack-objects update-index update-ref update-server-info var"
-    " verify-commit verify-tag version worktree write-tree archive"
-)
-"""Subcommands without a table of options."""
 ANY: Final = "*"
 """Stands for a word that may name anything."""
 _CALLS_KEPT: Final = 64
@@ -84,7 +75,7 @@ def _taken_apart(given: "tuple[Word, ...] | None", texts: tuple[str, ...], assig
     if not rest:
         return GitCall("")
     name = rest[0].text if rest[0].static else UNKNOWN
-    call = _by_table(name, rest[1:]) or _by_looks(name if name in _OTHERS else UNKNOWN, rest[1:])
+    call = _by_table(name, rest[1:]) or _by_looks(name if _is_known(name) else UNKNOWN, rest[1:])
     if not front.usual:
         call = call._replace(operands=(*call.operands, ANY), pathspecs=(ANY,) if call.pathspecs else ())
     return call._replace(moved=front.moved, elsewhere=front.elsewhere)
@@ -107,7 +98,7 @@ def _front(assigns: "Sequence[str]", words: "Sequence[Word]") -> _Front:
 
 def _by_table(name: str, rest: "Sequence[Word]") -> GitCall | None:
     from holdfast.permissions.shell.programs.options import scan  # noqa: PLC0415 - with the first command
-    from holdfast.permissions.shell.programs.tables_git import GIT_READS  # noqa: PLC0415 - same
+    from holdfast.permissions.shell.programs.tool_table import GIT_READS  # noqa: PLC0415 - same
 
     key, told = name, rest
     if rest and f"{name} {rest[0].text}" in GIT_READS:
@@ -131,6 +122,11 @@ def _by_table(name: str, rest: "Sequence[Word]") -> GitCall | None:
         tuple(operands[max(skip, cut) :]),
         sure=found.refusal is None and not unlimited,
     )
+
+
+def _is_known(name: str) -> bool:
+    program = PROGRAMS.get(f"git:{name}")
+    return program is not None and "unknown-words" not in program.roles
 
 
 def _by_looks(name: str, rest: "Sequence[Word]") -> GitCall:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs.program_names import is_interpreter
+from holdfast.permissions.shell.programs.program import having, is_interpreter, names_of, words_told
 from holdfast.permissions.shell.words.quoting import rough_pieces
 from holdfast.permissions.shell.words.word import names
 
@@ -11,38 +11,19 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.words.parts import Part
 
-_SED: Final = names("sed gsed")
-_SCRIPTED: Final = _SED | names("awk gawk mawk nawk")
+_SED: Final = names_of("sed")
+_SCRIPTED: Final = _SED | names_of("awk")
 """Programs of which most scripts run nothing: those count that are not proven to."""
 _CODE: Final = names("-c -e -E -r -p -pe -ne -le --eval --print --run --command -Command")
-_TAKING: Final = {
-    **dict.fromkeys(
-        names("tar gtar bsdtar"),
-        names(
-            "--to-command --use-compress-program --info-script --new-volume-script --rsh-command --rmt-command"
-            " --checkpoint-action -I -F"
-        ),
-    ),
-    "rsync": names("-e --rsh --rsync-path"),
-    **dict.fromkeys(names("nc ncat netcat"), names("-e -c --exec --sh-exec --lua-exec")),
-    "socat": frozenset[str](),
-    "man": names("-P --pager -H --html"),
-    "rg": names("--pre --hostname-bin"),
-    "sort": names("--compress-program"),
-    "zip": names("-TT --unzip-command"),
-    **dict.fromkeys(names("vi vim nvim view ex gvim"), names("-c --cmd")),
-    **dict.fromkeys(names("less more ed"), frozenset[str]()),
-    **dict.fromkeys(names("make gmake"), names("--eval")),
-    **dict.fromkeys(names("scp sftp"), names("-o -S")),
-    **dict.fromkeys(names("xterm urxvt konsole gnome-terminal alacritty kitty"), names("-e --command")),
-}
-"""Programs that run text of their arguments: the options with such a value; words with blanks are looked at anyway."""
+_TAKING: Final = words_told("runs-text")
 _STARTING: Final = (
     *("system", "exec", "popen", "spawn", "proc", "shell", "passthru", "pty", "pipe", "fork", "open3", "getoutput"),
     *("run(", "command(", "sh import", "fileutils", "`", "qx", "%x", "$(", '"|', "'|", '|"', "|'", "{|", "|}"),
 )
 """What stands in the code of an interpreter that starts a program; other code may speak of `rm` and runs none."""
-_EDITORS: Final = names("vi vim nvim view ex gvim")
+_EDITORS: Final = having("vi")
+_OBEYS_BANG: Final = having("obeys-bang")
+_MAKE: Final = names_of("make")
 _EDITOR_STARTS: Final = ("!", "system", "term", "job", "exe", "lua", "py", "perl", "ruby", "tcl", "make", "grep")
 _MAKE_PROGRAMS: Final = names(
     "SHELL .SHELLFLAGS AR AS CC CPP CXX FC LD RM MAKE INSTALL LEX YACC LINT GET CO PC M2C TEX MAKEINFO TANGLE WEAVE"
@@ -88,10 +69,10 @@ def _may_start(name: str, text: str) -> bool:
         return text.isalnum() or any(mark in text.lower() for mark in _STARTING)
     if name in _EDITORS:
         return any(mark in text for mark in _EDITOR_STARTS)
-    if name in ("less", "more", "ed"):
+    if name in _OBEYS_BANG:
         return text[:1] in ("+", "!")
     variable, equals, _ = text.partition("=")
-    if equals and name in ("make", "gmake") and text[0] != "-" and "$" not in text:
+    if equals and name in _MAKE and text[0] != "-" and "$" not in text:
         return variable.rstrip(":+?! ") in _MAKE_PROGRAMS
     return True
 

@@ -1,68 +1,49 @@
-"""One question for every external program: is this call proven to be read-only, and what does it touch."""
+"""What one call of an external program does: by its option table, by a parser of its own, or by its kind."""
 
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs import special
-from holdfast.permissions.shell.programs.awk import inspect_awk
-from holdfast.permissions.shell.programs.binaries import BINARY_RULES
-from holdfast.permissions.shell.programs.disks import inspect_findmnt, inspect_lsblk
-from holdfast.permissions.shell.programs.effects import inspect_dd, inspect_effect
+from holdfast.permissions.shell.programs.effects import inspect_effect
 from holdfast.permissions.shell.programs.facts import CommandFacts
-from holdfast.permissions.shell.programs.find import inspect_find
-from holdfast.permissions.shell.programs.git import inspect_git
-from holdfast.permissions.shell.programs.jq import inspect_jq, inspect_yq
 from holdfast.permissions.shell.programs.options import scan
-from holdfast.permissions.shell.programs.sed import inspect_sed
-from holdfast.permissions.shell.programs.tables_system import FILE_TOOLS, SYSTEM_TOOLS, WRAPPERS
-from holdfast.permissions.shell.programs.tables_text import SEARCH_TOOLS, TEXT_TOOLS
-from holdfast.permissions.shell.programs.tool_table import Tool
-from holdfast.permissions.shell.programs.versions import inspect_version
+from holdfast.permissions.shell.programs.program import known, told
+from holdfast.permissions.shell.programs.tool_table import TOOLS, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from holdfast.permissions.shell.words.word import Word
 
-TABLES: "Mapping[str, Tool]" = {
-    **TEXT_TOOLS,
-    **SEARCH_TOOLS,
-    **FILE_TOOLS,
-    **SYSTEM_TOOLS,
-    **WRAPPERS,
-    "fdfind": SEARCH_TOOLS["fd"],
-}
+OWN_RULES: Final = told("judge")
+"""Programs with a parser of their own: module and function."""
+TABLES: "Mapping[str, Tool]" = {name: tool for name, tool in TOOLS.items() if name not in OWN_RULES and ":" not in name}
 """Every program that is judged by its option table alone."""
+_BINARY: Final = "binaries:inspect_binary"
 
-OWN_RULES: "Mapping[str, Callable[[Sequence[Word]], CommandFacts]]" = {
-    "find": inspect_find,
-    "sed": inspect_sed,
-    "gsed": inspect_sed,
-    "awk": inspect_awk,
-    "gawk": inspect_awk,
-    "mawk": inspect_awk,
-    "nawk": inspect_awk,
-    "jq": inspect_jq,
-    "yq": inspect_yq,
-    "git": inspect_git,
-    "date": special.inspect_date,
-    "tee": special.inspect_tee,
-    "xxd": special.inspect_xxd,
-    "tar": special.inspect_tar,
-    "printenv": special.inspect_printenv,
-    "getent": special.inspect_getent,
-    "tput": special.inspect_tput,
-    "lsof": special.inspect_lsof,
-    "journalctl": special.inspect_journalctl,
-    "ps": special.inspect_ps,
-    "unzip": special.inspect_unzip,
-    "zipinfo": special.inspect_zipinfo,
-    "iconv": special.inspect_iconv,
-    **BINARY_RULES,
-    "lsblk": inspect_lsblk,
-    "findmnt": inspect_findmnt,
-    "dd": inspect_dd,
-}
-"""Programs with rules of their own."""
+
+@cache
+def _own(judge: str) -> "Callable[..., CommandFacts]":
+    module, _, name = judge.partition(":")
+    return getattr(import_module(f"{__package__}.{module}"), name)
+
+
+def version_forms(name: str) -> tuple[str, ...]:
+    """The words that only ask a program for its version."""
+    program = known(name)
+    said = None if program is None else program.fields.get("version")
+    if said is None:
+        return ()
+    forms = [form.strip() for form in said.split("|") if form.strip()]
+    return tuple(forms[1:]) if forms[:1] == ["not --version"] else ("--version", *forms)
+
+
+def inspect_version(name: str, args: "Sequence[Word]") -> CommandFacts | None:
+    """Return the facts of an exact version query, or None when this is something else."""
+    forms = version_forms(name)
+    if not forms or not args or not all(word.static for word in args):
+        return None
+    return CommandFacts(None, kind="version") if " ".join(word.text for word in args) in forms else None
 
 
 def inspect_command(name: str, args: "Sequence[Word]", *, stdin_is_data: bool = False) -> CommandFacts:
@@ -78,7 +59,7 @@ def inspect_command(name: str, args: "Sequence[Word]", *, stdin_is_data: bool = 
     """
     own = OWN_RULES.get(name)
     if own is not None:
-        facts = own(args)
+        facts = _own(own)(args) if own != _BINARY else _own(own)(name, args)
     elif (tool := TABLES.get(name)) is not None:
         facts = _by_table(tool, args, stdin_is_data=stdin_is_data)
     else:
@@ -95,5 +76,5 @@ def _by_table(tool: Tool, args: "Sequence[Word]", *, stdin_is_data: bool) -> Com
     reads = found.reads
     if stdin_is_data and tool.default and tool.kind == "search" and reads == [tool.default]:
         reads = []
-    kind = tool.kind if not found.writes else "edit"
+    kind = tool.kind if not found.writes else "remove" if found.changes == "removes" else "edit"
     return CommandFacts(found.refusal, tuple(reads), tuple(found.writes), False, kind, found.reads_unknown)  # noqa: FBT003 - hot

@@ -4,31 +4,15 @@ from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.options import scan
-from holdfast.permissions.shell.programs.tool_table import Tool
+from holdfast.permissions.shell.programs.tool_table import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.permissions.shell.words.word import Word
 
-JQ = Tool(
-    "-n|--null-input -r|--raw-output -R|--raw-input -c|--compact-output -s|--slurp -S|--sort-keys -e|--exit-status"
-    " -j|--join-output -a|--ascii-output -C|--color-output -M|--monochrome-output --tab --indent:num --seq --stream"
-    " --stream-errors --unbuffered --raw-output0 -h|--help -V|--version --arg:text --argjson:text --slurpfile:text"
-    " --rawfile:text --args --jsonargs !-f|--from-file !-L:path !--build-configuration !--run-tests",
-    dashed_values=True,
-    operands="any",
-    abbreviate=False,
-    kind="text",
-)
-YQ = Tool(
-    "-r|--unwrapScalar -o|--output-format:text -p|--input-format:text -P|--prettyPrint -C|--colors -M|--no-colors"
-    " -e|--exit-status -N|--no-doc -j|--tojson -c -V|--version -h|--help -I|--indent:num !-i|--inplace"
-    " !-s|--split-exp:text !-n|--null-input",
-    operands="any",
-    abbreviate=False,
-    kind="text",
-)
+JQ = TOOLS["jq"]
+YQ = TOOLS["yq"]
 _REFUSED = frozenset({"env", "$ENV", "import", "include", "modulemeta", "get_search_list", "$__prog_args", "$"})
 """A `$` alone: jq 1.6 takes `$ ENV` for `$ENV`."""
 _YQ_LETTERS = frozenset(" .[]|()\"'_-,*:=!<>/?@{}+")

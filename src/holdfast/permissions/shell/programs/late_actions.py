@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.rules.samples import alternatives
+from holdfast.permissions.shell.programs.program import names_of
 from holdfast.permissions.shell.programs.wrapper_places import places_of_runner
 from holdfast.permissions.shell.programs.wrapper_shapes import Inner, tails
 from holdfast.permissions.shell.programs.wrappers import FIND_CHANGES, FIND_RUNS
@@ -139,7 +140,7 @@ def _matches(pattern: str) -> bool:
     return any(fnmatchcase(action, shell) for action in _ACTIONS)
 
 
-LATE: Final = {"find": _open_find, "fd": _open_fd, "fdfind": _open_fd}
+LATE: Final = {"find": _open_find, **dict.fromkeys(names_of("fd"), _open_fd)}
 """Give a command of which a word may become an action, so that a rule for its name alone does not cover it.
 
 They take the command, its words as written, the names of variables that the text sets, and whether more words arrive

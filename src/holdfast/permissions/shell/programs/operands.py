@@ -9,9 +9,9 @@ from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase, matching_paths
+from holdfast.permissions.shell.programs.find import narrows
+from holdfast.permissions.shell.programs.program import PROGRAMS, having, names_of, told
 from holdfast.permissions.shell.words.expansion import patterns_of
-from holdfast.permissions.shell.words.values import narrows
-from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -45,52 +45,35 @@ _WILD: Final = frozenset("*?[")
 _HERE: Final = ("$PWD/", "${PWD}/", "$(pwd)/")
 INSIDE: Final = "x"
 """Stands for any name inside a directory."""
-_LOADERS: Final = frozenset({"source", ".", "tar", "gtar", "bsdtar", "unzip", "xargs", "history", "bind"})
+_LOADERS: Final = having("loads")
 """Known commands of which the tables do not name all they read."""
-SURE_READERS: Final = _LOADERS | names(
-    "less more most view vi vim nvim ex ed emacs nano micro bat batcat bash sh dash zsh ksh zcat bzcat xzcat zless"
-    " zmore zgrep gzip gunzip bzip2 bunzip2 xz unxz zstd zip 7z scp rsync"
-)
+SURE_READERS: Final = having("loads", "reads-all")
 """Commands that read whatever they are given."""
-_PLACING: Final = frozenset({"cp", "mv", "ln", "install", "rsync", "scp"})
+_PLACING: Final = having("places")
 _COPYING: Final = _PLACING - {"mv"}
-_TARS: Final = frozenset({"tar", "gtar", "bsdtar"})
+_TARS: Final = names_of("tar") | names_of("bsdtar")
 _MAKING: Final = frozenset("cruA")
 """Letters with which `tar` writes an archive."""
-_FILLING: Final = frozenset({"rsync", "unzip", "wget"}) | _TARS
-"""Commands that put many files into the directory they are given."""
+_FILLING: Final = having("fills")
 _WGET_MANY: Final = (
     *("--recursive", "--mirror", "--page-requisites", "--force-directories", "--input-file", "--content-disposition"),
     "--trust-server-names",
 )
 _RSYNC_PATTERNS: Final = ("--exclude", "--include", "--filter")
-_MODES: Final = frozenset({"chmod", "chown", "chgrp", "chattr", "setfacl"})
-_INTO: Final = {
-    **dict.fromkeys(_TARS, ("-C", "--directory", "--one-top-level")),
-    **dict.fromkeys(names("7z 7za 7zr 7zz"), ("-o",)),
-    **dict.fromkeys(names("pip pip3"), ("-t", "--target", "-d", "--dest", "-w", "--wheel-dir")),
-    "unzip": ("-d",),
-    "wget": ("-P", "--directory-prefix"),
-    "cpio": ("-D", "--directory"),
-    "unar": ("-o", "--output-directory"),
-    "curl": ("--output-dir",),
-    "git": ("-o", "--output-directory"),
-    "patch": ("-d", "--directory"),
-    "aria2c": ("-d", "--dir"),
-    "javac": ("-d", "-s", "-h"),
-    "mktemp": ("-p", "--tmpdir"),
-    "cmake": ("-B",),
-    "cargo": ("--target-dir", "--out-dir"),
-}
+_MODES: Final = having("modes")
+_INTO: Final = {name: tuple(text.split()) for name, text in told("into").items()}
 """Options that name a directory to put files into."""
-_EDITORS: Final = frozenset({"vi", "vim", "nvim", "nano", "emacs", "pico", "micro", "script"})
-_COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "rustc", "go"})
+_EDITORS: Final = having("edits-named")
+_COMPILERS: Final = having("compiler")
 _RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_REWRITING: Final = names("tee dd sponge")
-_EDITING: Final = names("sed gsed perl ruby")
-_PACKING: Final = names("gzip gunzip bzip2 xz zstd")
+_REWRITING: Final = having("rewrites")
+_EDITING: Final = having("in-place")
+_PACKING: Final = having("packs")
 _FIND_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
-_FILE_COMMANDS: Final = frozenset({"mkdir", "touch", "mv", "cp"})
+_FILE_COMMANDS: Final = having("file-command")
+_IN_PLACE: Final = names_of("sed") | {"sort"}
+_BY_OPTION: Final = _IN_PLACE | names_of("tee") | {"truncate"}
+"""Commands that change what they are given, or do so with an option."""
 
 
 class Landing(NamedTuple):
@@ -212,15 +195,13 @@ def written_patterns(part: "Part") -> "Iterator[str]":
 
 def _runs_change(texts: "Sequence[str]") -> bool:
     """Whether `find` gives what it finds to a command that changes it."""
-    from holdfast.permissions.shell.programs.effects import EFFECTS  # noqa: PLC0415 - the tables load with the first call
-
     for at, text in enumerate(texts[:-1]):
         if text not in _RUNS or "{}" not in texts[at:]:
             continue
         name = posixpath.basename(texts[at + 1])
-        kind = EFFECTS[name].kind if name in EFFECTS and name not in _COPYING else ""
+        changes = PROGRAMS[name].fields.get("changes", "") if name in PROGRAMS and name not in _COPYING else ""
         edits = name in _EDITING and _has(texts[at + 1 :], "i", "--in-place")
-        if kind in ("edit", "remove") or edits or name in _REWRITING:
+        if changes.startswith(("edit", "remove")) or edits or name in _REWRITING:
             return True
     return False
 
@@ -307,8 +288,8 @@ def changes_by_words(part: "Part") -> bool:
     """Whether what a command is given by pattern or expansion is changed by it."""
     if part.refusal is None or not part.texts or part.words is None:
         return False
-    if part.name in ("tee", "sed", "gsed", "sort", "truncate"):
-        return part.kind == "edit" or part.name in ("tee", "truncate") or _has(part.texts, "i", "--in-place")
+    if part.name in _BY_OPTION:
+        return part.kind == "edit" or part.name not in _IN_PLACE or _has(part.texts, "i", "--in-place")
     return part.kind in ("edit", "remove") and part.name not in ("zip", "mktemp")
 
 

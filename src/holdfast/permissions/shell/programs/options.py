@@ -31,10 +31,23 @@ class Scan:
         reads: paths read.
         writes: paths written.
         reads_unknown: a path that is read is only known at run time.
+        changes: what an option does to the operands: `writes`, `removes` or nothing.
+        unknown: an option is in no table, so that it may have taken what counts as an operand.
         ended_at: how many operands stood before `--`, or None when there was no `--`.
     """
 
-    __slots__ = ("ended_at", "given", "operands", "reads", "reads_unknown", "refusal", "tool", "writes")
+    __slots__ = (
+        "changes",
+        "ended_at",
+        "given",
+        "operands",
+        "reads",
+        "reads_unknown",
+        "refusal",
+        "tool",
+        "unknown",
+        "writes",
+    )
 
     def __init__(self, tool: Tool) -> None:
         self.tool = tool
@@ -45,6 +58,8 @@ class Scan:
         self.writes: list[str] = []
         self.reads_unknown = False
         self.ended_at: int | None = None
+        self.unknown = False
+        self.changes = ""
 
     def refuse(self, reason: str) -> None:
         """Keep the first reason."""
@@ -161,6 +176,7 @@ class _Reader(Scan):
         name, glued, value = text[2:].partition("=")
         option = find_long(self.table, name)
         if option is None:
+            self.unknown = True
             self.refuse(f"option {text!r} is not in the table of read-only options")
             return
         if glued and option.takes == "none":
@@ -181,6 +197,7 @@ class _Reader(Scan):
         while at < len(text):
             option = self.table.short.get(text[at])
             if option is None:
+                self.unknown = True
                 self.refuse(f"option '-{text[at]}' is not in the table of read-only options")
                 return
             at += 1
@@ -218,6 +235,7 @@ class _Reader(Scan):
         if not option.allowed:
             self.refuse(f"option {option.name!r} is not read-only")
         if value is None:
+            self.changes = option.kind if option.kind in ("writes", "removes") else self.changes
             return
         if option.kind == "num" and not (value.static and is_count(value.text)) and not self.tool.plain:
             self.refuse(f"the value of {option.name!r} is not a plain number")
@@ -248,6 +266,8 @@ def _judge_count(result: Scan, words: "Sequence[Word]") -> None:
 
 def _judge_operands(result: Scan) -> None:
     tool, words, kind = result.tool, result.operands, result.tool.operands
+    if result.changes:
+        result.writes.extend(word.text for word in words if word.static)
     if tool.plus:
         words = [word for word in words if not (word.static and word.text[:1] == "+" and word.text[1:].isdigit())]
     if tool.most < ANY_NUMBER or tool.least:

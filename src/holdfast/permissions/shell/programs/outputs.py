@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.programs.operands import inside, option_values
+from holdfast.permissions.shell.programs.program import git_having, having, names_of, told
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SCRIPTED", "TELLING", "handed_texts", "outputs_of", "writes_untold"]
 
-_SED: Final = names("sed gsed")
-_AWK: Final = names("awk gawk mawk nawk")
+_SED: Final = names_of("sed")
+_AWK: Final = names_of("awk")
 SCRIPTED: Final = _SED | _AWK
 """Programs with a small language of their own."""
 _OUT: Final = (
@@ -27,58 +28,26 @@ _OUT: Final = (
 )
 _ONE_DASH: Final = names("-out -output -outfile -outdir -keyout -logfile -Logfile -csr -crl_out -sigfile -writerand")
 """Long options that start with one dash."""
-_NO_FILE: Final = names(
-    "ssh scp sftp mount umount ps set shopt sudo doas su install make gmake pip pip3 chown chgrp zip unzip 7z sed gsed"
-    " awk gawk mawk nawk xargs kubectl docker podman apt apt-get bash sh zsh dash ksh mkfs sshfs compgen complete"
-    " compopt read ulimit cp mv ln rm tar gtar bsdtar"
-)
+_NO_FILE: Final = having("o-is-no-file")
 """Programs to which `-o` says something else, or whose outputs other tables name."""
-_OUTPUTS: Final = {
-    "curl": ("--trace", "--trace-ascii", "--stderr", "--libcurl", "--etag-save", "--hsts", "--alt-svc", "--output-dir"),
-    "wget": ("--save-cookies", "--warc-file", "--warc-tempdir", "--hsts-file", "--rejected-log", "--warc-cdx"),
-    "rsync": ("--log-file", "--backup-dir", "--partial-dir", "--temp-dir", "-T", "--write-batch", "--only-write-batch"),
-    **dict.fromkeys(("tcpdump", "tshark", "dumpcap"), ("-w",)),
-    "valgrind": ("--log-file", "--xml-file"),
-    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), ("-o", "-MF", "-dumpdir")),
-    **dict.fromkeys(("javac", "scalac", "kotlinc"), ("-d", "-s", "-h")),
-    "patch": ("-o", "--output", "-r", "--reject-file", "-d", "--directory"),
-    "git": ("-o", "--output", "--output-directory", "--separate-git-dir"),
-    "ssh-keygen": ("-f",),
-    **dict.fromkeys(("ssh", "scp", "sftp"), ("-E",)),
-    "screen": ("-Logfile",),
-    **dict.fromkeys(("pip", "pip3"), ("--log", "--report", "-t", "--target", "-d", "--dest", "-w", "--wheel-dir")),
-    "csplit": ("-f", "--prefix"),
-    "zip": ("-O", "--output-file", "--out", "-lf"),
-    **dict.fromkeys(("bison", "yacc"), ("-o", "-d", "--defines", "-b")),
-    "aria2c": ("-o", "-d", "--dir", "-l", "--log", "--save-session"),
-}
+_OUTPUTS: Final = {name: tuple(text.split()) for name, text in told("outputs").items()}
 """Further options that name a file or a directory to write."""
-_GIT_WRITES: Final = names("rm mv restore clean clone init")
-_EDITORS: Final = names("vi vim nvim view ex gvim")
+_GIT_WRITES: Final = git_having("writes-named")
+_EDITORS: Final = having("vi")
 _SAVES: Final = re.compile(
     r"(?:^\+?|[|:])[ \t]*(?:w|wq|x|xit|up|update|write|sav|saveas)!?[ \t]+(?:>>[ \t]*)?([^\s|]+)"
 )
 """What an editor is told to write, in its own commands."""
-_FIRST: Final = names("sponge logsave flock script asciinema")
-"""Programs whose first operand is a file that they write."""
-_LAST: Final = names("scp sftp ffmpeg convert magick lz4 docker podman kubectl")
-"""Programs whose last operand is a file that they write, or a directory they put it into; some only to copy."""
-_COPYING_SUBCOMMAND: Final = names("docker podman kubectl")
-_IN_PLACE: Final = {
-    **dict.fromkeys(names("black isort dos2unix unix2dos rename prename mmv rustfmt virtualenv"), ()),
-    **dict.fromkeys(names("gofmt goimports shfmt"), ("-w",)),
-    **dict.fromkeys(names("clang-format yq autopep8 yapf"), ("-i", "--inplace", "--in-place")),
-    "prettier": ("-w", "--write"),
-    "eslint": ("--fix",),
-    "stylelint": ("--fix",),
-    "ruff": ("--fix", "format"),
-}
+_FIRST: Final = having("writes-first")
+_LAST: Final = having("writes-last")
+_COPYING_SUBCOMMAND: Final = having("in-container")
+"""Of those, programs that only write with `cp`."""
+_IN_PLACE: Final = {name: text.split() for name, text in told("rewrites-with").items()}
 """Programs that rewrite the files they are given, and the words with which they do."""
-_ARCHIVING: Final = names("7z 7za 7zr 7zz ar")
-"""Programs that are told by a first word to write the archive behind it."""
+_ARCHIVING: Final = having("archives")
 _ONLY_SAYS: Final = names("--check --diff --check-only --dry-run --list-different -l -n")
 TELLING: Final = (
-    SCRIPTED | _LAST | _ARCHIVING | frozenset(_IN_PLACE) | _EDITORS | _FIRST | {"git", "nano", "emacs", "pico", "micro"}
+    SCRIPTED | _LAST | _ARCHIVING | frozenset(_IN_PLACE) | _EDITORS | _FIRST | having("edits-named") | {"git"}
 )
 """Programs that are told what to write without an option."""
 

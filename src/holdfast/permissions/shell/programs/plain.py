@@ -7,19 +7,17 @@ speed alone, so it only ever says that a command is read-only in the plainest fo
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.permissions.shell.programs.awk import AWK, program_refusal
-from holdfast.permissions.shell.programs.effects import DOWNLOADS, EFFECTS, KINDS
+from holdfast.permissions.shell.programs.effects import changed_by, is_constant, table_of, why_never
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.find import ALONE, LEADING, WITH_VALUE
-from holdfast.permissions.shell.programs.git import CHECKS, FORMATS, PATHS
+from holdfast.permissions.shell.programs.git import CHECKS, FORMATS, GIT_NETWORK, GIT_SECOND_WORDS, PATHS
 from holdfast.permissions.shell.programs.git_names import behind_colons
-from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES
+from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES, version_forms
 from holdfast.permissions.shell.programs.options import PATH_KINDS, is_count
-from holdfast.permissions.shell.programs.runner_names import RUNNERS
-from holdfast.permissions.shell.programs.runners import starts_another
+from holdfast.permissions.shell.programs.program import PROGRAMS, names_of
+from holdfast.permissions.shell.programs.runners import RUNNERS, starts_another
 from holdfast.permissions.shell.programs.sed import SED, script_refusal
-from holdfast.permissions.shell.programs.tables_git import GIT_NETWORK, GIT_READS, GIT_SECOND_WORDS
-from holdfast.permissions.shell.programs.tool_table import ANY_NUMBER, Tool, compiled, ends_at_dashes
-from holdfast.permissions.shell.programs.versions import VERSION_QUERIES
+from holdfast.permissions.shell.programs.tool_table import ANY_NUMBER, GIT_READS, Tool, compiled, ends_at_dashes
 from holdfast.permissions.shell.programs.wrappers import STARTERS
 
 if TYPE_CHECKING:
@@ -311,7 +309,7 @@ def _awk(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: 
 
 def _constant(name: str, facts: CommandFacts) -> "Callable[[Sequence[str], bool], CommandFacts | None]":
     """A judge for a program that is never read-only, but for the question for its version."""
-    longest = max((len(form.split()) for form in VERSION_QUERIES.get(name, ())), default=1) + 1
+    longest = max((len(form.split()) for form in version_forms(name)), default=1) + 1
     running = RUNNERS.get(name, frozenset[str]())
 
     def judge(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
@@ -322,7 +320,7 @@ def _constant(name: str, facts: CommandFacts) -> "Callable[[Sequence[str], bool]
 
 def _curl() -> "Callable[[Sequence[str], bool], CommandFacts | None]":
     """A judge for curl; names of files to write or to send are left to the long road."""
-    sort = Sorter(Tool(DOWNLOADS["curl"], operands="any")).sort
+    sort = Sorter(table_of(PROGRAMS["curl"].fields["options"])).sort
     facts = CommandFacts("it uses the network", network=True, kind="network")
 
     def judge(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
@@ -338,17 +336,24 @@ def _curl() -> "Callable[[Sequence[str], bool], CommandFacts | None]":
 
 def _judges() -> "dict[str, Callable[[Sequence[str], bool], CommandFacts | None]]":
     found: dict[str, Callable[[Sequence[str], bool], CommandFacts | None]] = {}
-    for name, (kind, network, why) in KINDS.items():
-        if name not in EFFECTS and name not in TABLES and name not in OWN_RULES and name not in ("curl", "wget"):
-            found[name] = _constant(name, CommandFacts(why, network=network, kind=kind))
+    for name, program in PROGRAMS.items():
+        changed = changed_by(program) if is_constant(program) else None
+        if changed is not None and name not in OWN_RULES:
+            kind, _, network = changed
+            found[name] = _constant(name, CommandFacts(why_never(program, kind), network=network, kind=kind))
     for name, tool in TABLES.items():
         judge = _by_table(tool)
         if judge is not None:
             found[name] = judge
     for name in OWN_RULES:
         found.pop(name, None)
-    own = {"git": _git, "find": _find, "sed": _sed, "gsed": _sed, "curl": _curl()}
-    return found | own | dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk)
+    found["curl"] = _curl()
+    return (
+        found
+        | {"git": _git, "find": _find}
+        | dict.fromkeys(names_of("sed"), _sed)
+        | dict.fromkeys(names_of("awk"), _awk)
+    )
 
 
 JUDGES: "dict[str, Callable[[Sequence[str], bool], CommandFacts | None]]" = _judges()

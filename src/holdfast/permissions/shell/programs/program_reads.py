@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.programs.operands import spellings
-from holdfast.permissions.shell.programs.program_names import is_interpreter
+from holdfast.permissions.shell.programs.program import having, is_interpreter, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["PROGRAM_FIRST", "named_in_program", "opens_untold"]
 
-_SED: Final = frozenset({"sed", "gsed"})
-_AWK: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
+_SED: Final = names_of("sed")
+_AWK: Final = names_of("awk")
 PROGRAM_FIRST: Final = _SED | _AWK | {"jq"}
 """Commands whose first word is a program, and files follow."""
-_OTHERWISE: Final = frozenset({"git", "find", "fd", "fdfind", "docker", "gh"})
-"""Commands whose options mostly hold other things than files."""
+_OTHERWISE: Final = having("options-tell-no-files")
 _MARKED: Final = re.compile(r"@|--[a-z0-9-]+=")
 _SED_FILE: Final = re.compile(r"(?:\A|[\s;{}!0-9$/I])[rR][ \t]*([^\s][^\n]*)")
 _STRING: Final = re.compile(r"\"([^\"\\\n]{1,400})\"|'([^'\\\n]{1,400})'")

@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs.runner_names import RUNNERS
+from holdfast.permissions.shell.programs.program import words_told
 from holdfast.permissions.shell.programs.runner_shapes import command_start
 from holdfast.permissions.shell.programs.wrapper_places import GitCall, git_call, places_of_runner
 from holdfast.permissions.shell.programs.wrapper_shapes import Inner, tails
@@ -17,6 +17,8 @@ __all__ = [
     "open_parallel", "open_runner", "open_source", "starts_another",
 ]  # fmt: skip
 
+RUNNERS: Final = words_told("runs")
+"""Programs that run another command, always or only behind one of these words."""
 FED: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Names under which a shell finds a script that is not a file of its own."""
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.options import scan
-from holdfast.permissions.shell.programs.tool_table import Tool
+from holdfast.permissions.shell.programs.tool_table import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,14 +14,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words.parts import Part
     from holdfast.permissions.shell.words.word import Word
 
-SED = Tool(
-    "-n|--quiet|--silent --debug -e|--expression:text !-f|--file:file !-i|--in-place?"
-    " -E|-r|--regexp-extended -s|--separate"
-    " -u|--unbuffered -z|--null-data -l|--line-length:num --posix --sandbox --follow-symlinks --help --version",
-    dashed_values=True,
-    operands="any",
-    kind="text",
-)
+SED = TOOLS["sed"]
 _PRINTS = re.compile(r"(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?[pd]\Z")
 """The usual scripts: print or leave out a range of lines."""
 _SIMPLE = frozenset("=dDgGhHnNpPx")

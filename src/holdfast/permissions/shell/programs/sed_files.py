@@ -100,7 +100,7 @@ def sed_scripts(args: "Sequence[Word]") -> "tuple[list[Word], list[Word], Scan]"
     found = scan(SED, args)
     scripts, files = found.values("-e"), found.operands
     if not found.has("-e", "-f", "--help", "--version"):
-        scripts, files = files[:1], files[1:]
+        scripts, files = (files, files) if found.unknown else (files[:1], files[1:])
     return scripts, files, found
 
 

@@ -5,73 +5,13 @@ from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.programs.facts import CommandFacts, names
 from holdfast.permissions.shell.programs.options import Scan, scan
-from holdfast.permissions.shell.programs.tables_system import FILE_TOOLS
-from holdfast.permissions.shell.programs.tables_text import TEXT_TOOLS
-from holdfast.permissions.shell.programs.tool_table import Tool, compiled
+from holdfast.permissions.shell.programs.tool_table import TOOLS, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.permissions.shell.words.word import Word
 
-DATE = Tool(
-    "-d|--date:text --debug -f|--file:file -I|--iso-8601? --resolution"
-    " -R|--rfc-email|--rfc-822|--rfc-2822 --rfc-3339:text"
-    " -r|--reference:path !-s|--set:text -u|--utc|--uct|--universal --help --version",
-    dashed_values=True,
-    operands="any",
-    kind="system",
-)
-TEE = Tool("-a|--append -i|--ignore-interrupts -p --output-error? --help --version", operands="any", kind="edit")
-TAR = Tool(
-    "-t|--list -f|--file:text -v|--verbose --numeric-owner --full-time --exclude:text -C|--directory:path"
-    " --wildcards --no-wildcards --strip-components:num --occurrence? --help --version --utc"
-    " --totals? --quoting-style:text"
-    " -R|--block-number --show-transformed-names --force-local"
-    " !-c|--create !-x|--extract|--get !-r|--append !-u|--update !-A|--catenate|--concatenate !-d|--diff|--compare"
-    " !--delete !--test-label !-z|--gzip|--gunzip|--ungzip !-j|--bzip2 !-J|--xz !-Z|--compress|--uncompress"
-    " !--lzip !--lzma !--lzop !--zstd !-a|--auto-compress !-I|--use-compress-program:text !--to-command:text"
-    " !--checkpoint? !--checkpoint-action:text !-F|--info-script|--new-volume-script:text"
-    " !--rsh-command:text !--rmt-command:text"
-    " !--index-file:out !-g|--listed-incremental:out !-T|--files-from:file !-X|--exclude-from:file !-M|--multi-volume"
-    " !-O|--to-stdout !-k|--keep-old-files !-p|--preserve-permissions !-m|--touch !--overwrite !--remove-files"
-    " !-P|--absolute-names !-W|--verify !-h|--dereference !--exclude-vcs !--warning:text"
-    " !--one-file-system !-S|--sparse",
-    operands="text",
-    abbreviate=False,
-    kind="list",
-)
-PRINTENV = Tool("-0|--null --help --version", operands="text", kind="system")
-LSOF = Tool(
-    "-n -P -t -l -w -b -a -p:text -u:text -c:text -d:text -g? -s? -F? -R -U -N -V -L?",
-    operands="path",
-    permute=False,
-    kind="system",
-)
-JOURNALCTL = Tool(
-    "-n|--lines? -u|--unit:text -b|--boot? -k|--dmesg -o|--output:text -p|--priority:text"
-    " -r|--reverse -S|--since:text"
-    " -U|--until:text --no-pager -x|--catalog -q|--quiet -g|--grep:text -t|--identifier:text"
-    " -a|--all --no-hostname --utc"
-    " --list-boots --disk-usage --no-full -l|--full -e|--pager-end --user --system -N|--fields"
-    " -F|--field:text --version --help",
-    operands="text",
-    abbreviate=False,
-    kind="system",
-)
-PS = Tool(
-    "-A -a -d -e -N -f -F -j -l -L -T -H -w -y -c -M -m -Z -C:text -g:text -G:text -p:text -q:text"
-    " -s:text -t:text -u:text"
-    " -U:text -o:text -O:text -V -x --pid:text --ppid:text --sid:text --tty:text --user:text --User:text --group:text"
-    " --Group:text --sort:text --format:text --forest --headers"
-    " --no-headers|--no-heading|--noheading|--noheadings|--no-headings"
-    " --cols|--columns|--width:num --rows|--lines:num --deselect --info --help? --version"
-    " --quick-pid:text --cumulative",
-    dashed_values=True,
-    operands="any",
-    abbreviate=False,
-    kind="system",
-)
 PS_COLUMNS = names(
     "pid ppid pgid pgrp sid sess session user uid euser euid ruser ruid suser fuser group gid egroup"
     " egid rgroup rgid comm"
@@ -90,7 +30,6 @@ _PS_MAY_FAIL = ("-u", "-U", "-g", "-G", "-t", "-s", "-p", "-q")
 _PS_FORMATS = ("-f", "-F", "-j", "-l", "-y", "-c", "-M", "-Z")
 _PS_BSD_VALUES = frozenset("oOpUkt")
 _PS_SEPARATE = names("--pid --ppid --sid --tty --user --User --group --Group --sort --format --quick-pid")
-XXD = Tool("", kind="read")
 XXD_ALONE = names(
     "-a -autoskip -b -bits -C -capitalize -e -E -EBCDIC -i -include -p -ps -postscript -plain -r -revert -u -h -v -d"
 )
@@ -110,7 +49,7 @@ def _facts(found: Scan, *, network: bool = False) -> CommandFacts:
 
 def inspect_date(args: "Sequence[Word]") -> CommandFacts:
     """Let `date` print; an operand without `+` sets the clock."""
-    found = scan(DATE, args)
+    found = scan(TOOLS["date"], args)
     for word in found.operands:
         if not word.text.startswith("+"):
             found.refuse(f"date with operand {word.text!r} may set the clock")
@@ -121,7 +60,7 @@ def inspect_date(args: "Sequence[Word]") -> CommandFacts:
 
 def inspect_tee(args: "Sequence[Word]") -> CommandFacts:
     """Let `tee` copy to nothing but /dev/null."""
-    found = scan(TEE, args)
+    found = scan(TOOLS["tee"], args)
     for word in found.operands:
         if not (word.static and word.text == "/dev/null"):
             found.note_path(word, "out")
@@ -130,7 +69,7 @@ def inspect_tee(args: "Sequence[Word]") -> CommandFacts:
 
 def inspect_xxd(args: "Sequence[Word]") -> CommandFacts:
     """Judge `xxd`: single-dash words, then an input and never an output, which may look like an option."""
-    found = Scan(XXD)
+    found = Scan(TOOLS["xxd"])
     rest = list(args)
     while rest and not found.operands:
         word = rest.pop(0)
@@ -168,7 +107,7 @@ def inspect_tar(args: "Sequence[Word]") -> CommandFacts:
     words = list(args)
     if words and words[0].static and words[0].text[:1] not in ("-", ""):
         words = _old_style(words)
-    found = scan(TAR, words)
+    found = scan(TOOLS["tar"], words)
     if found.has("--help", "--version") and not found.operands:
         return _facts(found)
     if not found.has("-t"):
@@ -204,7 +143,7 @@ def is_secret_name(name: str) -> bool:
 
 def inspect_printenv(args: "Sequence[Word]") -> CommandFacts:
     """Let `printenv NAME` show a variable that is not secret; alone it prints the whole environment."""
-    found = scan(PRINTENV, args)
+    found = scan(TOOLS["printenv"], args)
     if not found.operands and not found.has("--help", "--version"):
         found.refuse("it prints the whole environment")
     for word in found.operands:
@@ -233,7 +172,7 @@ def inspect_tput(args: "Sequence[Word]") -> CommandFacts:
 def inspect_lsof(args: "Sequence[Word]") -> CommandFacts:
     """Let `lsof` run only with `-n`, or with `-t`, which prints numbers alone; otherwise it asks the name server."""
     words, folders, bad = _split_lsof(args)
-    found = scan(LSOF, words)
+    found = scan(TOOLS["lsof"], words)
     for word in folders:
         found.note_path(word, "path")
     if bad:
@@ -278,7 +217,7 @@ def _split_lsof(args: "Sequence[Word]") -> "tuple[list[Word], list[Word], str]":
 
 def inspect_journalctl(args: "Sequence[Word]") -> CommandFacts:
     """Let `journalctl` print without its pager."""
-    found = scan(JOURNALCTL, args)
+    found = scan(TOOLS["journalctl"], args)
     if not found.has("--no-pager", "--version"):
         found.refuse("journalctl may start a pager; add --no-pager")
     return _facts(found)
@@ -287,7 +226,7 @@ def inspect_journalctl(args: "Sequence[Word]") -> CommandFacts:
 def inspect_ps(args: "Sequence[Word]") -> CommandFacts:
     """Let `ps` list processes without their environment (`ps e`, unlike `ps -e`, prints it)."""
     dashed, columns, bad = _split_ps(args)
-    found = scan(PS, dashed)
+    found = scan(TOOLS["ps"], dashed)
     if _may_be_read_again(found, args):
         bad = bad or "-e"
     for value in found.values(*_PS_MAY_FAIL):
@@ -326,7 +265,7 @@ def _clashes_in_ps(found: Scan, args: "Sequence[Word]") -> bool:
 
 def _split_ps(args: "Sequence[Word]") -> "tuple[list[Word], list[Word], str]":
     """Separate UNIX and GNU words, which `scan` reads, from BSD clusters such as `auxww` and `axo pid,comm`."""
-    short = compiled(PS).short
+    short = compiled(TOOLS["ps"]).short
     dashed: list[Word] = []
     columns: list[Word] = []
     bad = ""
@@ -353,9 +292,9 @@ def inspect_unzip(args: "Sequence[Word]") -> CommandFacts:
     """Let `unzip` list, test or print; without such an option it extracts."""
     if args and args[0].static and args[0].text.startswith("-Z"):
         first = [args[0]._replace(text="-" + args[0].text[2:])] if len(args[0].text) > 2 else []
-        found = scan(FILE_TOOLS["zipinfo"], [*first, *args[1:]])
+        found = scan(TOOLS["zipinfo"], [*first, *args[1:]])
     else:
-        found = scan(FILE_TOOLS["unzip"], args)
+        found = scan(TOOLS["unzip"], args)
         if not found.has("-l", "-v", "-t", "-p", "-c", "-z"):
             found.refuse("unzip extracts files")
             found.writes.append(".")
@@ -364,12 +303,12 @@ def inspect_unzip(args: "Sequence[Word]") -> CommandFacts:
 
 def inspect_zipinfo(args: "Sequence[Word]") -> CommandFacts:
     """Let `zipinfo` list an archive."""
-    return _archive(scan(FILE_TOOLS["zipinfo"], args))
+    return _archive(scan(TOOLS["zipinfo"], args))
 
 
 def _archive(found: Scan) -> CommandFacts:
     """Take the first operand as the archive; an option behind it is the name of a member, which is then extracted."""
-    for word in found.operands[:1]:
+    for word in found.operands[: None if found.unknown else 1]:  # the first, unless an option took it
         found.note_path(word, "file")
     for word in found.operands[1:]:
         if word.static and word.text.startswith("-"):
@@ -379,7 +318,7 @@ def _archive(found: Scan) -> CommandFacts:
 
 def inspect_iconv(args: "Sequence[Word]") -> CommandFacts:
     """Let `iconv` convert between named encodings; with a slash in it, the name is a file to read."""
-    found = scan(TEXT_TOOLS["iconv"], args)
+    found = scan(TOOLS["iconv"], args)
     for word in found.values("-f", "-t"):
         name, _, suffix = word.text.partition("//")
         if not word.static or "/" in name or (suffix and not suffix.replace(",", "").replace("/", "").isalpha()):

@@ -2,48 +2,28 @@
 
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.words.word import names
+from holdfast.permissions.shell.programs.program import told
+from holdfast.permissions.shell.programs.tool_table import parse_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-GLOBAL_VALUED: Final = {
-    "git": names("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source"),
-    "kubectl": names(
-        "-n --namespace --context --kubeconfig --cluster --user -s --server --token --as --as-group --as-uid"
-        " --request-timeout --cache-dir --certificate-authority --client-certificate --client-key --username --password"
-        " --tls-server-name --profile --profile-output -v --v --vmodule --log-flush-frequency --kuberc"
-    ),
-    "helm": names("-n --namespace --kube-context --kubeconfig"),
-    **dict.fromkeys(
-        names("docker podman nerdctl"),
-        names("-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey"),
-    ),
-    "npm": names(
-        "--prefix -C -w --workspace --tag --registry --loglevel --cache --userconfig --globalconfig --otp --scope"
-    ),
-    "pnpm": names("-C --dir -F --filter"),
-    "yarn": names("--cwd"),
-    "gh": names("-R --repo"),
-    "cargo": names("-C --config --color"),
-    "go": names("-C"),
-    "make": names("-C --directory -f --file"),
-    **dict.fromkeys(names("uv poetry"), names("-C --directory --project")),
-    "aws": names("--profile --region --output --endpoint-url"),
-    "terraform": frozenset[str](),
-    "systemctl": names("-H --host -M --machine"),
-}
+    from holdfast.permissions.shell.programs.tool_table import Option
+
+_FRONT: Final = {name: parse_options(text) for name, text in told("front").items()}
+
+
+def _options_of(short: "Mapping[str, Option]", long: "Mapping[str, Option]", *takes: str) -> frozenset[str]:
+    known = {
+        **{f"-{name}": option for name, option in short.items()},
+        **{f"--{name}": one for name, one in long.items()},
+    }
+    return frozenset(name for name, option in known.items() if option.takes in takes)
+
+
+GLOBAL_VALUED: Final = {name: _options_of(*front, "value") for name, front in _FRONT.items()}
 """Programs with subcommands, and their options with a value that stand in front of those."""
-_FLAGS: Final = {
-    "git": names(
-        "--no-pager -p --paginate --bare --no-replace-objects --literal-pathspecs --glob-pathspecs --noglob-pathspecs"
-        " --icase-pathspecs --no-optional-locks --no-lazy-fetch --no-advice -v --version -h --help --html-path"
-    ),
-    "npm": names("-s --silent -q --quiet -d -dd -ddd --verbose -g --global -y --yes -f --force --json"),
-    "cargo": names("-v --verbose -vv -q --quiet --locked --offline --frozen"),
-    **dict.fromkeys(names("docker podman nerdctl"), names("-D --debug --tls --tlsverify")),
-    "systemctl": names("--user --system --no-pager -q --quiet --no-ask-password"),
-}
+_FLAGS: Final = {name: _options_of(*front, "none", "glued") for name, front in _FRONT.items()}
 """Options without a value in front of a subcommand; of others nobody knows."""
 _MAX_PLACES: Final = 32
 

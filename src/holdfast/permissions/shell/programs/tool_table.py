@@ -5,6 +5,7 @@ A table is a text of tokens, one per option, aliases joined by `|`:
     -n|--lines:num      needs a value: `-n 5`, `-n5`, `--lines 5`, `--lines=5`
     -M|--find-renames?  takes a value only when glued: `-M90`, `--find-renames=90`
     !-o|--output:out    known, and refused; listed so that abbreviations and clusters are read rightly
+    !-d|--delete=removes    takes no value; with it the operands are removed (`=writes`: written)
 
 Value kinds: `num`, `text`, `file` (its content is read), `path` (only its metadata is), `out` (written),
 `shown` (how git shows a submodule).
@@ -13,7 +14,9 @@ Whatever is not in the table is refused (law L3).
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.permissions.shell.programs.program import PROGRAMS, Program, by_subcommand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +103,7 @@ def parse_options(text: str) -> tuple[dict[str, Option], dict[str, Option]]:
     for token in text.split():
         allowed = not token.startswith("!")
         body, takes, kind = token.lstrip("!"), "none", ""
-        for mark, meaning in ((":", "value"), ("?", "glued")):
+        for mark, meaning in ((":", "value"), ("?", "glued"), ("=", "none")):
             head, found, tail = body.partition(mark)
             if found and head != "-":
                 body, takes, kind = head, meaning, tail or "text"
@@ -135,3 +138,30 @@ def find_long(table: Compiled, name: str) -> Option | None:
         return exact
     found = {option for known, option in table.long.items() if known.startswith(name)}
     return found.pop() if len(found) == 1 else None
+
+
+_OF_GIT = {"abbreviate": False, "kind": "git", "operands": "text"}
+
+
+def tool_of(program: Program) -> Tool:
+    """How a program reads its words, as its entry says."""
+    said: dict[str, Any] = dict(_OF_GIT) if program.names[0].startswith("git:") else {}
+    for word in program.fields.get("table", "").split():
+        name, equals, value = word.partition("=")
+        name = name.replace("-", "_")
+        if equals:
+            said[name] = int(value) if value.isdigit() else value.replace(",", " ")
+        else:
+            said[name.removeprefix("no_")] = not name.startswith("no_")
+    return Tool(program.fields.get("options", ""), **said)
+
+
+def _tools() -> "dict[str, Tool]":
+    made = {id(program): tool_of(program) for program in PROGRAMS.values() if "table" in program.fields}
+    return {name: made[id(program)] for name, program in PROGRAMS.items() if id(program) in made}
+
+
+TOOLS: "Mapping[str, Tool]" = _tools()
+"""Every program whose options an entry tells for a proof that it only reads, by name."""
+GIT_READS: "Mapping[str, Tool]" = by_subcommand(TOOLS)
+"""The same for git's subcommands, with the second word where that decides."""

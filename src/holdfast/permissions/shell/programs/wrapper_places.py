@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.words.word import Word, names
+from holdfast.permissions.shell.programs.program import told
+from holdfast.permissions.shell.programs.subcommands import GLOBAL_VALUED
+from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,55 +29,26 @@ class _Moving(NamedTuple):
     stays: bool = True
 
 
-_SHAPED: Final = {
-    "env": _Moving(("C", "chdir")),
-    "sudo": _Moving(("D", "chdir"), ("i", "login", "R", "chroot")),
-    "unshare": _Moving(("w", "wd"), ("R", "root")),
-    "nsenter": _Moving(("w", "wd"), ("r", "root", "W", "wdns"), stays=False),
-    "systemd-run": _Moving(("working-directory",), ("root",), ("d", "same-dir", "scope", "S", "shell"), stays=False),
-    "su": _Moving((), ("l", "login", "-")),
-    "runuser": _Moving((), ("l", "login", "-")),
-}
-_RUNNERS: Final = {
-    "bwrap": _Moving(("--chdir",)),
-    "proot": _Moving(("-w", "--pwd", "--cwd"), ("-r", "-R", "-S", "--rootfs")),
-    "firejail": _Moving(("--private-cwd",), ("--chroot", "--private")),
-    "nsjail": _Moving(("--cwd",), ("-c", "--chroot")),
-    **dict.fromkeys(
-        names("systemd-nspawn arch-chroot schroot dchroot switch_root gchroot minijail0 pkexec s6-cd machinectl"),
-        _Moving(kept=("--keep-cwd",), stays=False),
-    ),
-    "start-stop-daemon": _Moving(("-d", "--chdir"), ("-r", "--chroot"), stays=False),
-    "daemonize": _Moving(("-c",), stays=False),
-    "daemon": _Moving(("-D", "--chdir"), ("-R", "--chroot"), stays=False),
-    "run0": _Moving(("-D", "--chdir"), stays=False),
-    "chpst": _Moving(("-C",), ("-/",)),
-    "genv": _Moving(("-C", "--chdir")),
-    "capsh": _Moving((), ("--chroot",)),
-    "sg": _Moving((), ("-",)),
-    **dict.fromkeys(names("conda mamba micromamba yarn bun zellij wezterm flatpak lerna"), _Moving(("--cwd",))),
-    **dict.fromkeys(names("mise rtx"), _Moving(("-C", "--cd"))),
-    **dict.fromkeys(names("uv poetry flatpak-spawn"), _Moving(("-C", "--directory"))),
-    **dict.fromkeys(names("npm pnpm"), _Moving(("-C", "--dir", "--prefix"))),
-    **dict.fromkeys(names("srun sbatch salloc"), _Moving(("-D", "--chdir"))),
-    **dict.fromkeys(names("mpirun mpiexec"), _Moving(("-wd", "-wdir", "--wd", "--wdir"))),
-    **dict.fromkeys(names("honcho foreman"), _Moving(("-d", "--app-root", "--root"))),
-    "tmux": _Moving(("-c",)),
-    "devbox": _Moving(("-c", "--config")),
-    "watchexec": _Moving(("-w", "--workdir")),
-    "parallel": _Moving(("--wd", "--workdir")),
-    **dict.fromkeys(("fd", "fdfind"), _Moving(("--base-directory",))),
-}
-_GIT_VALUED: Final = names(
-    "-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source --exec-path"
-)
+def _moving(text: str) -> _Moving:
+    said: dict[str, list[str]] = {"into": [], "lost": [], "kept": []}
+    kind = "into"
+    for word in text.split():
+        if word[0] == "-":
+            said[kind].append(word)
+        else:
+            kind = word
+    return _Moving(tuple(said["into"]), tuple(said["lost"]), tuple(said["kept"]), stays="away" not in text.split())
+
+
+_MOVES: Final = {name: _moving(text) for name, text in told("moves").items()}
+_GIT_VALUED: Final = GLOBAL_VALUED["git"]
 
 
 def places_of(name: str, argv: "tuple[Word, ...]", opened: "Opened") -> tuple[str | None, ...]:
     """The directories in which a wrapper with a shape starts its command; none when it stays."""
     if name == "chroot":
         return _rooted(argv, opened)
-    moving = _SHAPED.get(name)
+    moving = _MOVES.get(name)
     if moving is None:
         return ()
     if name == "systemd-run":
@@ -88,8 +61,7 @@ def places_of(name: str, argv: "tuple[Word, ...]", opened: "Opened") -> tuple[st
     if values and not all(word.static for word in head):
         return UNTOLD
     if not opened.known:
-        spelled = tuple(f"--{option}" if len(option) > 1 else f"-{option}" for option in moving.into)
-        values += moved_by_options(argv, spelled)
+        values += moved_by_options(argv, moving.into)
         return ("", *values) if values else _unmoved(moving, given)
     # An empty value stands for `nsenter -w` without one: the directory of another process.
     return _unmoved(moving, given) if not values else (values[-1] or None,)
@@ -99,10 +71,10 @@ def _settings(options: "Sequence[tuple[str, str]]") -> "Iterator[tuple[str, str]
     """Options of `systemd-run`, with the settings among its properties that move the command."""
     for option, value in options:
         setting, _, place = value.partition("=")
-        if option in ("p", "property") and setting == "WorkingDirectory":
-            yield "working-directory", place.removeprefix("-")
-        elif option in ("p", "property") and setting.startswith(("Root", "Bind", "Mount")):
-            yield "root", place
+        if option in ("-p", "--property") and setting == "WorkingDirectory":
+            yield "--working-directory", place.removeprefix("-")
+        elif option in ("-p", "--property") and setting.startswith(("Root", "Bind", "Mount")):
+            yield "--root", place
         else:
             yield option, value
 
@@ -113,7 +85,7 @@ def _unmoved(moving: _Moving, given: set[str]) -> tuple[str | None, ...]:
 
 def _rooted(argv: "tuple[Word, ...]", opened: "Opened") -> tuple[str | None, ...]:
     """`chroot` goes to its root; every name means another file unless that is the root already."""
-    if any(option == "skip-chdir" for option, _ in opened.options):
+    if any(option == "--skip-chdir" for option, _ in opened.options):
         return ()
     head = [word for word in argv[1 : opened.start] if word.text[:1] != "-"]
     plain = opened.known and len(head) == 1 and head[0].static and head[0].text.strip("/") == ""
@@ -122,7 +94,7 @@ def _rooted(argv: "tuple[Word, ...]", opened: "Opened") -> tuple[str | None, ...
 
 def places_of_runner(name: str, argv: "tuple[Word, ...]") -> tuple[str | None, ...]:
     """The directories in which a program may start another command that stands somewhere in its arguments."""
-    moving = _RUNNERS.get(name)
+    moving = _MOVES.get(name)
     if moving is None:
         return ()
     texts = [word.text for word in argv[1:]]

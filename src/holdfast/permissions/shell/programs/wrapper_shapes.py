@@ -1,11 +1,14 @@
 """How the arguments of wrappers look: where the command they start begins."""
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from holdfast.permissions.shell.words.word import Word, names
+from holdfast.permissions.shell.programs.program import PROGRAMS, told
+from holdfast.permissions.shell.programs.tool_table import Option, parse_options
+from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 NOTHING: Final = Word("", static=True, may_be_flag=False)
 STRIP: Final = "strip"
@@ -15,22 +18,36 @@ STRIP: Final = "strip"
 class Shape(NamedTuple):
     """How a wrapper's own arguments look.
 
-    `flags` take no value, `valued` take one, `glued` only when it is glued on (letters, and long names); `operands`
-    stand before the command, `assigns` says whether NAME=value words do, `mixed` whether options may follow those.
+    `operands` stand before the command, `assigns` says whether NAME=value words do, `mixed` whether options may follow
+    those; `digits`: `-5` is an option. `dashed`: all stands in front of `--`, except with one of `scripts`, which take
+    a script.
     """
 
-    flags: str = ""
-    valued: str = ""
-    long_flags: frozenset[str] = frozenset()
-    long_valued: frozenset[str] = frozenset()
+    short: "Mapping[str, Option]"
+    long: "Mapping[str, Option]"
     operands: int = 0
     assigns: bool = False
     refusal: str | None = None
     hull: str = "exact"
     digits: bool = False
-    glued: str = ""
-    long_glued: frozenset[str] = frozenset()
     mixed: bool = False
+    dashed: bool = False
+    scripts: frozenset[str] = frozenset()
+
+
+@cache
+def shape_of(text: str, options: str = "", refusal: str | None = None) -> Shape:
+    """Read the notation of entries: options, and how they and the words behind them are read."""
+    given = [word for word in text.split() if word[0] in "-!"]
+    said: dict[str, Any] = {"refusal": refusal}
+    for word in text.split():
+        if word[0] not in "-!":
+            name, equals, value = word.partition("=")
+            said[name] = (int(value) if value.isdigit() else value) if equals else True
+    if "scripts" in said:
+        said["scripts"] = frozenset(said["scripts"].split(","))
+    short, long = parse_options(" ".join((options, *given)))
+    return Shape(short, long, **said)
 
 
 class Inner(NamedTuple):
@@ -121,15 +138,17 @@ def is_assignment(text: str) -> bool:
     return bool(equals) and name.replace("_", "a").isalnum() and not name[:1].isdigit()
 
 
-def _unabbreviated(shape: Shape, name: str) -> str:
-    """The option that an abbreviation stands for; such a call is still not known, since tables are not complete."""
-    if name in shape.long_valued or name in shape.long_flags or name in shape.long_glued:
-        return name
-    meant = [full for full in shape.long_valued | shape.long_flags | shape.long_glued if name and full.startswith(name)]
-    return meant[0] if len(meant) == 1 else name
+def _meant(shape: Shape, name: str) -> "tuple[Option | None, bool]":
+    """A long option, and whether that is its whole name; an abbreviation is not sure, since tables are not complete."""
+    exact = shape.long.get(name)
+    if exact is not None or not name:
+        return exact, exact is not None
+    found = [option for known, option in shape.long.items() if known.startswith(name)]
+    return (found[0] if len(found) == 1 else None), False
 
 
 def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tuple[str, str]]) -> tuple[int, bool]:
+    """Read the options in one word: how many words behind it belong to it, and whether it is understood."""
     text = argv[index].text
     if not argv[index].static:
         return 0, False
@@ -137,114 +156,40 @@ def _option(shape: Shape, argv: "Sequence[Word]", index: int, options: list[tupl
     following, single = value.text, value.static or not value.may_be_flag
     if text.startswith("--"):
         name, equals, glued = text[2:].partition("=")
-        full = _unabbreviated(shape, name)
-        takes = full in shape.long_valued
-        options.append((full, glued if equals else following if takes else ""))
-        known = (takes and (bool(equals) or single)) or name in shape.long_flags or name in shape.long_glued
-        return (1 if takes and not equals else 0), known and full == name
+        option, whole = _meant(shape, name)
+        takes = option is not None and option.takes == "value"
+        options.append((option.name if option else f"--{name}", glued if equals else following if takes else ""))
+        return (1 if takes and not equals else 0), whole and (not takes or bool(equals) or single)
     if shape.digits and text[1:].isdigit():
-        options.append(("n", text[1:]))
+        options.append(("-n", text[1:]))
         return 0, True
     for position, letter in enumerate(text[1:], start=2):
-        glued = text[position:]
-        if letter in shape.glued:
-            options.append((letter, glued))
-            return 0, True
-        if letter in shape.valued:
-            options.append((letter, glued or following))
-            return (0 if glued else 1), bool(glued) or single
-        options.append((letter, ""))
-        if letter not in shape.flags:
+        glued, option = text[position:], shape.short.get(letter)
+        if option is None:
+            options.append((f"-{letter}", ""))
             return 0, False
+        if option.takes == "glued":
+            options.append((option.name, glued))
+            return 0, True
+        if option.takes == "value":
+            options.append((option.name, glued or following))
+            return (0 if glued else 1), bool(glued) or single
+        options.append((option.name, ""))
     return 0, True
 
 
-SHAPES: Final[dict[str, Shape]] = {
-    "timeout": Shape("v", "ks", names("foreground preserve-status verbose"), names("kill-after signal"), 1, hull=STRIP),
-    "nice": Shape("", "n", frozenset(), names("adjustment"), hull=STRIP, digits=True),
-    "nohup": Shape(hull=STRIP),
-    "stdbuf": Shape("", "ioe", frozenset(), names("input output error"), hull=STRIP),
-    "builtin": Shape(hull=STRIP),
-    "noglob": Shape(hull=STRIP, refusal="it is not a command of bash"),
-    "env": Shape(
-        "iv0",
-        "uCS",
-        names("ignore-environment null debug"),
-        names("unset chdir split-string"),
-        assigns=True,
-    ),
-    "sudo": Shape(
-        "AbEeHikKlnPSsVv",
-        "aCcDghpRrTtUu",
-        names("askpass background preserve-env login non-interactive set-home shell stdin reset-timestamp"),
-        names("user group host prompt chdir chroot role type close-from command-timeout"),
-        assigns=True,
-        refusal="it runs a command with other rights",
-        hull="opaque",
-        mixed=True,
-    ),
-    "doas": Shape("Lns", "aCu", refusal="it runs a command with other rights", hull="opaque"),
-    "setsid": Shape("cfw", "", names("ctty fork wait"), refusal="it detaches a command"),
-    "ionice": Shape("t", "cnpPu", names("ignore"), names("class classdata pid"), refusal="it changes priorities"),
-    "chrt": Shape("abdfimoprRvG", "TPD", names("fifo rr batch idle other reset-on-fork"), names("pid"), 1),
-    "taskset": Shape("ac", "p", names("all-tasks cpu-list"), names("pid"), 1),
-    "chroot": Shape(
-        "", "", names("skip-chdir"), names("userspec groups"), 1, refusal="it changes the root", hull="opaque"
-    ),
-    "unshare": Shape(
-        "fmunpUCTr", "SGRw", names("fork mount net pid user map-root-user"), names("root wd"), hull="opaque"
-    ),
-    "nsenter": Shape(
-        "aFZe",
-        "tSGW",
-        names("all"),
-        names("target wdns"),
-        hull="opaque",
-        glued="rwmuinpUCT",
-        long_glued=names("root wd"),
-    ),
-    "strace": Shape("CdfFhiqrtTvVxyczkDZ", "abeIoOpPsSuEX", frozenset(), names("trace output"), hull="opaque"),
-    "ltrace": Shape("cCfhirtTSVL", "aAeloplsuxXnD", hull="opaque"),
-    "exec": Shape("cl", "a", refusal="it replaces the shell"),
-    "fakeroot": Shape("hv", "lsib", hull="opaque"),
-    "unbuffer": Shape("p", hull="opaque"),
-    "caffeinate": Shape("disum", "tw", hull="opaque"),
-    "systemd-run": Shape(
-        "dGPtqSr",
-        "EHMpu",
-        names("user scope wait pty pipe quiet same-dir"),
-        names("unit property working-directory"),
-        hull="opaque",
-    ),
-    "prlimit": Shape("", "p", hull="opaque"),
-    "setarch": Shape("", "", hull="opaque", operands=1),
-    "numactl": Shape("", "CNmipl", hull="opaque"),
-    "runuser": Shape("lpmPf", "ugGswc", names("login"), names("user group command shell"), hull="opaque"),
-    "su": Shape("lpmPf", "gGswc", names("login"), names("group command shell"), 1, hull="opaque"),
-    "script": Shape("aefqr", "cEoOIBTtm", frozenset(), names("command"), hull="opaque"),
-    "flock": Shape(
-        "sxeonuFv",
-        "wEc",
-        names("shared exclusive nonblock unlock close verbose"),
-        names("wait timeout command conflict-exit-code"),
-        1,
-    ),
-    "watch": Shape(
-        "bcCdegprtvwx",
-        "nq",
-        names("beep color differences errexit chgexit no-title exec precise no-rerun no-wrap"),
-        names("interval equexit"),
-        refusal="it repeats a command until stopped",
-    ),
-    "torsocks": Shape(hull="opaque"),
-    "proxychains": Shape("q", "f", hull="opaque"),
-    "proxychains4": Shape("q", "f", hull="opaque"),
-    "busybox": Shape(hull="opaque", refusal="it runs one of many programs"),
-    "ssh-agent": Shape("cDdks", "aEtPO", hull="opaque"),
-    "catchsegv": Shape(hull="opaque"),
-    "dbus-run-session": Shape(hull="opaque"),
-    "xvfb-run": Shape("al", "ensfpw", hull="opaque"),
-    "entr": Shape("acdnprsz", "", hull="opaque"),
-}
-SHAPES["gtimeout"] = SHAPES["timeout"]._replace(refusal="it is not a known wrapper")
-SHAPES["gnice"] = SHAPES["nice"]._replace(refusal="it is not a known wrapper")
+def _starting(options: str) -> str:
+    """The options with which something is started."""
+    return " ".join(option for option in options.split() if option not in ("--help", "--version"))
+
+
+def _shapes() -> dict[str, Shape]:
+    whys = told("wraps-why")
+    return {
+        name: shape_of(text, _starting(PROGRAMS[name].fields.get("options", "")), whys.get(name))
+        for name, text in told("wraps").items()
+    }
+
+
+SHAPES: Final = _shapes()
+"""How the wrappers among the programs take their arguments."""

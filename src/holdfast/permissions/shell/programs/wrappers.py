@@ -1,30 +1,19 @@
 """Commands that start other commands: where the inner command begins, and what a rule may conclude from it."""
 
+import sys
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs import runners
 from holdfast.permissions.shell.programs.find import hands_to_readers
-from holdfast.permissions.shell.programs.runner_names import RUNNERS
-from holdfast.permissions.shell.programs.runners import (
-    FED,
-    GIT_STARTS,
-    open_alias,
-    open_at,
-    open_callback,
-    open_crontab,
-    open_git,
-    open_hash,
-    open_parallel,
-    open_runner,
-    open_source,
-)
+from holdfast.permissions.shell.programs.program import having, told
+from holdfast.permissions.shell.programs.runners import FED, GIT_STARTS, RUNNERS, open_runner
 from holdfast.permissions.shell.programs.wrapper_places import UNTOLD, places_of, places_of_runner
 from holdfast.permissions.shell.programs.wrapper_shapes import (
     SHAPES,
     STRIP,
     Inner,
     Opened,
-    Shape,
     is_assignment,
     known_zone,
     open_wrapper,
@@ -40,20 +29,14 @@ MAX_WRAPPERS: Final = 8
 MORE: Final = Word("", static=False, may_be_flag=True)
 """Arguments that arrive at run time."""
 RESERVED: Final = names("if then else elif fi do done case esac while until for select in function { } [[ ]] ! coproc")
-SHELLS: Final = names(
-    "bash sh dash zsh ksh ksh93 ash mksh fish rbash rksh rzsh yash busybox-sh csh tcsh posh lksh osh oksh loksh hush"
-    " nu xonsh elvish pwsh powershell"
-)
+SHELLS: Final = having("shell")
 _EMPTY_ENVIRONMENT: Final = Word("-i")
 _ENV_SAFE: Final = ("LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LC_")
 
 
-_SCRIPT_OPTIONS: Final = {
-    "flock": ("c", "command"),
-    "su": ("c", "command"),
-    "runuser": ("c", "command"),
-    "script": ("c", "command"),
-}
+_SCRIPT_OPTIONS: Final = ("-c", "--command")
+_TAKES_SCRIPTS: Final = frozenset(name for name, text in told("wraps").items() if "--command:" in text.split())
+"""Wrappers that hand a text to a shell when they are told to."""
 
 
 def by_shape(name: str, argv: tuple[Word, ...]) -> Inner:
@@ -70,15 +53,18 @@ def by_shape(name: str, argv: tuple[Word, ...]) -> Inner:
         hull = "exact" if hull == STRIP else hull
         others = tails(argv, 1, options=True)
         doubt = "" if all(word.static for word in argv) else f"what {name} runs is not known"
-    scripts = tuple(value for option, value in opened.options if option in _SCRIPT_OPTIONS.get(name, ()))
-    if name in _SCRIPT_OPTIONS and not scripts:  # `su - user -c text`: options may stand behind operands
-        scripts = tuple(argv[at].text for at in range(2, len(argv)) if argv[at - 1].text in ("-c", "--command"))
+    scripts: tuple[str, ...] = ()
+    if name in _TAKES_SCRIPTS:
+        scripts = tuple(value for option, value in opened.options if option in _SCRIPT_OPTIONS)
+        if not scripts:  # `su - user -c text`: options may stand behind operands
+            scripts = tuple(argv[at].text for at in range(2, len(argv)) if argv[at - 1].text in _SCRIPT_OPTIONS)
     if inner and not inner[0].static:
         doubt = f"what {name} runs is not known"
     return Inner(inner, others, scripts, refusal, hull, doubt=doubt, places=places_of(name, argv, opened))
 
 
-def _env(argv: tuple[Word, ...]) -> Inner:
+def open_env(argv: tuple[Word, ...]) -> Inner:
+    """Open `env`, which sets variables, goes elsewhere and splits texts."""
     argv = tuple(_EMPTY_ENVIRONMENT if word.static and word.text == "-" else word for word in argv)
     opened = open_wrapper(SHAPES["env"], argv)
     inner = argv[opened.start :]
@@ -102,7 +88,7 @@ def _env(argv: tuple[Word, ...]) -> Inner:
 
 def _split_strings(opened: Opened, rest: tuple[Word, ...]) -> tuple[str, ...]:
     """What `env -S` runs: the words of its texts, which may be options of its own, and those behind them."""
-    texts = [value for option, value in opened.options if option in ("S", "split-string")]
+    texts = [value for option, value in opened.options if option == "-S"]
     if not texts:
         return ()
     behind = [quote(word.text) + ("" if word.static else '"$_"') for word in rest]
@@ -110,10 +96,10 @@ def _split_strings(opened: Opened, rest: tuple[Word, ...]) -> tuple[str, ...]:
     return (" ".join([*again, *texts, *behind]),)
 
 
-def _time(argv: tuple[Word, ...]) -> Inner:
-    shape = Shape("pavqlV", "of", names("portability append verbose quiet"), names("output format"), hull=STRIP)
-    opened = open_wrapper(shape, argv)
-    plain = opened.known and all(option == "p" for option, _ in opened.options)
+def open_time(argv: tuple[Word, ...]) -> Inner:
+    """Open `time`, which takes no options but `-p` for a proof."""
+    opened = open_wrapper(SHAPES["time"], argv)
+    plain = opened.known and all(word.text in ("-p", "--") for word in argv[1 : opened.start])
     start = opened.start
     while start < len(argv) and is_assignment(argv[start].text):
         start, plain = start + 1, False
@@ -124,36 +110,26 @@ def _time(argv: tuple[Word, ...]) -> Inner:
     )
 
 
-def _command(argv: tuple[Word, ...]) -> Inner | None:
-    shape = Shape("pvV", hull=STRIP)
-    opened = open_wrapper(shape, argv)
-    if any(option in "vV" for option, _ in opened.options):
+def open_command(argv: tuple[Word, ...]) -> Inner | None:
+    """Open `command`, unless it only tells what a name means."""
+    opened = open_wrapper(SHAPES["command"], argv)
+    if any(option in ("-v", "-V") for option, _ in opened.options):
         return None
     refusal = None if opened.known and not opened.options else "its options to command are not known"
     return Inner(argv[opened.start :], refusal=refusal, hull=STRIP)
 
 
-_XARGS: Final = Shape(
-    "0rtxpo",
-    "adEILnPs",
-    names("null no-run-if-empty verbose exit interactive open-tty show-limits"),
-    names("arg-file delimiter max-args max-procs max-chars process-slot-var"),
-    glued="eil",
-    long_glued=names("eof replace max-lines"),
-)
 XARGS_DEFAULT: Final = (Word("echo", may_be_flag=False),)
 """What xargs runs when no command is written behind it."""
-_XARGS_QUIET: Final = names(
-    "0 r t x d E L l n P s I i null no-run-if-empty verbose exit delimiter max-lines max-args max-procs max-chars"
-    " replace"
-)
+_XARGS_QUIET: Final = names("-0 -r -t -x -d -E -L -l -n -P -s -I -i")
 
 
-def _xargs(argv: tuple[Word, ...]) -> Inner:
-    opened = open_wrapper(_XARGS, argv)
+def open_xargs(argv: tuple[Word, ...]) -> Inner:
+    """Open `xargs`, which adds words that arrive at run time."""
+    opened = open_wrapper(SHAPES["xargs"], argv)
     inner = argv[opened.start :]
     # Only the last one counts for xargs; none of them is taken as plain text here.
-    for replaced in (value or "{}" for option, value in opened.options if option in ("I", "i", "replace")):
+    for replaced in (value or "{}" for option, value in opened.options if option in ("-I", "-i")):
         inner = tuple(
             Word(word.text.partition(replaced)[0], static=False, may_be_flag=not word.text.partition(replaced)[0])
             if replaced in word.text
@@ -175,7 +151,8 @@ _FIND_DIRECTORIES: Final = frozenset({"-execdir", "-okdir"})
 FIND_CHANGES: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
 
 
-def _find(argv: tuple[Word, ...]) -> Inner | None:
+def open_find(argv: tuple[Word, ...]) -> Inner | None:
+    """Give what `-exec` and its kin run, and whether it changes what it finds."""
     commands: list[tuple[Word, ...]] = []
     index, changes, places = 1, False, ()
     while index < len(argv):
@@ -244,12 +221,14 @@ def _joined(argv: tuple[Word, ...], start: int, refusal: str, hull: str = "exact
     return Inner(scripts=(script,), refusal=refusal, hull=hull, doubt="the text it runs is not known before it runs")
 
 
-def _eval(argv: tuple[Word, ...]) -> Inner:
+def open_eval(argv: tuple[Word, ...]) -> Inner:
+    """Give the text that `eval` runs."""
     ended = len(argv) > 1 and argv[1].static and argv[1].text == "--"
     return _joined(argv, 2 if ended else 1, "it runs text as a command")
 
 
-def _trap(argv: tuple[Word, ...]) -> Inner:
+def open_trap(argv: tuple[Word, ...]) -> Inner:
+    """Give the text that a trap will run."""
     operands = [word for word in argv[1:] if not (word.static and word.text in ("-l", "-p", "--"))]
     if not operands or not operands[0].static:
         return Inner(
@@ -258,7 +237,8 @@ def _trap(argv: tuple[Word, ...]) -> Inner:
     return Inner(scripts=(operands[0].text,), refusal="it sets what the shell runs later")
 
 
-def _watch(argv: tuple[Word, ...]) -> Inner:
+def open_watch(argv: tuple[Word, ...]) -> Inner:
+    """Give what `watch` repeats: words, and the text they make."""
     opened = open_wrapper(SHAPES["watch"], argv)
     inner = _joined(argv, opened.start, "it repeats a command until stopped")
     return inner._replace(argv=argv[opened.start :])
@@ -268,7 +248,7 @@ _FD_RUNS: Final = ("--exec", "--exec-batch")
 _FD_VALUED: Final = frozenset("xXtdeEcjSo")  # short options whose value may follow in the same word
 
 
-def _fd(argv: tuple[Word, ...]) -> Inner | None:
+def open_fd(argv: tuple[Word, ...]) -> Inner | None:
     """Give what `fd -x` and `fd -X` run; both take every word up to `;` as the command."""
     for index, word in enumerate(argv[1:], start=1):
         text = word.text
@@ -305,26 +285,16 @@ STARTERS: Final = {
 }
 """Common commands that start others only when one of these words is there."""
 
+
+def _opener(place: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
+    module, _, function = place.partition(":")
+    return getattr(runners if module == "runners" else sys.modules[__name__], function)
+
+
 WRAPPERS: Final["dict[str, Callable[[tuple[Word, ...]], Inner | None]]"] = {
     **{name: _with_name(name) for name in SHAPES},
     **dict.fromkeys(SHELLS, _shell),
     **dict.fromkeys(RUNNERS, open_runner),
-    "env": _env,
-    "time": _time,
-    "command": _command,
-    "xargs": _xargs,
-    "find": _find,
-    "eval": _eval,
-    "trap": _trap,
-    "watch": _watch,
-    **dict.fromkeys(("parallel", "sem"), open_parallel),
-    **dict.fromkeys(("source", "."), open_source),
-    **dict.fromkeys(("at", "batch"), open_at),
-    "alias": open_alias,
-    "crontab": open_crontab,
-    "hash": open_hash,
-    "git": open_git,
-    **dict.fromkeys(("fd", "fdfind"), _fd),
-    **dict.fromkeys(("mapfile", "readarray", "compgen", "complete"), open_callback),
+    **{name: _opener(place) for name, place in told("opens").items()},
 }
 """By name: a function that opens the wrapper, or gives None when this call starts nothing."""

@@ -145,7 +145,7 @@ _HEAD = re.compile(r"ref: ?refs/[^\s]|[0-9a-f]{40}")
 
 @cache
 def _commands() -> frozenset[str]:
-    from holdfast.permissions.shell.programs.tables_git import GIT_READS  # noqa: PLC0415 - only where there is an alias
+    from holdfast.permissions.shell.programs.tool_table import GIT_READS  # noqa: PLC0415 - only where there is an alias
 
     return frozenset(name.split(" ")[0] for name in GIT_READS)
 

@@ -15,6 +15,7 @@ from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.paths import is_inside
 from holdfast.permissions.shell.programs.git_calls import UNKNOWN, GitCall, git_call
 from holdfast.permissions.shell.programs.git_names import EXCLUDES, behind_colons
+from holdfast.permissions.shell.programs.program import by_subcommand, git_having, told
 from holdfast.permissions.shell.reach.directories import Held, held_rules, rule_below
 from holdfast.permissions.shell.reach.git_objects import may_be_blob
 from holdfast.permissions.shell.reach.searches import Reach
@@ -28,28 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = ["named_by_git", "top_of", "tracked_rule"]
 
-_PATCHES: Final = names(
-    "diff show range-diff format-patch difftool archive fast-export bundle pack-objects checkout-index unpack-file"
-    " merge-tree send-email request-pull grep"
-)
+_PATCHES: Final = git_having("prints-content")
 """Subcommands that print content unless an option says otherwise."""
-_WITH_PATCH: Final = {
-    **dict.fromkeys(
-        ("log", "whatchanged", "reflog", "shortlog", "rev-list", "stash", "stash show", "stash list", "diff-tree",
-         "diff-index", "diff-files"),
-        "pucmUWL",
-    ),
-    "status": "v", "commit": "vp", "rebase": "", "am": "", "add": "pie", "stage": "pie", "checkout": "p",
-    "restore": "p", "reset": "p",
-}  # fmt: skip
+_WITH_PATCH: Final = by_subcommand(told("patch-letters"))
 """Subcommands that print content only when an option says so, and the letters of such options."""
-_NAMES_FILES: Final = _PATCHES | {*_WITH_PATCH, "cat-file", "blame", "annotate", "merge-file", "interpret-trailers"}
+_NAMES_FILES: Final = _PATCHES | _WITH_PATCH.keys() | git_having("names-files")
 _PATCH_OPTIONS: Final = (
     "--patch", "--unified", "--cc", "--word-diff", "--color-words", "--function-context", "--binary", "--dd",
     "--remerge-diff", "--diff-merges", "--verbose", "--show-current-patch", "--interactive", "--edit",
 )  # fmt: skip
 _SHORTEST: Final = len("--xx")
-_LISTERS: Final = frozenset({"for-each-ref", "tag", "branch"})
+_LISTERS: Final = git_having("lists-refs")
 """Subcommands that list references; `%(raw)` prints what they lead to, which may be a file."""
 _LOOKS_ONLY: Final = frozenset({"-t", "-s", "-e", "--batch-check"})
 _NO_PATCH: Final = names(
@@ -61,7 +51,7 @@ _EXCLUDES: Final = (":!", ":^", ":(exclude)")
 _WITHOUT_PATHS: Final = _LISTERS | {"status", "stash list"}
 """Subcommands that print every file, whatever paths they are given."""
 _MORE_REVISIONS: Final = names("--all --branches --tags --remotes --glob --reflog --bisect --stdin --merge -g")
-_TAKES_CONTENT: Final = frozenset({"show", "diff", "difftool", "grep"})
+_TAKES_CONTENT: Final = git_having("takes-content")
 _TREES_COMPARED: Final = {"diff": 2, "difftool": 2, "diff-index": 10_000}
 """With fewer trees the rest comes from the index or the disk."""
 _WILD: Final = frozenset("*?[")

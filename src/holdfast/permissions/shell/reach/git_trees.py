@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
+from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.reach.git_tracked import top_of
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["removes_tracked"]
 
 _WILD: Final = frozenset("*?[")
-_REMOVERS: Final = ("rm", "unlink", "shred", "rmdir")
+_REMOVERS: Final = having("deletes")
 _ELSE: Final = frozenset(("-o", "-or", "-not", "!", ",", "(", ")", "\\(", "\\)"))
 
 

@@ -18,6 +18,7 @@ from holdfast.permissions.shell.programs.operands import (
     perhaps_read,
     spellings,
 )
+from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.programs.program_reads import PROGRAM_FIRST, named_in_program, opens_untold
 from holdfast.permissions.shell.reach.directories import held_rules
 from holdfast.permissions.shell.reach.globber import Globber
@@ -38,7 +39,7 @@ __all__ = ["ReadNames", "leads_into_process", "opens_for_reading"]
 _OPERATOR: Final = re.compile(r"(?:\{\w+\}|[0-9]+)?<>?\s*")
 _BOTH_WAYS: Final = re.compile(r"(?:\{\w+\}|[0-9]+)?<>")
 _MARKED: Final = re.compile(r"(?:-[A-Za-z]|[^=\s]*=)?[\"']?@")
-_NAMES_ONLY: Final = frozenset({"find", "fd", "fdfind", "git"})
+_NAMES_ONLY: Final = having("words-are-no-files")
 """Commands whose words are mostly no files; what they read is told by their tables."""
 _OPTIONS_ONLY, _EVERY_WORD = 1, 2
 _HOME_SET: Final = re.compile(r"(?<![A-Za-z0-9_$\{])HOME(?![A-Za-z0-9_])")

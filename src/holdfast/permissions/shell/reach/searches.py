@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.permissions.rules.samples import alternatives
 from holdfast.permissions.shell.programs.git_calls import git_call
 from holdfast.permissions.shell.programs.git_names import EXCLUDES
-from holdfast.permissions.shell.programs.program_names import program
+from holdfast.permissions.shell.programs.program import family, having, names_of
 from holdfast.permissions.shell.words.expansion import literal_words
-from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
     from holdfast.permissions.shell.programs.options import Scan
@@ -26,18 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLLOWERS", "Reach", "follows", "reaches"]
 
-_GREPS: Final = frozenset({"grep", "egrep", "fgrep"})
-_SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
-_OTHER_SEARCHERS: Final = names("ack rga rgrep ugrep ug pcregrep pcre2grep sift pt batgrep hgrep zipgrep")
+_GREPS: Final = names_of("grep")
+_SEARCHERS: Final = having("searches-here")
+_OTHER_SEARCHERS: Final = having("searches")
 """Searchers without a table: they are taken to open everything."""
-_FINDERS: Final = frozenset({"fd", "fdfind"})
+_FINDERS: Final = names_of("fd")
 FOLLOWERS: Final = _GREPS | _SEARCHERS | {"diff", "find"}
 """Commands that may follow links in the directories they go through."""
-_COPIERS: Final = frozenset({"cp", "rsync", "scp", "zip", "mv"})
-_COMPARERS: Final = frozenset({"diff", "sdiff"})
-_NAMES_ONLY: Final = frozenset(
-    {"echo", "ls", "stat", "basename", "dirname", "printf", "test", "[", "rm", "chmod", "touch"}
-)
+_COPIERS: Final = having("copies-trees")
+_COMPARERS: Final = having("compares-trees")
+_NAMES_ONLY: Final = having("opens-nothing")
 _FOLLOWING: Final = frozenset({"-L", "-follow"})
 _LOOSE: Final = frozenset({"-o", "-or", "!", "-not", ",", "(", "\\("})
 _FD_HIDDEN: Final = frozenset({"--hi", "--un"})
@@ -226,7 +223,7 @@ def _of_others(part: "Part") -> Reach | None:
         return Reach((*_operands(part), "."))
     if name in _COMPARERS:
         return Reach(_operands(part), follows=follows(part), seen_only=not _recursive(texts))
-    if (name in _COPIERS and _recursive(texts)) or (program(name) == "tar" and _packs(texts)):
+    if (name in _COPIERS and _recursive(texts)) or (family(name) in ("tar", "bsdtar") and _packs(texts)):
         return Reach(_operands(part))
     return None
 

@@ -8,19 +8,15 @@ it is missing; a stand-in of asdf does the same with a `path:` in `.tool-version
 import os
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.program import family, words_told
 from holdfast.permissions.shell.words.parts import SHELL_CWD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from holdfast.permissions.shell.text.analysis import Analysis
 
-_RUST: Final = frozenset({"cargo", "rustc", "rustfmt"})
-_JAVA: Final = frozenset({"java", "javac"})
-_FILES: "Mapping[str, tuple[str, ...]]" = {
-    **dict.fromkeys(_RUST, ("rust-toolchain", "rust-toolchain.toml")),
-    **dict.fromkeys(_JAVA, (".java-options", ".jenv-options")),
-}
+_FILES: Final = words_told("chosen-by")
 """Files that choose a program by being there."""
 _TAR_MARK: Final = (257, b"ustar")
 _MARKED: Final = ((".tool-versions", "path:"), (".java-version", "/"))
@@ -31,13 +27,13 @@ _LONGEST_FILE: Final = 100_000
 def toolchain_refusal(analysis: "Analysis", cwd: str) -> str | None:
     """Return why a version query or a listing in this text must not run unasked in this directory, or None."""
     for part in analysis.parts:
-        if part.kind != "version" and part.name != "tar":
+        if part.kind != "version" and family(part.name) != "tar":
             continue
         if part.cwds is None:
             return f"what {part.name} starts may be chosen by a directory that is not known"
         for directory in part.cwds:
             place = cwd if directory == SHELL_CWD else os.path.join(cwd, directory)
-            reason = _compressed(part.reads, place) if part.name == "tar" else _chosen_by(part.name, place)
+            reason = _compressed(part.reads, place) if family(part.name) == "tar" else _chosen_by(part.name, place)
             if reason is not None:
                 return reason
     return None
@@ -63,7 +59,7 @@ def _compressed(names: "Sequence[str]", directory: str) -> str | None:
 
 def _chosen_by(name: str, directory: str) -> str | None:
     for here in _and_above(os.path.realpath(directory)):
-        for file in _FILES.get(name, ()):
+        for file in sorted(_FILES.get(name, ())):
             if os.path.lexists(os.path.join(here, file)):
                 return f"{os.path.join(here, file)!r} chooses which {name} runs"
         for file, mark in _MARKED:

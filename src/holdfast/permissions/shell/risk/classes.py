@@ -3,8 +3,8 @@
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.programs.program_names import CHANGES_RIGHTS, runs_code
-from holdfast.permissions.shell.programs.subcommands import after_global_options, subcommand_places
+from holdfast.permissions.shell.programs.program import by_subcommand, having, runs_code, words_told
+from holdfast.permissions.shell.programs.subcommands import subcommand_places
 from holdfast.permissions.shell.risk.outward import (
     builds_request,
     deploys,
@@ -51,21 +51,24 @@ CONTAINER: Final = Risk("container", "gives a container the rights or files of t
 TRACKED: Final = Risk("tracked-tree", "removes files that are under version control")
 DATABASE: Final = Risk("database", "destroys data in a database")
 
-_SYSTEM: Final = names(
-    "mount umount swapon swapoff sysctl modprobe insmod rmmod iptables ip6tables nft ufw firewall-cmd ifconfig route"
-    " useradd userdel usermod groupadd groupdel passwd chpasswd chsh hostnamectl timedatectl localectl"
-    " update-alternatives systemctl service launchctl defaults shutdown reboot halt poweroff init telinit"
-    " grub-install update-grub hostname setenforce apt apt-get dnf yum pacman zypper apk snap dpkg rpm"
-)
-_DEVICES: Final = names("mkfs fdisk parted sgdisk wipefs mkswap losetup cryptsetup mdadm lvremove vgremove hdparm")
-_KILLS: Final = names("kill pkill killall killall5 xkill skill")
-_FETCHERS: Final = names("curl wget fetch http https aria2c")
-_SENDERS: Final = names("nc ncat netcat socat telnet ftp sftp scp rsync ssh mail sendmail mutt")
-_TUNNELS: Final = names("ngrok cloudflared localtunnel lt bore")
-_VAULTS: Final = names("security pass gopass op vault secret-tool keyring bw lpass")
+_PRIVILEGE: Final = having("privilege")
+_SYSTEM: Final = having("system")
+_DEVICES: Final = having("devices")
+_KILLS: Final = having("kills")
+_FETCHERS: Final = having("fetches")
+_SENDERS: Final = having("sends")
+_VAULTS: Final = having("vault")
 _PRINTS_ALL: Final = ("it prints the whole environment", "it prints every variable")
 _DECLARES: Final = names("export declare typeset readonly")
-_SCHEDULES: Final = names("crontab at batch nohup setsid disown daemonize systemd-run screen tmux pm2 forever")
+_MODES: Final = having("modes")
+_SCHEDULES: Final = having("schedules")
+_FORGES: Final = having("forge")
+_LOGS_IN: Final = having("logs-in")
+_DATABASES: Final = having("database")
+_EVALUATES: Final = having("evaluates")
+_HIDES: Final = having("deletes", "shell")
+_DELETES: Final = having("deletes") | {"mv"}
+_CHANGES_NAMED: Final = having("deletes", "places", "rewrites") | {"truncate"}
 _SECRET_PATHS: Final = re.compile(
     r"(?:^|/)(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker/config\.json|\.netrc|\.npmrc|\.pypirc|\.git-credentials|"
     r"\.env(?:\.[A-Za-z0-9_-]+)?|id_(?:rsa|ed25519|ecdsa|dsa)|\.config/gh|\.password-store|shadow|sudoers|credentials)"
@@ -81,41 +84,10 @@ _SQL: Final = re.compile(
 )
 _RECURSIVE: Final = re.compile(r"--recursive\Z|-[A-Za-z]*[rR]")
 _UPLOADS: Final = names("-T --upload-file -d --data --data-binary --data-raw --data-urlencode -F --form --json")
-_PUBLISH: Final = {
-    "npm": {"publish", "unpublish", "deprecate", "owner", "access"},
-    "pnpm": {"publish"},
-    "yarn": {"publish"},
-    "cargo": {"publish", "yank", "owner"},
-    "gem": {"push", "yank"},
-    "twine": {"upload"},
-    "uv": {"publish"},
-    "poetry": {"publish"},
-    "hatch": {"publish"},
-    "flit": {"publish"},
-    "docker": {"push", "login"},
-    "podman": {"push", "login"},
-    "helm": {"push"},
-    "vercel": {"deploy", "--prod"},
-    "netlify": {"deploy"},
-    "firebase": {"deploy"},
-    "fly": {"deploy"},
-    "heroku": {"deploy"},
-    "dotnet": {"nuget"},
-    "mvn": {"deploy"},
-}
-_GIT_SENDS: Final = {"svn": {"dcommit"}, "p4": {"submit"}, "lfs": {"push"}, "subtree": {"push"}, "annex": {"sync"}}
+_PUBLISH: Final = words_told("publishes")
+_GIT_SENDS: Final = by_subcommand(_PUBLISH)
 _GH_PUBLIC: Final = frozenset({"create", "merge", "close", "delete", "comment", "edit", "review", "upload", "transfer"})
-_INFRASTRUCTURE: Final = {
-    "terraform": {"apply", "destroy", "import", "taint"},
-    "kubectl": {"delete", "apply", "scale", "drain", "cordon", "patch", "replace", "edit", "rollout", "exec", "create"},
-    "helm": {"install", "upgrade", "uninstall", "delete", "rollback"},
-    "pulumi": {"up", "destroy"},
-    "ansible-playbook": {""},
-    "docker": {"system", "volume", "rm", "rmi", "kill", "prune"},
-    "aws": {""},
-    "gcloud": {""},
-    "az": {""},
-}
+_INFRASTRUCTURE: Final = words_told("operates")
 
 
 def high_risk(analysis: "Analysis", *, cwd: str | None = None) -> str | None:
@@ -171,7 +143,7 @@ def _pipes_to_interpreter(analysis: "Analysis") -> bool:
     fetched = False
     for part in analysis.parts:
         fetched = fetched or part.name in _FETCHERS
-        if fetched and (runs_code(part.name) or part.name in ("eval", "source", ".")):
+        if fetched and (runs_code(part.name) or part.name in _EVALUATES):
             return True
         if fetched and part.texts and part.texts[0].startswith(("./", "/tmp/", "~/")):  # noqa: S108 - what was fetched
             return True
@@ -182,19 +154,9 @@ def _arguments(part: "Part") -> list[str]:
     return [word.text for word in part.argv[1:]]
 
 
-def _subcommand(part: "Part") -> str:
-    return next((text for text in _ordered(part) if not text.startswith("-")), "")
-
-
-def _ordered(part: "Part") -> list[str]:
-    """The arguments from the subcommand on: `git -C dir push` pushes."""
-    args = _arguments(part)
-    return args[after_global_options(part.name, ["", *args]) - 1 :] if args[:1] and args[0][:1] == "-" else args
-
-
 def _named(part: "Part") -> Risk | None:
     name = part.name
-    if name in CHANGES_RIGHTS:
+    if name in _PRIVILEGE:
         return PRIVILEGE
     if name in _DEVICES or name.startswith("mkfs"):
         return DEVICES
@@ -206,8 +168,6 @@ def _named(part: "Part") -> Risk | None:
         return EXFILTRATION
     if name in _SCHEDULES:
         return DAEMON
-    if name in _TUNNELS:
-        return EXFILTRATION
     if name in _VAULTS or (part.refusal or "").startswith(_PRINTS_ALL) or "--export-secret-keys" in part.texts:
         return CREDENTIALS
     if name == "dd" and any(text.startswith("of=/dev/") for text in _arguments(part)):
@@ -219,7 +179,11 @@ def _git(part: "Part") -> Risk | None:
     if part.name != "git":
         return None
     args = _arguments(part)
-    operation = _subcommand(part)
+    found = (_git_operation(args[at - 1], args) for at in subcommand_places("git", ["", *args]))
+    return next(filter(None, found), None) or _git_settings("", args)
+
+
+def _git_operation(operation: str, args: list[str]) -> Risk | None:
     if operation == "push":
         forced = any(text.startswith(("--force", "-f", "+", "--delete", "--mirror", "--prune", ":")) for text in args)
         return HISTORY if forced else PUBLISHES
@@ -273,9 +237,9 @@ def _published(part: "Part", args: list[str]) -> Risk | None:
         return PUBLISHES
     if part.name in _PUBLISH and not _PUBLISH[part.name].isdisjoint(args[:2]):
         return PUBLISHES
-    if part.name in ("gh", "glab") and (not _GH_PUBLIC.isdisjoint(args[1:2]) or args[:1] == ["api"]):
+    if part.name in _FORGES and (not _GH_PUBLIC.isdisjoint(args[1:2]) or args[:1] == ["api"]):
         return PUBLISHES
-    if part.name in ("gh", "glab", "npm", "aws", "gcloud", "az") and args[:1] in (["auth"], ["login"], ["token"]):
+    if part.name in _LOGS_IN and args[:1] in (["auth"], ["login"], ["token"]):
         return CREDENTIALS
     return _infrastructure(part, args)
 
@@ -283,9 +247,9 @@ def _published(part: "Part", args: list[str]) -> Risk | None:
 def _infrastructure(part: "Part", args: list[str]) -> Risk | None:
     if part.name in _INFRASTRUCTURE:
         wanted = _INFRASTRUCTURE[part.name]
-        if "" in wanted or not wanted.isdisjoint(args[:2]):
+        if not wanted or not wanted.isdisjoint(args[:2]):
             return INFRASTRUCTURE
-    if part.name in ("psql", "mysql", "sqlite3", "mongosh", "mariadb", "dropdb", "redis-cli"):
+    if part.name in _DATABASES:
         text = " ".join(args)
         if part.name == "dropdb" or _SQL.search(text) or "FLUSH" in text.upper():
             return DATABASE
@@ -317,7 +281,7 @@ def _network(part: "Part") -> Risk | None:
 def _permissions(part: "Part") -> Risk | None:
     if part.name == "chmod" and any(_WIDE_MODE.match(text) for text in _arguments(part)[:3]):
         return PERMISSIONS
-    if part.name in ("chown", "chgrp", "setfacl", "chattr"):
+    if part.name != "chmod" and part.name in _MODES:
         return PERMISSIONS
     return None
 
@@ -327,9 +291,9 @@ def _paths(part: "Part") -> Risk | None:
         risk = _path_risk(text)
         if risk is not None:
             return risk
-    changes = part.writes or (_arguments(part) if part.name in ("rm", "mv", "cp", "tee", "ln", "truncate") else ())
+    changes = part.writes or (_arguments(part) if part.name in _CHANGES_NAMED else ())
     for path in changes:
-        risk = _outside(path, DELETES if part.name in ("rm", "rmdir", "unlink", "shred", "mv") else SYSTEM)
+        risk = _outside(path, DELETES if part.name in _DELETES or part.kind == "remove" else SYSTEM)
         if risk is not None:
             return risk
     return None
@@ -354,7 +318,7 @@ def _outside(path: str, risk: Risk) -> Risk | None:
 
 
 def _hidden(part: "Part") -> Risk | None:
-    if part.dynamic_name or part.name in ("eval", "source", "."):
+    if part.dynamic_name or part.name in _EVALUATES:
         return HIDDEN
     if part.name == "rm" and any(_RECURSIVE.match(text) for text in part.texts):
         # Nothing of the name is known: `rm -rf "$X"`.
@@ -362,7 +326,7 @@ def _hidden(part: "Part") -> Risk | None:
         if next(unknown, None) is not None:
             return HIDDEN
     if part.name == "xargs" or part.more:
-        return HIDDEN if part.name in ("rm", "sh", "bash") else None
+        return HIDDEN if part.name in _HIDES else None
     return None
 
 

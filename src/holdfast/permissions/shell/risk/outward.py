@@ -3,6 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.program import having, words_told
 from holdfast.permissions.shell.programs.subcommands import after_global_options
 from holdfast.permissions.shell.words.word import is_secret, names
 
@@ -23,49 +24,9 @@ __all__ = [
     "writes_scratch",
 ]
 
-_DEPLOYS: Final = {
-    "supabase": names("push reset deploy up delete unlink"),
-    "wrangler": names("deploy publish delete rollback put execute apply bulk"),
-    "flyctl": names("deploy launch destroy scale secrets restart migrate"),
-    "fly": names("deploy launch destroy scale secrets restart migrate"),
-    "prisma": names("migrate push execute seed"),
-    "goreleaser": names("release publish announce continue"),
-    "serverless": names("deploy remove rollback"),
-    "sls": names("deploy remove rollback"),
-    "cdk": names("deploy destroy bootstrap"),
-    "sst": names("deploy remove"),
-    "vercel": names("deploy promote rollback rm remove env alias domains redeploy"),
-    "netlify": names("deploy"),
-    "firebase": names("deploy"),
-    "firebase-tools": names("deploy"),
-    "railway": names("up redeploy down delete"),
-    "heroku": names("run deploy"),
-    "eas": names("submit update build"),
-    "alembic": names("upgrade downgrade stamp"),
-    "django-admin": names("migrate flush loaddata"),
-    "manage.py": names("migrate flush loaddata reset_db sqlflush"),
-    "drizzle-kit": names("push migrate drop"),
-    "hasura": names("migrate metadata deploy"),
-    "amplify": names("push publish delete"),
-    "kamal": names("deploy redeploy rollback remove setup"),
-    "cap": names("deploy"),
-    "dbmate": names("up down drop migrate rollback"),
-    "goose": names("up down reset redo up-to down-to"),
-    "flyway": names("migrate clean undo repair"),
-    "liquibase": names("update rollback drop-all"),
-    "sqitch": names("deploy revert"),
-    "skaffold": names("run deploy delete"),
-    "argocd": names("sync delete"),
-    "nomad": names("run stop"),
-    "convex": names("deploy"),
-    "semantic-release": frozenset[str](),
-    "release-it": frozenset[str](),
-}
+_DEPLOYS: Final = words_told("deploys")
 """Programs that put something into use, and the words with which they do; none: always."""
-_SCRIPT_RUNNERS: Final = names(
-    "npm pnpm yarn bun make gmake just task rake rails mix invoke nox turbo nx composer bundle php deno poetry pdm"
-    " pipenv"
-)
+_SCRIPT_RUNNERS: Final = having("script-runner")
 _SCRIPTS: Final = re.compile(
     r"(?:.*[:_./-])?(?:deploy|release|publish|migrate)"
     r"(?:[:_.-](?!.*(?:notes|docs|status|check|dry|list|lint|plan|history|help)).*)?\Z"
@@ -73,21 +34,23 @@ _SCRIPTS: Final = re.compile(
 _MIGRATES: Final = re.compile(
     r"db:(?!version|migrate:status|abort)|migrat\w*(?::(?!status)|\Z)|ecto\.(?:drop|migrate|reset|rollback)"
 )
-_MIGRATORS: Final = names("rails rake sequelize sequelize-cli knex typeorm mix artisan mikro-orm node-pg-migrate")
+_MIGRATORS: Final = having("migrator")
 _SHOWS_ONLY: Final = names("--help -h --version --dry-run --snapshot")
 _LOOKS: Final = names("list ls show view status diff history current info check validate resolve")
 """Words behind which a migration, a secret or a deployment is only looked at."""
-_POSTS: Final = names("slack slack-cli telegram-send tweet toot twurl discord ntfy hub")
+_POSTS: Final = having("posts")
+_FORGES: Final = having("forge")
 _FORGE_LOCAL: Final = names("search status browse help completion config alias version")
 _FORGE_LOOKS: Final = names("list view status diff checks watch download checkout clone set-default ls trace verify")
-_CONTAINERS: Final = names("docker podman nerdctl docker-compose podman-compose buildah")
+_CONTAINERS: Final = having("container")
 _NAMESPACES: Final = ("--net", "--network", "--pid", "--ipc", "--uts", "--userns", "--cgroupns")
 _WIDE: Final = ("--privileged", "--cap-add", "--device", "--security-opt", "--volumes-from")
 _BINDS: Final = ("--volume", "--mount")
 _BIND_CLUSTER: Final = re.compile(r"-[itdP]*v(.*)\Z", re.DOTALL)
 _SOURCE: Final = re.compile(r"(?:^|,)(?:source|src)=([^,]*)")
 _HERE: Final = ("$PWD", "${PWD}", "$(pwd)", "`pwd`")
-_FETCHERS: Final = names("curl wget fetch http https aria2c xh")
+_FETCHERS: Final = having("fetches")
+_SHOWS: Final = having("prints-words", "fetches") | {"tee"}
 _SUBSTITUTED: Final = ("$(", "`", "<(", "${<}")
 """What another command prints, and what `read` takes from its input."""
 _NAMED: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
@@ -98,23 +61,13 @@ _CURL_VALUED: Final = names(
     "--request --data --data-raw --data-binary --data-urlencode --header --max-time --connect-timeout --write-out"
     " --json --form --user --user-agent --retry --retry-delay"
 )
-_SCRATCH_WRITERS: Final = names("tee mkdir touch curl wget")
+_SCRATCH_WRITERS: Final = having("scratch")
 """Programs whose writes among temporary files are like those of a redirect."""
 _SENDING: Final = re.compile(
     r"-[sSfivkNgG]*(?:[dF]|X(?!GET\Z|HEAD\Z|\Z)).*|--(?:data|json|form|request|upload).*", re.DOTALL
 )
-_LOOKING: Final = {
-    **dict.fromkeys(("docker", "podman", "nerdctl"), names("ps images version info logs inspect port top")),
-    **dict.fromkeys(("kubectl", "oc"), names("get describe logs version top explain api-resources")),
-    **dict.fromkeys(("pip", "pip3"), names("list show freeze")),
-    "npm": names("ls list view outdated"),
-    "go": names("env list doc version"),
-    "systemctl": names("status list-units is-active is-enabled"),
-    "helm": names("list status get history"),
-    "crontab": names("-l"),
-}
-"""Programs that only look when this is their first word."""
-_LOOKERS: Final = names("ss netstat lsof zcat bzcat xzcat")
+_LOOKING: Final = words_told("looks")
+"""Programs that only look when this is their first word; none: always."""
 _KILLS: Final = re.compile(r"-(?:[^-]*K|-k)")
 """`ss -K` closes connections of others."""
 _SQL_LOOKS: Final = re.compile(r"\s*(?:select\b|explain\b|\.(?:tables|schema)\b)[^;]*;?\s*\Z", re.IGNORECASE)
@@ -142,11 +95,12 @@ def _asks_only(part: "Part") -> bool:
         told = [word for word in words if word not in _SQL_OPTIONS]
         looks = len(told) == 2 and told[0][:1] != "-" and _SQL_LOOKS.match(told[1])
         return bool(looks) and not _SQL_ACTS.search(told[1])
-    if part.name in _LOOKERS:
+    looks = _LOOKING.get(part.name)
+    if looks is not None and not looks:
         return not any(map(_KILLS.match, words))
     if part.name == "go" and any(word[:1] == "-" for word in words):
         return False  # `go env -w` writes, `go list -toolexec` starts programs
-    return bool(words[:1] and words[0] in _LOOKING.get(part.name, ()))
+    return bool(words[:1] and looks and words[0] in looks)
 
 
 def deploys(part: "Part") -> bool:
@@ -183,7 +137,7 @@ def posts(part: "Part") -> bool:
     """Whether a command speaks to other people as the user, or changes what others work with."""
     if part.name in _POSTS:
         return True
-    if part.name not in ("gh", "glab"):
+    if part.name not in _FORGES:
         return False
     words = _plain(part)[1:]
     told = [word for word in words[after_global_options(part.name, ["", *words]) - 1 :] if word[:1] != "-"]
@@ -254,7 +208,7 @@ def shows_secret(part: "Part") -> bool:
     if part.name == "printenv":
         return any(map(is_secret, part.texts[1:]))
     shown = [item.target for item in part.redirects if item.kind == "herestring" and item.target is not None]
-    if part.name in ("echo", "printf", "tee", *_FETCHERS):
+    if part.name in _SHOWS:
         shown += part.argv
     return any(word.secret for word in shown)
 

@@ -5,8 +5,11 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.find import narrows
 from holdfast.permissions.shell.programs.finds import picks_history
 from holdfast.permissions.shell.programs.late_actions import late_actions
+from holdfast.permissions.shell.programs.program import having
+from holdfast.permissions.shell.programs.tellers import Target, printed_by, teller_of, tells_below
 from holdfast.permissions.shell.risk.ground import Ground
 from holdfast.permissions.shell.risk.places import EVEN_IN_PART, SYSTEM
 from holdfast.permissions.shell.risk.rough import rough_removal
@@ -15,13 +18,7 @@ from holdfast.permissions.shell.words.values import (
     FROM_STDIN,
     STDIN,
     Spelling,
-    Target,
-    narrows,
-    printed_by,
-    teller_of,
-    tells_below,
 )
-from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words.parts import Part
     from holdfast.permissions.shell.words.word import Word
 
-_REMOVERS: Final = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "rimraf", "trash", "trash-put", "del"})
+_REMOVERS: Final = having("deletes")
 _MAX_SCRIPTS: Final = 64
 _RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
@@ -50,7 +47,7 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
             told = _told(analysis, number, ground, cwd)
             if told is not None:
                 return told
-        if part.name not in _REMOVERS and part.name != "find" and not hidden:
+        if part.name not in _REMOVERS and part.kind != "remove" and part.name != "find" and not hidden:
             continue
         untold = _untold(analysis, part)
         if untold is not None:
@@ -188,8 +185,8 @@ def _source(form: str, analysis: "Analysis") -> str | None:
     return None
 
 
-_TELLERS: Final = frozenset({"echo", "printf", "find", "ls"})
-_SELECTING: Final = names("grep egrep fgrep head tail tr sort uniq cat tee")
+_TELLERS: Final = having("tells-names")
+_SELECTING: Final = having("selects")
 _WHOLE_WORD: Final = re.compile(r'"?(?:\$\{?(?P<name>[A-Za-z_]\w*)(?:\[[@*]\])?\}?|\$\([^()]*\)|`[^`]*`)"?/?\*?')
 _ANSWERS: Final = re.compile(
     r'"?(?:\$\(|`)\s*(?:<|(?:cat|tac|head|tail|sed|awk|cut|tr|jq|yq|grep|sort|uniq|paste|curl|wget)(?=\s)(?![^|)]*\s-\w*l))'

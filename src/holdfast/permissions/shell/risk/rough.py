@@ -3,11 +3,13 @@
 import re
 from typing import Final
 
+from holdfast.permissions.shell.programs.program import having
+
 _QUOTING: Final = b"'\"\\"
 _NAMES: Final = (
-    *("rm", "rmdir", "unlink", "shred", "srm", "rimraf", "trash", "trash-put", "wipe", "wipefs", "mkfs", "-delete"),
-    *("--delete", "removedirs", "rmtree", "remove_tree", "rm_r", "rm_rf", "rmSync", "rmdirSync"),
-    *("unlinkSync", "del"),
+    *sorted(having("deletes"), key=len),
+    *("wipe", "wipefs", "mkfs", "-delete", "--delete", "removedirs", "rmtree", "remove_tree", "rm_r", "rm_rf"),
+    *("rmSync", "rmdirSync", "unlinkSync"),
 )
 _FOLLOWED: Final = {"del": rb"(?=\s+[-/~.$*{])"}  # it is a word of programming languages too
 _LOOKS: Final = tuple(

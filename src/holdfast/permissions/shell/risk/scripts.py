@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs.wrappers import SHELLS
-from holdfast.permissions.shell.words.values import teller_of
+from holdfast.permissions.shell.programs.program import having
+from holdfast.permissions.shell.programs.tellers import teller_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words.parts import Part
     from holdfast.permissions.shell.words.values import Values
 
-RUNNING: Final = SHELLS | {"eval", "source", "."}
+SHELLS: Final = having("shell")
+RUNNING: Final = having("shell", "evaluates")
 _MAX_ROWS: Final = 8
-_TELLING: Final = frozenset({"echo", "printf"})
+_TELLING: Final = having("prints-words")
 _ESCAPES: Final = str.maketrans({"\\": " "})  # `\n` in a format ends a line
 
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.programs.handed import handed_pieces
+from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.text import syntax as g
 from holdfast.permissions.shell.text.compounds import Script
 from holdfast.permissions.shell.text.emit import plain_part
@@ -20,7 +21,6 @@ from holdfast.permissions.shell.words.lookalikes import deception
 from holdfast.permissions.shell.words.parts import Part, Redirect
 from holdfast.permissions.shell.words.quoting import join_lines, rough_pieces
 from holdfast.permissions.shell.words.values import MOVED
-from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,8 +38,8 @@ _NO_GUESSES: Final = Guesses()
 _NO_VALUES: Final["Mapping[str, Sequence[str]]"] = MappingProxyType[str, "Sequence[str]"]({})
 _COLLAPSIBLE: Final = frozenset({"search", "read", "list"})
 _NEUTRAL_KINDS: Final = frozenset({"text", None})
-_NEUTRAL_NAMES: Final = frozenset({"echo", "printf", "true", "false", ":", "cd", "test", "[", "pwd"})
-_SHOWS_ONE_FILE: Final = names("cat head tail sed grep egrep fgrep rg nl tac less more bat batcat")
+_NEUTRAL_NAMES: Final = having("neutral")
+_SHOWS_ONE_FILE: Final = having("shows-file")
 
 
 class Analysis(NamedTuple):

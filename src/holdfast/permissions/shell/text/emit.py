@@ -16,7 +16,7 @@ from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.inspect import inspect_command
 from holdfast.permissions.shell.programs.late_actions import LATE, may_start
 from holdfast.permissions.shell.programs.plain import JUDGES
-from holdfast.permissions.shell.programs.runner_names import RUNNERS
+from holdfast.permissions.shell.programs.runners import RUNNERS
 from holdfast.permissions.shell.programs.wrapper_shapes import Inner, is_assignment
 from holdfast.permissions.shell.programs.wrappers import MAX_WRAPPERS, MORE, RESERVED, STARTERS, WRAPPERS, XARGS_DEFAULT
 from holdfast.permissions.shell.text.guesses import Begun, Guesses, start_each

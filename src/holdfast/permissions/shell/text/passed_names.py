@@ -3,6 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.words.quoting import ansi_c, home, known_literal
 from holdfast.permissions.shell.words.values import Values
 
@@ -18,7 +19,7 @@ _QUOTING: Final = str.maketrans("", "", "'\"\\")
 _SPELLED: Final = re.compile(r"\\(?:0*[1-7][0-7]|[xuU][0-9A-Fa-f])")
 """A character that `printf '/pr\\157c'` writes by its number."""
 _LONG_OCTAL: Final = re.compile(r"\\0(?=[0-7]{3})")
-_WRITERS: Final = frozenset({"echo", "printf"})
+_WRITERS: Final = having("prints-words")
 _INSIDE: Final = re.compile(
     r"(?:[^\w.~/$}\\-]|\\(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))(/+(?:dev|proc)/[^\s\\\"':;,|&()<>]*)"
 )
@@ -26,7 +27,7 @@ _INSIDE: Final = re.compile(
 _TAIL: Final = re.compile(r"/(?:dev|proc)/[^\s\"'`;|&()<>]*")
 """What stands behind an expansion: nobody knows how far up `$HOME/../../proc/self/environ` starts."""
 _OWN: Final = ("$HOME", "${HOME}", "$PWD", "${PWD}", "~")
-_LISTING: Final = frozenset({"find", "ls", "fd", "fdfind", "rg", "tree", "du"})
+_LISTING: Final = having("lists")
 
 
 def may_be_special(command: str) -> bool:

@@ -3,6 +3,8 @@
 import posixpath
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.builtins import FILLS, GOES
+from holdfast.permissions.shell.programs.tellers import printed_by, teller_of, tells_below
 from holdfast.permissions.shell.text.word_reader import UNSURE, Reader
 from holdfast.permissions.shell.words.parts import SHELL_CWD, Cwds, Part
 from holdfast.permissions.shell.words.values import (
@@ -11,9 +13,6 @@ from holdfast.permissions.shell.words.values import (
     POSITIONS,
     SOMETHING,
     STDIN,
-    printed_by,
-    teller_of,
-    tells_below,
 )
 
 if TYPE_CHECKING:
@@ -26,10 +25,8 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words.word import Word
 
 START: Final[Cwds] = (SHELL_CWD,)
-CHANGING: Final = frozenset({"cd", "pushd", "popd", "read", "mapfile", "readarray", "set"})
+CHANGING: Final = GOES | FILLS | {"set"}
 """Commands that change the shell itself."""
-_DIRECTORY_COMMANDS: Final = frozenset({"cd", "pushd", "popd"})
-_READING: Final = frozenset({"read", "mapfile", "readarray"})
 _MAX_DIRECTORIES: Final = 8
 _DEEP: Final = "/a/b/c/d"  # an unknown start is taken to be this deep: climbing further may reach the root
 _ROOTS: Final = frozenset({"/", "/proc", "/dev", "/sys"})
@@ -81,9 +78,9 @@ class Surroundings(Reader):
 
     def change(self, base: str, argv: "tuple[Word, ...]", texts: "Sequence[str]") -> None:
         """Follow a command that changes the shell itself: its directory, its variables, its arguments."""
-        if base in _DIRECTORY_COMMANDS:
+        if base in GOES:
             self.change_directory(base, argv, texts)
-        elif base in _READING:
+        elif base in FILLS:
             for word in argv[1:]:
                 self.variables[word.text] = UNSURE
                 self.note_value(word.text, FROM_STDIN)

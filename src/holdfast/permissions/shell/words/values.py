@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.words.braces import brace_words
 from holdfast.permissions.shell.words.operators import applied
-from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from holdfast.permissions.shell.words.parts import Part
 
 _MAX_SPELLINGS: Final = 20_000
 _MAX_WORDS: Final = 1_024
@@ -44,88 +42,8 @@ MOVED: Final = ">"
 PERHAPS_EMPTY: Final = "$_"
 FROM_STDIN: Final = "${<}"
 POSITIONS: Final = ("@", "*", *"123456789")
-_NARROWING: Final = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname")
-_NARROWING_MORE: Final = names(
-    "-empty -mtime -mmin -atime -amin -ctime -cmin -size -newer -user -group -perm -nouser -nogroup -inum -samefile"
-)
-"""Tests with which `find` gives only some of what it finds; the first are given a pattern."""
-_OR: Final = frozenset({"-o", "-or", ","})
-_NOT: Final = frozenset({"!", "-not"})
-_OPEN: Final = frozenset({"(", "\\("})
-_CLOSE: Final = frozenset({")", "\\)"})
-
-
-def narrows(texts: "Sequence[str]") -> bool:
-    """Whether every alternative of a `find` expression is about only some of what is below its directories."""
-    groups: list[tuple[bool, bool, bool]] = []  # for each open bracket: all before, this alternative, negated
-    every, this, negated = True, False, False
-    for at, text in enumerate(texts):
-        if text in _NOT:
-            negated = not negated
-            continue
-        if text in _OPEN:
-            groups.append((every, this, negated))
-            every, this = True, False
-        elif text in _CLOSE and groups:
-            inner = every and this
-            every, this, was_negated = groups.pop()
-            this = this or (inner and not was_negated)
-        elif text in _OR:
-            every, this = every and this, False
-        elif not negated:
-            following = texts[at + 1] if at + 1 < len(texts) else ""
-            this = this or text in _NARROWING_MORE or (text in _NARROWING and following.strip("*./") != "")
-        negated = False
-    return every and this
-
-
-_PASSING: Final = names("tr sort uniq cat tee")
-_FINDERS: Final = frozenset({"fd", "fdfind"})
-_NAMING: Final = names("-l --files --files-with-matches -rl -lr -Rl -lR -il -rli -ril -irl ls-files")
 SOMETHING: Final = "_"
 """Stands for names that are certainly below the directory they were looked for in."""
-
-
-def teller_of(parts: "Sequence[Part]", number: int) -> "Part | None":
-    """The command whose names reach the input of this one, by way of commands that hand them on."""
-    while number > 0 and parts[number].piped:
-        number -= 1
-        if parts[number].name not in _PASSING:
-            return parts[number]
-    return None
-
-
-def tells_below(part: "Part") -> bool:
-    """Whether a command prints nothing but names of files below where it looks."""
-    return part.name in _FINDERS or (part.name in ("git", "grep", "rg") and not _NAMING.isdisjoint(part.texts))
-
-
-class Target(NamedTuple):
-    """A place that a command names, as written."""
-
-    form: str
-    static: bool
-    narrowed: bool = False
-    """Only some of what is below it."""
-
-
-def printed_by(part: "Part") -> "Iterator[Target]":
-    """The names that a command prints for the next one to take, as far as they are told."""
-    name = part.name
-    if name not in ("echo", "printf", "find", "ls"):
-        return
-    narrowed, some = name == "find" and narrows(part.texts), False
-    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
-        if word.text.startswith("-"):
-            if name == "find":
-                break
-            continue
-        some = True
-        known = word.text if word.static else form
-        for piece in known.split() if word.static and name in ("echo", "printf") else [known]:
-            yield Target(f"{piece}/*" if name == "ls" else piece, word.static, narrowed)
-    if not some and name in ("ls", "find"):
-        yield Target("*" if name == "ls" else ".", static=True, narrowed=narrowed)
 
 
 class Spelling(NamedTuple):
