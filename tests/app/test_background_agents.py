@@ -366,3 +366,28 @@ def test_an_agent_cannot_go_on_with_the_agent_of_another(tmp_path: Path):
     (no,) = [event for event in inner(run(scene())) if isinstance(event, CallFinished)]
     assert no.is_error
     assert "to go on with" in str(no.content)
+
+
+def test_who_gets_a_task_reads_of_it(tmp_path: Path):
+    first = call("TaskCreate", subject="Look at it", description="All of it.")
+    yours = "Task 1 of the list is yours now: Look at it."
+
+    async def scene(**scripts: list[Any]) -> dict[str, str]:
+        GATES["hold"] = asyncio.Event()
+        model = Voices(**scripts)
+        async with Agent(model, cwd=tmp_path, tools=[hold], allowed_tools=["hold"]) as agent:
+            await heard(agent)
+        return {word: json.dumps([one.messages for one in model.scripts[word].requests]) for word in scripts}
+
+    def let_go(_: ModelRequest) -> str:
+        GATES["hold"].set()
+        return "Given."
+
+    two = [start(name="scout"), start("Other work.")]
+    give, give_back = (call("TaskUpdate", taskId="1", owner=owner) for owner in ("scout", "main"))
+    scripts: dict[str, list[Any]] = {"Find": [[call("hold")], "It is here."], "Other": [[give], let_go]}
+    told = run(scene(Go=[[first], two, "Thanks."], **scripts))
+    assert yours in told["Find"]
+    assert yours not in told["Go"] + told["Other"]
+    told = run(scene(Go=[[first], [start()], "Thanks."], Find=[[give_back], "Yours."]))
+    assert yours in told["Go"]

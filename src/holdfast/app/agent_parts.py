@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.app.classifier import classifier_of
 from holdfast.contract import SessionFacts, Tool
+from holdfast.lib.visible import visible
 from holdfast.registry import AgentKind, Pool, ViewOptions, for_subagent, tools_for
 from holdfast.registry import assemble as assemble_pool
 from holdfast.session.agent_files import AgentFiles
 from holdfast.settings.environment import Environment
 from holdfast.tools.agents.agent import Agent
 from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType, defined_type
+from holdfast.tools.lists.task_update import MAIN, TaskUpdate
 
 if TYPE_CHECKING:
+    from holdfast.agent import Loop
     from holdfast.app.build import OpenSession
     from holdfast.app.definition_words import Memory
     from holdfast.app.definitions import Definitions
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from holdfast.models.interface import SystemBlock
     from holdfast.permissions import PermissionContext, Rule
     from holdfast.permissions.classifier import ClassifierAnswer, ClassifierRequest, Classify
+    from holdfast.tasks.work_list import WorkItem
     from holdfast.tools.skills.shelf import Shelf
 
 __all__ = ["MOST_DEEP", "AgentParts"]
@@ -61,12 +65,37 @@ class AgentParts:
         self.remote_tools_always = Environment().flag("ALLOW_MCP_TOOLS_FOR_SUBAGENTS")
         self.names: dict[str, str] = {}
         """What agents are called, and their ids."""
+        self._at_work: dict[str, Loop] = {}
+        """The loops that run, by agent; `main` is the session's own."""
         self.shelf: Shelf | None = None
         """The skills of the session."""
         self._hooks: dict[str, tuple[Hooks, Hooks]] = {}
         self._pools: dict[tuple[int, ...], Pool] = {}
         self._systems: dict[tuple[Any, ...], tuple[SystemBlock, ...]] = {}
         self._answered: tuple[tuple[Rule, ...], tuple[tuple[str, str], ...]] = ((), ())
+
+    def begin_work(self, agent_id: str, loop: "Loop") -> "Callable[[], None]":
+        """An agent works from now on, until what is returned is called."""
+        self._at_work[agent_id] = loop
+
+        def end() -> None:
+            self._at_work.pop(agent_id, None)
+
+        return end
+
+    def begin_main(self, loop: "Loop") -> None:
+        """The session's own loop is there; owners of tasks are told by it and those of agents."""
+        self.begin_work(MAIN, loop)
+        found = self.opened.executor.pool.find("TaskUpdate")
+        if found is not None and isinstance(found.tool, TaskUpdate):
+            found.tool.tell_owner = self._tell_owner
+
+    def _tell_owner(self, owner: str, item: "WorkItem") -> None:
+        """Whoever has a task now reads of it with the next request; who does not work finds it on the list."""
+        loop = self._at_work.get(self.names.get(owner, owner))
+        if loop is not None:
+            said = f"Task {item.id} of the list is yours now: {visible(item.subject, limit_chars=200)}. See TaskGet."
+            loop.remind("task_owner", said)
 
     def tools(
         self,

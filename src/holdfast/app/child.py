@@ -170,10 +170,10 @@ class Child:
         journal = self._begin_file()
         ended: dict[str, Any] = {"outcome": "stopped"}
         executor = self._executor = await self._made_executor(journal, parts)
-        if journal is not None:
-            parts.callback(lambda: self._end_file(journal, ended))
+        parts.callback(self._end_file, journal, ended)
         parts.push_async_callback(executor.close)
         loop = self._made_loop(executor, model, journal)
+        parts.callback(self._parts.begin_work(self.id, loop))
         self._offer_agents(executor, loop)
         report = await self._follow(loop)
         ended["outcome"] = report.error or "success"
@@ -186,8 +186,8 @@ class Child:
         files = self._parts.files
         return None if files is None else files.begin(self._about, again=self._kept is not None)
 
-    def _end_file(self, journal: "Journal", ended: dict[str, Any]) -> None:
-        if self._parts.files is not None:
+    def _end_file(self, journal: "Journal | None", ended: dict[str, Any]) -> None:
+        if self._parts.files is not None and journal is not None:
             self._parts.files.end(self._last_word(), journal, ended)
 
     async def _follow(self, loop: "Loop") -> AgentReport:

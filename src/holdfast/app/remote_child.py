@@ -45,8 +45,7 @@ class RemoteChild(Child):
         journal = self._begin_file()
         ended: dict[str, Any] = {"outcome": "stopped"}
         executor = self._executor = await self._made_executor(journal, parts)
-        if journal is not None:
-            parts.callback(lambda: self._end_file(journal, ended))
+        parts.callback(self._end_file, journal, ended)
         executor.separate_calls()
         executor.listen(self._on_event)
         parts.push_async_callback(executor.close)

@@ -223,6 +223,7 @@ def _choices(agent: AgentOptions, models: "Sequence[Model]") -> "LoopChoices":
 def _equip(loop: "Loop", parts: AgentParts, expander: Expander) -> None:
     """Give what stands on the loop what it needs of it: skills, agents, the account, and hooks that ask models."""
     hooks, opened = parts.opened.hooks, parts.opened
+    parts.begin_main(loop)
     parts.shelf = offer_skills(loop, opened, parts.definitions, _offer_agents(loop, parts))
     expander.begin(loop, parts.shelf)
     opened.account.pay = loop.pay

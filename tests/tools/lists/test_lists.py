@@ -191,3 +191,9 @@ def test_metadata_is_merged_and_null_takes_away() -> None:
     run(TaskCreate(work), subject="a", description="", metadata={"x": 1, "y": 2})
     run(TaskUpdate(work), taskId="1", metadata={"x": None, "z": 3})
     assert work.look().items["1"].metadata == {"y": 2, "z": 3}
+
+
+def test_the_text_of_the_list_says_when_to_use_it_and_when_not() -> None:
+    use, not_for = TodoWrite().prompt().split("Not when")
+    assert all(f" {number}. " in use for number in range(1, 9))
+    assert all(f" {number}. " in not_for for number in range(1, 5))

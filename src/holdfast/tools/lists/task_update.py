@@ -11,12 +11,13 @@ from holdfast.tasks.work_list import WorkItem, WorkList, WorkState
 from holdfast.tools.lists._checks import NUDGE, is_check, needs_check
 from holdfast.tools.lists.task_create import hooks_refusal
 
-__all__ = ["TaskUpdate", "TaskUpdateArgs", "TaskUpdateOutput"]
+__all__ = ["MAIN", "TaskUpdate", "TaskUpdateArgs", "TaskUpdateOutput"]
 
 NewStatus = Literal["pending", "in_progress", "completed", "deleted"]
 TellOwner = Callable[[str, WorkItem], None]
 """Leaves a note for the new owner of a task."""
-_MAIN = "main"
+MAIN = "main"
+"""What the session's own agent is called as an owner."""
 
 
 class TaskUpdateArgs(Args):
@@ -92,7 +93,7 @@ class TaskUpdate(Tool[TaskUpdateArgs, TaskUpdateOutput]):
             problem = await hooks_refusal("TaskCompleted", item, ctx)
         if problem is not None:
             return _failed(task_id, problem)
-        caller = ctx.session.agent_id or _MAIN
+        caller = ctx.session.agent_id or MAIN
         change = self.work.change(lambda state: _apply(state, args, task_id, caller))
         if change is None:
             return _failed(task_id, f"there is no task {task_id!r}; TaskList shows which there are")
