@@ -288,6 +288,7 @@ def test_a_prompt_names_its_model() -> None:
         ("Edit(*.ts)", 'eval "$X"', False),
         ("Edit(*.ts)", "ls", False),
         ("Bash(", "ls", True),
+        ("Bash(git *) || Bash(npm *)", "ls", True),
     ],
 )  # fmt: skip
 def test_if_is_one_rule_about_the_call_and_what_it_cannot_tell_is_heard(

@@ -127,3 +127,26 @@ def test_a_gates_decision_behind_other_text_is_a_failure_and_plain_text_is_not(n
     assert failed.value.is_soft
     assert read_output(PreToolUse, 0, noise, "").behavior is None
     assert read_output(SessionStart, 0, f'{noise} {{"decision": 1}}', "").additional_context.startswith(noise)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permission_decision": "deny"}}, "permissionDecision"),
+        ({"hookSpecificOutput": {"hookEventName": "PreToolUse", "updated_input": {}}}, "updatedInput"),
+        ({"Decision": "block"}, "decision"),
+        ({"hook_specific_output": {}}, "hookSpecificOutput"),
+    ],
+)
+def test_a_word_of_a_gate_that_is_almost_known_is_a_soft_failure(said: dict[str, Any], meant: str) -> None:
+    with pytest.raises(HookFailed, match=f"did you mean {meant}") as failed:
+        read_answer(PreToolUse, said)
+    assert failed.value.is_soft
+    assert read_answer(PreToolUse, {"decision": "approve", **said}).behavior == "allow"
+    assert read_answer(PreToolUse, {"theirs": 1}).warnings == ("it answered with 'theirs', which is not known",)
+
+
+def test_a_gate_that_writes_no_text_has_failed() -> None:
+    with pytest.raises(HookFailed, match="no text"):
+        read_output(PreToolUse, 0, "\ufffd\ufffd{\0}\0", "")
+    assert read_output(PostToolUse, 0, "x\0", "").warnings == ()

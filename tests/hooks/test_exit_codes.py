@@ -82,28 +82,28 @@ def test_a_gate_that_stops_itself_is_ended_at_its_time_limit():
     assert play_all(handler, ["x"])["x"][0] == "denied"
 
 
+PLAIN = ["printf x; head -c 10000000 /dev/zero | tr '\\0' x", "printf '[]'; exit 0", "printf '\\xff'"]
+"""Whatever it is, it is text that does not begin like JSON."""
 GARBAGE = [
-    "printf x; head -c 10000000 /dev/urandom; exit 0",  # whatever comes, it does not begin like JSON
+    "printf x; head -c 10000000 /dev/urandom; exit 0",
     "printf '{'; head -c 10000000 /dev/zero; exit 0",
     'printf \'{"a":"\'; head -c 10000000 /dev/zero | tr "\\0" x; printf \'"}\'; exit 0',
     "head -c 10000000 /dev/zero | tr '\\0' x >&2; exit 2",
     "printf '\\xff\\xfe{}\\x00'; exit 0",
     'printf \'{"decision":"\\xff"}\'',
-    "printf '[]'; exit 0",
     "printf '{}{}'; exit 0",
     "printf '{\"hookSpecificOutput\":[]}'",
     "yes '[' | head -c 400000 | tr -d '\\n' | sed 's/^/{\"a\":/'",
 ]
 
 
-@pytest.mark.parametrize("command", GARBAGE)
+@pytest.mark.parametrize("command", [*PLAIN, *GARBAGE])
 @pytest.mark.parametrize("policy", ["block", "ask"])
 def test_garbage_of_a_gate_that_is_configured_to_block_waves_nothing_through_but_plain_text(
     play: Play, command: str, policy: str
 ):
     played = play(entry("PreToolUse", {"type": "command", "command": command, "onFailure": policy}))
-    plain = not command.startswith(("printf '{", "printf \\'{", "yes", "printf '{\"")) and "exit 2" not in command
-    assert played.reply.outcome == ("completed" if plain else "denied")
+    assert played.reply.outcome == ("completed" if command in PLAIN else "denied")
     assert len(str(played.reply.content)) < 20_000
 
 

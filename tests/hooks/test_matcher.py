@@ -2,6 +2,7 @@ import pytest
 
 from holdfast.contract import UsageError
 from holdfast.hooks import Hook, HookAnswer, Hooks, compile_matcher
+from holdfast.hooks.doubts import doubts_about_condition, doubts_about_matcher
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,41 @@ async def _nothing(event: object) -> HookAnswer | None:
 def test_a_matcher_of_a_retired_tool_hears_the_one_that_does_its_work(matcher: str, heard: str):
     hooks = Hooks([Hook("PreToolUse", _nothing, matcher)])
     assert [name for name in ("Edit", "Glob", "Read", "Write") if hooks.before((name,))] == [heard]
+
+
+@pytest.mark.parametrize(
+    ("matcher", "says"),
+    [
+        ("bash", "did you mean Bash?"),
+        ("Bash(rm *)", "did you mean Bash?"),
+        ("/Edit/", "did you mean Edit?"),
+        ("!Edit", "did you mean Edit?"),
+        ("tools:Wirte", "did you mean Write?"),
+        ("deploy", "fits no built-in tool"),
+        ("mcp__memory", "write 'mcp__memory__.*'"),
+        ("Bash|nothing", ""),
+        ("Task", ""),
+        ("mcp__memory__.*", ""),
+        ("mcp__memory__read", ""),
+        (".*", ""),
+    ],
+)
+def test_a_matcher_that_fits_no_tool_is_told(matcher: str, says: str):
+    [*told] = doubts_about_matcher(matcher, compile_matcher(matcher))
+    assert [says in one for one in told] == ([True] if says else [])
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        ("Bash(git *)", ""),
+        ("Bash(node -e 'f() ; g()')", ""),
+        ("Bash(git *) || Bash(npm *)", "more than one rule"),
+        ("Bash(git *), Edit(*.ts)", "more than one rule"),
+        ("Bash(git *) or Edit(x)", "more than one rule"),
+        ("Bash(", "filters nothing"),
+    ],
+)
+def test_a_condition_that_is_not_one_rule_is_told(condition: str, says: str):
+    [*told] = doubts_about_condition(condition)
+    assert [says in one for one in told] == ([True] if says else [])

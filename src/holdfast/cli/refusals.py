@@ -48,6 +48,6 @@ def _way_out(found: "list[Advice]") -> str:
         more = f" and {len(rules) - _MOST_RULES} more rules" if len(rules) > _MOST_RULES else ""
         said.append(f"allow {'them' if len(found) > 1 else 'it'} with {visible(flags, limit_chars=2000)}{more}")
     elif not hopeless:
-        said.append("a person said no, or the rules have changed since")
+        said.append("a person or a hook said no, or the rules have changed since")
     said += [visible(reason, limit_chars=300) for reason in hopeless]
     return "; ".join(said)

@@ -4,6 +4,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from holdfast.contract import UsageError
+from holdfast.hooks.doubts import is_more_than_one_rule
 from holdfast.permissions import CallFacts, Rule, RuleSource, decide
 from holdfast.registry import ALIASES
 
@@ -17,6 +18,8 @@ _log = logging.getLogger(__name__)
 
 def is_meant(condition: str, call: CallFacts, permissions: "PermissionContext") -> bool:
     """Whether the rule speaks of this call, as a deny rule would, or may speak of it: what cannot be told is heard."""
+    if is_more_than_one_rule(condition):
+        return True
     try:
         # An alias must not turn `if` into a rule about another tool; the canonical name is what calls carry.
         rule = Rule.parse("deny", condition, RuleSource("hook"), aliases=ALIASES)

@@ -12,10 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-import msgspec
-
 from holdfast.events import encode_json
-from holdfast.hooks.answers import HookAnswer, HookFailed, read_answer
+from holdfast.hooks.answers import HookAnswer, HookFailed, read_output
 from holdfast.hooks.inputs import HookInput
 from holdfast.host.child_env import is_provider_credential
 from holdfast.host.http import HttpClient, HttpError, Request, without_login
@@ -63,7 +61,7 @@ class HttpRunner:
             raise HookFailed(f"{without_login(url)} could not be asked: {error}") from error
         if not 200 <= status < 300:
             raise HookFailed(f"{without_login(url)} answered with status {status}", is_soft=True)
-        return _read(type(event), body)
+        return read_output(type(event), 0, body.decode("utf-8", "replace"), "")
 
     async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         client = HttpClient({}, addresses=self._addresses)  # no proxy: the address is what was configured
@@ -107,15 +105,3 @@ class HttpRunner:
             if not self._may_be_private and (problem := address_problem(address)):
                 raise HttpError(f"{host}: {problem}; a folder's hook may not reach it", "invalid")
         return addresses
-
-
-def _read(event: type[HookInput], body: bytes) -> HookAnswer:
-    text = body.strip()
-    if not text.startswith(b"{"):
-        plain = text.decode("utf-8", "replace")
-        return HookAnswer(additional_context=plain) if event.plain_is_context and plain else HookAnswer()
-    try:
-        found: Any = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise HookFailed(f"its answer is not valid JSON: {error}") from error
-    return read_answer(event, cast("dict[str, Any]", found))

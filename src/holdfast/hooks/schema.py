@@ -1,6 +1,5 @@
 """From configured entries to hooks: each field checked, what does not count said, and a broken gate kept as one."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -8,9 +7,9 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from holdfast.contract import UsageError
-from holdfast.contract.names import RETIRED
 from holdfast.hooks.answers import HookAnswer, HookFailed
 from holdfast.hooks.command import CommandHandler, CommandRunner
+from holdfast.hooks.doubts import doubts_about_condition, doubts_about_matcher
 from holdfast.hooks.events import EVENTS
 from holdfast.hooks.gate import ON_FAILURE, Hook, Hooks, OnFailure
 from holdfast.hooks.inputs import HookInput
@@ -87,7 +86,7 @@ class _Reader:
         entry, raw = self._entry, self._raw
         if entry.broken:
             raise UsageError(entry.broken)
-        self._note_retired(compile_matcher(entry.matcher))
+        self._note_doubts(compile_matcher(entry.matcher))
         kind = raw.get("type")
         if kind not in _TYPES:
             raise UsageError(f"the handler's type is {kind!r}; {', '.join(_TYPES)} are known")
@@ -142,16 +141,14 @@ class _Reader:
             failed=reason,
         )
 
-    def _note_retired(self, fits: NameTest) -> None:
-        """Say which tools of the matcher are gone and what is heard in their place, unless it names that as well."""
-        matcher, entry = self._entry.matcher or "", self._entry
-        if EVENTS[entry.event].matched_by != "tool_name":
-            return
-        for name, today in RETIRED.items():
-            if re.search(rf"\b{name}\b", matcher) and fits((name,)) and not fits((today,)):
-                self.warn(
-                    f"the matcher {matcher!r} names {name}, a tool that was retired; {today} does its work and is heard"
-                )
+    def _note_doubts(self, fits: NameTest) -> None:
+        """Say what is odd about it, which makes it hear too little or too much."""
+        matcher, condition = self._entry.matcher or "", self._text("if")
+        if matcher.strip() not in ("", "*") and EVENTS[self._entry.event].matched_by == "tool_name":
+            for doubt in doubts_about_matcher(matcher, fits):
+                self.warn(doubt)
+        for doubt in doubts_about_condition(condition) if condition else ():
+            self.warn(doubt)
 
     def _note_fields(self, kind: str) -> None:
         unknown = [name for name in self._raw if name not in _FIELDS[kind] and name not in _COMMON]
