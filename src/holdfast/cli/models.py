@@ -30,7 +30,7 @@ def command() -> None:
     """List models with their windows and prices. Without a command it lists them."""
 
 
-@command.command("list")
+@command.command("list", short_help="List models with window and prices.")
 @click.argument("provider", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON lines.")
 @session_options

@@ -47,7 +47,7 @@ def status(*, as_json: bool, **given: Any) -> int:
     return 0 if found[0].holds else 1
 
 
-@command.command("profile")
+@command.command("profile", short_help="Print the sandbox as a profile for macOS.")
 @session_options
 def profile(**given: Any) -> int:
     """Print the settings' sandbox as a profile for macOS's sandbox-exec.

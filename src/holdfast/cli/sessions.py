@@ -130,7 +130,7 @@ def _show_json(session: str) -> int:
     return 0
 
 
-@command.command("export")
+@command.command("export", short_help="Print a session as JSON, Markdown or other tools' lines.")
 @click.argument("session", shell_complete=complete_sessions)
 @click.option(
     "--format", "form", type=click.Choice(["json", "markdown", "transcript"]), default="json", show_default=True
