@@ -30,8 +30,8 @@ ROUNDS = 5
 AT_ONCE = 10
 SERVERS = 20
 TOOLS = 10_000
-VERBS = "create read update delete list search send share move copy open close start stop lock merge tag sort count check".split()
-THINGS = "issue invoice user file mail event order page table board chart job build branch note contact ticket lead".split()
+VERBS = ("create", "read", "update", "delete", "list", "search", "send", "share", "move", "copy")
+THINGS = ("issue", "invoice", "user", "file", "mail", "event", "order", "page", "table", "board")
 Call = Callable[[], Awaitable[object]]
 
 
@@ -178,10 +178,12 @@ async def _connections() -> list[Row]:
 
 
 def _tool(number: int) -> RemoteTool:
-    """One of 10,000 as servers have them: 50 servers, 20 verbs, 100 things, texts of a sentence or two."""
-    verb, thing = VERBS[number % len(VERBS)], f"{THINGS[number // len(VERBS) % len(THINGS)]}{number // 400}"
+    """One of 10,000 as servers have them: 50 servers, 10 verbs, 1,000 things, texts of a sentence or two."""
+    verb, thing = VERBS[number % len(VERBS)], f"{THINGS[number // len(VERBS) % len(THINGS)]}{number // 100}"
     about = f"{verb.capitalize()} a {thing} of the account and return what was done. Needs the id of the {thing}."
-    properties = {f"field_{at}": {"type": "string", "description": "What it is for, in a few words."} for at in range(4)}
+    properties = {
+        f"field_{at}": {"type": "string", "description": "What it is for, in a few words."} for at in range(4)
+    }
     listed = Listed(f"{verb}_{thing}", description=about)
     schema = {"type": "object", "properties": properties}
     return RemoteTool(f"mcp__s{number % 50}__{verb}_{thing}", listed, schema, server="s", caller=None, held=None)  # type: ignore[arg-type]
@@ -196,7 +198,14 @@ async def _search() -> list[Row]:
     search.bind(pool, list)
     told = len(pool.to_bytes())
     await search.call(SearchArgs(query="anything"), ToolContext("/"))
-    queries = ["create issue", "+invoice send", "list users of account", "select:mcp__s1__read_issue0", "delete", "file12"]
+    queries = [
+        "create issue",
+        "+invoice send",
+        "list users of account",
+        "select:mcp__s1__read_issue0",
+        "delete",
+        "file12",
+    ]
     times = [await _searched(search, queries[number % len(queries)]) for number in range(300)]
     worst = [await _searched(search, "account done") for _ in range(100)]
     return [

@@ -188,7 +188,19 @@ def test_doctor_says_what_holds_here(capfd: pytest.CaptureFixture[str]) -> None:
     run(["doctor", "--json"])
     rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
     assert {row["area"] for row in rows} == {
-        *("model", "extras", "log", "versions", "programs", "processes", "sandbox", "settings", "sessions", "web")
+        *(
+            "model",
+            "extras",
+            "mcp",
+            "log",
+            "versions",
+            "programs",
+            "processes",
+            "sandbox",
+            "settings",
+            "sessions",
+            "web",
+        )
     }
     assert all(row["ok"] for row in rows if row["area"] in ("versions", "programs", "settings"))
 

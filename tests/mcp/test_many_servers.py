@@ -42,8 +42,8 @@ def test_killing_the_agent_leaves_none_of_its_servers_running(tmp_path: Path) ->
     argv = [sys.executable, "-m", "holdfast", "mcp", "serve", "--cwd", str(tmp_path), "--strict-mcp-config"]
     argv += ["--mcp-config", json.dumps({"mcpServers": servers})]
     pipe = subprocess.PIPE
-    with started(argv, stdin=pipe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as agent:
-        with open(tmp_path / "alive", "rb") as alive:
-            assert [alive.readline() for _ in range(SERVERS)] == [b"up\n"] * SERVERS
-            agent.send_signal(signal.SIGKILL)
-            assert alive.read() == b""  # the pipe ends with the last process that holds it
+    nowhere = subprocess.DEVNULL
+    with started(argv, stdin=pipe, stdout=nowhere, stderr=nowhere) as agent, open(tmp_path / "alive", "rb") as alive:
+        assert [alive.readline() for _ in range(SERVERS)] == [b"up\n"] * SERVERS
+        agent.send_signal(signal.SIGKILL)
+        assert alive.read() == b""  # the pipe ends with the last process that holds it

@@ -180,3 +180,15 @@ def test_an_agent_loads_a_tool_by_name_and_then_calls_it(place: Path) -> None:
     steps = [search, [{**call_of("mcp__scene__echo", {"text": "found"})[0], "id": "t2"}], "done"]
     _, events = ask(place, steps, mcp_config=config, allowed_tools=["mcp__scene__echo"])
     assert [reply.content for reply in replies(events)] == ["Loaded, call them now: mcp__scene__echo.", "found"]
+
+
+def test_doctor_says_how_each_server_does_and_why_one_is_not_started(place: Path) -> None:
+    write(place / ".mcp.json", {"mcpServers": {"folder": server()}})
+    given = {"good": server(), "bad": server("ends-at-once"), "socket": {"type": "ws", "url": "wss://x"}}
+    done = cli(place, "doctor", "--json", "--mcp-config", json.dumps({"mcpServers": given}))
+    rows = {row["name"]: row for row in map(json.loads, done.stdout.splitlines()) if row["area"] == "mcp"}
+    assert (rows["good"]["level"], rows["good"]["detail"]) == ("ok", "connected, 8 tools")
+    assert "no licence" in rows["bad"]["detail"]
+    assert "not trusted" in rows["folder"]["detail"]
+    assert {rows[name]["level"] for name in ("bad", "folder", "socket")} == {"warn"}
+    assert "WebSocket" in rows["socket"]["detail"]

@@ -16,7 +16,7 @@ from holdfast.app.sandbox import SandboxKit
 from holdfast.app.web import search_plan
 from holdfast.cli.options import session_options, to_options
 from holdfast.cli.wire import json_line
-from holdfast.contract import UsageError
+from holdfast.contract import HoldfastError, UsageError
 from holdfast.host.guard import guarantees
 from holdfast.host.http import without_login
 from holdfast.host.programs import current_folder, find_program
@@ -59,12 +59,12 @@ _EXTRAS = {
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @session_options
 def command(*, as_json: bool, **given: Any) -> int:
-    """Check model and key, extras, programs, processes, settings and sessions. Exit 1 if something is broken.
+    """Check model, key, extras, programs, processes, settings, MCP servers and sessions. Exit 1 if something is broken.
 
     `ok` holds, `warn` can be done without, `fail` is broken.
     """
     rows = [*_model(given), *_extras(), _log_file(), *_programs(_roots(given)), *_versions()]
-    rows += [*_processes(), *_sandbox(given), *_settings(given), *_sessions()]
+    rows += [*_processes(), *_sandbox(given), *_settings(given), *_servers(given), *_sessions()]
     for row in rows:
         if as_json:
             wire = {"area": row.area, "name": row.name, "ok": row.ok, "level": row.level, "detail": row.detail}
@@ -213,6 +213,17 @@ def _web(settings: Settings) -> list[_Row]:
         told = f"{without_login(plan.proxy)}: it looks names up itself, so a checked address is not pinned"
         rows.append(_Row("web", "proxy", ok=True, detail=told))
     return rows
+
+
+def _servers(given: dict[str, Any]) -> list[_Row]:
+    """MCP servers; a session works without them."""
+    from holdfast.cli.doctor_servers import server_rows  # noqa: PLC0415 - starts things
+
+    try:
+        found = server_rows(to_options(given))
+    except HoldfastError as error:
+        return [_Row("mcp", "servers", ok=False, detail=str(error), can_do_without=True)]
+    return [_Row("mcp", one.name, one.ok, one.detail, can_do_without=True) for one in found]
 
 
 def _sessions() -> list[_Row]:

@@ -23,17 +23,21 @@ from holdfast.settings.mcp_servers import ServerEntry, ServerList
 __all__ = ["approve_server", "call_tool", "list_tools", "looked_at", "only_this"]
 
 
-async def looked_at(options: Options) -> dict[str, str]:
+async def looked_at(options: Options, *, limit_s: float | None = None) -> dict[str, str]:
     """Start each server for a moment, as a session would, and say how it does."""
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
         hub = await join_servers(opened, options, waits=False, on_notice=lambda _: None)
         if hub is None:
             return {}
-        await asyncio.gather(*(server.ensure() for server in hub.servers.values()), return_exceptions=True)
+        ready = [asyncio.ensure_future(server.ensure()) for server in hub.servers.values()]
+        await asyncio.wait(ready, timeout=limit_s)
+        for one in ready:
+            if not one.cancel() and not one.cancelled():
+                one.exception()  # its state says the same
         return {
             server.config.name: f"connected, {len(server.tools)} tools"
             if server.state == "connected"
-            else f"{server.state}: {visible(server.detail, limit_chars=300)}"
+            else f"{server.state}: {visible(server.detail, limit_chars=300) or 'it has not answered yet'}"
             for server in hub.servers.values()
         }
 

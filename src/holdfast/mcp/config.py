@@ -11,7 +11,7 @@ from holdfast.mcp.names import safe_part
 from holdfast.mcp.wire import McpError
 from holdfast.settings.mcp_servers import ServerEntry
 
-__all__ = ["ServerConfig", "parse_server"]
+__all__ = ["BadServerError", "ServerConfig", "parse_server"]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _KINDS = {
@@ -28,6 +28,15 @@ _MAX_MS = 24 * 60 * 60 * 1000
 
 Kind = Literal["stdio", "http", "sse", "sdk"]
 """`sdk`: it lives in the program that started us."""
+
+
+class BadServerError(McpError):
+    """A configuration that cannot be a server."""
+
+    def __init__(self, entry: ServerEntry, reason: str) -> None:
+        place = f" ({visible(entry.path)})" if entry.path else ""
+        super().__init__(f"The MCP server {visible(entry.name, limit_chars=80)!r}{place} cannot be used: {reason}.")
+        self.reason = reason
 
 
 class ServerConfig(NamedTuple):
@@ -64,7 +73,7 @@ def parse_server(entry: ServerEntry, environ: Mapping[str, str] | None = None) -
     """Read one entry and fill in its variables; keys that nobody knows are fine and grant nothing.
 
     Raises:
-        McpError: It cannot be a server; the text says why.
+        BadServerError: It cannot be a server; the text says why.
     """
     raw = entry.config
     filling = _Filling(os.environ if environ is None else environ, is_folders=entry.scope == "project")
@@ -179,6 +188,5 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _bad(entry: ServerEntry, reason: str) -> McpError:
-    place = f" ({visible(entry.path)})" if entry.path else ""
-    return McpError(f"The MCP server {visible(entry.name, limit_chars=80)!r}{place} cannot be used: {reason}.")
+def _bad(entry: ServerEntry, reason: str) -> BadServerError:
+    return BadServerError(entry, reason)
