@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast
 from holdfast.app.agent_core import AgentCore
 from holdfast.app.askers import Approver, FormFiller, asker_of
 from holdfast.app.begin import SessionChoice
+from holdfast.app.given_servers import read_given_servers
 from holdfast.app.names import check_names, given_agents, split_names
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.overrides import RunChoices, check_choices, chosen_for_run
@@ -53,6 +54,7 @@ class Agent(Generic[Deps, Out]):
         setting_sources: str | None = None,
         mcp_config: str | Sequence[str] = (),
         strict_mcp_config: bool = False,
+        mcp_servers: Mapping[str, Any] | None = None,
         approver: Approver | Asker | None = None,
         on_form: FormFiller | None = None,
         system_prompt: str | None = None,
@@ -92,7 +94,9 @@ class Agent(Generic[Deps, Out]):
             settings: Settings on top of the files: a file's path, or JSON text.
             setting_sources: Which settings files count, of `user,project,local`; `""` for none of them.
             mcp_config: MCP servers besides those configured: files, or JSON text.
-            strict_mcp_config: Only those.
+            strict_mcp_config: Only those, and `mcp_servers`.
+            mcp_servers: The same given in Python, by name: a configuration as in `.mcp.json`, or a server that lives in
+                your program (`MCPServer` or `Server` of the package `mcp`).
             approver: Asked about calls that need a person: a function that returns (or resolves to) an `Answer`, True
                 or False. Without one nobody can be asked, and such calls are refused.
             on_form: Asked for what a person should fill in, open or edit, such as the model's questions, a plan, or
@@ -125,6 +129,7 @@ class Agent(Generic[Deps, Out]):
         """
         tools, hooks, history = tuple(tools), tuple(hooks), tuple(history)
         self._given = {name: value for name, value in locals().items() if name != "self"}
+        given_servers = read_given_servers(mcp_servers)
         self._options = Options(
             cwd=None if cwd is None else str(cwd),
             permission_mode=permission_mode,
@@ -134,7 +139,8 @@ class Agent(Generic[Deps, Out]):
             add_dirs=_listed(add_dirs),
             settings=_listed(settings),
             setting_sources=setting_sources,
-            mcp_config=_listed(mcp_config),
+            mcp_config=(*_listed(mcp_config), *given_servers.config),
+            own_servers=given_servers.objects,
             strict_mcp_config=strict_mcp_config,
             own_tools=tuple(map(_as_tool, tools)),
             hooks=hooks,
@@ -159,8 +165,7 @@ class Agent(Generic[Deps, Out]):
             agents=() if not agents else tuple(given_agents(agents)),
         )
         self._choice = _choice(resume, session_id, fork=fork, persist=persist)
-        self._asker = asker_of(approver, on_form)
-        self._on_event = on_event
+        self._asker, self._on_event = asker_of(approver, on_form), on_event
         self._core = AgentCore()
 
     # Running.

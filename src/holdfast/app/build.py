@@ -2,12 +2,12 @@
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import __version__
 from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_session, restore_state
@@ -75,6 +75,8 @@ class OpenSession:
         """Remote servers, once `join_servers` has started them."""
         self.ask_host: AskHost | None = None
         """Reaches servers inside the program that runs the session."""
+        self.own_servers: Mapping[str, Any] = {}
+        """MCP servers that live in this process, by name."""
         self.given_servers: dict[str, bytes] = {}
         """Those that it gave while the session ran, by name."""
         self.offers: Callable[[str], bool] | None = None

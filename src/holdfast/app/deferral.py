@@ -49,7 +49,7 @@ def defer_tools(opened: "OpenSession", context_window: int, history: "Sequence[M
     remote = [tool for tool in pool if tool.mcp_info is not None and not tool.always_load]
     if not _waits(search_mode(os.environ), (*rare, *remote), context_window):
         return ""
-    pool.deferral = Deferral((*(tool.name for tool in rare), *(() if hub is None else _COME_WITH_SERVERS)))
+    pool.deferral = Deferral((*(tool.name for tool in rare), *_COME_WITH_SERVERS))
     told = told_by_name([tool.name for tool in pool.deferred()])
     _load_again(pool, history)
     return told

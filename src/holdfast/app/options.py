@@ -41,6 +41,8 @@ class Options(NamedTuple):
     """Only those servers count."""
     ask_host: "AskHost | None" = None
     """Reaches MCP servers inside the program that runs the session."""
+    own_servers: Mapping[str, Any] = MappingProxyType({})
+    """MCP servers inside this process: objects of the protocol's SDK, by name."""
     buffers: "OpenBuffers | None" = None
     """The editor that runs the session, which may hold changes that are not saved."""
     may_bypass: bool = False

@@ -159,7 +159,7 @@ async def join_servers(
         waits: Wait a moment for servers whose tools are not known yet.
         on_notice: Told in words what a person should know.
     """
-    opened.ask_host = options.ask_host
+    opened.ask_host, opened.own_servers = options.ask_host, options.own_servers
     found = configured_servers(opened.rights, options)
     if not found.entries and not found.problems:
         return None
@@ -233,6 +233,7 @@ def _hub_choices(opened: OpenSession, chosen: Chosen, *, ask_host: "AskHost | No
         save_blob=_blob_saver(opened),
         elicit=elicitor.elicit if elicitor.has_person else None,
         ask_host=ask_host,
+        own_servers=opened.own_servers,
         credentials=credential_store(settings),
         ask_login=elicitor.login_asker if opened.asker is not None else None,
         confine=_confiner(chosen, opened),

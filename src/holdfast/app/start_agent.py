@@ -20,6 +20,7 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.app.place import Place, look_around
 from holdfast.app.rights import Rights, load_rights
 from holdfast.app.running import RunningAgent
+from holdfast.app.server_news import ServerNews, words_of_servers
 from holdfast.app.servers import configured_servers, join_servers
 from holdfast.app.skills import Expander, offer_skills
 from holdfast.app.subagents import AGENT_TYPES, Subagents
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from holdfast.agent import Loop, LoopChoices
     from holdfast.app.ahead import Ahead
     from holdfast.app.early import Early
-    from holdfast.app.server_news import ServerNews
     from holdfast.models import Model, SystemBlock
 
 __all__ = ["RunningAgent", "start_agent"]
@@ -190,17 +190,8 @@ def _make_loop(
         loop.remind("environment", place.environment)
     _equip(loop, agents, expander)
     listener.on_run_end = opened.hooks.end_turn
-    listener.news = _news(opened, loop)
+    listener.news = ServerNews(opened, loop)
     return loop
-
-
-def _news(opened: OpenSession, loop: "Loop") -> "ServerNews | None":
-    """What tells the model of servers that come late."""
-    if opened.servers is None:
-        return None
-    from holdfast.app.server_news import ServerNews  # noqa: PLC0415 - only with servers
-
-    return ServerNews(opened, loop)
 
 
 def _choices(agent: AgentOptions, models: "Sequence[Model]") -> "LoopChoices":
@@ -292,8 +283,6 @@ def _of_servers(opened: OpenSession) -> str:
     said = [] if opened.servers is None else opened.servers.said()
     if not said:
         return ""
-    from holdfast.app.server_news import words_of_servers  # noqa: PLC0415 - only with servers
-
     return words_of_servers("\n".join(text for _, text in said))
 
 

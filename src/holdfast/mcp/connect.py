@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from holdfast.host.command import Command, StartError
@@ -40,6 +41,7 @@ class Surroundings:
         save_blob: SaveBlob | None = None,
         elicit: Elicit | None = None,
         ask_host: AskHost | None = None,
+        own_servers: Mapping[str, Any] = MappingProxyType({}),
         log_path: Callable[[str], str | None] | None = None,
         credentials: "CredentialStore",
         ask_login: "Callable[[str], AskPerson] | None" = None,
@@ -57,6 +59,8 @@ class Surroundings:
         self.elicit = elicit
         self.ask_host = ask_host
         """Reaches servers inside the program that started us."""
+        self.own_servers = own_servers
+        """Servers inside this process, by name."""
         self.log_path = log_path
         self.credentials = credentials
         """Where logins are kept."""
@@ -96,6 +100,13 @@ async def open_transport(session: Session, config: ServerConfig, around: Surroun
         await start_stdio(session, around.processes(), command)
         return
     if config.kind == "sdk":
+        if config.name in around.own_servers:
+            from holdfast.mcp.in_process import InProcessTransport  # noqa: PLC0415 - few programs bring one
+
+            own = InProcessTransport(session, around.own_servers[config.name])
+            session.transport = own
+            await own.open()
+            return
         if around.ask_host is None:
             raise McpError(f"The MCP server {config.name!r} lives in a program that starts us, and none is connected.")
         session.transport = HostTransport(session, config.name, around.ask_host)

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from holdfast.contract import Tool
 from holdfast.host.command import Command
@@ -47,6 +48,8 @@ class HubChoices(NamedTuple):
     save_blob: SaveBlob | None = None
     elicit: Elicit | None = None
     ask_host: AskHost | None = None
+    own_servers: Mapping[str, Any] = MappingProxyType({})
+    """Servers inside this process, by name."""
     credentials: CredentialStore | None = None
     """Where logins are kept; without it they end with the session."""
     ask_login: Callable[[str], AskPerson] | None = None
@@ -94,6 +97,7 @@ class Hub:
             save_blob=choices.save_blob,
             elicit=choices.elicit,
             ask_host=choices.ask_host,
+            own_servers=choices.own_servers,
             confine=choices.confine,
             log_path=self._log_path,
             credentials=choices.credentials or CredentialStore(None, "file"),
