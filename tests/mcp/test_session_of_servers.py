@@ -179,7 +179,12 @@ def test_an_agent_loads_a_tool_by_name_and_then_calls_it(place: Path) -> None:
     search = call_of("ToolSearch", {"query": "select:mcp__scene__echo"})
     steps = [search, [{**call_of("mcp__scene__echo", {"text": "found"})[0], "id": "t2"}], "done"]
     _, events = ask(place, steps, mcp_config=config, allowed_tools=["mcp__scene__echo"])
-    assert [reply.content for reply in replies(events)] == ["Loaded, call them now: mcp__scene__echo.", "found"]
+    loaded, called = replies(events)
+    assert loaded.content == [
+        {"type": "text", "text": "Loaded, call them now: mcp__scene__echo."},
+        {"type": "tool_reference", "tool_name": "mcp__scene__echo"},
+    ]
+    assert called.content == "found"
 
 
 def test_doctor_says_how_each_server_does_and_why_one_is_not_started(place: Path) -> None:

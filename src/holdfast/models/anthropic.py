@@ -1,5 +1,6 @@
 """Claude by the Messages API, at Anthropic or at any gateway that speaks it."""
 
+import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 
 import msgspec
@@ -14,12 +15,14 @@ from holdfast.models.http import Channel, Exchange, header_lines
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.options import ModelOptions
 from holdfast.models.prices import usage_cost_usd
+from holdfast.models.references import referenced
 from holdfast.models.sse import ServerEvent
 from holdfast.models.strict import without_strict
 from holdfast.models.tokens import estimate_request_tokens
 
 __all__ = ["AnthropicModel"]
 
+_REFERENCES = re.compile(r"tool_reference|defer_loading", re.IGNORECASE)
 _BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
 """The version that Anthropic and every gateway take; newer ones only change defaults that we do not use."""
@@ -55,6 +58,7 @@ class AnthropicModel:
         headers = _headers(base_url, environ, options)
         # Gateways and other clouds speak the same words, and refuse some of the newer ones.
         self._takes_strict = traits.takes_strict_tools and is_first_party(base_url)
+        self._takes_references = traits.takes_references and is_first_party(base_url)
         # A gateway's address may or may not end in the version.
         self._channel = Channel(
             base_url.rstrip("/").removesuffix("/v1"), headers=headers, options=options, environ=environ
@@ -72,21 +76,34 @@ class AnthropicModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent]:
         """Ask. Raises `ModelError`; closing the iterator ends the request at once."""
-        body = request_body(request, self._choices, tools=self._tools_of(request))
         ids = CallIds(request.messages)
-        async with self._channel.post("/v1/messages", body, is_streaming=request.is_streaming) as exchange:
-            if not request.is_streaming or exchange.is_whole:
-                for event in await _whole(exchange, ids):
-                    yield event
-                return
-            reader = AnthropicReader(ids)
+        while True:
             try:
-                while not reader.has_ended:
-                    for event in _events_in(await exchange.read(), exchange, reader):
-                        yield event
-            finally:
-                if reader.has_ended:
-                    await exchange.drain()
+                async with self._channel.post(
+                    "/v1/messages", self._body(request), is_streaming=request.is_streaming
+                ) as exchange:
+                    if not request.is_streaming or exchange.is_whole:
+                        for event in await _whole(exchange, ids):
+                            yield event
+                        return
+                    reader = AnthropicReader(ids)
+                    try:
+                        while not reader.has_ended:
+                            for event in _events_in(await exchange.read(), exchange, reader):
+                                yield event
+                    finally:
+                        if reader.has_ended:
+                            await exchange.drain()
+                    return
+            except ModelError as error:
+                if not self._refuses_references(error):
+                    raise
+
+    def _refuses_references(self, error: ModelError) -> bool:
+        """The address does not know references to tools after all: from now on it is told the whole tools."""
+        refuses = self._takes_references and error.kind == "invalid_request" and bool(_REFERENCES.search(str(error)))
+        self._takes_references = self._takes_references and not refuses
+        return refuses
 
     def expect(self) -> None:
         """A request follows soon: the connection may open meanwhile."""
@@ -95,7 +112,7 @@ class AnthropicModel:
     async def count_tokens(self, request: ModelRequest) -> int:
         """How many tokens the request has: counted by the provider where it can, else estimated."""
         if self._can_count:
-            body = request_body(request, self._choices, tools=self._tools_of(request), for_counting=True)
+            body = self._body(request, for_counting=True)
             try:
                 async with self._channel.post("/v1/messages/count_tokens", body, is_streaming=False) as exchange:
                     return msgspec.json.decode(await exchange.read_all(), type=_Counted).input_tokens
@@ -114,9 +131,16 @@ class AnthropicModel:
         """Give the connections back."""
         await self._channel.close()
 
-    def _tools_of(self, request: ModelRequest) -> bytes:
-        """The tool list to send: looked through once, for it is the same bytes in every turn."""
+    def _body(self, request: ModelRequest, *, for_counting: bool = False) -> bytes:
         tools = request.tools if self._takes_strict else without_strict(request.tools)
+        if not self._takes_references:
+            return request_body(request, self._choices, tools=self._tools_of(tools), for_counting=for_counting)
+        found = referenced(request.messages, tools)
+        told = self._tools_of(found.in_list(tools))
+        return request_body(request, self._choices, tools=told, messages=found.messages, for_counting=for_counting)
+
+    def _tools_of(self, tools: bytes) -> bytes:
+        """The tool list to send: looked through once, for it is the same bytes in every turn."""
         if not self._choices.cache_prompts:
             return tools
         if self._tools[0] != tools:

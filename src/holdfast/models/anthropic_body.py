@@ -8,6 +8,7 @@ import msgspec
 from holdfast.events import encode_json
 from holdfast.models.claude import ClaudeTraits, thinking_and_effort
 from holdfast.models.interface import ModelRequest, SystemBlock
+from holdfast.models.references import without_references
 
 __all__ = ["BodyChoices", "request_body", "tools_with_breakpoint"]
 
@@ -16,6 +17,7 @@ _CACHE_BYTES = b',"cache_control":{"type":"ephemeral"}}'
 _MAX_BREAKPOINTS = 4
 _UNCACHEABLE = frozenset({"thinking", "redacted_thinking"})
 _REMOTE_PREFIX = "mcp__"
+_LATER = b'"defer_loading":true'
 
 
 class BodyChoices(NamedTuple):
@@ -36,19 +38,27 @@ _entries = msgspec.json.Decoder(list[msgspec.Raw])
 _entry = msgspec.json.Decoder(_Entry)
 
 
-def request_body(request: ModelRequest, choices: BodyChoices, *, tools: bytes, for_counting: bool = False) -> bytes:
+def request_body(
+    request: ModelRequest,
+    choices: BodyChoices,
+    *,
+    tools: bytes,
+    messages: Sequence[Mapping[str, Any]] | None = None,
+    for_counting: bool = False,
+) -> bytes:
     """The whole body.
 
     Args:
         request: What to ask.
         choices: Of the model.
         tools: The tool list with its breakpoint, see `tools_with_breakpoint`.
+        messages: With references to tools, where the model takes them; else they are left out.
         for_counting: Leave out what the counting of tokens does not take.
     """
     extra = {**choices.extra, **(request.extra or {})}
     system = _system(request.system, is_cached=choices.cache_prompts)
     spent = int(b'"cache_control"' in tools) + sum("cache_control" in block for block in system)
-    messages = _sendable(request.messages)
+    messages = _sendable(messages if messages is not None else without_references(request.messages))
     if choices.cache_prompts:
         messages = _with_breakpoints(messages, _MAX_BREAKPOINTS - spent)
     head = _head(request, choices, has_tools=len(tools) > 2)
@@ -75,12 +85,17 @@ def tools_with_breakpoint(tools: bytes) -> bytes:
     entries = _entries.decode(tools)
     if b'"cache_control"' in tools and any(b'"cache_control"' in bytes(entry) for entry in entries):
         return tools
-    own = [index for index, entry in enumerate(entries) if not _entry.decode(entry).name.startswith(_REMOTE_PREFIX)]
+    own = [index for index, entry in enumerate(entries) if _stays(bytes(entry))]
     if not own:
         return tools
     written = [bytes(entry) for entry in entries]
     written[own[-1]] = written[own[-1]].rstrip()[:-1] + _CACHE_BYTES
     return b"[%b]" % b",".join(written)
+
+
+def _stays(entry: bytes) -> bool:
+    """It is there from the first request to the last, and in front."""
+    return _LATER not in entry and not _entry.decode(entry).name.startswith(_REMOTE_PREFIX)
 
 
 def _head(request: ModelRequest, choices: BodyChoices, *, has_tools: bool) -> dict[str, Any]:

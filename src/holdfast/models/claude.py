@@ -29,6 +29,8 @@ class ClaudeTraits(NamedTuple):
     efforts: tuple[Effort, ...] = ()
     takes_forced_calls: bool = True
     takes_strict_tools: bool = False
+    takes_references: bool = False
+    """A result may load tools by their names (`tool_reference`)."""
 
     @property
     def default_output(self) -> int:
@@ -51,6 +53,7 @@ def traits_of(model: str) -> ClaudeTraits:
             max_output=32_000 if family == "opus" and version < (4, 5) else 64_000,
             efforts=efforts,
             takes_strict_tools=version >= ((4, 1) if family == "opus" else (4, 5)),
+            takes_references=version >= (4, 5) and family != "haiku",
         )
     is_newest = version >= ((5, 1) if family in {"fable", "mythos"} else (5, 5))
     return ClaudeTraits(
@@ -61,6 +64,7 @@ def traits_of(model: str) -> ClaudeTraits:
         efforts=("low", "medium", "high", "max") if version == (4, 6) else ("low", "medium", "high", "xhigh", "max"),
         takes_forced_calls=not is_newest or family == "haiku",
         takes_strict_tools=True,
+        takes_references=family != "haiku",
     )
 
 

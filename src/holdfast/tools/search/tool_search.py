@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from holdfast.contract import Args, Content, Tool, ToolContext, ToolResult
+from holdfast.contract import Args, Content, Text, Tool, ToolContext, ToolReference, ToolResult
 from holdfast.registry import Pool
 
 if TYPE_CHECKING:
@@ -68,7 +68,15 @@ class ToolSearch(Tool[SearchArgs, dict[str, Any]]):
         more = f" These servers are still being connected to: {', '.join(late)}; search again later." if late else ""
         if not matches:
             return f"None of {out['total_deferred_tools']} tools matches {out['query']!r}. Try other words.{more}"
-        return f"Loaded, call them now: {', '.join(matches)}.{more}"
+        said = f"Loaded, call them now: {', '.join(matches)}.{more}"
+        # Providers that know references read the tools here; for the others they stand in the list from now on.
+        return (Text(said), *map(ToolReference, filter(self._waited, matches)))
+
+    def _waited(self, name: str) -> bool:
+        """The tool was not in the list from the start."""
+        found = None if self._pool is None else self._pool.find(name)
+        deferral = None if self._pool is None else self._pool.deferral
+        return found is not None and deferral is not None and deferral.is_deferred(found.tool)
 
     def _selected(self, names: str) -> list[str]:
         if self._pool is None:
