@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -44,7 +44,7 @@ def run(*argv: str, seconds: float = 600) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
-def our_server() -> Iterator[str]:
+def our_server() -> Generator[str]:
     argv = [sys.executable, str(ROOT / "tests" / "conformance" / "server.py")]
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
@@ -64,8 +64,11 @@ def judged(what: str, output: str, alone: Callable[[str], bool]) -> bool:
     """
     found = [(name, int(passed), int(failed)) for name, passed, failed in OUTCOME.findall(output)]
     claimed = [row for row in found if not row[0].startswith(NOT_CLAIMED)]
-    failures = [row for row in claimed if row[2] and not alone(row[0])]
+    again = [row for row in claimed if row[2]]
+    failures = [row for row in again if not alone(row[0])]
     print(f"{what}: {len(claimed)} scenarios, {sum(row[1] for row in claimed)} checks passed, {len(failures)} failed")
+    if again:
+        print(f"  tried again alone: {', '.join(row[0] for row in again)}")
     for name, _, failed in failures:
         print(f"  FAILED {name}: {failed} checks")
     if skipped := sorted({name for name, _, _ in found if name.startswith(NOT_CLAIMED)}):

@@ -5,11 +5,13 @@ import json
 import threading
 from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast.mcp.wire import McpError
+from holdfast.settings.hook_items import mcp_server_hash
 from holdfast.settings.mcp_servers import ServerEntry
 
 ECHO = {"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}}
@@ -39,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.host.seen.append((body.get("method", ""), {key.lower(): value for key, value in self.headers.items()}))
         kind, method = self.host.kind, body.get("method")
-        if kind == "login":
+        if kind == "login" or (kind == "token" and self.headers.get("x-token") != self.host.token):
             self.answer(401, b"who are you", "text/plain")
         elif kind == "moved":
             self.send_response(302)
@@ -89,6 +91,7 @@ class Host(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.kind = "plain"
+        self.token = "first"
         self.seen: list[tuple[str, dict[str, str]]] = []
 
     def entry(self, **more: Any) -> ServerEntry:
@@ -157,3 +160,41 @@ async def test_resources_are_listed_and_read_and_bytes_go_to_a_file(kit: Any, tm
             ["blobSavedTo", "mimeType", "uri"],
         ]
         assert (tmp_path / "blob").read_bytes() == b"PK\x03\x04"
+
+
+async def test_a_program_prints_the_headers_and_is_asked_again_when_they_are_refused(
+    kit: Any, host: Host, tmp_path: Path
+) -> None:
+    host.kind = "token"
+    (tmp_path / "token").write_text("first")
+    helper = """printf '{"X-Token": "%s"}' "$(cat token)"; echo "$HOLDFAST_MCP_SERVER_NAME" >> asked"""
+    async with kit.hub(host.entry(headersHelper=helper)) as hub:
+        executor = await kit.connected(hub)
+        assert (await kit.call(executor, "mcp__web__echo", {"text": "one"})).content == "one"
+        host.token = "second"
+        (tmp_path / "token").write_text("second")
+        assert (await kit.call(executor, "mcp__web__echo", {"text": "two"})).content == "two"
+        host.token = "third"
+        refused = await kit.call(executor, "mcp__web__echo", {"text": "three"})
+        assert "refuses what its headersHelper prints" in str(refused.content)
+    assert (tmp_path / "asked").read_text() == "web\n" * 3
+
+
+@pytest.mark.parametrize("helper", ["echo no json", "echo '[1]'", "echo '{\"a\": 1}'", "echo broken >&2; exit 3"])
+async def test_a_program_that_prints_something_else_is_told(kit: Any, host: Host, helper: str) -> None:
+    async with kit.hub(host.entry(headersHelper=helper)) as hub:
+        with pytest.raises(McpError, match="did not print a JSON object of texts"):
+            await hub.servers["web"].ensure()
+
+
+def test_a_folders_program_for_headers_is_approved_as_it_is(tmp_path: Path) -> None:
+    config = {"type": "http", "url": "https://x.example/mcp", "headersHelper": "./token.sh --fresh"}
+    helper = tmp_path / "token.sh"
+    helper.write_text("echo 1")
+    before = mcp_server_hash("x", config, root=str(tmp_path))
+    assert mcp_server_hash("x", config, root=str(tmp_path)) == before
+    helper.write_text("echo 2")
+    assert mcp_server_hash("x", config, root=str(tmp_path)) != before
+    helper.write_text("echo 1")
+    changed = {**config, "headersHelper": "./token.sh"}
+    assert mcp_server_hash("x", changed, root=str(tmp_path)) != before

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from holdfast.host.http import HttpClient, Request
+from holdfast.host.web_server import Responder, WebRequest, WebServer
 from holdfast.mcp.auth.badge import AskPerson, NeedsAuthError
 from holdfast.mcp.auth.callback import Callback
 from holdfast.mcp.auth.credentials import Credentials, CredentialStore
@@ -186,6 +187,28 @@ async def test_a_header_of_the_configuration_that_is_refused_is_said_and_no_logi
             await server.ensure()
         assert server.state == "failed"
         assert hub.tools() == []
+
+
+async def test_a_server_without_a_way_to_log_in_says_that_and_what_helps(kit: Any, tmp_path: Path) -> None:
+    from holdfast.engine import Executor  # noqa: PLC0415 - with the tools as they are now
+
+    async def refuse(request: WebRequest, responder: Responder) -> None:
+        await responder.whole(401 if request.target == "/mcp" else 404)
+
+    web = WebServer(refuse, max_body_bytes=100_000)
+    port = await web.start("127.0.0.1", 0)
+    entry = ServerEntry("web", {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}, "user")
+    try:
+        async with kit.hub(entry, credentials=store(tmp_path)) as hub:
+            with pytest.raises(NeedsAuthError):
+                await hub.servers["web"].ensure()
+            executor = Executor(hub.tools(), permission_mode="bypassPermissions", resources=())
+            reply = await kit.call(executor, "mcp__web__authenticate")
+            assert reply.data["status"] == "unsupported"
+            assert "--client-id" in reply.data["message"]
+            assert "authUrl" not in reply.data
+    finally:
+        await web.close()
 
 
 async def test_only_the_answer_to_this_login_counts() -> None:

@@ -80,6 +80,7 @@ def test_prompts_are_offered_by_name_with_what_they_take(place: Path) -> None:
         options = Options(cwd=str(place), mcp_config=(config(),))
         agent = await start_agent(options, AgentOptions(model=ScriptedModel([])))
         async with agent:
+            assert agent.tools.find("ReadMcpResourceTool") is not None
             return [(one.name, one.about, one.hint) for one in offered_commands(agent)]
 
     assert ("mcp__scene__greet", "Greets.", "<who>") in asyncio.run(run())

@@ -175,7 +175,7 @@ async def join_servers(
     hub.start()
     if waits:
         await hub.settle()
-        for label in hub.pending:
+        for label in hub.unknown:
             tell(f"The MCP server {label} is not ready yet; its tools come later.")
     return hub
 
@@ -199,7 +199,7 @@ def open_hub(
         opened.on_tools()
 
     hub = opened.servers = Hub(servers, choices, _records(), on_tools=changed, on_notice=tell)
-    _put(opened, hub.tools())
+    _put(opened, [*hub.tools(), *resource_tools(hub)])
     return hub
 
 

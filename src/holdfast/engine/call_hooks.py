@@ -61,7 +61,7 @@ class CallHooks:
         """A call may be left for a later process to decide, as `-p` can."""
         self.deferred: Call | None = None
         self.state = state
-        self.before_hooks: Callable[[], None] | None = None
+        self.before_hooks: Callable[[], object] | None = None
         """Called before hooks hear an event: brings the transcript up to date that they may read."""
         self._spill = spill
         self._background: set[asyncio.Task[None]] = set()

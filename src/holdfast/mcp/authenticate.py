@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from holdfast.contract import Args, McpInfo, Resource, Tool, ToolContext, ToolResult
+from holdfast.mcp.auth.badge import NoLoginError
 from holdfast.mcp.names import PREFIX
 from holdfast.mcp.wire import McpError
 
@@ -88,7 +89,8 @@ class Authenticate(Tool[NoArgs, dict[str, Any]]):
         try:
             url = await self._signing.begin()
         except McpError as error:
-            return ToolResult({"status": "error", "message": str(error)}, is_error=True)
+            status = "unsupported" if isinstance(error, NoLoginError) else "error"
+            return ToolResult({"status": status, "message": str(error)}, is_error=True)
         if url is None:
             message = f"The login to {self._label} is done without the user's help; its tools are there now."
             return ToolResult({"status": "auth_url", "message": message})

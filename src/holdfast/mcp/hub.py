@@ -137,6 +137,11 @@ class Hub:
         """Servers that are still being connected to."""
         return [server.label for server in self.servers.values() if server.state == "pending"]
 
+    @property
+    def unknown(self) -> list[str]:
+        """Those of them whose tools are not known from an earlier time either."""
+        return [label for label in self.pending if not self.servers[label].record.is_known]
+
     def start(self) -> None:
         """Connect to all of them in the background."""
         for server in self.servers.values():
@@ -172,7 +177,7 @@ class Hub:
     @property
     def has_resources(self) -> bool:
         """A server says that it has something to read."""
-        return any(server.greeting and "resources" in server.greeting.capabilities for server in self.servers.values())
+        return any(server.record.has_resources for server in self.servers.values())
 
     def said(self) -> list[tuple[str, str]]:
         """By server: what it wants a model to know, in its own bounded part."""

@@ -54,6 +54,7 @@ class Record(msgspec.Struct):
     instructions: str = ""
     is_known: bool = False
     """The server was connected to once."""
+    has_resources: bool = False
     is_older: bool = False
     """It spoke the older protocol then."""
 

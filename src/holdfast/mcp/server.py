@@ -110,6 +110,7 @@ class Server:
                 session, around.capabilities, who=around.who, timeout_s=around.startup_s, era=self._era
             )
             self.record.is_older = not self.greeting.is_modern
+            self.record.has_resources = "resources" in self.greeting.capabilities
             self._session = session
             if "tools" in self.greeting.capabilities:
                 self.take(await list_tools(session, Limits(min(_LIST_S, around.startup_s * 2))))

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from holdfast.host.http import Response
 from holdfast.mcp.wire import McpError
 
-__all__ = ["AskPerson", "Badge", "FixedBadge", "NeedsAuthError", "Refused", "refusal_of"]
+__all__ = ["AskPerson", "Badge", "FixedBadge", "NeedsAuthError", "NoLoginError", "Refused", "refusal_of"]
 
 _MAX_BYTES = 1 << 20
 
@@ -38,6 +38,10 @@ class NeedsAuthError(McpError):
     def __init__(self, message: str, refused: Refused | None = None) -> None:
         super().__init__(message)
         self.refused = refused
+
+
+class NoLoginError(McpError):
+    """The server wants a login, and there is no way to one from here."""
 
 
 class Badge(Protocol):

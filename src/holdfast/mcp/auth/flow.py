@@ -9,7 +9,7 @@ from typing import Any, cast
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
-from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError, OAuthRegistrationError
 from mcp.shared.auth import (
     OAuthClientInformationFull,
     OAuthClientMetadata,
@@ -21,7 +21,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from holdfast.host.http import HttpClient, HttpError, Request
 from holdfast.lib.visible import visible
-from holdfast.mcp.auth.badge import AskPerson, NeedsAuthError, Refused
+from holdfast.mcp.auth.badge import AskPerson, NeedsAuthError, NoLoginError, Refused
 from holdfast.mcp.auth.callback import Callback
 from holdfast.mcp.auth.credentials import Credentials
 from holdfast.mcp.auth.login import Login
@@ -55,6 +55,12 @@ async def run(login: Login, refused: Refused, client: HttpClient, ask: AskPerson
             redirect_uri = await _listen(login, memory, callback)
             provider = _provider(login, refused, memory, redirect_uri, ask=ask, callback=callback)
         await _Driver(login, refused, client, provider).drive()
+    except OAuthRegistrationError as error:
+        raise NoLoginError(
+            f"The MCP server {login.name!r} wants a login, and its login server does not register programs "
+            f"({visible(str(error), limit_chars=300)}). Register one there and give its id: `holdfast mcp add … "
+            "--client-id ID`; or give the server a token: `--header 'Authorization: Bearer …'`."
+        ) from error
     except OAuthFlowError as error:
         raise McpError(
             f"The login to the MCP server {login.name!r} failed: {visible(str(error), limit_chars=500)}"

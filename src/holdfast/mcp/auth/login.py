@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.host.http import HttpClient
-from holdfast.mcp.auth.badge import AskPerson, NeedsAuthError, Refused
+from holdfast.mcp.auth.badge import AskPerson, NeedsAuthError, NoLoginError, Refused
 from holdfast.mcp.auth.credentials import Credentials, CredentialStore, credential_key
 from holdfast.mcp.auth.network import addresses_for
 from holdfast.mcp.config import ServerConfig
-from holdfast.mcp.wire import McpError
 
 __all__ = ["Login", "login_of"]
 
@@ -113,7 +112,7 @@ async def _loaded(name: str) -> Any:
     try:
         return await asyncio.to_thread(load)
     except ImportError as error:
-        raise McpError(
+        raise NoLoginError(
             f"The MCP server {name!r} wants a login, and what is needed for that is not installed ({error.name}): "
             "pip install 'holdfast[mcp]', or give the server a token by a header"
         ) from error
