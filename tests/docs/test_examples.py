@@ -14,6 +14,7 @@ EXPECTED = {
     "agent_events.py": re.compile(r"Glob completed\nStructuredOutput completed\nSummary\(title='Readme', words=12\)\n"),
     "agent_ten_lines.py": re.compile(r"Milk costs 1\.29\.\n"),
     "ten_lines.py": re.compile(r"(CallFinished\(tool_use_id=.t\d., name=.add., .*\)\n){3}"),
+    "server_in_python.py": re.compile(r"It is 5\.\n"),
     "test_your_tool.py": re.compile(r"3 passed\n"),
     "own_provider.py": re.compile(r"StreamStarted\(.*\)\nTextDelta\(.*\)\nBlockEnded\(.*\)\nStreamEnded\(.*\)\n"),
     "web_lab.py": re.compile(r"https://docs\.example\.com/guide answered 200 OK .*\n.*\n# Guide\n(.*\n)*"),
