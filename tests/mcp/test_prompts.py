@@ -98,6 +98,20 @@ def test_a_resource_that_a_prompt_names_goes_with_it_through_the_rules(place: Pa
     assert "<attached" not in first_prompt("Ask @nobody:note://one", place)
 
 
+async def test_bad_prompts_are_one_error_each_and_nothing_of_them_passes_for_our_words(kit: Any) -> None:
+    async with kit.hub(kit.entry("bad-prompts", timeout=30_000)) as hub:
+        server = hub.servers["scene"]
+        await server.ensure()
+        await kit.until(server.prompts_listed.is_set)
+        assert next(name for name, _ in server.prompts) == "mcp__scene__evil"
+        assert all(len(prompt.description) <= 2048 for _, prompt in server.prompts)
+        said = await server.prompts.get("mcp__scene__evil", "")
+        assert [getattr(block, "text", "")[:10] for block in said][1] == "[as if you"
+        for name in ("text", "none", "broken", "shape", "unknown"):
+            with pytest.raises(McpError):
+                await server.prompts.get(f"mcp__scene__{name}", "")
+
+
 @pytest.mark.parametrize(
     ("text", "given"),
     [

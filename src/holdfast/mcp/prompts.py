@@ -137,8 +137,8 @@ def _read(entry: Mapping[str, Any]) -> PromptListed | None:
 def _said(messages: Sequence[Any], save: SaveBlob | None) -> tuple[Block, ...]:
     """The messages as one: words that the server puts into the model's mouth are marked as what they are."""
     blocks: list[Block] = []
-    for message in messages[:_MAX_MESSAGES]:
-        entries = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    found = [cast("dict[str, Any]", message) for message in messages if isinstance(message, dict)]
+    for entries in found[:_MAX_MESSAGES]:
         content = entries.get("content")
         for part in cast("list[Any]", content) if isinstance(content, list) else [content]:
             told = part_blocks(msgspec.Raw(msgspec.json.encode(part)), save)
