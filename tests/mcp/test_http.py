@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -178,6 +179,27 @@ async def test_a_program_prints_the_headers_and_is_asked_again_when_they_are_ref
         refused = await kit.call(executor, "mcp__web__echo", {"text": "three"})
         assert "refuses what its headersHelper prints" in str(refused.content)
     assert (tmp_path / "asked").read_text() == "web\n" * 3
+
+
+async def test_the_time_in_which_a_new_header_is_found_is_not_the_servers(kit: Any, host: Host, tmp_path: Path) -> None:
+    host.kind = "token"
+    (tmp_path / "token").write_text("first")
+    os.mkfifo(tmp_path / "gate")
+    helper = """test -e slow && cat gate; printf '{"x-token": "%s"}' "$(cat token)" """
+    async with kit.hub(host.entry(headersHelper=helper, timeout=200)) as hub:
+        executor = await kit.connected(hub)
+        host.token = "second"
+        (tmp_path / "token").write_text("second")
+        (tmp_path / "slow").touch()
+        executor.add({"type": "tool_use", "id": "1", "name": "mcp__web__echo", "input": {"text": "late"}})
+        with await asyncio.to_thread(open, tmp_path / "gate", "w"):  # the program waits, and so does the call
+            loop = asyncio.get_running_loop()
+            over = loop.create_future()
+            loop.call_later(0.4, over.set_result, None)
+            await over
+        async with asyncio.timeout(30):
+            (reply,) = [event async for event in executor.results()]
+        assert reply.content == "late"
 
 
 @pytest.mark.parametrize("helper", ["echo no json", "echo '[1]'", "echo '{\"a\": 1}'", "echo broken >&2; exit 3"])

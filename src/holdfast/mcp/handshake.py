@@ -12,6 +12,7 @@ MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _PREFIX = "io.modelcontextprotocol/"
 _PROBE_S = 5.0
+"""A program may not answer a question that it does not know; behind an address there is always an answer."""
 
 
 class Greeting(NamedTuple):
@@ -35,6 +36,7 @@ async def greet(
     who: Mapping[str, Any],
     timeout_s: float,
     era: Literal["unknown", "older", "only older"] = "unknown",
+    may_be_silent: bool = True,
 ) -> Greeting:
     """Find out what the server speaks, and begin.
 
@@ -43,12 +45,14 @@ async def greet(
         capabilities: What we can do for the server.
         who: Our name and version.
         timeout_s: How long an answer may take.
+        may_be_silent: It may leave questions that it does not know without an answer.
         era: What it spoke the last time, so that one question is saved; `only older`: the newer protocol is not tried.
 
     Raises:
         McpError: It does not answer, or speaks no version that we do.
     """
-    if era == "unknown" and (found := await _discover(session, capabilities, who, timeout_s)) is not None:
+    probe_s = min(_PROBE_S, timeout_s) if may_be_silent else timeout_s
+    if era == "unknown" and (found := await _discover(session, capabilities, who, probe_s)) is not None:
         return found
     try:
         return await _initialize(session, capabilities, who, timeout_s)
@@ -57,14 +61,14 @@ async def greet(
         # spoke the older version the last time may be newer today.
         if era == "only older" or (era == "unknown" and error.code != UNSUPPORTED_VERSION):
             raise
-        found = await _discover(session, capabilities, who, timeout_s)
+        found = await _discover(session, capabilities, who, probe_s)
         if found is None:
             raise
         return found
 
 
 async def _discover(
-    session: Session, capabilities: Mapping[str, Any], who: Mapping[str, Any], timeout_s: float
+    session: Session, capabilities: Mapping[str, Any], who: Mapping[str, Any], probe_s: float
 ) -> Greeting | None:
     """The newer way; None when the server does not know it. Only a server that is newer than we are is an error."""
     session.meta = {
@@ -73,7 +77,7 @@ async def _discover(
         f"{_PREFIX}clientCapabilities": capabilities,
     }
     try:
-        result = await _ask_twice(session, Limits(min(_PROBE_S, timeout_s)))
+        result = await _ask_twice(session, Limits(probe_s))
     except RpcError as error:
         session.meta = None
         supported = _supported(error.data) if error.code == UNSUPPORTED_VERSION else None

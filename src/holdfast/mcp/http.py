@@ -115,7 +115,8 @@ class HttpTransport:
                 refused = await self._ask_once(message, key, method, params)
                 if refused is None:
                     return
-                await self._badge.renew(refused, self._ask_person if self._session.is_ready else None)
+                with self._session.clock_stopped(key):
+                    await self._badge.renew(refused, self._ask_person if self._session.is_ready else None)
             refused = await self._ask_once(message, key, method, params)
             if refused is not None:
                 self._session.fail(key, f"it refuses our login (HTTP {refused.status}), also after a new one")

@@ -107,7 +107,12 @@ class Server:
         try:
             await open_transport(session, self.config, around)
             self.greeting = await greet(
-                session, around.capabilities, who=around.who, timeout_s=around.startup_s, era=self._era
+                session,
+                around.capabilities,
+                who=around.who,
+                timeout_s=around.startup_s,
+                era=self._era,
+                may_be_silent=self.config.kind == "stdio",
             )
             self.record.is_older = not self.greeting.is_modern
             self.record.has_resources = "resources" in self.greeting.capabilities

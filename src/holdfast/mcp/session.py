@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import msgspec
@@ -67,11 +68,12 @@ class Limits:
 class _Waiting:
     """One request that is not answered yet."""
 
-    __slots__ = ("answer", "began", "last", "on_progress")
+    __slots__ = ("alarm", "answer", "began", "last", "on_progress")
 
     def __init__(self, answer: "asyncio.Future[Incoming]", on_progress: Progress | None) -> None:
         self.answer = answer
         self.on_progress = on_progress
+        self.alarm: asyncio.Timeout | None = None
         self.began = self.last = time.monotonic()
 
 
@@ -182,6 +184,26 @@ class Session:
         for pending in list(self._waiting):
             self.fail(pending, reason)
 
+    @contextmanager
+    def clock_stopped(self, key: int | None) -> Generator[None]:
+        """A request's time stands still: a login is renewed, which has limits of its own, or a person is asked."""
+        waiting = None if key is None else self._waiting.get(key)
+        alarm = None if waiting is None else waiting.alarm
+        when = None if alarm is None or alarm.expired() else alarm.when()
+        if waiting is None or alarm is None or when is None:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        began_s = loop.time()
+        alarm.reschedule(None)
+        try:
+            yield
+        finally:
+            took_s = loop.time() - began_s
+            waiting.began += took_s
+            if key is not None and self._waiting.get(key) is waiting:
+                alarm.reschedule(when + took_s)
+
     def is_waiting(self, key: int) -> bool:
         """Somebody still waits for this answer."""
         waiting = self._waiting.get(key)
@@ -223,6 +245,7 @@ class Session:
     ) -> Incoming:
         assert self.transport is not None
         async with asyncio.timeout(limits.idle_s) as alarm:
+            waiting.alarm = alarm
             send = self.transport.send(request_bytes(key, method, params), key=key, method=method, params=params)
             await send
             if waiting.on_progress is None:

@@ -39,7 +39,8 @@ class SseTransport:
         try:
             refused = await self._post(url, message, key)
             if refused is not None:
-                await self._badge.renew(refused, self._ask_person if self._session.is_ready else None)
+                with self._session.clock_stopped(key):
+                    await self._badge.renew(refused, self._ask_person if self._session.is_ready else None)
                 refused = await self._post(url, message, key)
         except HttpError as error:
             raise McpError(f"The MCP server {self._session.name!r} cannot be reached: {error}.") from error

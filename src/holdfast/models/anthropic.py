@@ -15,13 +15,14 @@ from holdfast.models.http import Channel, Exchange, header_lines
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.options import ModelOptions
 from holdfast.models.prices import usage_cost_usd
-from holdfast.models.references import referenced
 from holdfast.models.sse import ServerEvent
 from holdfast.models.strict import without_strict
 from holdfast.models.tokens import estimate_request_tokens
 
 __all__ = ["AnthropicModel"]
 
+_LEAST_WITH_RESULT = 3
+"""Before so many messages no call can have been answered."""
 _REFERENCES = re.compile(r"tool_reference|defer_loading", re.IGNORECASE)
 _BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
@@ -133,8 +134,10 @@ class AnthropicModel:
 
     def _body(self, request: ModelRequest, *, for_counting: bool = False) -> bytes:
         tools = request.tools if self._takes_strict else without_strict(request.tools)
-        if not self._takes_references:
+        if not self._takes_references or len(request.messages) < _LEAST_WITH_RESULT:
             return request_body(request, self._choices, tools=self._tools_of(tools), for_counting=for_counting)
+        from holdfast.models.references import referenced  # noqa: PLC0415 - a first request has none
+
         found = referenced(request.messages, tools)
         told = self._tools_of(found.in_list(tools))
         return request_body(request, self._choices, tools=told, messages=found.messages, for_counting=for_counting)

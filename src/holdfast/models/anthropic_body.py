@@ -8,7 +8,6 @@ import msgspec
 from holdfast.events import encode_json
 from holdfast.models.claude import ClaudeTraits, thinking_and_effort
 from holdfast.models.interface import ModelRequest, SystemBlock
-from holdfast.models.references import without_references
 
 __all__ = ["BodyChoices", "request_body", "tools_with_breakpoint"]
 
@@ -58,7 +57,7 @@ def request_body(
     extra = {**choices.extra, **(request.extra or {})}
     system = _system(request.system, is_cached=choices.cache_prompts)
     spent = int(b'"cache_control"' in tools) + sum("cache_control" in block for block in system)
-    messages = _sendable(messages if messages is not None else without_references(request.messages))
+    messages = _sendable(_without_references(request.messages) if messages is None else messages)
     if choices.cache_prompts:
         messages = _with_breakpoints(messages, _MAX_BREAKPOINTS - spent)
     head = _head(request, choices, has_tools=len(tools) > 2)
@@ -91,6 +90,14 @@ def tools_with_breakpoint(tools: bytes) -> bytes:
     written = [bytes(entry) for entry in entries]
     written[own[-1]] = written[own[-1]].rstrip()[:-1] + _CACHE_BYTES
     return b"[%b]" % b",".join(written)
+
+
+def _without_references(messages: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    if all(message["role"] == "user" for message in messages):
+        return messages
+    from holdfast.models.references import without_references  # noqa: PLC0415 - a first request has none
+
+    return without_references(messages)
 
 
 def _stays(entry: bytes) -> bool:
