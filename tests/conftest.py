@@ -58,7 +58,7 @@ def pytest_unconfigure() -> None:
 
 
 _ORDINARY = (
-    "app/test_sandbox.py",
+    "app/test_sandbox",
     "cli/test_call.py",
     "cli/test_commands.py",
     "cli/test_exec.py",
