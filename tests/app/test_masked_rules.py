@@ -42,6 +42,8 @@ def certain(place: Path, *deny: str, ask: str = "") -> bool:
         (["Bash(rm *)", "Read(./.env)"], True),
         (["Read(.env)"], False),  # one may be made anywhere
         (["Read(./secrets/*.pem)"], False),
+        (["Read(secrets/**)"], False),
+        (["Read(secrets)"], False),
         (["Read(./missing)"], False),
         (["Read(./missing/**)"], False),
         (["Read(./.env)", "Read(**/*.key)"], False),

@@ -284,13 +284,15 @@ def test_repositories_in_further_writable_places_are_governed_as_well(place: Pat
     more = place.parent / "more"
     subprocess.run(["git", "init", "-q", str(more)], check=True, timeout=60)
     (more / ".npmrc").touch()
-    executor = session(place, filesystem={"allowWrite": [str(more), "~"]})
+    state = os.environ["XDG_STATE_HOME"]
+    executor = session(place, filesystem={"allowWrite": [str(more), "~", state]})
     reply = executor.call(
         "Bash",
         {
             "command": f"""
         echo x > {more}/fine; echo x > ~/fine
-        for f in {more}/.git/config {more}/.git/hooks/x {more}/.npmrc ~/.claude/x ~/.config/holdfast/x; do
+        for f in {more}/.git/config {more}/.git/hooks/x {more}/.npmrc ~/.claude/x ~/.config/holdfast/x \\
+                 {state}/holdfast/sandbox/x {state}/holdfast/sandbox/*/x; do
             mkdir -p $(dirname $f); echo x >> $f && echo "wrote $f"; done; true"""
         },
     )

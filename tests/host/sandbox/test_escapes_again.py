@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.host.sandbox.escapes import CALLS
 from tests.host.sandbox.escapes_again import AGAIN, CALLS_AGAIN, HOSTS
 from tests.host.sandbox.surroundings import Outside, snapshot, tried
 
@@ -118,6 +120,25 @@ def test_no_other_system_call_gets_out(run: Run, project: Path, again: Again) ->
     assert snapshot(*again.kept) == before
     assert not again.has_guests()
     assert again.process.poll() is None
+
+
+@pytest.mark.parametrize("calls", [CALLS, CALLS_AGAIN], ids=["first", "second"])
+def test_the_filter_alone_keeps_namespaces_where_bubblewrap_is_too_old_for_it(
+    found: Found, project: Path, again: Again, tmp_path: Path, calls: str
+) -> None:
+    older = found._replace(disables_users=False, binds_handles=False, landlock=0)
+    wall = Wall(older, placeholders=Placeholders(str(tmp_path / "journal")))
+    (project / "calls.py").write_text(calls, encoding="utf-8")
+    command = Command(argv=["python3", "calls.py"], cwd=str(project), env=again.variables)
+
+    async def main() -> str:
+        async with Processes() as processes:
+            done = await asyncio.wait_for(processes.run(wall.wrap(command, again.policy)), LIMIT_S)
+            return done.output.stdout.text()
+
+    shown = asyncio.run(main())
+    wall.close()
+    assert re.fullmatch(r"tried \d+\n", shown)
 
 
 def test_where_the_settings_let_sockets_pass_these_calls_do_what_they_say(
