@@ -25,6 +25,34 @@ def test_files_that_the_configuration_includes_and_its_directory_of_hooks_belong
     assert {"a b", ".git/x"} <= named(project)
 
 
+def test_what_an_included_file_includes_belongs_to_it_too(project: Path) -> None:
+    git(project, "config", "include.path", "../one")
+    (project / "one").write_text("[include]\n\tpath = two\n\tpath = one\n", encoding="utf-8")
+    (project / "two").write_text("[core]\n\thooksPath = mine\n", encoding="utf-8")
+    assert {"one", "two", "mine"} <= named(project)
+
+
+def test_what_links_among_hooks_and_settings_lead_to_is_what_runs(project: Path) -> None:
+    for name in ("tools/check", "conf/claude.json", "shared/agents/one.md", "src/deep/x"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).touch()
+    for place, target in {
+        ".git/hooks/pre-commit": "../../tools/check",
+        ".claude/settings.json": "../conf/claude.json",
+        ".claude/agents": "../shared/agents",
+        ".claude/hooks/deep/run": "../../../src/deep/x",
+        ".claude/top": "../src",
+        ".claude/commands": "..",
+        ".claude/skills/all": "../..",
+        ".claude/rules/gone": "nowhere",
+    }.items():
+        (project / place).parent.mkdir(parents=True, exist_ok=True)
+        (project / place).symlink_to(target)
+    found = named(project)
+    assert {"tools/check", "conf/claude.json", "shared/agents", "src/deep/x"} <= found
+    assert found.isdisjoint({".", "..", "src", ".claude/rules/nowhere"})
+
+
 def test_the_file_by_which_a_submodule_names_its_repository_belongs_to_it(project: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

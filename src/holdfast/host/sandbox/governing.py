@@ -13,13 +13,44 @@ _LINK_LIMIT_BYTES = 4096
 _CONFIG_LIMIT_BYTES = 1 << 20
 _MAX_MODULES = 8
 _MAX_NAMED = 16
+_MAX_LOOKED_AT, _DEPTH = 500, 3
+_GOVERNED: Final = frozenset({"hooks", "agents", "commands", "skills", "rules", "output-styles", "plugins"})
 _SECTION: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"[^"\n]*")?\s*\]')
 _VALUE: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*?)\s*\Z")
 
 
 def governing_paths(directory: str) -> list[str]:
     """The paths that no confined command may change or make, whether or not they exist."""
-    return [*(os.path.join(directory, name) for name in _SETTINGS), *_git(os.path.join(directory, ".git"))]
+    own = [os.path.join(directory, name) for name in _SETTINGS]
+    linked = [path for place in own for path in _behind_links(place, only=_GOVERNED)]
+    return [*own, *linked, *_git(os.path.join(directory, ".git"))]
+
+
+def _behind_links(place: str, *, only: frozenset[str] | None = None) -> list[str]:
+    """What links in a directory lead to: whoever changes that changes what stands there.
+
+    Args:
+        place: The directory.
+        only: At its top these names count, and what ends in `.json`; all when omitted.
+    """
+    found: list[str] = []
+    waiting, left = [(place, 0)], _MAX_LOOKED_AT
+    while waiting and left > 0:
+        directory, depth = waiting.pop()
+        try:
+            with os.scandir(directory) as entries:
+                named = [one for one in entries if depth or only is None or _counts(one.name, only)]
+        except OSError:
+            continue
+        left -= len(named)
+        found += [os.path.realpath(one.path) for one in named if one.is_symlink()]
+        waiting += [(one.path, depth + 1) for one in named if depth < _DEPTH and one.is_dir(follow_symlinks=False)]
+    # One that leads to a directory around it would take the whole project from commands.
+    return [path for path in found if os.path.lexists(path) and not f"{place}/".startswith(f"{path}/")]
+
+
+def _counts(name: str, only: frozenset[str]) -> bool:
+    return name in only or name.endswith(".json")
 
 
 def pinned_paths(directory: str) -> list[str]:
@@ -48,9 +79,10 @@ def _git(place: str) -> list[str]:
         return [place]
     trees = os.path.join(place, "worktrees")
     present = [trees, *_links_of(trees)] if os.path.lexists(trees) else []
-    config = os.path.join(place, "config")
+    config, hooks = os.path.join(place, "config"), os.path.join(place, "hooks")
     return [
-        os.path.join(place, "hooks"),
+        hooks,
+        *_behind_links(hooks),
         config,
         *present,
         *_modules(place),
@@ -65,13 +97,19 @@ def _named_in(config: str, top: str) -> list[str]:
         config: The configuration of a repository.
         top: Where its files are checked out.
     """
-    found: list[str] = []
-    for section, key, value in _settings(config):
-        if section in ("include", "includeif") and key == "path":
-            found.append(os.path.join(os.path.dirname(config), os.path.expanduser(value)))
-        elif (section, key) == ("core", "hookspath"):
-            found.append(os.path.join(top, os.path.expanduser(value)))
-    return [os.path.normpath(path) for path in found[:_MAX_NAMED]]
+    found: dict[str, None] = {}
+    waiting = [config]
+    while waiting and len(found) < _MAX_NAMED:
+        file = waiting.pop()
+        for section, key, value in _settings(file):
+            if section in ("include", "includeif") and key == "path":
+                path = os.path.normpath(os.path.join(os.path.dirname(file), os.path.expanduser(value)))
+                waiting += [] if path in found else [path]
+                found[path] = None
+            elif (section, key) == ("core", "hookspath"):
+                hooks = os.path.normpath(os.path.join(top, os.path.expanduser(value)))
+                found |= dict.fromkeys((hooks, *_behind_links(hooks)))
+    return list(found)
 
 
 def _settings(config: str) -> Iterator[tuple[str, str, str]]:
