@@ -64,10 +64,10 @@ def with_tls(program: Program, url: str, bundle: Path) -> Program:
 
 def peers(place: Path, url: str) -> list[Program]:
     """The peers that can be installed here."""
-    return [found for made in (_codex, _opencode) if (found := made(place, url)) is not None]
+    return [found for made in (codex, _opencode) if (found := made(place, url)) is not None]
 
 
-def _codex(place: Path, url: str) -> Program | None:
+def codex(place: Path, url: str) -> Program | None:
     binary = _installed("@openai/codex", "codex", "node_modules/@openai/codex-*/vendor/*/bin/codex")
     if binary is None:
         return None

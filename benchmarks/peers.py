@@ -12,6 +12,7 @@ import cold
 import engine
 import loop
 import sandbox
+import terminal
 from measure import Row, row
 
 HERE = Path(__file__).parent
@@ -65,6 +66,7 @@ ROWS: dict[str, Callable[[], list[Row]]] = {
     "engine": _calls,
     "loop": _turns,
     "cold": partial(cold.rows, with_peers=True),
+    "terminal": partial(terminal.rows, with_peers=True),
     "sandbox": sandbox.peer_rows,
 }
 """Ours against each peer, by the benchmark it belongs to; a ratio under 1 means that ours is cheaper."""

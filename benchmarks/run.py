@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE))
 
 from measure import Row  # noqa: E402 - needs the path above
 
-NOT_BENCHMARKS = {"run", "measure", "peers", "cold_peers", "cold_runs"}
+NOT_BENCHMARKS = {"run", "measure", "peers", "cold_peers", "cold_runs", "terminal_pane"}
 HEADER = (
     f"{'':4} {'benchmark':<14} {'what':<34} {'ours':>10} {'reference':>10} {'':<5} {'ratio':>7} {'limit':>7}  against"
 )

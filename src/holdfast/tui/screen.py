@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Screen"]
 
+_REFRESH_S = 0.06
 _LIVE_ROWS = 8
 _INPUT_ROWS = 6
 _OFFERED = 6
@@ -57,6 +59,10 @@ class Screen:
         self.actions = Actions()
         self.theme: Theme | None = None if os.environ.get("NO_COLOR") else choose_theme("auto")
         self._notify = ""
+        self._refreshed_s = 0.0
+        self._live_of = -1
+        self._live_lines: list[Line] = []
+        self._refreshing: asyncio.TimerHandle | None = None
         self.menus: deque[Menu] = deque()
         self._panel: Panel | None = None
         self._was_code = False
@@ -76,7 +82,7 @@ class Screen:
             full_screen=False,
             erase_when_done=True,
             mouse_support=False,
-            min_redraw_interval=0.02,
+            min_redraw_interval=0.005,
             refresh_interval=0.5,
             input=given_input,
             output=output or _output(),
@@ -116,7 +122,16 @@ class Screen:
         self.app.output.flush()
 
     def refresh(self) -> None:
-        """Draw the live region anew, soon."""
+        """Draw the live region anew, soon; not so often that keys, which are drawn at once, would have to wait."""
+        wait_s = self._refreshed_s + _REFRESH_S - time.monotonic()
+        if self.app.loop is None or wait_s <= 0:
+            self._refresh_now()
+        elif self._refreshing is None:
+            self._refreshing = self.app.loop.call_later(wait_s, self._refresh_now)
+
+    def _refresh_now(self) -> None:
+        self._refreshing = None
+        self._refreshed_s = time.monotonic()
         self.app.invalidate()
 
     async def choose(self, menu: Menu) -> Chosen:
@@ -305,8 +320,13 @@ class Screen:
         )
 
     def _live(self) -> list[Line]:
-        rows = self.app.output.get_size().rows
-        return self.actions.live(max(1, min(_LIVE_ROWS, rows - 5)))
+        if self._live_of != self.app.render_counter:  # several parts of the layout ask for each drawing
+            rows = self.app.output.get_size().rows
+            self._live_of, self._live_lines = (
+                self.app.render_counter,
+                self.actions.live(max(1, min(_LIVE_ROWS, rows - 5))),
+            )
+        return self._live_lines
 
     def _menu_lines(self) -> list[Line]:
         if not self.menus:

@@ -8,7 +8,7 @@ __all__ = ["Scrollback"]
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Between these the terminal shows nothing half done."""
-_PAUSE_S = 0.02
+_PAUSE_S = 0.05
 
 
 class Scrollback:

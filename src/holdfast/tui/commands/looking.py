@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.lib.visible import visible
 from holdfast.tui.ask.approval import home_relative
 from holdfast.tui.commands.command import SlashCommand
+from holdfast.tui.show.words import Line, wrapped
 
 if TYPE_CHECKING:
     from holdfast.tui.conversation import Conversation
@@ -28,7 +29,11 @@ async def _help(talk: "Conversation", rest: str) -> None:
 
     offered = offered_commands(talk.agent)
     width = max(len(name) for name, _ in offered) + 3
-    talk.say("", "\n".join(f"{'/' + name:<{width}}{visible(about, limit_chars=100)}" for name, about in offered))
+    rows: list[Line] = [
+        [("accent", f"{'/' + name:<{width}}"), ("", visible(about, limit_chars=100))] for name, about in offered
+    ]
+    columns = talk.face.columns - 1
+    talk.face.commit([part for row in rows for part in wrapped(row, columns, inset=width)])
     talk.say("dim", KEYS)
 
 

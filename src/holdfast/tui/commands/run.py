@@ -47,7 +47,7 @@ def runs_beside(text: str) -> bool:
 def leaves_lines(text: str) -> bool:
     """Whether something of it stays among the lines, so that they need its name above them."""
     command = COMMANDS.get(_name(text))
-    return command is None or not command.is_panel
+    return command is None or not command.is_panel or len(text.split()) > 1
 
 
 async def run_command(talk: "Conversation", text: str) -> None:

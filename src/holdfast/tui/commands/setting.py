@@ -103,7 +103,9 @@ async def _init(talk: "Conversation", rest: str) -> None:
 
 COMMANDS = (
     SlashCommand("model", "show or change the model", _model),
-    SlashCommand("config", "the settings and where each comes from; `/config theme dark` sets one", _config),
+    SlashCommand(
+        "config", "the settings and where each comes from; `/config theme dark` sets one", _config, is_panel=True
+    ),
     SlashCommand("memory", "change the files of instructions in your editor", _memory),
     SlashCommand("init", "let the model write AGENTS.md for this project", _init),
 )

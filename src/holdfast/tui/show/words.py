@@ -94,21 +94,23 @@ def cut(text: str, columns: int) -> str:
     return f"{_fitting(text, columns - 1)}…"
 
 
-def wrapped(line: Line, columns: int) -> list[Line]:
-    """The line in as many as it needs, broken between words; the further ones are set in like the first."""
+def wrapped(line: Line, columns: int, *, inset: int | None = None) -> list[Line]:
+    """The line in as many as it needs, broken between words; the further ones are set in like the first, or so far."""
     if cells(as_text(line)) <= columns:
         return [line]
     whole = as_text(line)
     found_inset = _INSET.match(whole)
-    inset = " " * min(found_inset.end() if found_inset else 0, columns // 2)
+    if inset is None:
+        inset = found_inset.end() if found_inset else 0
+    before = " " * min(inset, columns // 2)
     found: list[Line] = [[]]
     room = columns
     for style, text in line:
         for word in _WORDS.findall(text):
             width = cells(word)
             if cells(word.rstrip()) > room and as_text(found[-1]).strip():
-                found.append([("", inset)])
-                room = columns - len(inset)
+                found.append([("", before)])
+                room = columns - len(before)
             found[-1].append((style, word))
             room -= width
     return found
