@@ -37,6 +37,7 @@ FOLDER: Final = os.path.join(*worktree_rules.FOLDER.split("/"))
 _LOOK_S: Final = 60.0
 _WRITE_S: Final = 600.0
 _KEPT_BYTES: Final = 64 << 10
+_LISTED_BYTES: Final = 16 << 20
 _MAX_NAMES: Final = 10
 _SAID_CHARS: Final = 500
 _CACHES: Final = frozenset(
@@ -107,11 +108,13 @@ class Git:
         text, count = await self.all(*words, cwd=cwd)
         return count, tuple(visible(line, limit_chars=200) for line in text.splitlines()[:_MAX_NAMES])
 
-    async def all(self, *words: str, cwd: str | None = None) -> tuple[str, int]:
+    async def all(self, *words: str, cwd: str | None = None, kept_bytes: int = _KEPT_BYTES) -> tuple[str, int]:
         """What git writes, as far as it is kept, and how many lines that would be."""
-        return await self._run(words, cwd, _LOOK_S)
+        return await self._run(words, cwd, _LOOK_S, kept_bytes)
 
-    async def _run(self, words: Sequence[str], cwd: str | None, limit_s: float) -> tuple[str, int]:
+    async def _run(
+        self, words: Sequence[str], cwd: str | None, limit_s: float, kept_bytes: int = _KEPT_BYTES
+    ) -> tuple[str, int]:
         binary = find_program("git", outside=(self.checkout, cwd or self.checkout))
         if binary is None:
             raise GitFailed("git is not installed outside of this project")
@@ -119,7 +122,7 @@ class Git:
             argv=[binary, *words],
             cwd=cwd or self.checkout,
             env=self._variables(),
-            kept_bytes=_KEPT_BYTES,
+            kept_bytes=kept_bytes,
             timeout_s=limit_s,
             label="git worktree",
         )
@@ -202,6 +205,7 @@ async def look_at(git: Git, tree: Tree) -> Work:
     files, names = await git.lines(
         *("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"), cwd=tree.path
     )
+    unseen = await _unseen(git, tree)
     own = [f"--exclude={tree.branch}"] if tree.branch else []
     tip = await _stands_at(git, tree.branch) if tree.branch else ""
     begun = [tree.head] if tree.head else []
@@ -213,7 +217,19 @@ async def look_at(git: Git, tree: Tree) -> Work:
     if not counted.strip().isdigit():
         raise GitFailed(f"git rev-list answered {visible(counted, limit_chars=80)!r}")
     ignored, more = await _ignored(git, tree)
-    return Work(files, (*names, *more)[:_MAX_NAMES], int(counted), tip, ignored)
+    return Work(files + len(unseen), (*names, *unseen, *more)[:_MAX_NAMES], int(counted), tip, ignored)
+
+
+async def _unseen(git: Git, tree: Tree) -> list[str]:
+    """Files that are there and that git was told not to look at: whether they were changed it does not say."""
+    text, count = await git.all("ls-files", "-v", cwd=tree.path, kept_bytes=_LISTED_BYTES)
+    listed = text.splitlines()
+    if count > len(listed):
+        raise GitFailed("it has too many files to be sure")
+    flagged = [line[2:] for line in listed if line[:1].islower() or line[:1] == "S"]
+    # A quoted name cannot be looked up as it is; a sparse checkout leaves files out that are nobody's work.
+    there = [name for name in flagged if name.startswith('"') or os.path.lexists(os.path.join(tree.path, name))]
+    return [f"{visible(name, limit_chars=200)} (git does not look at it)" for name in there]
 
 
 async def _ignored(git: Git, tree: Tree) -> tuple[int, tuple[str, ...]]:
