@@ -73,6 +73,12 @@ async def test_a_question_to_the_user_is_answered_in_either_way(kit: Any, era: s
 
 
 @pytest.mark.parametrize("era", ERAS)
+async def test_servers_are_told_directories_only_where_the_user_wants_that(kit: Any, era: str, tmp_path: Path) -> None:
+    async with kit.hub(entry(era), roots=lambda: (str(tmp_path), "/")) as hub:
+        assert (await kit.call(await kit.connected(hub), "mcp__p__roots")).content == "2 roots"
+
+
+@pytest.mark.parametrize("era", ERAS)
 async def test_without_anybody_to_ask_a_question_fails_in_words(kit: Any, era: str) -> None:
     async with kit.hub(entry(era)) as hub:
         assert (await kit.call(await kit.connected(hub), "mcp__p__greet")).is_error

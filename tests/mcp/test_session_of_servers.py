@@ -197,3 +197,12 @@ def test_doctor_says_how_each_server_does_and_why_one_is_not_started(place: Path
     assert "not trusted" in rows["folder"]["detail"]
     assert {rows[name]["level"] for name in ("bad", "folder", "socket")} == {"warn"}
     assert "WebSocket" in rows["socket"]["detail"]
+
+
+@pytest.mark.parametrize(("settings", "told"), [("{}", "not supported"), ('{"mcp": {"roots": true}}', "project")])
+def test_a_setting_of_the_users_tells_servers_the_directories(place: Path, settings: str, told: str) -> None:
+    config = json.dumps({"mcpServers": {"scene": server("roots")}})
+    write(place / ".claude" / "settings.json", {"mcp": {"roots": True}})
+    steps: list[Any] = [call_of("mcp__scene__echo", {"text": "x"}), "done"]
+    _, events = ask(place, steps, mcp_config=config, allowed_tools=["mcp__scene"], settings=settings, trust=True)
+    assert told in str(replies(events)[0].content)

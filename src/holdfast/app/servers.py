@@ -6,6 +6,7 @@ Nothing of `holdfast.mcp` is loaded before a server is there to be started.
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast import __version__
@@ -231,6 +232,7 @@ def _hub_choices(opened: OpenSession, chosen: Chosen, *, ask_host: "AskHost | No
         pins=settings.get("mcp.pin") is not False,
         max_result_chars=_number("MAX_MCP_OUTPUT_TOKENS", 25_000) * _CHARS_PER_TOKEN,
         save_blob=_blob_saver(opened),
+        roots=partial(_places, opened) if settings.get("mcp.roots") is True else None,
         elicit=elicitor.elicit if elicitor.has_person else None,
         ask_host=ask_host,
         own_servers=opened.own_servers,
@@ -238,6 +240,11 @@ def _hub_choices(opened: OpenSession, chosen: Chosen, *, ask_host: "AskHost | No
         ask_login=elicitor.login_asker if opened.asker is not None else None,
         confine=_confiner(chosen, opened),
     )
+
+
+def _places(opened: OpenSession) -> tuple[str, ...]:
+    """Where the session works now, each directory once."""
+    return tuple(dict.fromkeys(map(os.path.realpath, opened.executor.state.permissions.roots.working)))
 
 
 def _confiner(chosen: Chosen, opened: OpenSession) -> "Callable[[ServerConfig, Command], Command] | None":

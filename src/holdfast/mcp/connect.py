@@ -1,7 +1,8 @@
 """From a configuration to an open transport, and what servers share in a session."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,15 @@ from holdfast.mcp.host_transport import AskHost, HostTransport
 from holdfast.mcp.records import Record
 from holdfast.mcp.session import Session
 from holdfast.mcp.stdio import start_stdio, stdio_command
-from holdfast.mcp.wire import McpError
+from holdfast.mcp.wire import METHOD_NOT_FOUND, McpError, RpcError
 
 if TYPE_CHECKING:
     from holdfast.mcp.auth.badge import AskPerson, Badge
     from holdfast.mcp.auth.credentials import CredentialStore
 
-__all__ = ["Surroundings", "open_transport"]
+__all__ = ["Roots", "Surroundings", "open_transport"]
 
+Roots = Callable[[], Sequence[str]]
 Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
@@ -39,6 +41,7 @@ class Surroundings:
         version: str = "0",
         pins: bool = True,
         save_blob: SaveBlob | None = None,
+        roots: Roots | None = None,
         elicit: Elicit | None = None,
         ask_host: AskHost | None = None,
         own_servers: Mapping[str, Any] = MappingProxyType({}),
@@ -57,6 +60,8 @@ class Surroundings:
         """The setting `mcp.pin`: a tool that changed is off."""
         self.save_blob = save_blob
         self.elicit = elicit
+        self.roots = roots
+        """The directories that servers are told of, where the user wants that."""
         self.ask_host = ask_host
         """Reaches servers inside the program that started us."""
         self.own_servers = own_servers
@@ -80,7 +85,21 @@ class Surroundings:
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """What we can do for a server."""
-        return {} if self.elicit is None else {"elicitation": CAPABILITY}
+        found: dict[str, Any] = {} if self.elicit is None else {"elicitation": CAPABILITY}
+        return found if self.roots is None else {**found, "roots": {}}
+
+    async def answer(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What a server wants of us.
+
+        Raises:
+            RpcError: We cannot do that, or nobody wants us to.
+        """
+        if method == "elicitation/create" and self.elicit is not None:
+            return await self.elicit(server, params)
+        if method == "roots/list" and self.roots is not None:
+            places = [Path(place) for place in self.roots()]
+            return {"roots": [{"uri": place.as_uri(), "name": place.name or "/"} for place in places]}
+        raise RpcError(METHOD_NOT_FOUND, f"{method} is not supported by this client")
 
 
 async def open_transport(session: Session, config: ServerConfig, around: Surroundings) -> None:

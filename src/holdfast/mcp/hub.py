@@ -15,7 +15,7 @@ from holdfast.mcp.auth.badge import AskPerson
 from holdfast.mcp.auth.credentials import CredentialStore
 from holdfast.mcp.authenticate import Authenticate
 from holdfast.mcp.config import ServerConfig
-from holdfast.mcp.connect import Elicit, Surroundings
+from holdfast.mcp.connect import Elicit, Roots, Surroundings
 from holdfast.mcp.content import SaveBlob
 from holdfast.mcp.host_transport import AskHost
 from holdfast.mcp.names import PREFIX, safe_part, tool_names
@@ -47,6 +47,8 @@ class HubChoices(NamedTuple):
     max_result_chars: int = DEFAULT_RESULT_CHARS
     save_blob: SaveBlob | None = None
     elicit: Elicit | None = None
+    roots: Roots | None = None
+    """The directories that servers are told of; without it they are told none."""
     ask_host: AskHost | None = None
     own_servers: Mapping[str, Any] = MappingProxyType({})
     """Servers inside this process, by name."""
@@ -96,6 +98,7 @@ class Hub:
             pins=choices.pins,
             save_blob=choices.save_blob,
             elicit=choices.elicit,
+            roots=choices.roots,
             ask_host=choices.ask_host,
             own_servers=choices.own_servers,
             confine=choices.confine,

@@ -22,7 +22,7 @@ from holdfast.mcp.records import Record
 from holdfast.mcp.remote_tool import Listed, RemoteTool
 from holdfast.mcp.retrying import Retrying
 from holdfast.mcp.session import Limits, Progress, Session
-from holdfast.mcp.wire import METHOD_NOT_FOUND, McpError, RpcError, read_object
+from holdfast.mcp.wire import McpError, RpcError, read_object
 
 __all__ = ["Server", "State"]
 
@@ -374,9 +374,7 @@ class Server:
         return {"inputResponses": answers, **({} if state is None else {"requestState": state})}
 
     async def _answer(self, method: str, params: dict[str, Any]) -> Any:
-        if method == "elicitation/create" and self._around.elicit is not None:
-            return await self._around.elicit(self.config.name, params)
-        raise RpcError(METHOD_NOT_FOUND, f"{method} is not supported by this client")
+        return await self._around.answer(self.config.name, method, params)
 
     def tell(self, text: str) -> None:
         """What a person should know."""
