@@ -127,6 +127,8 @@ def test_an_agent_calls_a_remote_tool_only_where_a_rule_allows_it(place: Path) -
     assert replies(events)[0].outcome == "denied"
     _, events = ask(place, list(steps), mcp_config=config, allowed_tools=["mcp__scene__echo"])
     assert replies(events)[0].content == "hello"
+    started = [event for event in events if type(event).__name__ == "CallStarted"]
+    assert [(one.mcp.server, one.mcp.tool) for one in (*started, *replies(events))] == [("scene", "echo")] * 2
 
 
 def cli(place: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -90,6 +90,13 @@ def _why_held(entry: ServerEntry, rights: Rights) -> str | None:
     settings = rights.settings
     if entry.is_off:
         return "its configuration switches it off"
+    from holdfast.mcp.config import BadServerError, parse_server  # noqa: PLC0415 - only with servers
+    from holdfast.mcp.names import safe_part  # noqa: PLC0415 - the same
+
+    try:
+        parse_server(entry)
+    except BadServerError as error:
+        return error.reason
     if entry.scope == "project":
         if entry.name in settings.mcp_disabled:
             return "disabledMcpjsonServers names it"
@@ -99,13 +106,6 @@ def _why_held(entry: ServerEntry, rights: Rights) -> str | None:
         if identity not in settings.approved and not _is_enabled_by_name(entry, rights, identity):
             shown = visible(entry.name, limit_chars=80)
             return f"it is not approved as it is now; look at it with `holdfast mcp approve {shown}`"
-    from holdfast.mcp.config import BadServerError, parse_server  # noqa: PLC0415 - only with servers
-    from holdfast.mcp.names import safe_part  # noqa: PLC0415 - the same
-
-    try:
-        parse_server(entry)
-    except BadServerError as error:
-        return error.reason
     if rights.permissions.denies_whole((f"mcp__{safe_part(entry.name)}__-",)) is not None:
         return "a rule denies all of its tools"
     return None

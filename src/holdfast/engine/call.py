@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.contract import ContextModifier, Tool, ToolContext, ToolUse, UsageError
-from holdfast.events import CallFinished, Outcome
+from holdfast.events import CallFinished, Outcome, RemoteTool
 
 if TYPE_CHECKING:
     from holdfast.permissions import CallFacts, Decision, PermissionContext
@@ -91,6 +91,12 @@ class Call:
             return 0.0
         return (self.task.get_loop().time() - self.acting_since) * 1000
 
+    @property
+    def remote(self) -> RemoteTool | None:
+        """Whose tool it is, where it is a server's."""
+        info = None if self.tool is None else self.tool.mcp_info
+        return None if info is None else RemoteTool(*info)
+
     def answer(self, message: str, outcome: Outcome, *, error_code: int | None = None) -> None:
         """Reply with an error."""
         self.reply = CallFinished(
@@ -101,6 +107,7 @@ class Call:
             outcome=outcome,
             duration_ms=self.duration_ms(),
             error_code=error_code,
+            mcp=self.remote,
         )
 
 

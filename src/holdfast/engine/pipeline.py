@@ -152,7 +152,7 @@ class Pipeline:
                 if approval is None:
                     approval = await self._approver.settle(call, tool, ctx)
             if approval.allowed and call.stop is None:
-                self.emit(CallStarted(call.id, tool.name, call.read_only))
+                self.emit(CallStarted(call.id, tool.name, call.read_only, call.remote))
                 self._on_acting(call)
                 self._reply(call, tool, await tool.call(call.args, ctx))
             else:
@@ -252,6 +252,8 @@ class Pipeline:
             display,
             new_messages,
             spilled_to,
+            None,
+            call.remote,
         )
         if modifiers:
             call.modifiers = modifiers

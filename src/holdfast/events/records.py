@@ -123,12 +123,21 @@ class PermissionDecided(Event, frozen=True, tag="permission_decision"):
     """How long a person or hooks were waited for; 0 where nobody was asked."""
 
 
+class RemoteTool(msgspec.Struct, frozen=True):
+    """A tool of an MCP server, by the names that the server knows it by."""
+
+    server: str
+    tool: str
+
+
 class CallStarted(Event, frozen=True, tag="call_started"):
     """The tool begins to act now."""
 
     tool_use_id: str
     name: str
     read_only: bool
+    mcp: RemoteTool | None = None
+    """For a tool of a server."""
 
 
 class CallProgressed(Event, frozen=True, tag="tool_progress"):
@@ -159,6 +168,8 @@ class CallFinished(Event, frozen=True, tag="tool_result"):
     """Where the full text is, when it was too long to send."""
     error_code: int | None = None
     """Which error it is, for programs: a number of the tool's own."""
+    mcp: RemoteTool | None = None
+    """For a tool of a server."""
 
 
 class SubCallFinished(Event, frozen=True, tag="sub_call"):
