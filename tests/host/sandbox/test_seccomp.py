@@ -82,7 +82,7 @@ def test_no_file_is_made_that_runs_as_its_owner(machine: str) -> None:
 @machines
 def test_terminals_take_no_typed_keys_and_no_namespace_is_made(machine: str) -> None:
     arch, program = ARCHITECTURES[machine], filter_program(machine)
-    for request in (0x5412, 0x541C, (7 << 32) | 0x5412):
+    for request in (0x5412, 0x541C, 0x5423, 0x540C, 0x541D, (7 << 32) | 0x5412):
         assert judge(program, arch.audit, arch.ioctl, 1, request) == EPERM
     assert judge(program, arch.audit, arch.ioctl, 1, 0x5401) == ALLOW
     assert judge(program, arch.audit, arch.clone, 0x10000000 | 17) == EPERM
@@ -121,7 +121,7 @@ def test_the_bytes_say_what_those_of_the_seccomp_library_say(tmp_path: object) -
     for name in arch.refused:
         theirs.add_rule(refuse, name)
     low = 0xFFFFFFFF
-    for request in (0x5412, 0x541C):
+    for request in (0x5412, 0x541C, 0x5423, 0x540C, 0x541D):
         theirs.add_rule(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, low, request))
     for name, (_, at) in arch.modes.items():
         if seccomp.resolve_syscall(seccomp.Arch.X86_64, name) >= 0:
@@ -135,7 +135,7 @@ def test_the_bytes_say_what_those_of_the_seccomp_library_say(tmp_path: object) -
     ours = filter_program("x86_64")
     for number in range(460):
         if number not in (arch.socket, arch.socketpair, arch.clone, 452, *(one[0] for one in arch.opens.values())):
-            for request in (0, 0x5401, 0x5412, 0x541C, 0o4755, 0o755):
+            for request in (0, 0x5401, 0x5412, 0x541C, 0x5423, 0x540C, 0o4755, 0o755):
                 told = judge_theirs(other, arch.audit, number, 0, request, request)
                 assert judge(ours, arch.audit, number, 0, request, request) == told, number
 

@@ -20,7 +20,14 @@ _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _X32 = 0x40000000
 _AF_UNIX, _AF_INET, _AF_INET6 = 1, 2, 10
 _STREAM, _PACKETS, _KIND_OF_SOCKET = 1, 5, 0xF
-_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_OF_TERMINALS: Final = {
+    "TIOCSTI": 0x5412,
+    "TIOCLINUX": 0x541C,
+    "TIOCSETD": 0x5423,
+    "TIOCEXCL": 0x540C,
+    "TIOCCONS": 0x541D,
+}
+"""Typing, pasting, another way to read lines, keeping others out, taking the console's output."""
 _NAMESPACES = 0x7E020080
 """Every CLONE_NEW flag: time, mount, cgroup, UTS, IPC, user, process, network."""
 _SET_USER_ID, _MAKES_FILE, _TEMPORARY_FILE = 0o4000, 0o100, 0o20000000
@@ -122,8 +129,9 @@ def filter_program(
     _look_at_sockets(lines, domains)
     # The kernel looks at the lower half of a request only, so no upper half can disguise one.
     lines.label("ioctl").add(_LOAD, _SECOND_AT)
-    lines.add(_JUMP_EQUAL, _TIOCSTI, then="refuse too")
-    lines.add(_JUMP_EQUAL, _TIOCLINUX, then="refuse too", otherwise="allow too")
+    for request in _OF_TERMINALS.values():
+        lines.add(_JUMP_EQUAL, request, then="refuse too")
+    lines.add(_RETURN, _ALLOW)
     lines.label("clone").add(_LOAD, _FIRST_AT)
     lines.add(_JUMP_SET, _NAMESPACES, then="refuse too", otherwise="allow too")
     _look_at_modes(lines, arch)
