@@ -1,5 +1,6 @@
 import asyncio
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from holdfast.host.command import Command, Finished, StartError, Stdin
 from holdfast.host.processes import Processes
 from holdfast.host.sandbox import Found, Policy, Wall
 from holdfast.host.sandbox.blanks import Blanks
+from holdfast.host.sandbox.governing import governing_paths, pinned_paths
 from holdfast.host.sandbox.placeholders import Placeholders, remove_leftovers
 
 Run = Callable[..., Finished]
@@ -198,3 +200,27 @@ def test_what_a_user_made_himself_is_not_taken_away(run: Run, project: Path) -> 
     assert told(run("true"))[0] == 0
     assert (project / ".claude").is_dir()
     assert (project / ".git" / "commondir").exists()
+
+
+def test_git_works_where_settings_that_are_to_be_included_are_missing(
+    found: Found, project: Path, tmp_path: Path
+) -> None:
+    for value in ("../.gitsettings", "../no/such/settings"):
+        subprocess.run(["git", "-C", str(project), "config", "--add", "include.path", value], check=True, timeout=60)
+    place = str(project)
+    given = Policy(writable=(place,), governing=tuple(governing_paths(place)), pinned=tuple(pinned_paths(place)))
+    wall = Wall(found, placeholders=Placeholders(str(tmp_path / "journal")))
+    script = (
+        "git status --short && for f in .gitsettings no/such/settings; do mkdir -p no/such; echo x > $f; rm $f; done"
+    )
+
+    async def main() -> Finished:
+        async with Processes() as processes:
+            command = Command(argv=["/bin/bash", "-c", f"{script}; git status --short"], cwd=place)
+            return await asyncio.wait_for(processes.run(wall.wrap(command, given)), 60)
+
+    done = asyncio.run(main())
+    wall.close()
+    assert done.exit.code == 0, done.output.stderr.text()
+    assert "bad config" not in done.output.stderr.text()
+    assert sorted(os.listdir(project)) == [".git", "code.py"]

@@ -60,7 +60,13 @@ def pinned_paths(directory: str) -> list[str]:
         return []
     # The second is read only where the configuration, which no command can change, says so.
     names = ["commondir", "config.worktree"] if _has_worktree_settings(place) else ["commondir"]
-    return [os.path.join(place, name) for name in names]
+    included, _ = _named_in(os.path.join(place, "config"), directory)
+    return [*(os.path.join(place, name) for name in names), *(path for path in included if _lacks_only_itself(path))]
+
+
+def _lacks_only_itself(path: str) -> bool:
+    """Whether a file is missing where one could be made at once: an empty one says to git what none says."""
+    return not os.path.lexists(path) and os.path.isdir(os.path.dirname(path))
 
 
 def _has_worktree_settings(place: str) -> bool:
@@ -86,30 +92,36 @@ def _git(place: str) -> list[str]:
         config,
         *present,
         *_modules(place),
-        *_named_in(config, os.path.dirname(place)),
+        *_kept_of(config, os.path.dirname(place)),
     ]
 
 
-def _named_in(config: str, top: str) -> list[str]:
-    """Files that belong to a configuration, and the directory of hooks that it names.
+def _kept_of(config: str, top: str) -> list[str]:
+    included, hooks = _named_in(config, top)
+    return [*(path for path in included if not _lacks_only_itself(path)), *hooks]
+
+
+def _named_in(config: str, top: str) -> tuple[list[str], list[str]]:
+    """Files that belong to a configuration, and the directory of hooks that it names with what links there lead to.
 
     Args:
         config: The configuration of a repository.
         top: Where its files are checked out.
     """
-    found: dict[str, None] = {}
+    included: dict[str, None] = {}
+    hooks: dict[str, None] = {}
     waiting = [config]
-    while waiting and len(found) < _MAX_NAMED:
+    while waiting and len(included) < _MAX_NAMED:
         file = waiting.pop()
         for section, key, value in _settings(file):
             if section in ("include", "includeif") and key == "path":
                 path = os.path.normpath(os.path.join(os.path.dirname(file), os.path.expanduser(value)))
-                waiting += [] if path in found else [path]
-                found[path] = None
+                waiting += [] if path in included else [path]
+                included[path] = None
             elif (section, key) == ("core", "hookspath"):
-                hooks = os.path.normpath(os.path.join(top, os.path.expanduser(value)))
-                found |= dict.fromkeys((hooks, *_behind_links(hooks)))
-    return list(found)
+                place = os.path.normpath(os.path.join(top, os.path.expanduser(value)))
+                hooks |= dict.fromkeys((place, *_behind_links(place)))
+    return list(included), list(hooks)
 
 
 def _settings(config: str) -> Iterator[tuple[str, str, str]]:
@@ -173,9 +185,9 @@ def _shared(gitdir: str, link: str) -> list[str]:
     common = os.path.dirname(os.path.dirname(gitdir))
     is_worktree = os.path.basename(os.path.dirname(gitdir)) == "worktrees" and os.path.isdir(common)
     if not is_worktree:
-        return _named_in(os.path.join(gitdir, "config"), os.path.dirname(link))
+        return _kept_of(os.path.join(gitdir, "config"), os.path.dirname(link))
     config = os.path.join(common, "config")
-    return [os.path.join(common, "hooks"), config, *_named_in(config, os.path.dirname(link))]
+    return [os.path.join(common, "hooks"), config, *_kept_of(config, os.path.dirname(link))]
 
 
 def _text(path: str, limit_bytes: int) -> str:

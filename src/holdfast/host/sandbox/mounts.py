@@ -44,6 +44,8 @@ class Plan(NamedTuple):
     """Such ones that are there already: another command's, which must not go before this one, or the user's own."""
     watched: tuple[str, ...]
     """Links on the way to what governs the agent: no mount holds them, so they are looked at afterwards."""
+    files: frozenset[str] = frozenset()
+    """The placeholders that are files; the others are directories."""
 
 
 def plan_mounts(policy: Policy) -> Plan:
@@ -57,6 +59,7 @@ class _Planner:
         self._found: dict[str, Mount] = {}
         self._placeholders: list[str] = []
         self._perhaps: list[str] = []
+        self._files: list[str] = []
         self._watched: list[str] = []
         fixed = really((*policy.fixed, *policy.denied))
         own = (*policy.granted, *((policy.temporary,) if policy.temporary else ()))
@@ -85,7 +88,7 @@ class _Planner:
         mounts = self._ordered(shown)
         kept = {mount.path for mount in mounts}
         made = [path for path in self._placeholders if path in kept]
-        return Plan(mounts, tuple(made), tuple(self._perhaps), tuple(self._watched))
+        return Plan(mounts, tuple(made), tuple(self._perhaps), tuple(self._watched), frozenset(self._files))
 
     def _other_sockets(self, shown: list[str]) -> list[str]:
         """Those that others listen at now, where some may be reached: the filter cannot tell one from another."""
@@ -107,6 +110,7 @@ class _Planner:
             return
         if not os.path.lexists(path):
             self._placeholders.append(path)
+            self._files.append(path)
             self._put(path, "fixed", is_dir=False)
         else:
             self._perhaps.append(path)

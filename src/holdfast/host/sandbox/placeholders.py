@@ -8,7 +8,7 @@ import contextlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Container, Generator, Iterable
 
 from holdfast.host import tree
 from holdfast.host.sandbox.blanks import SUFFIX as BLANKS
@@ -30,13 +30,14 @@ class Placeholders:
         self._held: Counter[str] = Counter()
         self._record: str | None = None
 
-    def hold(self, paths: Iterable[str], perhaps: Iterable[str] = ()) -> tuple[str, ...]:
+    def hold(self, paths: Iterable[str], perhaps: Iterable[str] = (), *, files: Container[str] = ()) -> tuple[str, ...]:
         """Make what is missing; returns what to give to `release`.
 
         Args:
             paths: What is missing.
             perhaps: What was there already. What of it is a placeholder, of this owner or of another one, is held too:
                 whoever made it must not take it away while this one needs it.
+            files: What of it is a file.
         """
         with self._locked():
             held = (*paths, *(path for path in perhaps if self._held[path] or self._is_needed_elsewhere(path)))
@@ -45,7 +46,7 @@ class Placeholders:
                 self._note(fresh)
             for path in held:
                 with contextlib.suppress(FileExistsError):
-                    _make(path)
+                    _make(path, is_file=path in files)
                 self._held[path] += 1
         return held
 
@@ -126,8 +127,8 @@ def _lock(directory: str) -> Generator[None]:
         os.close(handle)
 
 
-def _make(path: str) -> None:
-    content = PINNED.get(os.path.basename(path))
+def _make(path: str, *, is_file: bool) -> None:
+    content = PINNED.get(os.path.basename(path), b"" if is_file else None)
     if content is None:
         os.mkdir(path, 0o755)
         return
@@ -140,9 +141,10 @@ def _remove(path: str) -> bool:
     """Take away one that is still as it was made."""
     try:
         content = PINNED.get(os.path.basename(path))
-        if content is None:
+        if content is None and stat.S_ISDIR(os.lstat(path).st_mode):
             os.rmdir(path)
             return True
+        content = content or b""
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode) or file.read(len(content) + 1) != content:

@@ -82,7 +82,7 @@ class Wall:
         way: Way | None = None
         try:
             plan = plan_mounts(policy)
-            held = self._placeholders.hold(plan.placeholders, plan.perhaps)
+            held = self._placeholders.hold(plan.placeholders, plan.perhaps, files=plan.files)
             way = self._way(policy, handles)
             argv = [*self._arguments(command, policy, plan, handles, way), "--"]
             argv += self._inside(command, policy, plan, handles)
