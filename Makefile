@@ -110,5 +110,5 @@ clean: ## Remove the private environment and caches
 mcp-servers: setup ## Install the reference MCP server for its tests; says why where that is not possible
 	@$(BIN)/python scripts/mcp_packages.py
 
-conformance: setup ## Hold MCP client and server against the suite of its authors, both revisions, and other programs
+conformance: setup ## Hold MCP client and server against the suite of its authors, and our agent against the programs that drive one
 	@$(BIN)/python scripts/conformance.py

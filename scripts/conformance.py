@@ -1,6 +1,6 @@
 """Hold our client and server against the conformance suite of MCP's authors, and against programs of others.
 
-    python scripts/conformance.py [client|server|others ...]
+    python scripts/conformance.py [client|server|others|hosts ...]
 
 Both revisions of the protocol, client and server, with every scenario of their frozen requirement sets and those that
 the suite runs beside them. Nothing is expected to fail: what we do not claim is named in NOT_CLAIMED, and counts
@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+from host_clients import main as hosts
 from mcp_packages import FOR_CONFORMANCE, FOR_TESTS, PLACE, install, node
 
 ROOT = Path(__file__).parents[1]
@@ -162,11 +163,13 @@ def _memory(place: Path) -> bool:
 
 
 def main() -> int:
+    if sys.argv[1:] == ["hosts"]:
+        return hosts([])
     problem = install((*FOR_TESTS, *FOR_CONFORMANCE))
     if problem:
         print(f"The conformance suite is not installed: {problem}")
         return 1
-    legs = {"server": server_legs, "client": client_legs, "others": others}
+    legs = {"server": server_legs, "client": client_legs, "others": others, "hosts": lambda: hosts([]) == 0}
     wanted = sys.argv[1:] or list(legs)
     outcomes = [legs[name]() for name in wanted]
     return 0 if all(outcomes) else 1

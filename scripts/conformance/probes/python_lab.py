@@ -4,6 +4,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -38,6 +39,11 @@ class Lab:
     def options(self, **given: Any) -> sdk.ClaudeAgentOptions:
         settled = {"cli_path": os.environ["AGENT"], "cwd": str(self.cwd), "stderr": self.errors.append, **given}
         return sdk.ClaudeAgentOptions(**settled)
+
+    def trust(self) -> None:
+        """The user has looked at what the folder brings, and trusts it."""
+        argv = [os.environ["AGENT"], "trust", "--yes"]
+        subprocess.run(argv, cwd=self.cwd, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
 
     async def ask(self, prompt: Any, **given: Any) -> Messages:
         """The messages that answer a prompt, by `query`."""

@@ -130,13 +130,14 @@ async def events_of_subagents_reach_hooks(lab: Lab) -> None:
 def _project(lab: Lab) -> None:
     for path, text in {
         ".claude/skills/speak/SKILL.md": "---\nname: speak\ndescription: Speaks\n---\nSAY spoken by skill\n",
-        ".claude/skills/other/SKILL.md": "---\nname: other\ndescription: Other\n---\nSAY other\n",
+        ".claude/skills/other/SKILL.md": "---\nname: other\ndescription: OTHERS\n---\nSAY other\n",
         ".claude/commands/shout.md": "---\ndescription: Shouts\nargument-hint: WORD\n---\nSAY shouted $ARGUMENTS\n",
         ".claude/agents/helper.md": "---\nname: helper\ndescription: Helps\n---\nYou help.\n",
     }.items():
         place = lab.cwd / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
+    lab.trust()
 
 
 @probe
@@ -158,7 +159,7 @@ async def only_the_chosen_skills_are_loaded(lab: Lab) -> None:
     _project(lab)
     preset = {"type": "preset", "preset": "claude_code"}
     found = await lab.ask("SYSTEM", skills=["speak"], system_prompt=preset)
-    assert "speak" in texts(found) and "Other" not in texts(found), texts(found)
+    assert "speak" in texts(found) and "OTHERS" not in texts(found), texts(found)
     called = await lab.ask(call("Skill", skill="speak"), skills=["speak"])
     assert not results(called)[0].is_error, results(called)
 

@@ -53,7 +53,7 @@ class HostTalk:
                 await self._take(prompt)
             elif self._agent.has_news:
                 await self._answer(prompt)
-            self._tell_state("running" if self._has_agents else "idle")
+            self._tell_state("running" if self._has_agents or self.host.prompts.is_any else "idle")
 
     async def _open(self) -> None:
         """Start the session as the host's first request and the command line want it, and answer that request."""

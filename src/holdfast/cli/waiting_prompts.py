@@ -51,6 +51,11 @@ class WaitingPrompts:
         return self._prompts.popleft()
 
     @property
+    def is_any(self) -> bool:
+        """A prompt waits for its turn."""
+        return bool(self._prompts)
+
+    @property
     def uuids(self) -> list[str]:
         """Those that wait and can be named."""
         return [str(prompt.line["uuid"]) for prompt in self._prompts if prompt.line.get("uuid")]
