@@ -119,8 +119,8 @@ def test_what_must_hold_and_cannot_is_refused(start: StartHost, words: list[str]
 
 
 def test_options_that_nothing_is_done_with_are_said(capfd: pytest.CaptureFixture[str]) -> None:
-    given = {"task_budget": 1, "plugin_dirs": ("p",), "bare_plugin_dirs": ()}
+    given = {"task_budget": 1}
     with_host_agent({**given, "thinking_display": None, "main_agent": None}, AgentOptions())
     assert capfd.readouterr().err.splitlines() == [
-        f"holdfast: this version does nothing with {name}" for name in ("--task-budget", "--plugin-dir")
+        f"holdfast: this version does nothing with {name}" for name in ("--task-budget",)
     ]

@@ -145,9 +145,8 @@ def load_definitions(rights: Rights, given: "Iterable[AgentDefinition]" = ()) ->
 def where_of(rights: Rights) -> Where:
     """What decides where agents, skills and commands are looked for."""
     settings = rights.settings
-    return Where(
-        settings.cwd, settings.root, SettingsRoots.from_environment(), settings.trusted, frozenset(rights.sources)
-    )
+    roots, sources = SettingsRoots.from_environment(), frozenset(rights.sources)
+    return Where(settings.cwd, settings.root, roots, settings.trusted, sources, rights.plugins)
 
 
 def _any_place(kind: Kind, where: Where) -> bool:

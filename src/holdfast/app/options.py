@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from holdfast.contract import Tool
     from holdfast.contract.roles import OpenBuffers
     from holdfast.definitions.agents import AgentDefinition
+    from holdfast.definitions.plugins import Plugin
     from holdfast.hooks import Hook
     from holdfast.mcp.host_transport import AskHost
     from holdfast.models import Effort, Model
@@ -47,6 +48,8 @@ class Options(NamedTuple):
     """The editor that runs the session, which may hold changes that are not saved."""
     may_bypass: bool = False
     """The mode `bypassPermissions` may be entered later."""
+    plugins: "tuple[Plugin, ...]" = ()
+    """Plugins in folders that the user names."""
     mirror: bool = False
     """A copy of the conversation is kept where other programs look for it, and told as it grows."""
     tool_aliases: Mapping[str, str] = MappingProxyType({})

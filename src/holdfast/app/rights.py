@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,6 +21,9 @@ from holdfast.settings.sources import SourceKind
 from holdfast.settings.trust import FolderIdentity, NoTrust, Trust, VouchedTrust, why_never_trusted
 from holdfast.settings.watch import Reloader
 
+if TYPE_CHECKING:
+    from holdfast.definitions.plugins import Plugin
+
 __all__ = ["Rights", "load_rights"]
 
 
@@ -32,6 +36,8 @@ class Rights:
         self.permissions = _context(reloader.current, rules, reloader.request.roots)
         self.problems: tuple[RuleProblem, ...] = tuple(problems)
         """Rules that are not in force; each disables only itself."""
+        self.plugins: tuple[Plugin, ...] = ()
+        """Those that the session was started with."""
 
     @property
     def settings(self) -> Settings:
@@ -153,7 +159,9 @@ def load_rights(options: Options) -> Rights:
         sources=ALL_SOURCES if sources is None else parse_setting_sources(sources),
         trust=_trust(options.trust, cwd, roots),
     )
-    return Rights(Reloader(request))
+    rights = Rights(Reloader(request))
+    rights.plugins = options.plugins
+    return rights
 
 
 def _trust(wanted: bool | None, cwd: str, roots: SettingsRoots) -> Trust:  # noqa: FBT001 - a choice of three

@@ -15,8 +15,6 @@ __all__ = ["debug_to", "prompt_tool", "with_host_agent", "with_host_choice", "wi
 
 _NOT_DONE = {
     "--task-budget": "task_budget",
-    "--plugin-dir": "plugin_dirs",
-    "--plugin-dir-no-mcp": "bare_plugin_dirs",
 }
 
 
@@ -33,8 +31,19 @@ def with_host_agent(given: dict[str, Any], agent: AgentOptions) -> AgentOptions:
 
 
 def with_host_session(given: dict[str, Any], options: Options) -> Options:
-    """The session as these options want it."""
+    """The session as these options want it.
+
+    Raises:
+        UsageError: A plugin is none.
+    """
     options = options._replace(mirror=given["session_mirror"])
+    if given["plugin_dirs"] or given["bare_plugin_dirs"]:
+        from holdfast.app.plugins import with_plugins  # noqa: PLC0415 - few sessions have any
+
+        options = with_plugins(options, given["plugin_dirs"], given["bare_plugin_dirs"])
+        for plugin in options.plugins:
+            if plugin.unused:
+                tell(f"this version does nothing with these of the plugin {plugin.name}: {', '.join(plugin.unused)}")
     betas = ",".join(name for text in given["betas"] for name in text.split(",") if name)
     if not betas:
         return options

@@ -189,7 +189,7 @@ def _host_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--agent", "main_agent", metavar="NAME", help="Be this kind of agent for the whole session."),
         click.option(
-            "--plugin-dir", "plugin_dirs", multiple=True, metavar="DIR", help="Read, and nothing is done with it yet."
+            "--plugin-dir", "plugin_dirs", multiple=True, metavar="DIR", help="Use the plugin in this folder."
         ),
         click.option("--plugin-dir-no-mcp", "bare_plugin_dirs", multiple=True, hidden=True),
         click.option("--betas", multiple=True, metavar="NAMES", help="Beta features of the Messages API."),

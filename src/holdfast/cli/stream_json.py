@@ -70,6 +70,7 @@ class SessionFacts(NamedTuple):
     skills: Sequence[str] = ()
     slash_commands: Sequence[str] = ()
     output_style: str = "default"
+    plugins: Sequence[Mapping[str, str]] = ()
 
 
 class StreamJson:
@@ -123,7 +124,7 @@ class StreamJson:
             "slash_commands": list(facts.slash_commands),
             "agents": list(facts.agents),
             "skills": list(facts.skills),
-            "plugins": [],
+            "plugins": list(facts.plugins),
             "apiKeySource": facts.key_source,
             "output_style": facts.output_style,
             "claude_code_version": COMPATIBLE_VERSION,
@@ -341,6 +342,7 @@ def facts_of(agent: "RunningAgent") -> SessionFacts:
         skills=agent.definitions.skill_names(),
         slash_commands=command_names(agent),
         output_style=output_style(agent),
+        plugins=[{"name": one.name, "path": one.root} for one in agent.rights.plugins],
     )
 
 

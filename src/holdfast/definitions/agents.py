@@ -114,6 +114,10 @@ class Agents(NamedTuple):
     """Files that do not count, and why."""
 
 
+_NOT_OF_PLUGINS = frozenset({"hooks", "mcpServers", "permissionMode"})
+"""What would give it more than the user has seen."""
+
+
 def find_agents(
     where: Where, given: Iterable[AgentDefinition] = (), *, may_read: Callable[[str], bool] | None = None
 ) -> Agents:
@@ -136,6 +140,8 @@ def find_agents(
             waiting = []
         for head in scan.markdown(place):
             agent = read_agent(head, place.source)
+            if agent is not None and place.plugin:
+                agent = msgspec.structs.replace(agent, name=f"{place.plugin}:{agent.name}")
             if agent is not None:
                 take(agent)
     for agent in waiting:
@@ -148,7 +154,10 @@ def read_agent(head: Head, source: Source) -> AgentDefinition | None:
     matter = read_front_matter(decode_head(head.data))
     if not matter.found and head.name.lower() in {"readme", "license", "contributing", "changelog"}:
         return None
-    fields = Fields(matter.fields)
+    values = matter.fields
+    dropped = sorted(_NOT_OF_PLUGINS & set(values)) if source == "plugin" else []
+    fields = Fields({key: value for key, value in values.items() if key not in dropped})
+    fields.warnings += [f"{key} of a plugin's agent does not count" for key in dropped]
     if matter.problem:
         fields.warnings.append(f"its front matter is no valid YAML ({matter.problem}), so it is read line by line")
     name = fields.text("name") or head.name

@@ -2,9 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from holdfast.settings.sources import CHOOSABLE_SOURCES, EXISTING_FOLDER, NATIVE_FOLDER, SettingsRoots, SourceKind
+
+if TYPE_CHECKING:
+    from holdfast.definitions.plugins import Plugin
 
 __all__ = ["FOREIGN_FOLDERS", "Kind", "Place", "Source", "Where", "is_below", "nested_places", "places"]
 
@@ -26,6 +29,8 @@ class Place(NamedTuple):
     source: Source
     boundary: str | None = None
     """Links must stay in this directory; None for the user's and the policy's own places."""
+    plugin: str = ""
+    """Whose it is: it stands before the names of what is here."""
 
 
 class Where(NamedTuple):
@@ -39,6 +44,8 @@ class Where(NamedTuple):
     """The user trusts the project; if not, nothing of it is read."""
     sources: frozenset[SourceKind] = frozenset(CHOOSABLE_SOURCES)
     """`--setting-sources`; the policy always counts."""
+    plugins: "tuple[Plugin, ...]" = ()
+    """Those that the session was started with, whatever its sources."""
 
 
 def places(kind: Kind, where: Where) -> list[Place]:
@@ -48,7 +55,8 @@ def places(kind: Kind, where: Where) -> list[Place]:
     """
     user, project = list(_of_user(kind, where)), list(_of_project(kind, where))
     own = [*project, *user] if kind == "agents" else [*user, *project]
-    return [*_of_policy(kind, where), *own]
+    brought = [Place(os.path.join(one.root, kind), "plugin", plugin=one.name) for one in where.plugins]
+    return [*_of_policy(kind, where), *own, *brought]
 
 
 def nested_places(kind: Kind, where: Where, directory: str) -> Iterator[Place]:

@@ -43,6 +43,8 @@ class Skill:
         self.is_command = is_command
         self.source: Source = place.source
         self.path = head.path
+        self.plugin_root = os.path.dirname(place.directory) if place.plugin else ""
+        """Where the plugin is that brings it."""
         self.folder = place.boundary
         """The project that brings it; None for the user's and the policy's own."""
         self.short_name = head.name
@@ -213,4 +215,5 @@ def read_skill(head: Head, place: Place, *, is_command: bool) -> Skill:
         matter = read_front_matter(decode_head(data))
     name = _ODD_IN_NAMES.sub("-", head.name)
     name = f"{head.group}:{name}" if head.group and is_command else name
+    name = f"{place.plugin}:{name}" if place.plugin else name
     return Skill(name, head, place, matter, is_command=is_command)

@@ -132,6 +132,8 @@ class Shelf:
         except OSError as error:
             raise ToolFailed(f"the skill's file {skill.path!r} cannot be read: {error.strerror or error}") from error
         variables = {"SESSION_ID": session.session_id, "SKILL_DIR": skill.directory}
+        if skill.plugin_root:
+            variables["PLUGIN_ROOT"] = skill.plugin_root
         variables |= {"PROJECT_DIR": session.project_root or self._project_root, "EFFORT": skill.effort or ""}
         parts = expand(
             loaded.body,
