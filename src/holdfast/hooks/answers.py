@@ -100,7 +100,7 @@ def _ended(code: int, stderr: str, answer: HookAnswer | None = None) -> HookFail
 def _plain(event: type[HookInput], text: str) -> HookAnswer:
     """Text that does not begin like JSON. A gate's decision behind other text is not read, so that gate has failed."""
     if event.is_gate and "\0" in text:
-        raise HookFailed("it wrote what is no text", is_soft=True)
+        raise HookFailed("it wrote what is no text")
     if event.is_gate and _DECISION_INSIDE.search(text):
         raise HookFailed("it wrote a decision behind other text, where it is not read", is_soft=True)
     if event.__name__ == "WorktreeCreate" and text:
@@ -213,10 +213,12 @@ def _refuse_misplaced(event: type[HookInput], said: Mapping[str, Any], own: Mapp
         if value is not None and value is not True:
             is_yes = isinstance(value, str) and value in _AGREEMENTS
             raise HookFailed(f"its {name} decides nothing for {event.__name__} where it stands", is_soft=is_yes)
-    written = [(name, _TOP) for name in said if name not in _TOP]
-    for name, known in (*written, *((name, event.says) for name in _idle(event, own))):
+    written = [(name, value, _TOP) for name, value in said.items() if name not in _TOP]
+    written += [(name, own[name], event.says) for name in _idle(event, own)]
+    for name, value, known in written:
         if (meant := nearest_name(name, known)) is not None:
-            raise HookFailed(f"it answered with {name!r}, which is not known (did you mean {meant}?)", is_soft=True)
+            problem = f"it answered with {name!r}, which is not known (did you mean {meant}?)"
+            raise HookFailed(problem, is_soft=not (isinstance(value, str) and value in _REFUSALS))
 
 
 def _of_any(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAnswer:

@@ -31,7 +31,7 @@ _FIELDS: dict[str, frozenset[str]] = {
 _REQUIRED = {"http": ("url",), "prompt": ("prompt",), "agent": ("prompt",), "mcp_tool": ("server", "tool")}
 _COMMON = frozenset({"type", "if", "timeout", "statusMessage", "once", "onFailure", "description", "id", "name"})
 _LONG_S = 3_600.0
-_ENDING_S = 10.0
+_ENDING_S = 60.0
 """A runner bounds itself; one that has not come to an end so long after its limit is cut off."""
 _DEFAULT_TIMEOUTS_S = {"prompt": 30.0, "agent": 60.0}
 
