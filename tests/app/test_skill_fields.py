@@ -144,3 +144,25 @@ def test_a_session_that_is_a_kind_of_agent_begins_as_it_says(place: Path) -> Non
     assert said.index("Look at the last commit.") < said.index("Go.")
     assert request.effort == "high"
     assert "You count." in request.system[0].text
+
+
+def test_agents_are_told_of_skills_that_came_up_meanwhile(place: Path) -> None:
+    (place / "web").mkdir()
+    (place / "web" / "a.txt").write_text("a\n")
+    nested = place / "web" / ".claude" / "skills" / "deploy" / "SKILL.md"
+    nested.parent.mkdir(parents=True)
+    nested.write_text("---\nname: deploy\ndescription: Deploys the web.\n---\nDeploy.\n")
+    skill("count")
+    turns = (
+        [start("general-purpose")],
+        "One.",
+        [call("Read", file_path="web/a.txt")],
+        [start("general-purpose")],
+        "Two.",
+    )
+    scene = Scene(place, *turns, "Done.", trust=True)
+    first, second = ("".join(block.text for block in scene.requests()[number].system) for number in (1, 4))
+    assert "count: Counts things." in first
+    assert "Deploys the web." not in first
+    assert "count: Counts things." in second
+    assert "Deploys the web." in second

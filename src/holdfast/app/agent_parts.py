@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.app.classifier import classifier_of
@@ -72,6 +73,9 @@ class AgentParts:
         self._hooks: dict[str, tuple[Hooks, Hooks]] = {}
         self._pools: dict[tuple[int, ...], Pool] = {}
         self._systems: dict[tuple[Any, ...], tuple[SystemBlock, ...]] = {}
+        self._told: dict[tuple[Any, ...], tuple[Pool, Any, tuple[SystemBlock, ...]]] = {}
+        self.results = Path(opened.shell.places.results)
+        """Where long results go."""
         self._answered: tuple[tuple[Rule, ...], tuple[tuple[str, str], ...]] = ((), ())
 
     def begin_work(self, agent_id: str, loop: "Loop") -> "Callable[[], None]":
@@ -120,12 +124,12 @@ class AgentParts:
 
     def pool(self, tools: list[Tool]) -> Pool:
         """The pool of these tools; whoever has the same gets the same, with what is rendered of it."""
-        if any(isinstance(tool, Agent) for tool in tools):
-            # Its own: it starts agents with its own rights.
-            return self._assembled([Agent() if isinstance(tool, Agent) else tool for tool in tools])
         key = tuple(map(id, tools))
         found = self._pools.get(key)
         if found is None:
+            if any(isinstance(tool, Agent) for tool in tools):
+                # Its own: it starts agents with its own rights.
+                return self._assembled([Agent() if isinstance(tool, Agent) else tool for tool in tools])
             found = self._assembled(tools)
             if len(self._pools) >= _KEPT_POOLS:
                 self._pools.clear()
@@ -210,7 +214,19 @@ class AgentParts:
         return words_of(kind.definition, self.shelf, session, self._memory(kind))
 
     def system(self, kind: AgentType, pool: Pool, state: "AgentState") -> "tuple[SystemBlock, ...]":
-        """What an agent is told about itself and the place."""
+        """What an agent is told about itself and the place; agents of one type in one place are told the same."""
+        session, files = state.session, self.place.instructions.files
+        if kind.definition is not None:
+            return self._made_system(kind, pool, state)  # its file may say something else now
+        key = (kind.name, id(pool), state.cwd, session.project_root, session.prompt, self.definitions.edition)
+        known = self._told.get(key)
+        if known is None or known[0] is not pool or known[1] is not files:
+            if len(self._told) >= _KEPT_POOLS:
+                self._told.clear()
+            known = self._told[key] = pool, files, self._made_system(kind, pool, state)
+        return known[2]
+
+    def _made_system(self, kind: AgentType, pool: Pool, state: "AgentState") -> "tuple[SystemBlock, ...]":
         from holdfast.agent.prompt.build import PromptParts, build_system_prompt  # noqa: PLC0415 - loaded by the loop
 
         session = state.session

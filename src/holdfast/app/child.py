@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -89,7 +88,7 @@ class Child:
         self.task = task
         self.asker = None if parts.opened.asker is None else WorkerAsker(about.id, parts.opened.asker, self.renew)
         self.report: AgentReport | None = None
-        self.let_go: asyncio.Event | None = None
+        self.let_go: asyncio.Future[None] | None = None
         self._parts = parts
         self._starter = starter
         self.kind = kind
@@ -308,7 +307,6 @@ class Child:
         return self._known_outfit
 
     async def _made_executor(self, journal: "Journal | None", parts: AsyncExitStack) -> Executor:
-        opened = self._parts.opened
         self._parts.let_read(self.kind)
         _, _, rights, session, tools = self._outfit()
         more = await self._parts.own_tools(self.kind, rights, session, parts)
@@ -327,7 +325,7 @@ class Child:
             hooks=self._hooks(),
             asker=self.asker,
             classify=self._parts.classify_for(self.renew),
-            spill_directory=Path(opened.shell.places.results),
+            spill_directory=self._parts.results,
             resources=(),
             on_event=hear,
         )

@@ -73,6 +73,12 @@ class Definitions:
             else [skill.name for skill in self.library if not skill.is_command and self._is_chosen(skill)]
         )
 
+    @property
+    def edition(self) -> tuple[int, ...]:
+        """Another one where other skills are told of."""
+        library = self.library if self.has_skills else None
+        return () if library is None else (id(library), *library.edition)
+
     def look_again(self) -> str:
         """Look for skills again; what a model is told of those that are new, empty where there are none."""
         before = self.library

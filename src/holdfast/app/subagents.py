@@ -67,7 +67,8 @@ class Subagents:
         child = self._followed.get(tool_use_id)
         if child is None or child.let_go is None or not self._has_background:
             return False
-        child.let_go.set()
+        if not child.let_go.done():
+            child.let_go.set_result(None)
         return True
 
     @property
@@ -232,8 +233,7 @@ class Subagents:
         if not self._has_background:
             await asyncio.wait({child.work})
             return
-        child.let_go = asyncio.Event()
-        leaving = asyncio.get_running_loop().create_task(child.let_go.wait())
+        leaving = child.let_go = asyncio.get_running_loop().create_future()
         try:
             automatic_s = self._parts.opened.shell.limits.automatic_background_s
             await asyncio.wait({child.work, leaving}, timeout=automatic_s, return_when=asyncio.FIRST_COMPLETED)

@@ -32,12 +32,18 @@ class Library:
         self._waiting: list[Skill] = []
         """Those that wait for a file that their globs fit."""
         self._looked: set[str] = set()
+        self._loads = 0
 
     def __len__(self) -> int:
         return len(self._by_name)
 
     def __iter__(self) -> Iterator[Skill]:
         return iter(self._by_name.values())
+
+    @property
+    def edition(self) -> tuple[int, ...]:
+        """Another one where other skills are listed."""
+        return self._loads, len(self._by_name), len(self._waiting)
 
     def find(self, name: str) -> Skill | None:
         """The skill of this name; a command in a subdirectory is also found by its last part, where that is clear."""
@@ -74,6 +80,7 @@ class Library:
 
     def load(self) -> None:
         """Read every place that counts from the start."""
+        self._loads += 1
         scan = Scan(self._may_read)
         for place in places("skills", self._where):
             for head in scan.skills(place):

@@ -3,7 +3,7 @@
 When a line reaches the file:
 - `started` of a call that may change something: before the call acts, with everything buffered before it;
 - its reply: before anybody reads that reply;
-- messages, notes and references: at once;
+- messages, notes and references: at once (what an agent of the session is told, with its answer);
 - everything of read-only calls: with the next of these, at the turn's end, after a second, or at 64 KB.
 The disk itself (fsync) is waited for at turn ends, beside the work; `sync` waits for that.
 """
@@ -195,8 +195,15 @@ class Journal:
     def record_message(
         self, role: Role, content: str | list[dict[str, Any]], *, meta: dict[str, Any] | None = None
     ) -> None:
-        """Write one message of the conversation; an assistant's before its turn is ended."""
-        self.record(MessageRecorded(role, content, meta))
+        """Write one message of the conversation; an assistant's before its turn is ended.
+
+        In a file beside, what an agent is told waits for its answer: whoever told it has it, too.
+        """
+        message = MessageRecorded(role, content, meta)
+        if self._is_beside and role == "user":
+            self.take(message)
+        else:
+            self.record(message)
 
     def record_note(self, kind: str, data: Any = None) -> None:
         """Write something that is no message, such as a title or a compaction."""
