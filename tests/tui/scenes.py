@@ -23,6 +23,7 @@ _LAST = (
     (re.compile(r"\b\d{1,2} [A-Z][a-z]{2} \d\d:\d\d\b"), "01 Jan 00:00"),
     (re.compile(r"/hf-[a-z0-9_]{8}/"), "/hf-00000000/"),
     (re.compile(r"(?<=--resume )[0-9a-f-]+|^[0-9a-f-]{12,}$"), "00000000"),
+    (re.compile(r" \d+(\.\d)? s(?=(?:\x1b\[[\d;]*m)*\s*$)"), ""),  # only of calls that took a moment
     (re.compile(r"\b\d+(\.\d)? s\b"), "0 s"),
     (
         re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"),
@@ -146,8 +147,10 @@ class Scenes:
     def shoot(self, name: str, *wanted: str | Callable[[str], object]) -> None:
         """Wait until it shows this, and keep what it shows."""
         self.terminal.until(*wanted)
-        drawn = [self._steady(line) for line in self.terminal.settled().split("\n")][-ROWS:]
-        self.shots.append(Shot(name, drawn))
+        drawn = [self._steady(line) for line in self.terminal.settled().split("\n")]
+        while drawn and not _COLOUR.sub("", drawn[-1]).strip():  # what is below the live region
+            drawn.pop()
+        self.shots.append(Shot(name, drawn[-ROWS:]))
 
     def _steady(self, line: str) -> str:
         return steady(line).replace(self._task, "b00000000")

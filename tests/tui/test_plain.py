@@ -1,5 +1,6 @@
 """Lines instead of a screen: the same session for pipes, dumb terminals and screen readers."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -7,6 +8,9 @@ from pathlib import Path
 
 import pytest
 from tests.tui.conftest import Terminal
+
+from holdfast.tui.ask.menu import Menu, Option
+from holdfast.tui.plain import PlainFace
 
 TOUCH = {"tool": "Bash", "input": {"command": "touch made.txt"}}
 
@@ -69,6 +73,8 @@ def test_other_words_than_a_number_are_a_no_that_the_model_hears(terminal: Termi
     terminal.until("/help")
     terminal.say("go")
     terminal.until("Permission required")
+    shown = terminal.until("5. No\n")  # no key is named that nobody could press here
+    assert "Tab" not in shown
     terminal.say("choose another name")
     terminal.until("Understood.")
     assert not (terminal.place / "made.txt").exists()
@@ -83,3 +89,28 @@ def test_no_colour_where_nobody_wants_it(terminal: Terminal) -> None:
     shown = terminal.screen(escapes=True, all_of_it=True)
     assert not any(f"\x1b[{code}m" in shown for code in (*range(30, 38), *range(90, 98)))
     assert "\x1b[38;" not in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([Option("Here", "a"), Option("Nowhere (Esc)", "")], "2. Nowhere\nA number and Enter; anything else puts"),
+        (
+            [Option("One", "a"), Option("Another (Tab)", "b", wants_text=True)],
+            "2. Another\nA number and Enter, or words",
+        ),
+        ([Option("No (Tab)", "why", wants_text=True)], "1. No\nPermission required: a number and Enter."),
+    ],
+)
+def test_each_question_says_how_it_is_answered(
+    capsys: pytest.CaptureFixture[str], options: list[Option], said: str
+) -> None:
+    async def run() -> str | None:
+        face = PlainFace()
+        asked = asyncio.ensure_future(face.choose(Menu("What?", options)))
+        await asyncio.sleep(0)
+        assert face.take("1 words")
+        return (await asked).value
+
+    assert asyncio.run(run()) == options[0].value
+    assert said in capsys.readouterr().out

@@ -20,6 +20,7 @@ from holdfast.tui.ask.first_run import tell_sandbox
 from holdfast.tui.ask.menu import Menu, Option
 from holdfast.tui.face import Face
 from holdfast.tui.launch import Launch
+from holdfast.tui.loading import load_beside
 from holdfast.tui.preferences import Preferences, preferences_of, read_preferences
 from holdfast.tui.prompts import PromptMaker
 from holdfast.tui.show.recall import recall
@@ -77,6 +78,7 @@ class Conversation:
 
     async def run(self) -> None:
         """Start the agent and answer what is typed, until somebody cancels this."""
+        await load_beside()
         await self.start(self.launch.choice)
         for trigger in self.launch.set_up:
             if self.agent is not None:

@@ -23,7 +23,9 @@ _COLUMNS = 10_000
 """Lines are not broken: a terminal does it, and whoever reads them aloud wants them whole."""
 _GLYPHS = {"● ": "tool: ", "? ": "", "✻ ": "note: ", "❯ ": "you: "}  # noqa: RUF001 - the marks of the screen
 _HINT = " (/output)"
-_HOW = "Permission required: a number and Enter. Other words are a no, and the model is told them"
+_HOW_ALLOWED = "Permission required: a number and Enter. Other words are a no, and the model is told them"
+_HOW_SAID = "A number and Enter, or words of your own"
+_HOW = "A number and Enter; anything else puts the question away"
 _HOW_MANY = "The numbers with spaces between them, and Enter"
 
 
@@ -113,8 +115,8 @@ class PlainFace:
             self.commit(menu.lines()[:1])
             for number, option in enumerate(menu.options, 1):
                 if option.value != "done":
-                    self.commit([[("", f"{number}. {option.label}")], *menu.details.get(number - 1, [])])
-            self.commit([[("", _HOW_MANY if menu.has_many else _HOW)]])
+                    self.commit([[("", f"{number}. {menu.labels[number - 1]}")], *menu.details.get(number - 1, [])])
+            self.commit([[("", _how(menu))]])
             self.menu = menu
             try:
                 return await menu.answer
@@ -141,6 +143,15 @@ class PlainFace:
         else:
             menu.answer_with(first, words[1] if len(words) > 1 else "")
         return True
+
+
+def _how(menu: Menu) -> str:
+    """How this question is answered."""
+    if menu.has_many:
+        return _HOW_MANY
+    if any(option.value == "why" for option in menu.options):
+        return _HOW_ALLOWED
+    return _HOW_SAID if any(option.wants_text for option in menu.options) else _HOW
 
 
 def _place(menu: Menu, word: str) -> int | None:

@@ -196,6 +196,11 @@ class Menu:
         said = f"{label}: {visible(chosen.text)}" if chosen.text else label
         return f"{title}{visible(chosen.text) if self.is_field and chosen.text else said}"
 
+    @property
+    def labels(self) -> list[str]:
+        """The answers without the keys that give them, for faces that have none."""
+        return [_KEY.sub("", option.label) for option in self.options]
+
     def told(self, chosen: Chosen) -> Line:
         """An answer as the line that stays in sight."""
         return [("dim", f"  ⎿ you: {self.said(chosen)}")]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
+from holdfast.app.plain_errors import for_people
 from holdfast.contract.render import Line as ToolLine
 from holdfast.events import CallFinished
 from holdfast.lib.visible import visible
@@ -128,7 +129,8 @@ class CallBoard:
         path = event.spilled_to
         if path is None and isinstance(event.data, Mapping):
             path = cast("Mapping[str, Any]", event.data).get("persistedOutputPath")
-        self._kept.add(Kept(call.use, text_of(event.content), str(path) if path else None))
+        text = text_of(event.content)
+        self._kept.add(Kept(call.use, for_people(text) if event.is_error else text, str(path) if path else None))
         self._ended.append(call)
         if not waits:
             self.settle()
