@@ -67,6 +67,16 @@ async def test_a_session_that_does_not_wait_tells_a_late_servers_tools_once_and_
     assert model.requests[0].system == model.requests[1].system
 
 
+@pytest.mark.parametrize(("wanted", "wait_s"), [({}, 5), ({"waitMs": 50}, 0.05), ({"waitMs": "x"}, 5)])
+async def test_a_setting_says_how_long_others_wait(place: Path, wanted: dict[str, Any], wait_s: float) -> None:
+    scene = {"command": sys.executable, "args": [SCENE, "waits", str(place / "gate")]}
+    config, settings = json.dumps({"mcpServers": {"s": scene}}), json.dumps({"mcp": wanted})
+    options = Options(cwd=str(place), mcp_config=(config,), settings=(settings,))
+    async with await start_agent(options, AgentOptions(model=ScriptedModel([])), waits=False) as agent:
+        assert agent.servers is not None
+        assert agent.servers.choices.wait_s == wait_s
+
+
 async def test_a_server_that_dies_at_once_is_not_started_for_ever(
     kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,7 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 _DEFAULT_WAIT_MS = 5_000
+_MOST_WAIT_MS = 600_000
 _DEFAULT_START_MS = 30_000
 _CHARS_PER_TOKEN = 4
 
@@ -228,7 +229,7 @@ def _hub_choices(opened: OpenSession, chosen: Chosen, *, ask_host: "AskHost | No
         log_directory=None if session is None else str(session.path),
         version=__version__,
         startup_s=_number("MCP_TIMEOUT", _DEFAULT_START_MS) / 1000,
-        wait_s=min(_number("MCP_TIMEOUT", _DEFAULT_WAIT_MS), _DEFAULT_WAIT_MS) / 1000,
+        wait_s=_wait_ms(settings) / 1000,
         pins=settings.get("mcp.pin") is not False,
         max_result_chars=_number("MAX_MCP_OUTPUT_TOKENS", 25_000) * _CHARS_PER_TOKEN,
         save_blob=_blob_saver(opened),
@@ -322,6 +323,14 @@ def server_states(hub: "Hub | None") -> list[dict[str, str]]:
     if hub is None:
         return []
     return [{"name": server.config.name, "status": server.state} for server in hub.servers.values()]
+
+
+def _wait_ms(settings: Settings) -> float:
+    """So long is waited for servers whose tools are not known: as the user says, or no longer than a start may take."""
+    wanted = settings.get("mcp.waitMs")
+    if isinstance(wanted, int | float) and not isinstance(wanted, bool) and 0 <= wanted <= _MOST_WAIT_MS:
+        return wanted
+    return min(_number("MCP_TIMEOUT", _DEFAULT_WAIT_MS), _DEFAULT_WAIT_MS)
 
 
 def _number(name: str, default: int) -> int:
