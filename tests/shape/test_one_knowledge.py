@@ -83,3 +83,31 @@ def test_no_exception_is_stale() -> None:
 )
 def test_the_search_sees_a_table(text: str) -> None:
     assert len(list(tables_in(text))) == 1
+
+
+ONE_PLACE = {
+    "-execdir": ("shell/programs/find.py", "one taking apart of a find call"),
+    "--work-tree": ("shell/programs/git_calls.py", "one taking apart of a git call"),
+    "def parse_options": ("shell/programs/tool_table.py", "one notation of options"),
+    "def brace_words": ("shell/words/braces.py", "one expander of braces"),
+}
+"""A text without which nobody can do the work, and the only module that has it."""
+
+
+@pytest.mark.parametrize("text", ONE_PLACE)
+def test_what_is_read_in_one_place_is_read_nowhere_else(text: str) -> None:
+    place, what = ONE_PLACE[text]
+    having = [str(path.relative_to(ROOM)) for path in sorted(ROOM.rglob("*.py")) if text in path.read_text("utf-8")]
+    readers = [name for name in having if text[:2] != "--" or _says(ROOM / name, text)]
+    assert readers == [place], what
+
+
+def _says(path: Path, text: str) -> bool:
+    """Whether the text stands in a literal of the module that is no documentation."""
+    tree = ast.parse(path.read_text("utf-8"))
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return any(
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and text in node.value
+        for node in ast.walk(tree)
+        if id(node) not in documentation
+    )

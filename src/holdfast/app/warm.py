@@ -30,7 +30,6 @@ MODULES = (
     "holdfast.permissions.shell.text.analysis",
     "holdfast.permissions.shell.judge.coverage",
     "holdfast.permissions.shell.risk.removals",
-    "holdfast.permissions.shell.programs.finds",
     "holdfast.permissions.shell.risk.ground",
     "holdfast.permissions.shell.risk.places",
     "holdfast.permissions.shell.risk.rough",

@@ -3,7 +3,7 @@
 import posixpath
 from typing import TYPE_CHECKING
 
-from holdfast.permissions.shell.programs.facts import names
+from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
     from holdfast.permissions.shell.words.word import Word

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from holdfast.permissions.shell.programs.git_calls import git_subcommand
 from holdfast.permissions.shell.programs.program import PROGRAMS
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 def exit_meaning(name: str, args: "Sequence[Word]", code: int) -> str | None:
     """Return what an exit code other than 0 says when it is no failure, or None."""
     if name == "git":
-        subcommand = next((word.text for word in args if word.static and not word.text.startswith("-")), "")
-        name = f"git:{subcommand}"
+        name = f"git:{git_subcommand(args)}"
     program = PROGRAMS.get(name)
     return program.fields.get("exit-1") if program is not None and code == 1 else None

@@ -22,8 +22,3 @@ class CommandFacts(NamedTuple):
     network: bool = False
     kind: str | None = None
     reads_unknown: bool = False
-
-
-def names(text: str) -> frozenset[str]:
-    """Return the space-separated names in a text as a set, so that tables stay readable."""
-    return frozenset(text.split())

@@ -1,13 +1,20 @@
-"""`find`: paths first, then an expression in which every word is a known test or action."""
+"""`find`: paths first, then an expression in which every word is a known test or action.
 
+All that is asked about a call of `find` is answered here: where it starts, what it runs, what it picks out and removes.
+"""
+
+import posixpath
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs.facts import CommandFacts, names
+from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.program import having
+from holdfast.permissions.shell.words.patterns import fits, matches_text
+from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from holdfast.permissions.shell.words.word import Word
 
@@ -29,10 +36,15 @@ NEWER = frozenset(f"-newer{left}{right}" for left in "aBcm" for right in "aBcmt"
 COMMANDS = frozenset({"-exec", "-execdir"})
 """Run a command that ends in `;` or `{} +`; the caller judges that command."""
 ASKING = frozenset({"-ok", "-okdir"})
+RUNS = COMMANDS | ASKING
+IN_DIRECTORIES = frozenset({"-execdir", "-okdir"})
+"""Of these, those that run it where the file is."""
 WRITING = {"-fprint": 1, "-fprint0": 1, "-fls": 1, "-fprintf": 2}
 """Actions that write the file named by the first of their values."""
+CHANGES = frozenset({"-delete", *WRITING})
 _FILE_VALUES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 READERS = having("reads-regular")
+_REMOVERS = having("deletes")
 _EITHER = frozenset({"-o", "-or", ","})
 _NARROWING: Final = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname")
 _NARROWING_MORE: Final = names(
@@ -43,7 +55,12 @@ _OR: Final = frozenset({"-o", "-or", ","})
 _NOT: Final = frozenset({"!", "-not"})
 _OPEN: Final = frozenset({"(", "\\("})
 _CLOSE: Final = frozenset({")", "\\)"})
-_FOLLOWS = names("-L -H -follow -execdir -okdir -ok -delete")
+_BY_NAME: Final = names("-name -iname")
+_BY_PATH: Final = names("-path -ipath -wholename -iwholename")
+_ACTIONS: Final = RUNS | {"-delete", "-print", "-print0"}
+_HISTORY: Final = ".git"
+_INSIDE: Final = ("./.git", "./.git/x", "/x/.git", "/x/.git/x", ".git", ".git/x")
+_FOLLOWS = names("-L -H -follow -delete") | ASKING | IN_DIRECTORIES
 _PLAIN_START = re.compile(r"\.|(?:\./)?(?!\.\.\Z)[^/~-][^/]*")
 """A name right here: if it is a link, find does not go through it."""
 
@@ -192,3 +209,78 @@ def narrows(texts: "Sequence[str]") -> bool:
             this = this or text in _NARROWING_MORE or (text in _NARROWING and following.strip("*./") != "")
         negated = False
     return every and this
+
+
+def starts_of(texts: "Sequence[str]") -> range:
+    """The numbers of the words that say where `find` starts; none: in the directory it runs in."""
+    at = 1
+    while at < len(texts) and (texts[at] in LEADING or texts[at] == "-D"):
+        at += 1 + (texts[at] == "-D")
+    first = at
+    while at < len(texts) and texts[at][:1] not in ("-", "(", "!", ",") and texts[at] != ")":
+        at += 1
+    return range(first, at)
+
+
+def runs_of(texts: "Sequence[str]") -> "Iterator[tuple[str, int, int]]":
+    """Each action that runs a command, with the numbers of the command's first word and of what ends it."""
+    at = 1
+    while at < len(texts):
+        if texts[at] in RUNS:
+            end = next((place for place in range(at + 1, len(texts)) if texts[place] in (";", "+")), len(texts))
+            yield texts[at], at + 1, end
+            at = end
+        at += 1
+
+
+def removes(texts: "Sequence[str]") -> bool:
+    """Whether what is found is removed, by `find` itself or by a program that it runs."""
+    if "-delete" in texts:
+        return True
+    return any(one in RUNS and posixpath.basename(two) in _REMOVERS for one, two in pairwise(texts))
+
+
+def picks_history(texts: "Sequence[str]", *, trees: bool) -> bool:
+    """Whether some alternative that is not pruned asks for `.git` or what is in it.
+
+    Args:
+        texts: the words of the command.
+        trees: whether what it finds is removed with everything below it.
+    """
+    return any(_picks(words, trees=trees) for words in _choices(texts))
+
+
+def _choices(texts: "Sequence[str]") -> "Iterator[list[str]]":
+    """The alternatives of an expression, brackets and all."""
+    depth, words = 0, list[str]()
+    for text in texts:
+        depth += (text in ("(", "\\(")) - (text in (")", "\\)"))
+        if text in _OR and depth <= 0:
+            yield words
+            words = []
+        else:
+            words.append(text)
+    yield words
+
+
+def _picks(words: list[str], *, trees: bool) -> bool:
+    if "-prune" in words and _ACTIONS.isdisjoint(words):
+        return False
+    files = any(one == "-type" and two in ("f", "l") for one, two in pairwise(words))
+    negated = False
+    for test, pattern in pairwise(words):
+        if test in _NOT:
+            negated = True
+            if pattern in ("(", "\\("):
+                return False  # what a bracket leaves out is not looked at more closely
+        elif test.startswith("-"):
+            if not negated and _fits(test, pattern, trees=trees and not files):
+                return True
+            negated = False
+    return False
+
+
+def _fits(test: str, pattern: str, *, trees: bool) -> bool:
+    if test in _BY_NAME:
+        return trees and fits(pattern, _HISTORY, dotted=True)
+    return test in _BY_PATH and _HISTORY in pattern.lower() and any(matches_text(pattern, path) for path in _INSIDE)

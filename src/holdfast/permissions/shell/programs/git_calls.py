@@ -5,16 +5,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.programs.program import PROGRAMS
+from holdfast.permissions.shell.programs.subcommands import GLOBAL_VALUED
 from holdfast.permissions.shell.words.expansion import literal_words
-from holdfast.permissions.shell.words.word import names
+from holdfast.permissions.shell.words.word import Word, names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast.permissions.shell.words.parts import Part
-    from holdfast.permissions.shell.words.word import Word
 
-__all__ = ["ANY", "UNKNOWN", "GitCall", "git_call"]
+__all__ = ["ANY", "UNKNOWN", "Front", "GitCall", "git_call", "git_front", "git_subcommand"]
 
 UNKNOWN: Final = "?"
 """Stands for a subcommand that is only known at run time, or is an alias."""
@@ -22,8 +22,8 @@ ANY: Final = "*"
 """Stands for a word that may name anything."""
 _CALLS_KEPT: Final = 64
 """Several questions are asked about the same command."""
-_VALUED: Final = names("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source --exec-path")
-_ELSEWHERE: Final = ("--git-dir", "--work-tree", "--namespace", "--bare")
+_VALUED: Final = GLOBAL_VALUED["git"]
+_ELSEWHERE: Final = names("--git-dir --work-tree --namespace --bare")
 _ELSEWHERE_VARIABLES: Final = names(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES"
     " GIT_NAMESPACE GIT_CEILING_DIRECTORIES GIT_DISCOVERY_ACROSS_FILESYSTEM"
@@ -53,13 +53,51 @@ class GitCall(NamedTuple):
     """It works on a repository that options or variables name."""
 
 
-class _Front(NamedTuple):
-    """What stands in front of the subcommand."""
+class Front(NamedTuple):
+    """What stands between `git` and its subcommand."""
 
-    length: int
-    moved: str
-    elsewhere: bool
-    usual: bool
+    end: int
+    """The number of the subcommand among the arguments, or how many there are without one."""
+    options: "tuple[tuple[str, Word], ...]"
+    """Each with its value, which is empty for those that take none."""
+
+    def values(self, name: str) -> "list[Word]":
+        """The values that are given to an option."""
+        return [value for option, value in self.options if option == name]
+
+    @property
+    def moved(self) -> str | None:
+        """Where `-C` leads, seen from the directory that git is started in; None when the text does not tell."""
+        words = self.values("-C")
+        return posixpath.join("", *(word.text for word in words)) if all(word.static for word in words) else None
+
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """Where git works: behind `-C`, and in a work tree that an option names; none: where it is started."""
+        moved, trees = self.moved, self.values("--work-tree")[-1:]
+        if moved == "" and not trees:
+            return ()
+        beside = (posixpath.join(moved, tree.text) if moved is not None and tree.static else None for tree in trees)
+        return (moved, *beside)
+
+
+def git_front(words: "Sequence[Word]") -> Front:
+    """Read the options in front of the subcommand, as git does; `words` are the arguments."""
+    at, options = 0, list[tuple[str, Word]]()
+    while at < len(words) and words[at].text[:1] == "-":
+        word = words[at]
+        name, equals, glued = word.text.partition("=")
+        pair = name in _VALUED and not equals and at + 1 < len(words)
+        value = words[at + 1] if pair else word._replace(text=glued)
+        options.append((name, value._replace(static=value.static and word.static)))
+        at += 1 + pair
+    return Front(at, tuple(options))
+
+
+def git_subcommand(words: "Sequence[Word]") -> str | None:
+    """The subcommand among these arguments, when the text tells it."""
+    at = git_front(words).end
+    return words[at].text if at < len(words) and words[at].static else None
 
 
 def git_call(part: "Part") -> GitCall:
@@ -68,32 +106,20 @@ def git_call(part: "Part") -> GitCall:
 
 
 @lru_cache(maxsize=_CALLS_KEPT)
-def _taken_apart(given: "tuple[Word, ...] | None", texts: tuple[str, ...], assigns: tuple[str, ...]) -> GitCall:
-    words = literal_words(given, texts)
-    front = _front(assigns, words)
-    rest = words[front.length :]
+def _taken_apart(given_words: "tuple[Word, ...] | None", texts: tuple[str, ...], assigns: tuple[str, ...]) -> GitCall:
+    words = literal_words(given_words, texts)
+    front = git_front(words)
+    given = frozenset(name for name, _ in front.options)
+    elsewhere = not _ELSEWHERE_VARIABLES.isdisjoint(assigns) or front.moved is None or not _ELSEWHERE.isdisjoint(given)
+    rest = words[front.end :]
     if not rest:
         return GitCall("")
-    name = rest[0].text if rest[0].static else UNKNOWN
+    is_told = rest[0].static and all(value.static for _, value in front.options)
+    name = rest[0].text if is_told else UNKNOWN
     call = _by_table(name, rest[1:]) or _by_looks(name if _is_known(name) else UNKNOWN, rest[1:])
-    if not front.usual:
+    if not _PATHSPEC_OPTIONS.isdisjoint(given) or any(variable.endswith("_PATHSPECS") for variable in assigns):
         call = call._replace(operands=(*call.operands, ANY), pathspecs=(ANY,) if call.pathspecs else ())
-    return call._replace(moved=front.moved, elsewhere=front.elsewhere)
-
-
-def _front(assigns: "Sequence[str]", words: "Sequence[Word]") -> _Front:
-    at, moved = 0, ""
-    elsewhere = not _ELSEWHERE_VARIABLES.isdisjoint(assigns)
-    usual = not any(name.endswith("_PATHSPECS") for name in assigns)
-    while at < len(words) and words[at].static and words[at].text[:1] == "-":
-        text = words[at].text
-        if text == "-C" and at + 1 < len(words):
-            moved = posixpath.join(moved, words[at + 1].text)
-            elsewhere = elsewhere or not words[at + 1].static
-        elsewhere = elsewhere or text.startswith(_ELSEWHERE)
-        usual = usual and text not in _PATHSPEC_OPTIONS
-        at += 2 if text in _VALUED else 1
-    return _Front(at, moved, elsewhere, usual)
+    return call._replace(moved=front.moved or "", elsewhere=elsewhere)
 
 
 def _by_table(name: str, rest: "Sequence[Word]") -> GitCall | None:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.rules.samples import alternatives
+from holdfast.permissions.shell.programs.find import ALONE, CHANGES, LEADING, NEWER, RUNS, WITH_VALUE
 from holdfast.permissions.shell.programs.program import names_of
 from holdfast.permissions.shell.programs.wrapper_places import places_of_runner
 from holdfast.permissions.shell.programs.wrapper_shapes import Inner, tails
-from holdfast.permissions.shell.programs.wrappers import FIND_CHANGES, FIND_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LATE", "late_actions", "may_start"]
 
-_ACTIONS: Final = FIND_RUNS | FIND_CHANGES
+_ACTIONS: Final = RUNS | CHANGES
 _ENDS: Final = frozenset({";", "+"})
 _QUOTES: Final = str.maketrans("", "", "'\"\\")
 _EXPANSION: Final = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+")
@@ -96,8 +96,6 @@ def _is_absolute(form: str, values: "Container[str]") -> bool:
 
 def _free_words(argv: "Sequence[Word]") -> "Iterator[int]":
     """The words that the text does not tell and that are not the value of a test."""
-    from holdfast.permissions.shell.programs.find import ALONE, LEADING, NEWER, WITH_VALUE  # noqa: PLC0415 - tables
-
     at, aligned = 1, True
     while at < len(argv):
         word = argv[at]

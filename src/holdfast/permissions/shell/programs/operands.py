@@ -5,11 +5,11 @@ a directory removes what is in it. Nothing is allowed because of these names.
 """
 
 import posixpath
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase, matching_paths
-from holdfast.permissions.shell.programs.find import narrows
+from holdfast.permissions.shell.programs.find import WRITING, narrows, runs_of, starts_of
 from holdfast.permissions.shell.programs.program import PROGRAMS, having, names_of, told
 from holdfast.permissions.shell.words.expansion import patterns_of
 
@@ -65,11 +65,9 @@ _INTO: Final = {name: tuple(text.split()) for name, text in told("into").items()
 """Options that name a directory to put files into."""
 _EDITORS: Final = having("edits-named")
 _COMPILERS: Final = having("compiler")
-_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _REWRITING: Final = having("rewrites")
 _EDITING: Final = having("in-place")
 _PACKING: Final = having("packs")
-_FIND_WRITES: Final = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
 _FILE_COMMANDS: Final = having("file-command")
 _IN_PLACE: Final = names_of("sed") | {"sort"}
 _BY_OPTION: Final = _IN_PLACE | names_of("tee") | {"truncate"}
@@ -172,7 +170,7 @@ def _deletes(part: "Part") -> bool:
 def written_patterns(part: "Part") -> "Iterator[str]":
     """File patterns that a command expands to files it changes, and files that `find` writes."""
     if part.name == "find":
-        yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in _FIND_WRITES)
+        yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in WRITING)
     elif part.name in _TARS:
         yield from _unpacked(part)
     elif part.name == "wget" or (part.name == "curl" and _has(part.texts, "OJ", "--remote-name", "--remote-name-all")):
@@ -195,12 +193,12 @@ def written_patterns(part: "Part") -> "Iterator[str]":
 
 def _runs_change(texts: "Sequence[str]") -> bool:
     """Whether `find` gives what it finds to a command that changes it."""
-    for at, text in enumerate(texts[:-1]):
-        if text not in _RUNS or "{}" not in texts[at:]:
+    for _, at, end in runs_of(texts):
+        if at >= end or "{}" not in texts[at:]:
             continue
-        name = posixpath.basename(texts[at + 1])
+        name = posixpath.basename(texts[at])
         changes = PROGRAMS[name].fields.get("changes", "") if name in PROGRAMS and name not in _COPYING else ""
-        edits = name in _EDITING and _has(texts[at + 1 :], "i", "--in-place")
+        edits = name in _EDITING and _has(texts[at:], "i", "--in-place")
         if changes.startswith(("edit", "remove")) or edits or name in _REWRITING:
             return True
     return False
@@ -208,10 +206,7 @@ def _runs_change(texts: "Sequence[str]") -> bool:
 
 def _start_points(part: "Part") -> "Sequence[str]":
     """Where `find` starts; the current directory when the text does not tell."""
-    words = part.argv[1:]
-    while words and words[0].text[:2] in ("-H", "-L", "-P", "-O", "-D"):
-        words = words[1 + (words[0].text == "-D") :]
-    starts = list(takewhile(lambda word: word.text[:1] not in ("-", "(", ")", "!", ","), words))
+    starts = [part.argv[at] for at in starts_of([word.text for word in part.argv])]
     return [word.text for word in starts] if starts and all(word.static for word in starts) else (".",)
 
 

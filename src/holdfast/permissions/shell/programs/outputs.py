@@ -7,8 +7,10 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.git_calls import git_front
 from holdfast.permissions.shell.programs.operands import inside, option_values
 from holdfast.permissions.shell.programs.program import git_having, having, names_of, told
+from holdfast.permissions.shell.words.quoting import known_literal
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
@@ -91,12 +93,10 @@ def _by_operands(part: "Part") -> "Iterator[str]":
 
 def _of_git(part: "Part") -> "Iterator[str]":
     """Files of the working directory that a git command removes, moves or brings back, and directories it makes."""
-    from holdfast.permissions.shell.programs.subcommands import after_global_options  # noqa: PLC0415 - with the first command
-
-    texts = part.texts
-    at = after_global_options("git", texts)
+    texts, front = part.texts, git_front([known_literal(text) for text in part.texts[1:]])
+    at = front.end + 1
     subcommand, rest = (texts[at], texts[at + 1 :]) if at < len(texts) else ("", ())
-    places = [texts[one + 1] for one in range(1, at - 1) if texts[one] == "-C"] or [""]
+    places = [word.text for word in front.values("-C")] or [""]
     operands = [text for text in rest if text[:1] != "-"]
     if subcommand == "config":
         operands = list(option_values(part, ("-f", "--file")))

@@ -1,11 +1,11 @@
 """Programs and built-ins that hand text or words to something that runs them: what the deny rules must look at."""
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.git_calls import Front, git_front
 from holdfast.permissions.shell.programs.program import words_told
 from holdfast.permissions.shell.programs.runner_shapes import command_start
-from holdfast.permissions.shell.programs.wrapper_places import GitCall, git_call, places_of_runner
+from holdfast.permissions.shell.programs.wrapper_places import places_of_runner
 from holdfast.permissions.shell.programs.wrapper_shapes import Inner, tails
 from holdfast.permissions.shell.words.word import Word, names
 
@@ -92,9 +92,9 @@ _GIT_PROGRAMS: Final = names(
 
 def open_git(argv: tuple[Word, ...]) -> Inner | None:
     """Give what `git` runs on every step, and programs that its options configure."""
-    call = git_call(argv)
-    if call.stripped:
-        return _open_bare(argv, call)
+    front = git_front(argv[1:])
+    if front.end + 1 < len(argv) and any(name != "--no-pager" for name, _ in front.options):
+        return _open_bare(argv, front)
     texts = [word.text for word in argv]
     scripts: list[str] = []
     inner: tuple[Word, ...] = ()
@@ -119,13 +119,12 @@ def open_git(argv: tuple[Word, ...]) -> Inner | None:
     return Inner(inner, (), tuple(scripts), "it runs a command on every step", "opaque")
 
 
-def _open_bare(argv: tuple[Word, ...], call: GitCall) -> Inner:
+def _open_bare(argv: tuple[Word, ...], front: Front) -> Inner:
     """Give the same command without the options in front of its subcommand, and programs that those configure."""
-    front = [word.text for word in argv[: len(argv) - len(call.argv) + 1]]
-    settings = [value for option, value in pairwise(front) if option == "-c"]
-    scripts = tuple(script for setting in settings for script in _configured(setting))
+    bare = (argv[0], *argv[front.end + 1 :])
+    scripts = tuple(script for setting in front.values("-c") for script in _configured(setting.text))
     refusal = "its options in front of the subcommand are not read-only"
-    return Inner(call.argv, (), scripts, refusal, "opaque" if scripts else "same", places=call.places)
+    return Inner(bare, (), scripts, refusal, "opaque" if scripts else "same", places=front.places)
 
 
 def _configured(setting: str) -> list[str]:

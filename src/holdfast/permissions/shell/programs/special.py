@@ -3,9 +3,10 @@
 import re
 from typing import TYPE_CHECKING
 
-from holdfast.permissions.shell.programs.facts import CommandFacts, names
+from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.options import Scan, scan
 from holdfast.permissions.shell.programs.tool_table import TOOLS, compiled
+from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

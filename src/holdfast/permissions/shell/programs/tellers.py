@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.programs.find import narrows
+from holdfast.permissions.shell.programs.find import narrows, starts_of
 from holdfast.permissions.shell.programs.program import having, names_of
 from holdfast.permissions.shell.words.word import names
 
@@ -16,6 +16,7 @@ _FD: Final = names_of("fd")
 _SEARCH: Final = names_of("grep") | {"git", "rg"}
 _TELL: Final = having("tells-names")
 _WORDS: Final = having("prints-words")
+_LS: Final = names_of("ls")
 _NAMING: Final = names("-l --files --files-with-matches -rl -lr -Rl -lR -il -rli -ril -irl ls-files")
 
 
@@ -47,15 +48,13 @@ def printed_by(part: "Part") -> "Iterator[Target]":
     name = part.name
     if name not in _TELL:
         return
-    narrowed, some = name == "find" and narrows(part.texts), False
-    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
-        if word.text.startswith("-"):
-            if name == "find":
-                break
-            continue
-        some = True
+    narrowed = name == "find" and narrows(part.texts)
+    texts = [word.text for word in part.argv]
+    told = starts_of(texts) if name == "find" else [at for at in range(1, len(texts)) if texts[at][:1] != "-"]
+    for at in told:
+        word, form = part.argv[at], part.texts[at]
         known = word.text if word.static else form
         for piece in known.split() if word.static and name in _WORDS else [known]:
-            yield Target(f"{piece}/*" if name == "ls" else piece, word.static, narrowed)
-    if not some and name in ("ls", "find"):
-        yield Target("*" if name == "ls" else ".", static=True, narrowed=narrowed)
+            yield Target(f"{piece}/*" if name in _LS else piece, word.static, narrowed)
+    if not told and name not in _WORDS:
+        yield Target("*" if name != "find" else ".", static=True, narrowed=narrowed)

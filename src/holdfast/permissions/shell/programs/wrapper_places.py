@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.programs.program import told
-from holdfast.permissions.shell.programs.subcommands import GLOBAL_VALUED
 from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.programs.wrapper_shapes import Opened
 
-__all__ = ["UNTOLD", "GitCall", "git_call", "moved_by_options", "places_of", "places_of_runner"]
+__all__ = ["UNTOLD", "moved_by_options", "places_of", "places_of_runner"]
 
 UNTOLD: Final = (None,)
 """The text does not tell where."""
@@ -41,7 +40,6 @@ def _moving(text: str) -> _Moving:
 
 
 _MOVES: Final = {name: _moving(text) for name, text in told("moves").items()}
-_GIT_VALUED: Final = GLOBAL_VALUED["git"]
 
 
 def places_of(name: str, argv: "tuple[Word, ...]", opened: "Opened") -> tuple[str | None, ...]:
@@ -133,38 +131,3 @@ def _spells(text: str, option: str) -> bool:
     if len(option) > 2 or option == "-":
         return text == option
     return text[:1] == "-" and text[1:2] != "-" and option[1] in text
-
-
-class GitCall(NamedTuple):
-    """A git command without its global options: the words, where it works (none: here), whether there were any."""
-
-    argv: "tuple[Word, ...]"
-    places: tuple[str | None, ...]
-    stripped: bool
-
-
-def git_call(argv: "tuple[Word, ...]") -> GitCall:
-    """Take the options in front of the subcommand away; `-C dir` and `--work-tree dir` say where git works."""
-    place: str | None = ""
-    tree: tuple[str | None, ...] = ()
-    at, stripped = 1, False
-    while at < len(argv) and argv[at].text[:1] == "-":
-        word = argv[at]
-        name, equals, glued = word.text.partition("=")
-        pair = name in _GIT_VALUED and not equals and at + 1 < len(argv)
-        value = argv[at + 1] if pair else word._replace(text=glued)
-        told = value.text if value.static and word.static else None
-        if name == "-C":
-            place = None if told is None or place is None else _joined(place, told)
-        elif name == "--work-tree":
-            tree = (told,)
-        stripped = stripped or word.text != "--no-pager"
-        at += 1 + pair
-    if not stripped or at >= len(argv):
-        return GitCall(argv, (), stripped=False)
-    beside = tuple(None if one is None or place is None else _joined(place, one) for one in tree)
-    return GitCall((argv[0], *argv[at:]), () if place == "" and not tree else (place, *beside), stripped=True)
-
-
-def _joined(place: str, further: str) -> str:
-    return further if further[:1] == "/" or not place else f"{place}/{further}" if further else place

@@ -5,7 +5,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.programs import runners
-from holdfast.permissions.shell.programs.find import hands_to_readers
+from holdfast.permissions.shell.programs.find import CHANGES, IN_DIRECTORIES, RUNS, hands_to_readers, runs_of
 from holdfast.permissions.shell.programs.program import having, told
 from holdfast.permissions.shell.programs.runners import FED, GIT_STARTS, RUNNERS, open_runner
 from holdfast.permissions.shell.programs.wrapper_places import UNTOLD, places_of, places_of_runner
@@ -146,30 +146,20 @@ def open_xargs(argv: tuple[Word, ...]) -> Inner:
     return Inner(inner, others, (), refusal, "exact" if opened.options or not quiet else STRIP, more=True)
 
 
-FIND_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_FIND_DIRECTORIES: Final = frozenset({"-execdir", "-okdir"})
-FIND_CHANGES: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
-
-
 def open_find(argv: tuple[Word, ...]) -> Inner | None:
     """Give what `-exec` and its kin run, and whether it changes what it finds."""
     commands: list[tuple[Word, ...]] = []
-    index, changes, places = 1, False, ()
-    while index < len(argv):
-        text = argv[index].text
-        changes = changes or text in FIND_CHANGES
-        if text in FIND_RUNS:
-            end = next((i for i in range(index + 1, len(argv)) if argv[i].text in (";", "+")), len(argv))
-            commands.append(
-                tuple(
-                    Word("", static=False, may_be_flag=False) if word.static and "{}" in word.text else word
-                    for word in argv[index + 1 : end]
-                )
+    texts, places = [word.text for word in argv], ()
+    changes = not CHANGES.isdisjoint(texts)
+    for action, begin, end in runs_of(texts):
+        commands.append(
+            tuple(
+                Word("", static=False, may_be_flag=False) if word.static and "{}" in word.text else word
+                for word in argv[begin:end]
             )
-            if text in _FIND_DIRECTORIES and any(_names_a_file(word) for word in argv[index + 2 : end]):
-                places = UNTOLD
-            index = end
-        index += 1
+        )
+        if action in IN_DIRECTORIES and any(_names_a_file(word) for word in argv[begin + 1 : end]):
+            places = UNTOLD
     if not commands and not changes:
         return None
     first = commands[0] if commands else ()
@@ -281,7 +271,7 @@ def _with_name(name: str) -> "Callable[[tuple[Word, ...]], Inner | None]":
 
 STARTERS: Final = {
     "git": GIT_STARTS,
-    "find": FIND_RUNS | FIND_CHANGES,
+    "find": RUNS | CHANGES,
 }
 """Common commands that start others only when one of these words is there."""
 

@@ -1,12 +1,12 @@
 """Removals that take whole directories of what is under version control."""
 
 import os
-import posixpath
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
-from holdfast.permissions.shell.programs.program import having
+from holdfast.permissions.shell.programs.find import removes, starts_of
 from holdfast.permissions.shell.reach.git_tracked import top_of
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["removes_tracked"]
 
 _WILD: Final = frozenset("*?[")
-_REMOVERS: Final = having("deletes")
 _ELSE: Final = frozenset(("-o", "-or", "-not", "!", ",", "(", ")", "\\(", "\\)"))
 
 
@@ -24,7 +23,7 @@ def removes_tracked(parts: "Iterable[Part]", cwd: str) -> bool:
     for part in parts:
         if part.name == "rm":
             removed = _by_rm(part)
-        elif part.name == "find" and _finds_to_remove(part.texts):
+        elif part.name == "find" and removes(part.texts):
             removed = _by_find(part)
         else:
             continue
@@ -52,20 +51,10 @@ def _by_rm(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
 
 
 def _by_find(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
-    words = list(part.texts[1:])
-    at = next((place for place, word in enumerate(words) if word[:1] in ("-", "(", "!")), len(words))
-    patterns = [words[place + 1] for place, word in enumerate(words[:-1]) if word in ("-name", "-iname")]
+    words = part.texts
+    patterns = [two for one, two in pairwise(words) if one in ("-name", "-iname")]
     fits = _fits_all if not patterns or not _ELSE.isdisjoint(words) else _named_by(patterns)
-    return [(root, fits) for root in words[:at] or ["."]]
-
-
-def _finds_to_remove(texts: "Iterable[str]") -> bool:
-    before = ""
-    for text in texts:
-        if text == "-delete" or (before.startswith(("-exec", "-ok")) and posixpath.basename(text) in _REMOVERS):
-            return True
-        before = text
-    return False
+    return [(root, fits) for root in [words[at] for at in starts_of(words)] or ["."]]
 
 
 def _is_recursive(text: str) -> bool:

@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.rules.samples import alternatives
+from holdfast.permissions.shell.programs.find import RUNS
 from holdfast.permissions.shell.programs.git_calls import git_call
 from holdfast.permissions.shell.programs.git_names import EXCLUDES
 from holdfast.permissions.shell.programs.program import family, having, names_of
@@ -123,7 +124,7 @@ def _started_by(owner: "Part") -> Reach | None:
 
 def _find_names(texts: Sequence[str]) -> tuple[str, ...]:
     """The one name that all files have which `find` hands on; what stands behind the action limits nothing."""
-    tests = list(takewhile(lambda text: not text.startswith(("-exec", "-ok")), texts))
+    tests = list(takewhile(lambda text: text not in RUNS, texts))
     if not _LOOSE.isdisjoint(tests) or tests.count("-name") != 1:
         return ()
     return _file_names(tests[tests.index("-name") + 1 :][:1])

@@ -5,8 +5,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs.find import narrows
-from holdfast.permissions.shell.programs.finds import picks_history
+from holdfast.permissions.shell.programs.find import narrows, picks_history, removes, starts_of
 from holdfast.permissions.shell.programs.late_actions import late_actions
 from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.programs.tellers import Target, printed_by, teller_of, tells_below
@@ -25,11 +24,9 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.text.analysis import Analysis
     from holdfast.permissions.shell.words.parts import Part
-    from holdfast.permissions.shell.words.word import Word
 
 _REMOVERS: Final = having("deletes")
 _MAX_SCRIPTS: Final = 64
-_RUNS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
 def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | None:
@@ -195,28 +192,18 @@ _ANSWERS: Final = re.compile(
 
 def _found(part: "Part", values: "Container[str]") -> "Iterator[Target]":
     """Where `find` removes, when it does."""
-    words = part.argv
-    removes = any(
-        word.text == "-delete" or (word.text in _RUNS and _runs_rm(words, number)) for number, word in enumerate(words)
-    )
-    if not removes and (part.words is None or not any(late_actions(words, part.texts, values, paths=False))):
+    words = [word.text for word in part.argv]
+    if not removes(words) and (part.words is None or not any(late_actions(part.argv, part.texts, values, paths=False))):
         return
-    narrowed, some = narrows(part.texts), False
+    narrowed = narrows(part.texts)
     if picks_history(part.texts, trees="-delete" not in part.texts):
         yield Target(".git", static=True)
-    for form, word in zip(part.texts[1:], words[1:], strict=True):
-        if word.text in ("-H", "-L", "-P"):  # these stand in front of the places
-            continue
-        if word.text.startswith("-") or word.text in ("(", "!"):
-            break
-        some = True
-        yield Target(word.text if word.static else form, word.static, narrowed)
-    if not some:
+    starts = starts_of(words)
+    for at in starts:
+        word = part.argv[at]
+        yield Target(word.text if word.static else part.texts[at], word.static, narrowed)
+    if not starts:
         yield Target(".", static=True, narrowed=narrowed)
-
-
-def _runs_rm(words: "tuple[Word, ...]", number: int) -> bool:
-    return number + 1 < len(words) and posixpath.basename(words[number + 1].text) in _REMOVERS
 
 
 def _critical(spelling: "Spelling", part: "Part", ground: "Ground", *, wild: bool) -> str | None:

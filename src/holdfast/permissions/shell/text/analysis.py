@@ -7,6 +7,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.shell.programs.git_calls import git_subcommand
 from holdfast.permissions.shell.programs.handed import handed_pieces
 from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.text import syntax as g
@@ -156,7 +157,7 @@ class Analysis(NamedTuple):
         found: list[str] = []
         for part in self.parts:
             if part.name == "git":
-                operation = _git_operation(part)
+                operation = git_subcommand(part.argv[1:])
                 if operation:
                     found.append(f"git {operation}")
             elif part.name in ("gh", "glab") and len(part.argv) > 2:
@@ -196,18 +197,6 @@ class Analysis(NamedTuple):
         from holdfast.permissions.shell.programs.exits import exit_meaning  # noqa: PLC0415 - tables are heavy
 
         return exit_meaning(last.name, last.argv[1:], code)
-
-
-def _git_operation(part: Part) -> str | None:
-    skip = False
-    for word in part.argv[1:]:
-        if skip:
-            skip = False
-        elif word.text in ("-C", "-c", "--git-dir", "--work-tree", "--namespace"):
-            skip = True
-        elif not word.text.startswith("-"):
-            return word.text if word.static else None
-    return None
 
 
 class _Found(Script):
