@@ -19,6 +19,7 @@ Kind = Literal["writable", "fixed", "hidden", "placeholder"]
 _STRICTNESS = {"writable": 0, "fixed": 1, "placeholder": 2, "hidden": 3}
 _MAX_LINKS = 16
 _MAX_SOCKETS = 100
+_MISSING, _UNSEEN = -1, -2
 _RUN = "/run"
 _RUN_SHOWN = ("/run/current-system", "/run/booted-system", "/run/opengl-driver", "/run/wrappers", "/run/host")
 """What lies in /run and is no road to a service: where NixOS keeps its programs."""
@@ -59,6 +60,7 @@ class _Planner:
         self._found: dict[str, Mount] = {}
         self._placeholders: list[str] = []
         self._perhaps: list[str] = []
+        self._modes: dict[str, int] = {}
         self._files: list[str] = []
         self._watched: list[str] = []
         fixed = really((*policy.fixed, *policy.denied))
@@ -130,19 +132,16 @@ class _Planner:
         for number, name in enumerate(names):
             place = f"{place}/{name}"
             last = number == len(names) - 1
-            try:
-                found = os.lstat(place)
-            except FileNotFoundError:
-                if must_not_appear and self._is_below_root(place):
-                    self._put_placeholder(place)
-                return None
-            except (NotADirectoryError, PermissionError):
+            mode = self._mode(place)
+            if mode == _MISSING and must_not_appear and self._is_below_root(place):
+                self._put_placeholder(place)
+            if mode in (_MISSING, _UNSEEN):
                 return None  # what we cannot see a command cannot either
-            if stat.S_ISLNK(found.st_mode):
+            if stat.S_ISLNK(mode):
                 if must_not_appear and self._is_below_root(place):
                     self._watched.append(place)
                 return os.path.join(os.path.realpath(place), *names[number + 1 :])
-            is_dir = stat.S_ISDIR(found.st_mode)
+            is_dir = stat.S_ISDIR(mode)
             if last or not is_dir:
                 if must_not_appear and is_dir and self._is_below_root(place):
                     self._perhaps.append(place)
@@ -151,6 +150,19 @@ class _Planner:
             if self._is_below_root(place):
                 self._put(place, "writable")
         return None
+
+    def _mode(self, place: str) -> int:
+        """Looked at once for each plan: most paths begin alike."""
+        found = self._modes.get(place)
+        if found is None:
+            try:
+                found = os.lstat(place).st_mode
+            except FileNotFoundError:
+                found = _MISSING
+            except (NotADirectoryError, PermissionError):
+                found = _UNSEEN
+            self._modes[place] = found
+        return found
 
     def _is_below_root(self, path: str) -> bool:
         return any(is_below(path, root) for root in self.roots)

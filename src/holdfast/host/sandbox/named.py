@@ -61,7 +61,9 @@ def outermost(paths: Iterable[str]) -> list[str]:
 
 def is_below(path: str, root: str) -> bool:
     """Whether a path lies below a directory, and is not that directory itself."""
-    return path != root and path.startswith(root if root.endswith("/") else f"{root}/")
+    if not path.startswith(root) or path == root:
+        return False
+    return root.endswith("/") or path[len(root)] == "/"
 
 
 def _is_doubtful(way: _Way, places: Sequence[str]) -> bool:
