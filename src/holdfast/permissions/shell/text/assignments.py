@@ -1,29 +1,38 @@
 """Assignments: what they expand, and what they put into variables."""
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.programs.wrapper_shapes import known_zone
 from holdfast.permissions.shell.text import syntax as g
+from holdfast.permissions.shell.text.commit_hashes import gives_hashes
+from holdfast.permissions.shell.text.loops import LoopValues, safe_variable
 from holdfast.permissions.shell.text.redirects import RedirectReader
-from holdfast.permissions.shell.text.word_reader import UNSURE
+from holdfast.permissions.shell.text.word_reader import UNSURE, Variable
 from holdfast.permissions.shell.words.quoting import utf8
 from holdfast.permissions.shell.words.values import PERHAPS_EMPTY
+from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _NO_BLANK: Final = ""
+_GOES_ON: Final = re.compile(r"[ \t]*[&|]")
 _CERTAIN_DEPTH: Final = 2  # a statement of the text itself, in no list, branch or loop
 
 
 class AssignmentReader(RedirectReader):
     """Reads `name=value`."""
 
-    __slots__ = ()
+    __slots__ = ("given",)
+
+    given: Variable | None
+    """What the value of the last assignment may be; None where it is more than one plain value."""
 
     def assignment(self, node: "Node") -> str:
         """Read `name=value`; what the value expands is seen, the name is returned."""
         name, before = "", [""]
+        self.given = None
         for child, kind in self.children(node, _NO_BLANK):
             label = self.names[child.kind_id]
             if label == "variable_name":
@@ -31,6 +40,7 @@ class AssignmentReader(RedirectReader):
             elif 0 < kind < g.LAST_WORD:
                 word = self.word(child, kind)
                 form = word.text if word.static else utf8(self.view[child.start_byte : child.end_byte])
+                self.given = self.value_of(word, form) if before == [""] else None
                 for value in before:
                     self.assigned_value(name, value + form)
                 if name == "TZ":
@@ -70,10 +80,46 @@ class AssignmentReader(RedirectReader):
             self.note_value(name, PERHAPS_EMPTY)
         self.note_value(name, form)
 
+    def is_certain(self, node: "Node") -> bool:
+        """Whether this statement runs once, in this shell, whatever else happens."""
+        return self.depth <= _CERTAIN_DEPTH and not self.nested and not _GOES_ON.match(self.view, node.end_byte)
+
+    def is_used(self, name: str, node: "Node") -> bool:
+        """Whether the text behind an assignment expands its variable."""
+        if self.refusals or len(self.view) > g.MAX_CHARS:  # asked about anyway
+            return False
+        return re.search(rf"\$\{{?#?{name}(?![A-Za-z0-9_])", self.view[node.end_byte :]) is not None
+
+    def value_of(self, word: Word, form: str) -> Variable:
+        """What is known about a value, as a loop that goes round once knows it of its word."""
+        self.no_special_file(word)
+        if word.static and ":~" not in form:
+            known = LoopValues()
+            known.add(word, form)
+            return known.known()
+        source = form.strip('"')
+        hashes = gives_hashes(source, source, len(source))
+        return Variable(may_be_flag=not hashes, plain=hashes)
+
+    def no_special_file(self, word: Word) -> None:
+        """Refuse a value that is a device or a process's environment: it would be read by another name."""
+        from holdfast.permissions.shell.programs.devices import special_read_refusal  # noqa: PLC0415 - tables are heavy
+
+        reason = special_read_refusal(word) if word.text.startswith(("/", "~", "..")) else None
+        if reason is not None:
+            self.refuse(reason)
+
     def bare_assignment(self, node: "Node") -> None:
-        """Read an assignment that stands alone: it changes the shell for what follows."""
+        """Read an assignment that stands alone: it changes the shell for what follows.
+
+        One that certainly happens, to a variable that steers nothing, is like a loop that goes round once. What the
+        text itself does not use is set for somebody else, and asked about.
+        """
         name = self.assignment(node)
-        self.variables[name] = UNSURE
         self.assigned.append(name)
-        self.refuse(f"it sets the variable {name}")
+        if self.given is not None and self.is_certain(node) and safe_variable(name) and self.is_used(name, node):
+            self.variables[name] = self.given
+        else:
+            self.variables[name] = UNSURE
+            self.refuse(f"it sets the variable {name}")
         self.settle()

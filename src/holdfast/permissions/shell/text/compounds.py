@@ -68,8 +68,7 @@ class Script(Walker):
                 word = self.word(child, kind)
                 values.add(word, text)
                 self.note_value(name, word.text if word.static else utf8(text))
-                if word.text.startswith(("/", "~", "..")):
-                    self.no_special_file(word)
+                self.no_special_file(word)
             elif kind == g.DO_GROUP:
                 self.loop_body(name, values.known(), child)
             elif kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
@@ -78,14 +77,6 @@ class Script(Walker):
                 self.doubt("a loop this analysis does not know")
                 self.visit(child)
         self.settle()
-
-    def no_special_file(self, word: Word) -> None:
-        """Refuse a loop over devices or process environments: the body would read them by another name."""
-        from holdfast.permissions.shell.programs.devices import special_read_refusal  # noqa: PLC0415 - tables are heavy
-
-        reason = special_read_refusal(word)
-        if reason is not None:
-            self.refuse(reason)
 
     def loop_body(self, name: str, known: Variable, body: "Node") -> None:
         """Visit a loop body with what is known about the loop variable."""
