@@ -92,10 +92,15 @@ def _run() -> int:
     from holdfast.lib.collector import hold_off  # noqa: PLC0415
 
     hold_off()
-    from holdfast.cli.main import run  # noqa: PLC0415
     from holdfast.cli.standard_streams import let_nothing_stop_the_work  # noqa: PLC0415
 
     let_nothing_stop_the_work()
+    if sys.argv[1:] == ["acp"]:  # an editor waits for the first answer; there is nothing to parse
+        from holdfast.acp.start import run_for_editor  # noqa: PLC0415
+
+        return run_for_editor()
+    from holdfast.cli.main import run  # noqa: PLC0415
+
     return run()
 
 

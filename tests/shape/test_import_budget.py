@@ -29,6 +29,17 @@ FIRST_REQUEST = (
     "from holdfast.cli.main import run\n"
     "run(['-p', 'hi', '--model', 'anthropic:claude-x'])\n"
 )
+EDITOR = (
+    "import os\n"
+    "read, write = os.pipe()\n"
+    'os.write(write, b\'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\\n\')\n'
+    "os.close(write)\n"
+    "os.dup2(read, 0)\n"
+    "sys.argv = ['holdfast', 'acp']\n"
+    "from holdfast.__main__ import _run\n"
+    "assert _run() == 0\n"
+    "told()\n"
+)
 LIGHT = ["click", "msgspec", "typing_extensions"]
 TYPED = ["annotated_types", "pydantic", "pydantic_core", "typing_inspection"]
 TOOLS = sorted({"click", "msgspec", "typing_extensions", *TYPED})
@@ -57,12 +68,13 @@ def budget_of(code: str, place: Path) -> tuple[int, list[str]]:
     [
         ("sys.argv = ['holdfast', '--version']\nfrom holdfast.__main__ import main\nmain()\ntold()\n", 2, []),
         (RUN.format(words=["--help"]), 10, ["click"]),
+        (EDITOR, 30, ["msgspec", "typing_extensions"]),
         (FIRST_REQUEST, 142, LIGHT),
         (RUN.format(words=["tools"]), 270, TOOLS),
         (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 284, TOOLS),
         (RUN.format(words=["exec"]), 275, TOOLS),
     ],
-    ids=["--version", "--help", "-p to its first request", "tools", "call", "exec"],
+    ids=["--version", "--help", "acp to its first answer", "-p to its first request", "tools", "call", "exec"],
 )
 def test_a_command_loads_what_it_needs_and_no_more(tmp_path: Path, code: str, most: int, others: list[str]) -> None:
     count, loaded = budget_of(code, tmp_path)
