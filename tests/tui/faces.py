@@ -4,6 +4,7 @@ from holdfast.tui.ask.menu import Chosen, Menu
 from holdfast.tui.panels.pages import Page
 from holdfast.tui.preferences import Preferences
 from holdfast.tui.show.markdown import Piece
+from holdfast.tui.show.pictures import Picture
 from holdfast.tui.show.words import Line, as_text
 
 
@@ -30,6 +31,9 @@ class MemoryFace:
 
     def commit_piece(self, piece: Piece) -> None:
         self.lines += piece.text.split("\n")
+
+    def commit_picture(self, picture: Picture) -> None:
+        self.lines.append(f"<picture {picture.media_type}>")
 
     def signal(self, sequence: str) -> None:
         self.signals.append(sequence)

@@ -9,6 +9,7 @@ from holdfast.tui.show.words import Line
 
 if TYPE_CHECKING:
     from holdfast.tui.preferences import Preferences
+    from holdfast.tui.show.pictures import Picture
 
 __all__ = ["Face"]
 
@@ -32,6 +33,10 @@ class Face(Protocol):
 
     def commit_piece(self, piece: Piece) -> None:
         """Show a finished piece of an answer for good."""
+        ...
+
+    def commit_picture(self, picture: "Picture") -> None:
+        """Show a picture for good, where that can be done."""
         ...
 
     def signal(self, sequence: str) -> None:

@@ -14,6 +14,7 @@ from holdfast.tui.notify import notification
 from holdfast.tui.panels.pages import Page
 from holdfast.tui.preferences import Preferences
 from holdfast.tui.show.markdown import Piece
+from holdfast.tui.show.pictures import Picture
 from holdfast.tui.show.words import Line, prose
 
 __all__ = ["run_plain"]
@@ -61,6 +62,9 @@ class PlainFace:
     def commit_piece(self, piece: Piece) -> None:
         """Write a piece of the answer as it is, made safe."""
         self.commit([[("", line)] for line in prose(piece.text).split("\n")])
+
+    def commit_picture(self, picture: Picture) -> None:
+        """The line of its call tells of it."""
 
     def signal(self, sequence: str) -> None:
         """Lines are read aloud or by programs: nothing rings in them."""

@@ -32,6 +32,7 @@ from holdfast.tui.panels.pages import Page, TextPage
 from holdfast.tui.preferences import Preferences
 from holdfast.tui.scrollback import Scrollback
 from holdfast.tui.show.markdown import Piece
+from holdfast.tui.show.pictures import Picture, picture_lines
 from holdfast.tui.show.themes import THEMES, Theme, choose_theme
 from holdfast.tui.show.words import Line, as_ansi, cut, fragments
 
@@ -115,6 +116,11 @@ class Screen:
             lines.insert(0, "")
         self.paper.write(lines if is_code else [*lines, ""], keeps_blank=is_code)
         self._was_code = is_code
+
+    def commit_picture(self, picture: Picture) -> None:
+        """Draw it, where the terminal can."""
+        if lines := picture_lines(picture):
+            self.paper.write(lines, keeps_blank=True)
 
     def signal(self, sequence: str) -> None:
         """Let the terminal ring, notify or have a title."""

@@ -14,6 +14,7 @@ from holdfast.tui.ask.menu import Chosen, Menu
 from holdfast.tui.panels.pages import Page
 from holdfast.tui.preferences import Preferences, early_preferences, preferences_of
 from holdfast.tui.show.markdown import MarkdownStream, Piece
+from holdfast.tui.show.pictures import Picture, picture_lines
 from holdfast.tui.show.themes import Theme, choose_theme
 from holdfast.tui.show.view import View
 from holdfast.tui.show.words import Line, as_ansi, cut
@@ -109,6 +110,11 @@ class _WrittenLines:
             lines.insert(0, "")
         self._write(lines if is_code else [*lines, ""], keeps_blank=is_code)
         self._was_code = is_code
+
+    def commit_picture(self, picture: Picture) -> None:
+        """Draw it, where the terminal can."""
+        if lines := picture_lines(picture):
+            self._write(lines, keeps_blank=True)
 
     def _write(self, lines: list[str], *, keeps_blank: bool = False) -> None:
         self.clear()

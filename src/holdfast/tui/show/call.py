@@ -8,6 +8,7 @@ from holdfast.contract.render import Line as ToolLine
 from holdfast.events import CallFinished
 from holdfast.lib.visible import visible
 from holdfast.tui.show.outcomes import body_of, facts_of
+from holdfast.tui.show.pictures import Picture, picture_in
 from holdfast.tui.show.words import Line, cells, cut
 
 __all__ = ["Call", "CallState"]
@@ -148,9 +149,14 @@ class Call:
         return body_of(self.event, self.drawn, has_diff=not self.was_asked, most=most)
 
     @property
+    def picture(self) -> Picture | None:
+        """What it read, if that is a picture."""
+        return None if self.event is None or self.event.is_error else picture_in(self.event.data)
+
+    @property
     def may_fold(self) -> bool:
         """It read or searched, and all went well: nothing of it must be seen."""
-        return self.fold is not None and self.event is not None and not self.event.is_error
+        return self.fold is not None and self.event is not None and not self.event.is_error and self.picture is None
 
 
 def _size(chars: int) -> str:

@@ -163,6 +163,8 @@ class CallBoard:
             else:
                 self.unfold()
                 self._face.commit([[], *self._group_lines(group, self._face.columns - 1), []])
+                for picture in filter(None, (call.picture for call in group)):
+                    self._face.commit_picture(picture)
 
     def _group_lines(self, calls: list[Call], columns: int) -> list[Line]:
         if len(calls) == 1:
