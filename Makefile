@@ -67,8 +67,9 @@ fmt: setup ## Format the code and apply safe lint fixes
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-docs: setup ## Regenerate the generated pages of docs/
+docs: setup ## Regenerate the generated pages of docs/, check words and links, and build the site into site/
 	@$(BIN)/python scripts/generate_docs.py
+	@$(BIN)/python scripts/build_site.py
 
 bench: setup ## Measure against limits in the same run (PEERS=1: also peers from PyPI and npm); docs/performance.md by scripts/render_bench.py
 	@$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers,)
@@ -105,7 +106,7 @@ lock: setup ## Recompute requirements/*.txt with hashes
 	@scripts/lock.sh
 
 clean: ## Remove the private environment and caches
-	rm -rf $(VENV) .venv-system .venvs .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .venv-system .venvs .pytest_cache .ruff_cache .hypothesis build dist site
 
 mcp-servers: setup ## Install the reference MCP server for its tests; says why where that is not possible
 	@$(BIN)/python scripts/mcp_packages.py

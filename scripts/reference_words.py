@@ -15,7 +15,7 @@ SETTINGS: dict[str, tuple[str, str]] = {
     "env": ("none", "variables for commands and hooks, never for Holdfast itself"),
     "disableAllHooks": ("false", "no hook runs"),
     "allowManagedHooksOnly": ("false", "managed file only: other hooks do not run"),
-    "allowManagedPermissionRulesOnly": ("false", "managed file only: other allow rules do not count"),
+    "allowManagedPermissionRulesOnly": ("false", "managed file only: other allow rules are ignored"),
     "enabledPlugins": ("none", "read and kept; nothing is done with it"),
     "enabledMcpjsonServers": ("none", "servers of `.mcp.json` that may start, by name"),
     "disabledMcpjsonServers": ("none", "servers of `.mcp.json` that may not"),

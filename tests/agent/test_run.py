@@ -208,7 +208,7 @@ def test_lone_surrogates_in_results_do_not_reach_the_provider() -> None:
 
 
 class Surrogates(ScriptedTool):
-    """A file name with bytes that are no text."""
+    """A file name with bytes that are not text."""
 
     async def call(self, args: Any, ctx: Any) -> Any:
         return "\udcff"

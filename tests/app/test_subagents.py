@@ -174,7 +174,7 @@ def test_what_an_agent_spends_counts_for_its_starter(folder: Path):
         ({"name": "a b"}, "cannot be an agent's name"),
         ({"prompt": " \n"}, "the prompt is empty"),
         ({"cwd": "/"}, "outside the allowed directories"),
-        ({"cwd": "nowhere"}, "no directory"),
+        ({"cwd": "nowhere"}, "not a directory"),
         ({"model": "no such model"}, "cannot be used"),
         ({"allowed_tools": ["Nothing"]}, "no tool left"),
     ],

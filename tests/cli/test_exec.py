@@ -341,7 +341,7 @@ def test_a_mode_and_directories_are_kept_where_the_answer_says(
     asked = run.read()
     answer = {"type": "permission_response", "request_id": asked["request_id"], "behavior": "allow"}
     run.send({**answer, "rules": ["Read"], "destination": "moon"})
-    assert "'moon' is no destination" in run.read()["message"]
+    assert "'moon' is not a destination" in run.read()["message"]
     run.send({**answer, "updated_permissions": updates})
     assert run.read()["is_error"] is False
     run.send(use(2, "Write", file_path=str(more / "a"), content="x"))

@@ -38,7 +38,7 @@ def test_exec_writes_a_form_and_takes_its_answer(start_exec: StartExec) -> None:
 @pytest.mark.parametrize(
     ("answer", "word"),
     [
-        ({"action": "accept", "values": {"Which?": "Right"}}, "no field"),
+        ({"action": "accept", "values": {"Which?": "Right"}}, "not a field"),
         ({"action": "accept", "values": {"Which one?": 7}}, "a text"),
         ({"action": "accept", "values": "Right"}, "JSON object"),
         ({"action": "yes"}, "'accept', 'decline' or 'cancel'"),

@@ -19,8 +19,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("case", "told"),
     [
-        ({"comand": "ls", "expect": "allow"}, "'comand' is no key of a case. Did you mean 'command'?"),
-        ({"command": "ls", "foo": 1}, "'foo' is no key of a case"),
+        ({"comand": "ls", "expect": "allow"}, "'comand' is not a key of a case. Did you mean 'command'?"),
+        ({"command": "ls", "foo": 1}, "'foo' is not a key of a case"),
         ({"command": "ls", "expect": "alow"}, "'expect' is 'alow'; write allow, ask or deny. Did you mean 'allow'?"),
         ({"command": "ls", "rules": {"denny": ["Bash"]}}, "'rules' has no list 'denny'. Did you mean 'deny'?"),
         ({"command": "ls", "read_only": "yes"}, "'read_only' is 'yes'"),

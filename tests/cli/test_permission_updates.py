@@ -57,7 +57,7 @@ def test_an_unknown_destination_is_an_error(kind: str, destination: Any) -> None
     update = {"type": kind, "mode": "plan", "directories": ["/a"], "rules": READ, "behavior": "allow"}
     found, refused = read({**update, "destination": destination})
     assert (found, len(refused)) == ([], 1)
-    assert "is no destination" in refused[0]
+    assert "is not a destination" in refused[0]
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_an_unknown_destination_is_an_error(kind: str, destination: Any) -> None
         ({"type": "addRules", "rules": READ}, "behavior"),
         ({"type": "addRules", "rules": READ, "behavior": []}, "behavior"),
         ({"type": "addRules", "rules": "Read", "behavior": "allow"}, "list of rules"),
-        ({"type": "addRules", "rules": [{"toolName": "Bash("}], "behavior": "allow"}, "no rule"),
-        ({"type": "addRules", "rules": [5], "behavior": "allow"}, "no rule"),
+        ({"type": "addRules", "rules": [{"toolName": "Bash("}], "behavior": "allow"}, "not a rule"),
+        ({"type": "addRules", "rules": [5], "behavior": "allow"}, "not a rule"),
         ({"type": "setMode", "mode": 5}, "needs a mode"),
         ({"type": "addDirectories"}, "list of directories"),
         ({"type": "addDirectories", "directories": ["/a", 5]}, "list of directories"),
         ({"type": "removeDirectories", "directories": "/a"}, "list of directories"),
-        ({"type": "fly"}, "no kind"),
-        ({"type": []}, "no kind"),
-        (5, "no kind"),
+        ({"type": "fly"}, "not a kind"),
+        ({"type": []}, "not a kind"),
+        (5, "not a kind"),
     ],
 )
 def test_what_cannot_count_is_refused_in_words(given: Any, reason: str) -> None:

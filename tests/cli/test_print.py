@@ -220,7 +220,7 @@ def test_a_model_that_fails_is_exit_1_with_the_reason_on_standard_error(answer: 
         (("hi", "--dangerously-skip-permissions", "--permission-mode", "plan"), "contradict"),
         (("hi", "--output-format", "xml"), "xml"),
         (("hi", "--setting-sources", "moon"), "moon"),
-        (("hi", "--max-budget-usd", "nan"), "no amount"),
+        (("hi", "--max-budget-usd", "nan"), "not an amount"),
         (("hi", "--json-schema", "/dev/zero"), "neither a file nor a pipe"),
         (("hi", "--json-schema", "long.json"), "smaller schema"),
         (("hi", "--json-schema", "endless.json"), "more than 4194304 bytes"),
@@ -231,7 +231,7 @@ def test_a_model_that_fails_is_exit_1_with_the_reason_on_standard_error(answer: 
         (("hi", "--model", "scripted:pipe"), "a pipe that nobody writes to"),
         (("hi", "--model", "replay:pipe"), "a pipe that nobody writes to"),
         (("hi", "--model", "scripted:s.json", "--settings", "pipe"), "--settings takes a regular file"),
-        (("hi", "--max-budget-usd", "inf"), "no amount"),
+        (("hi", "--max-budget-usd", "inf"), "not an amount"),
     ],
 )
 def test_wrong_use_is_exit_2_and_says_what_to_do(answer: Print, words: tuple[str, ...], named: str) -> None:
@@ -327,7 +327,7 @@ def test_no_tools_and_the_default_tools_can_be_asked_for(answer: Print) -> None:
     assert (offered("--tools", ""), offered("--tools", "Read,Bash")) == ([], ["Bash", "Read"])
     assert offered("--tools", "default") == offered("--tools", "full") == offered()
     assert offered("--tools", "minimal") == ["Bash", "Edit", "Read"]
-    assert "is no tool" not in answer("hi", "--tools", "minimal", turns=["hello"]).err
+    assert "is not a tool" not in answer("hi", "--tools", "minimal", turns=["hello"]).err
 
 
 @pytest.mark.parametrize("words", [("--thinking",), ("--thinking", "disabled"), ("--max-thinking-tokens", "100")])
@@ -352,10 +352,10 @@ def test_going_on_where_nothing_was_says_so(answer: Print, monkeypatch: pytest.M
 def test_a_further_directory_that_is_not_there_is_told(answer: Print) -> None:
     done = answer("hi", "--add-dir", "nowhere", turns=["ok"])
     assert (done.code, done.out) == (0, "ok\n")
-    assert "--add-dir 'nowhere' is no directory" in done.err
+    assert "--add-dir 'nowhere' is not a directory" in done.err
 
 
 def test_a_tool_that_is_none_is_told(answer: Print) -> None:
     done = answer("hi", "--tools", "Read,Raed", turns=["x"])
     assert (done.code, done.out) == (0, "x\n")
-    assert "'Raed' is no tool" in done.err
+    assert "'Raed' is not a tool" in done.err

@@ -138,7 +138,7 @@ def test_nonsense_is_refused_in_words(line: bytes) -> None:
 def test_an_answer_that_cannot_be_meant_is_a_no_at_once_and_says_why(said: dict[str, Any]) -> None:
     found = answer(**said)
     assert (found.request_id, found.answer.behavior, found.interrupts) == ("q", "deny", False)
-    assert "counts as a no" in found.notices[0]
+    assert "taken as a no" in found.notices[0]
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ async def unresolvable(a: "Nowhere") -> None:  # noqa: F821 # pyright: ignore[re
 def test_mistakes_are_told_to_the_developer():
     with pytest.raises(UsageError, match="docstring"):
         tool(undocumented)
-    with pytest.raises(UsageError, match="no tool name"):
+    with pytest.raises(UsageError, match="not a tool name"):
         tool(name="two words")(starred)
     with pytest.raises(UsageError, match="Nowhere"):
         tool(unresolvable)  # pyright: ignore[reportUnknownArgumentType]

@@ -19,6 +19,8 @@ EXPECTED = {
     "own_provider.py": re.compile(r"StreamStarted\(.*\)\nTextDelta\(.*\)\nBlockEnded\(.*\)\nStreamEnded\(.*\)\n"),
     "web_lab.py": re.compile(r"https://docs\.example\.com/guide answered 200 OK .*\n.*\n# Guide\n(.*\n)*"),
     "typed_agent.py": re.compile(r"2\.29\n7 messages, .*\n"),
+    "test_an_agent.py": re.compile(r"3 passed\n"),
+    "from_pydantic_ai.py": re.compile(r"You have 123\.45\. False True\n"),
     "own_tool.py": re.compile(r"\d+ words\n"),
 }
 

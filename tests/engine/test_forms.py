@@ -51,7 +51,7 @@ class Broken:
     ("asker", "form", "word"),
     [
         (Broken(), FORM, "could not be put"),
-        (Broken(), FORM._replace(source="other"), "no FormAnswer"),
+        (Broken(), FORM._replace(source="other"), "not a FormAnswer"),
         (ScriptedAsker(forms=[FormAnswer("accept")]), FORM, "'name' is missing"),
         (ScriptedAsker(forms=[FormAnswer("accept", {"name": 1})]), FORM, "is a text"),
         (ScriptedAsker(), FORM, "no answer left"),

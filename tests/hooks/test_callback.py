@@ -75,7 +75,7 @@ def test_an_unknown_wish_about_failures_blocks_and_is_said():
         {"hookCallbackIds": "h1"},
         {"hookCallbackIds": [1]},
         {},
-        "no object",
+        "not an object",
         {"hookCallbackIds": ["h1"], "timeout": "soon"},
         {"hookCallbackIds": ["h1"], "timeout": True},
         {"hookCallbackIds": ["h1"], "matcher": "(bad"},

@@ -30,7 +30,7 @@ def test_names_match_exactly_and_patterns_anywhere(matcher: str | None, names: t
 
 
 def test_a_broken_pattern_is_told():
-    with pytest.raises(UsageError, match="no regular expression"):
+    with pytest.raises(UsageError, match="not a regular expression"):
         compile_matcher("(unclosed")
 
 

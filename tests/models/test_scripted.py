@@ -185,7 +185,7 @@ def test_the_header_sets_window_and_price(tmp_path: Path) -> None:
     [
         ('"ok"\n{"blocks": ["x"], "stop": "end_turn"}', ["line 2", "'stop'", "stop_reason"]),
         ('"ok"\n[{"tool": 3}]', ["line 2, block 1", "`tool` is 3"]),
-        ('"ok"\nnonsense', ["line 2", "no JSON"]),
+        ('"ok"\nnonsense', ["line 2", "not JSON"]),
         ('[["x"], 5]', ["turn 2", "5"]),
         ('{"error": "tired"}', ["'tired'", "rate_limit"]),
         ('{"blocks": [{"text": "x", "after_s": -1}]}', ["after_s", "-1"]),
@@ -198,7 +198,7 @@ def test_the_header_sets_window_and_price(tmp_path: Path) -> None:
         ('{"expect": true}', ["`expect` is True"]),
         ('{"error": 7}', ["`error` is 7"]),
         ('{"error": {"kind": "server", "status": "x"}}', ["`error`", "status"]),
-        ("[" * 100_000, ["line 1", "no JSON"]),
+        ("[" * 100_000, ["line 1", "not JSON"]),
     ],
 )
 def test_a_mistake_in_a_script_is_named_with_its_place(tmp_path: Path, text: str, named: list[str]) -> None:

@@ -237,7 +237,7 @@ class Loop:
         self._refuse_while_compacting()
         messages = self._state.history.messages
         if not 0 <= index < len(messages) or messages[index]["role"] != "user":
-            raise UsageError(f"message {index} of the conversation is no prompt, so nothing can go back to it")
+            raise UsageError(f"message {index} of the conversation is not a prompt, so nothing can go back to it")
         self._compactor.cut(index)
 
     async def close(self, reason: str = "exit") -> None:

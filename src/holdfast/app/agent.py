@@ -102,7 +102,7 @@ class Agent(Generic[Deps, Out]):
             on_form: Asked for what a person should fill in, open or edit, such as the model's questions, a plan, or
                 what a server wants to know: a function that returns (or resolves to) a `FormAnswer`, the values by
                 the fields' names, or None for no.
-            system_prompt: Instead of our own words to the model.
+            system_prompt: Replaces the built-in system prompt.
             append_system_prompt: Behind them.
             max_turns: So many answers may ask for tools in one run.
             max_budget_usd: No request goes out once this is spent.

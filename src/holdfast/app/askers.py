@@ -46,7 +46,7 @@ class _FormFunction:
             return FormAnswer("accept", said)
         if said is None:
             return FormAnswer(message="the program that runs this agent said no")
-        wrong = f"on_form returned {said!r}, which is neither a FormAnswer, values nor None; it counts as no"
+        wrong = f"on_form returned {said!r}, which is neither a FormAnswer, values nor None; it is taken as a no"
         _log.error("%s", wrong)
         return FormAnswer(message=wrong)
 
@@ -66,6 +66,6 @@ class _QuestionFunction:
             return said
         if said is True or said is False:
             return Answer("allow") if said else Answer(message="the program that runs this agent said no")
-        wrong = f"the approver returned {said!r}, which is neither an Answer, True nor False; it counts as no"
+        wrong = f"the approver returned {said!r}, which is neither an Answer, True nor False; it is taken as a no"
         _log.error("%s", wrong)
         return Answer(message=wrong)

@@ -46,7 +46,7 @@ class RunResult(NamedTuple, Generic[Out]):
     denials: tuple[Mapping[str, Any], ...] = ()
     """Calls that were refused: tool_name, tool_use_id, tool_input."""
     warnings: tuple[str, ...] = ()
-    """What does not count and why: broken rules, settings, what an untrusted folder brings (see `Agent(trust=…)`)."""
+    """What is ignored and why: broken rules, settings, what an untrusted folder brings (see `Agent(trust=…)`)."""
 
     messages: tuple[Mapping[str, Any], ...] = ()
     """The whole conversation after this run, as data: `Agent(history=…)` goes on from it."""

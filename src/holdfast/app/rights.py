@@ -59,7 +59,7 @@ class Rights:
         from holdfast.app.not_honoured import what_is_not_honoured  # noqa: PLC0415 - told behind the first request
 
         rules = [
-            f"{_place(problem.source)}: the rule {problem.text!r} does not count: {problem.reason}"
+            f"{_place(problem.source)}: the rule {problem.text!r} is ignored: {problem.reason}"
             for problem in self.problems
         ]
         unable = what_is_not_honoured(self.settings)
@@ -143,7 +143,7 @@ def load_rights(options: Options) -> Rights:
     except FileNotFoundError as error:
         raise UsageError("the current directory is gone; go to one that exists, or give one with --cwd") from error
     if not os.path.isdir(cwd):
-        raise UsageError(f"{options.cwd!r} is no directory; give an existing one with --cwd")
+        raise UsageError(f"{options.cwd!r} is not a directory; give an existing one with --cwd")
     roots = SettingsRoots.from_environment()
     sources = options.setting_sources
     request = Request(

@@ -100,7 +100,7 @@ def _find(wanted: SandboxSettings) -> "Found":
 WEAKNESS: Final = (
     "the sandbox is Landlock alone: commands write only where they may and reach no network, but nothing is hidden "
     "from them, they can change what governs the agent in the project and modes and times anywhere, and they see other "
-    "processes. So every command is asked about as without a sandbox, and allowed domains do not count"
+    "processes. So every command is asked about as without a sandbox, and allowed domains are ignored"
 )
 
 

@@ -173,7 +173,7 @@ class Subagents:
 
     def _check_directory(self, cwd: str, given: str | None) -> None:
         if not os.path.isdir(cwd):
-            raise ToolFailed(f"{cwd!r} is no directory; leave cwd out to start where you are")
+            raise ToolFailed(f"{cwd!r} is not a directory; leave cwd out to start where you are")
         if given is not None and not self._starter.executor.state.is_inside(os.path.realpath(cwd)):
             raise ToolFailed(f"{cwd!r} is outside the allowed directories; leave cwd out to start where you are")
 

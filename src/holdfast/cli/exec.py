@@ -189,7 +189,7 @@ class _Session:
             answer = read_form_response(message, form)
         except UsageError as error:
             self._questions.answer_form(request_id, FormAnswer(message=str(error)))
-            raise UsageError(f"{error}; it counts as a no") from error
+            raise UsageError(f"{error}; it is taken as a no") from error
         self._questions.answer_form(request_id, answer)
 
     def _take_answer(self, message: dict[str, Any]) -> None:
@@ -199,7 +199,7 @@ class _Session:
         if unknown := sorted(set(message) - _ANSWER_KEYS):
             # It may be a misspelt correction: what the person wanted is not known, so it is no yes.
             self._questions.answer(str(request_id), Answer(message=f"the answer has unknown keys {unknown}"))
-            raise UsageError(f"the answer has unknown keys {unknown}, so it counts as a no; known are {_KNOWN_KEYS}")
+            raise UsageError(f"the answer has unknown keys {unknown}, so it is taken as a no; known are {_KNOWN_KEYS}")
         updated: Any = _either(message, "updated_input", "updatedInput")
         if updated is not None and not isinstance(updated, dict):
             raise UsageError(f"updated_input must be a JSON object, got {updated!r}")
@@ -255,7 +255,7 @@ def _updates(message: dict[str, Any]) -> tuple[PermissionUpdate, ...]:
 
 def _destination(given: Any) -> str:
     if given is not None and given not in DESTINATIONS:
-        raise UsageError(f"{given!r} is no destination; known are {', '.join(DESTINATIONS)}")
+        raise UsageError(f"{given!r} is not a destination; known are {', '.join(DESTINATIONS)}")
     return "session" if given is None else str(given)
 
 

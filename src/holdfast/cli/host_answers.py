@@ -51,7 +51,7 @@ def read_host_answer(said: Line, notice: Callable[[str], None]) -> HostAnswer:
         cast("Any", behavior),
         cast("Line | None", updated),
         str(found.get("message") or ""),
-        updates=tuple(read_updates(updates, lambda why: notice(f"a permission update does not count: {why}"))),
+        updates=tuple(read_updates(updates, lambda why: notice(f"a permission update is ignored: {why}"))),
     )
     return HostAnswer(answer, interrupts=behavior == "deny" and interrupt is True)
 
@@ -113,4 +113,4 @@ def _check_destinations(updates: Any) -> None:
     for update in cast("list[Any]", updates) if isinstance(updates, list) else ():
         where: Any = cast("Line", update).get("destination") if isinstance(update, dict) else None
         if where is not None and where not in DESTINATIONS:
-            raise UsageError(f"{where!r} is no destination; known are {', '.join(DESTINATIONS)}")
+            raise UsageError(f"{where!r} is not a destination; known are {', '.join(DESTINATIONS)}")

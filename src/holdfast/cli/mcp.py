@@ -112,7 +112,7 @@ def add(
             config["oauth"] = oauth
     else:
         if transport in ("http", "sse"):
-            raise UsageError(f"{target[0]!r} is no URL; one starts with https:// or http://")
+            raise UsageError(f"{target[0]!r} is not a URL; one starts with https:// or http://")
         config = {"type": "stdio", "command": target[0], "args": list(target[1:])}
     if env:
         config["env"] = dict(_pair(text, "=") for text in env)

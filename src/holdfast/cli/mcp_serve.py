@@ -73,7 +73,7 @@ class _Stdio:
         except UsageError as error:
             self._writer.write(error_bytes(None, PARSE_ERROR, str(error)))
         except ValueError as error:
-            self._writer.write(error_bytes(id_in(text), PARSE_ERROR, f"this line is no message: {error}"))
+            self._writer.write(error_bytes(id_in(text), PARSE_ERROR, f"this line is not a message: {error}"))
         else:
             for message in messages:
                 peer.take(message)

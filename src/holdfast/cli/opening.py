@@ -105,7 +105,7 @@ def server_policy(servers: Line, configs: Any) -> tuple[tuple[str, ...], tuple[s
         for tool in cast("list[Any]", tools) if isinstance(tools, list) else []:
             about = cast("Line", tool) if isinstance(tool, dict) else {}
             if not isinstance(name := about.get("name"), str):
-                tell(f"a tool policy of the server {server!r} names no tool and does not count")
+                tell(f"a tool policy of the server {server!r} names no tool, so it is ignored")
                 continue
             policy = about.get("permission_policy")
             whole = f"mcp__{safe_part(server)}"

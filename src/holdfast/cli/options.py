@@ -57,11 +57,11 @@ def to_options(given: dict[str, Any]) -> Options:
     """The shared options as the composition root wants them."""
     for directory in given["add_dirs"]:
         if not os.path.isdir(os.path.join(given["cwd"] or "", os.path.expanduser(directory))):
-            click.echo(f"holdfast: --add-dir {directory!r} is no directory, so it adds nothing", err=True)
+            click.echo(f"holdfast: --add-dir {directory!r} is not a directory, so it adds nothing", err=True)
     tools = tuple(name for text in given["tools"] for name in split_tool_list(text))
     for name in tools:
         if name not in _KNOWN and not name.startswith("mcp__"):
-            click.echo(f"holdfast: --tools {name!r} is no tool; `holdfast tools` lists them", err=True)
+            click.echo(f"holdfast: --tools {name!r} is not a tool; `holdfast tools` lists them", err=True)
     return Options(
         cwd=given["cwd"],
         permission_mode=given["permission_mode"],

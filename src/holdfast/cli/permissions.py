@@ -148,7 +148,7 @@ def test_command(file: IO[bytes], *, as_json: bool, **given: Any) -> int:
     cases = failed = 0
     for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE_BYTES + 1), b""), 1):
         if len(line) > _MAX_LINE_BYTES:  # such as a device without end
-            raise UsageError(f"{file.name!r}, line {number} has more than {_MAX_LINE_BYTES} bytes; that is no case")
+            raise UsageError(f"{file.name!r}, line {number} has more than {_MAX_LINE_BYTES} bytes; that is not a case")
         if not line.strip():
             continue
         cases += 1

@@ -80,7 +80,7 @@ _LISTS = frozenset({"--allowed-tools", "--allowedTools", "--disallowed-tools", "
 
 def _amount(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):  # nothing is ever more than that, so it would limit nothing
-        raise click.BadParameter(f"{value} is no amount of money; leave the option out for no limit", ctx, param)
+        raise click.BadParameter(f"{value} is not an amount of money; leave the option out for no limit", ctx, param)
     return value
 
 
@@ -97,7 +97,7 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--fallbackModel",
             metavar="MODEL",
             shell_complete=complete_models,
-            help="Asked when that is overloaded.",
+            help="The model to ask while the first one is overloaded.",
         ),
         click.option("--effort", type=click.Choice(_EFFORTS), help="How hard the model should try."),
         click.option(
@@ -108,17 +108,24 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Let the model think before it answers.",
         ),
         click.option(
-            "--max-thinking-tokens", type=int, hidden=True, help="Above 0 the same; the model sets the amount."
+            "--max-thinking-tokens", type=int, hidden=True, help="Above 0: let the model think; it sets the amount."
         ),
-        click.option("--max-turns", "--maxTurns", type=click.IntRange(min=1), help="So many turns with tools at most."),
         click.option(
-            "--max-budget-usd", type=click.FloatRange(min=0), callback=_amount, help="Stop once so much is spent."
+            "--max-turns", "--maxTurns", type=click.IntRange(min=1), help="End after this many turns with tools."
         ),
-        click.option("--system-prompt", "--systemPrompt", metavar="TEXT", help="Instead of our own words."),
-        click.option("--append-system-prompt", "--appendSystemPrompt", metavar="TEXT", help="Behind our own words."),
-        click.option("--system-prompt-file", metavar="FILE", help="The same, from a file."),
-        click.option("--append-system-prompt-file", metavar="FILE", help="The same, from a file."),
-        click.option("--json-schema", metavar="JSON|FILE", help="Want the answer as data that fits this schema."),
+        click.option(
+            "--max-budget-usd", type=click.FloatRange(min=0), callback=_amount, help="Stop once this much is spent."
+        ),
+        click.option("--system-prompt", "--systemPrompt", metavar="TEXT", help="Replaces the built-in system prompt."),
+        click.option(
+            "--append-system-prompt",
+            "--appendSystemPrompt",
+            metavar="TEXT",
+            help="Added after the built-in system prompt.",
+        ),
+        click.option("--system-prompt-file", metavar="FILE", help="As --system-prompt, from a file."),
+        click.option("--append-system-prompt-file", metavar="FILE", help="As --append-system-prompt, from a file."),
+        click.option("--json-schema", metavar="JSON|FILE", help="The answer as data that fits this schema."),
     )
     return _with(command, options)
 

@@ -56,13 +56,15 @@ def _to_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         return None
     found = _SIZE.match(value.strip())
     if found is None:
-        raise click.BadParameter(f"{value!r} is no size; write a number with KB, MB or GB, such as 500MB", ctx, param)
+        raise click.BadParameter(
+            f"{value!r} is not a size; write a number with KB, MB or GB, such as 500MB", ctx, param
+        )
     return int(float(found[1]) * _FACTOR[found[2].lower()])
 
 
 @command.command("list")
 @click.option("--all", "-a", "everywhere", is_flag=True, help="Of all projects, not only of this directory.")
-@click.option("--limit", "-n", type=click.IntRange(min=1), help="At most so many, the latest first.")
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="Show at most this many, the latest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def list_command(*, everywhere: bool, limit: int | None, as_json: bool) -> int:
     """List sessions, the most recently used first."""
@@ -133,7 +135,12 @@ def _show_json(session: str) -> int:
 @command.command("export", short_help="Print a session as JSON, Markdown or other tools' lines.")
 @click.argument("session", shell_complete=complete_sessions)
 @click.option(
-    "--format", "form", type=click.Choice(["json", "markdown", "transcript"]), default="json", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["json", "markdown", "transcript"]),
+    default="json",
+    show_default=True,
+    help="How to print it.",
 )
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write to this file instead of stdout.")
 def export_command(session: str, *, form: str, output: str | None) -> int:
@@ -174,10 +181,13 @@ def _export_lines(path: str, output: str | None) -> int:
 
 
 @command.command("prune", short_help="Remove old sessions; live ones stay.")
-@click.option("--keep-days", type=click.FloatRange(min=0), help="Remove what was not used for so many days.")
-@click.option("--keep-count", type=click.IntRange(min=0), help="Keep so many sessions per project, the latest.")
+@click.option("--keep-days", type=click.FloatRange(min=0), help="Remove what was not used for this many days.")
+@click.option("--keep-count", type=click.IntRange(min=0), help="Keep the latest N sessions of each project.")
 @click.option(
-    "--max-size", callback=_to_bytes, metavar="SIZE", help="Keep so much of all together, the latest; such as 500MB."
+    "--max-size",
+    callback=_to_bytes,
+    metavar="SIZE",
+    help="Keep at most this much of all together, the latest; such as 500MB.",
 )
 @click.option("--all", "-a", "everywhere", is_flag=True, help="In all projects, not only for this directory.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")

@@ -140,7 +140,7 @@ def _answer(response: Line) -> PermissionAnswer:
     try:
         said = read_host_answer(_object(response.get("response")), notices.append)
     except UsageError as error:
-        problem = f"{error}; it counts as a no"
+        problem = f"{error}; it is taken as a no"
         return PermissionAnswer(request_id, Answer(message=f"the answer cannot be read: {error}"), notices=(problem,))
     return PermissionAnswer(request_id, said.answer, said.interrupts, tuple(notices))
 

@@ -38,7 +38,7 @@ class Image(NamedTuple):
             None,
         )
         if kind is None:
-            raise UsageError(f"{os.fspath(path)!r} is no PNG, JPEG, GIF or WebP file; convert it to one of these")
+            raise UsageError(f"{os.fspath(path)!r} is not a PNG, JPEG, GIF or WebP file; convert it to one of these")
         return cls(data, f"image/{kind}")
 
     def to_wire(self) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class FormField(NamedTuple):
 
 
 class Form(NamedTuple):
-    """One form to a person. Whatever stands in it was written by a model or a server: faces show it, and obey nothing.
+    """One form to a person. Whatever stands in it was written by a model or a server: it is shown, and never obeyed.
 
     A form that belongs to a call is the question about that call: who accepts it lets the call run.
     """
@@ -101,13 +101,13 @@ class FormAnswer(NamedTuple):
     message: str = ""
     """What the person said to it; a refusal without a word ends the turn."""
     notes: Mapping[str, Any] = _NOTHING
-    """What a face adds to the values, by the fields' names."""
+    """What an interface adds to the values, by the fields' names."""
     updates: tuple[PermissionUpdate, ...] = ()
     """Changes of the rights that come with a yes to a call."""
 
 
 class FormAsker(Asker, Protocol):
-    """A face that can put forms to a person, too."""
+    """An interface that can put forms to a person, too."""
 
     async def fill(self, form: Form) -> FormAnswer:
         """Show the form and wait for what becomes of it."""
@@ -123,7 +123,7 @@ def check_answer(form: Form, answer: FormAnswer) -> FormAnswer:
     if answer.action != "accept":
         return answer
     fields = {field.name: field for field in form.fields}
-    problems = [f"{name!r} is no field of this form" for name in answer.values if name not in fields]
+    problems = [f"{name!r} is not a field of this form" for name in answer.values if name not in fields]
     values: dict[str, Any] = {}
     for name, field in fields.items():
         given = answer.values.get(name)

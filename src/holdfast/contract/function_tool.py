@@ -54,7 +54,7 @@ class FunctionTool(Tool[Any, Any]):
         """Fields that could not have their parameter's name."""
         name = declared.pop("name", None) or function.__name__
         if not _NAME.fullmatch(name):
-            raise UsageError(f"{name!r} is no tool name; use letters, digits, '_' and '-', at most 128")
+            raise UsageError(f"{name!r} is not a tool name; use letters, digits, '_' and '-', at most 128")
         self._text = declared.pop("description", None) or function.__doc__ or ""
         if not self._text.strip():
             raise UsageError(f"{name} has no docstring: write one, the model reads it to know when to use the tool")

@@ -1,4 +1,4 @@
-"""How a call looks to people: lines with roles, which a face gives colours. Tools draw what they know better."""
+"""How a call looks to people: lines with roles, which an interface gives colours. Tools draw what they know better."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
@@ -12,7 +12,7 @@ Role: TypeAlias = Literal["", "dim", "bold", "ok", "bad", "warn", "accent", "add
 ROLES: Final[tuple[Role, ...]] = ("", "dim", "bold", "ok", "bad", "warn", "accent", "add", "del")
 """What a piece of a line is: plain, beside the point, a title, good, bad, to be careful with, active, new, gone."""
 Line: TypeAlias = Sequence[tuple[Role, str]]
-"""Pieces of one line, each with its role. The text may come from anywhere: a face spells out what is not safe."""
+"""Pieces of one line, each with its role. The text may come from anywhere: an interface spells out what is not safe."""
 Shown: TypeAlias = str | Sequence[Line]
 """Lines with roles; plain text stands for lines without any."""
 
@@ -88,7 +88,7 @@ def text_of(shown: Shown) -> str:
 def _short(value: Any) -> str:
     if isinstance(value, str):
         return value
-    import json  # noqa: PLC0415 - only faces render
+    import json  # noqa: PLC0415 - only interfaces render
 
     return json.dumps(value, default=str, ensure_ascii=False)
 

@@ -66,13 +66,13 @@ class Question(NamedTuple):
     preview: str = ""
     """What the call would change, as a diff, where the tool can tell."""
     form: "Form | None" = None
-    """What the person should fill in, for a face that knows no forms (see `FormAsker`)."""
+    """What the person should fill in, for an interface that knows no forms (see `FormAsker`)."""
     cwd: str = ""
     """Where the call would act."""
     agent: str = ""
     """The subagent that wants it; empty: the main one."""
     brief: "Callable[[], QuestionBrief] | None" = None
-    """Works out more for a face that shows it: the parts of a command, its risk."""
+    """Works out more for an interface that shows it: the parts of a command, its risk."""
 
 
 class RuleUpdate(NamedTuple):
@@ -146,7 +146,7 @@ class Answer(NamedTuple):
 
 
 class Asker(Protocol):
-    """A face that can put a question to a person. One that can put forms, too, is a `FormAsker`."""
+    """An interface that can put a question to a person. One that can put forms, too, is a `FormAsker`."""
 
     async def ask(self, question: Question) -> Answer:
         """Show the question and wait for the answer."""

@@ -74,7 +74,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     interrupt_behavior: InterruptBehavior = "block"
     """`cancel`: stops when the user sends a message mid-run; `block`: finishes first."""
     folds_into: Literal["search", "read"] | None = None
-    """Faces may show many such calls as one line, "searched" or "read"."""
+    """Interfaces may show many such calls as one line, "searched" or "read"."""
     requires_user_interaction: bool = False
     session_state: bool = False
     """Touches nothing but the session's own records, such as a task list."""
@@ -222,7 +222,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
         return None
 
     def search_or_read(self, args: ArgsT) -> Literal["search", "read"] | None:
-        """Whether faces may fold this call into "searched" or "read"."""
+        """Whether interfaces may fold this call into "searched" or "read"."""
         del args
         return self.folds_into
 

@@ -159,7 +159,7 @@ def read_agent(head: Head, source: Source) -> AgentDefinition | None:
     fields = Fields({key: value for key, value in values.items() if key not in dropped})
     fields.warnings += [f"{key} of a plugin's agent does not count" for key in dropped]
     if matter.problem:
-        fields.warnings.append(f"its front matter is no valid YAML ({matter.problem}), so it is read line by line")
+        fields.warnings.append(f"its front matter is not valid YAML ({matter.problem}), so it is read line by line")
     name = fields.text("name") or head.name
     if not fields.text("name"):
         fields.warnings.append("it has no name, so the file's counts")

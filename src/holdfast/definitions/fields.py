@@ -100,7 +100,7 @@ class Fields:
         if isinstance(value, Mapping):
             return cast("Mapping[str, Any]", value)
         if value:
-            self.warnings.append(f"{names[0]} is no mapping, so it is not used")
+            self.warnings.append(f"{names[0]} is not a mapping, so it is not used")
         return {}
 
 

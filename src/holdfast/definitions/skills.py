@@ -175,7 +175,7 @@ class Skill:
         """What is odd about it, by the open specification and by what we can do."""
         found: list[str] = []
         if self.problem:
-            found.append(f"its front matter is no valid YAML ({self.problem}), so it is read line by line")
+            found.append(f"its front matter is not valid YAML ({self.problem}), so it is read line by line")
         elif not self.has_front_matter and not self.is_command:
             found.append("it has no front matter, so its first line describes it")
         if not self.is_command:

@@ -222,7 +222,7 @@ class WorkerAsker:
         here: list[PermissionUpdate] = []
         for update in updates:
             if not isinstance(update, RuleUpdate) or (update.removes and update.destination != "session"):
-                _log.warning("a permission update for the agent %s does not count: %s", self._agent_id, update)
+                _log.warning("a permission update for the agent %s is ignored: %s", self._agent_id, update)
                 continue
             # What would replace a file's rules must not replace those of this session instead.
             replaces = update.replaces and update.destination == "session"

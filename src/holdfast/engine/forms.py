@@ -66,7 +66,7 @@ async def fill_by(asker: Asker, form: Form) -> FormAnswer:
     if callable(fill):
         answer: Any = await cast("Any", fill(form))
         if not isinstance(answer, FormAnswer):
-            raise UsageError(f"a form was answered with {answer!r}, which is no FormAnswer; it counts as no")
+            raise UsageError(f"a form was answered with {answer!r}, which is not a FormAnswer; it is taken as a no")
         return answer
     if not form.tool_use_id:
         return FormAnswer(message="whoever answers questions here takes no forms")

@@ -24,7 +24,7 @@ def is_meant(condition: str, call: CallFacts, permissions: "PermissionContext") 
         # An alias must not turn `if` into a rule about another tool; the canonical name is what calls carry.
         rule = Rule.parse("deny", condition, RuleSource("hook"), aliases=ALIASES)
     except UsageError as error:
-        _log.warning("the `if` of a hook does not count, so the hook hears every call: %s", error)
+        _log.warning("the `if` of a hook is ignored, so the hook hears every call: %s", error)
         return True
     # Where nothing else asks, what is held back is a command of which nobody knows whether the rule is about it.
     found = decide(call, permissions.with_mode("bypassPermissions").replacing_rules([rule]))

@@ -41,7 +41,7 @@ class RightsUpdater:
         if counted is not None:
             self._keep(counted)
         for reason in refused:
-            _log.warning("a permission update of the answer about call %s does not count: %s", call.id, reason)
+            _log.warning("a permission update of the answer about call %s is ignored: %s", call.id, reason)
         if state.permissions.mode != before:
             emit(ContextChanged(call.id, ModeChanged.__name__, {"mode": state.permissions.mode}))
 

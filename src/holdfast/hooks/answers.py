@@ -143,7 +143,7 @@ def _answered(event: type[HookInput], said: Mapping[str, Any]) -> HookAnswer:
     warnings = [f"it answered with {name!r}, which is not known" for name in said if name not in _TOP]
     specific = said.get("hookSpecificOutput")
     if specific is not None and not isinstance(specific, dict):
-        raise HookFailed("its hookSpecificOutput is no object")
+        raise HookFailed("its hookSpecificOutput is not an object")
     own = cast("dict[str, Any]", specific or {})
     named = own.get("hookEventName")
     if own and named != event.__name__:
@@ -241,7 +241,7 @@ def _of_pre_tool_use(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAns
         raise HookFailed(f"its permissionDecision is {decision!r}; allow, deny, ask and defer are known")
     updated: Any = own.get("updatedInput")
     if updated is not None and not isinstance(updated, dict):
-        raise HookFailed("its updatedInput is no object")
+        raise HookFailed("its updatedInput is not an object")
     return HookAnswer(
         cast("HookBehavior | None", decision),
         reason,
@@ -262,7 +262,7 @@ def _of_permission_request(said: Mapping[str, Any], own: Mapping[str, Any]) -> H
         raise HookFailed("its decision needs the behavior allow or deny")
     updated: Any = known.get("updatedInput")
     if updated is not None and not isinstance(updated, dict):
-        raise HookFailed("its updatedInput is no object")
+        raise HookFailed("its updatedInput is not an object")
     return HookAnswer(
         known["behavior"],
         _text(known, "message"),
@@ -278,7 +278,7 @@ def _updates(given: Any, warnings: list[str]) -> tuple[PermissionUpdate, ...]:
         return ()
     from holdfast.permissions.update_wire import read_updates  # noqa: PLC0415 - few answers bring one
 
-    return tuple(read_updates(given, lambda why: warnings.append(f"an update of the rights does not count: {why}")))
+    return tuple(read_updates(given, lambda why: warnings.append(f"an update of the rights is ignored: {why}")))
 
 
 def _of_result(said: Mapping[str, Any], own: Mapping[str, Any]) -> HookAnswer:

@@ -109,7 +109,7 @@ class _Callback:
         if said is None:
             return None
         if not isinstance(said, Mapping):
-            raise HookFailed(f"the callback {self._id!r} answered {type(said).__name__}, which is no object")
+            raise HookFailed(f"the callback {self._id!r} answered {type(said).__name__}, which is not an object")
         answer = cast("Mapping[str, Any]", said)
         if answer.get("async") is True:  # it works on beside the call, as a command in the background does
             if event.is_gate and self._must_decide:

@@ -111,7 +111,7 @@ def _checked(said: Any) -> HookAnswer:
     if said is None:
         return HookAnswer()
     if not isinstance(said, HookAnswer):
-        raise HookFailed(f"it answered {said!r}, which is no HookAnswer")
+        raise HookFailed(f"it answered {said!r}, which is not a HookAnswer")
     if said.behavior is not None and said.behavior not in _STRICTNESS:
         raise HookFailed(f"it answered {said.behavior!r}, which nobody knows")
     return said

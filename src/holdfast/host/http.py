@@ -122,7 +122,7 @@ class HttpClient:
             port = parts.port or _PORTS[parts.scheme]
             host = (parts.hostname or "").encode("ascii" if (parts.hostname or "").isascii() else "idna").decode()
         except (ValueError, KeyError) as error:
-            raise HttpError(f"{without_login(url)!r} is no http:// or https:// address", "invalid") from error
+            raise HttpError(f"{without_login(url)!r} is not an http:// or https:// address", "invalid") from error
         if not host:
             raise HttpError(f"{without_login(url)!r} names no server", "invalid")
         return Route(parts.scheme == "https", host, port, proxy_for(url, self._environ))

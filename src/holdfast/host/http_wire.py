@@ -202,7 +202,7 @@ async def _tunnel(wire: Wire, route: Route) -> None:
         data = await wire.read()
         head += data
         if not data or len(head) > _MAX_PROXY_ANSWER_BYTES:
-            raise HttpError("the proxy hung up, or its answer is no HTTP", "unreachable")
+            raise HttpError("the proxy hung up, or its answer is not HTTP", "unreachable")
     status = head.split(b"\r\n", 1)[0].decode("latin-1")
     words = status.split(" ", 2)
     if len(words) < 2 or not words[1].startswith("2"):

@@ -46,7 +46,7 @@ class Targets:
             except OSError as error:
                 raise ToolFailed(f"{path!r} leads nowhere: {error.strerror}", error_code=1) from error
             except UnicodeEncodeError as error:
-                raise ToolFailed(f"{path!r} is no file name: it holds a lone surrogate", error_code=1) from error
+                raise ToolFailed(f"{path!r} is not a file name: it holds a lone surrogate", error_code=1) from error
         if resolved.kernel is not None:
             raise ToolFailed(
                 f"{path!r} goes through {resolved.kernel!r}, which is a device or a view into the kernel, not a stored "

@@ -203,7 +203,7 @@ def _of_yaml(inner: str) -> tuple[dict[str, Value] | None, str]:
     except (yaml.YAMLError, _RefusedError, UnicodeError, RecursionError) as error:
         return None, str(error).partition("\n")[0]
     if not isinstance(found, dict):
-        return None, "it is no list of `key: value` lines"
+        return None, "it is not a list of `key: value` lines"
     return found, ""
 
 

@@ -32,13 +32,13 @@ def compile_javascript(text: str) -> re.Pattern[str]:
     if len(text) > _MAX_CHARS:
         raise ValueError(f"it has {len(text):,} characters; at most {_MAX_CHARS:,} are read")
     if (foreign := _FOREIGN.search(text)) is not None:
-        raise ValueError(f"it is no JavaScript pattern: {foreign[0]!r} means something else there")
+        raise ValueError(f"it is not a JavaScript pattern: {foreign[0]!r} means something else there")
     if _REPEATED_GROUP.search(text) is not None:
         raise ValueError("it repeats a group that repeats itself, which can take for ever; write it simpler")
     try:
         return re.compile(_Translation(text).done())
     except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"it is no regular expression: {error}") from error
+        raise ValueError(f"it is not a regular expression: {error}") from error
 
 
 class _Translation:

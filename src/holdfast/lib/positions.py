@@ -139,7 +139,7 @@ def parse(text: str) -> Node:
         text.encode()
     except UnicodeEncodeError as error:  # text that came from a command line with broken bytes
         line = text.count("\n", 0, error.start) + 1
-        raise JsonTextError("a character here is no Unicode text", line=line, column=1) from error
+        raise JsonTextError("a character here is not Unicode text", line=line, column=1) from error
     return _Scanner(text).document()
 
 
@@ -206,7 +206,7 @@ class _Scanner:
     def number(self, offset: int) -> Scalar:
         match = _NUMBER.match(self.text, offset)
         if match is None or _AFTER_NUMBER.match(self.text, match.end()):
-            raise self.problem(offset, "this is not a JSON number")
+            raise self.problem(offset, "this is not JSON number")
         if match.end() - offset > _MAX_NUMBER_CHARS:
             raise self.problem(offset, f"this number has more than {_MAX_NUMBER_CHARS} characters")
         if match["fraction"] is None and match["exponent"] is None:

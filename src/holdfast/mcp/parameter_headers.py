@@ -25,7 +25,7 @@ def header_problem(schema: Mapping[str, Any]) -> str:
         if not path:
             return f"{_KEY} stands where no single argument is"
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
-            return f"{_KEY} of {path[-1][:80]!r} is no header name"
+            return f"{_KEY} of {path[-1][:80]!r} is not a header name"
         if part.get("type") not in _TYPES:
             return f"{_KEY} of {path[-1][:80]!r} is on something else than a text, whole number or boolean"
         if name.lower() in seen:

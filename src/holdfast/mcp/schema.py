@@ -34,12 +34,12 @@ def check_schema(schema: object) -> dict[str, Any]:
     if schema is None:
         return {"type": "object", "properties": {}}
     if not isinstance(schema, dict):
-        raise SchemaProblem("its schema is no object")
+        raise SchemaProblem("its schema is not an object")
     found = cast("dict[str, Any]", schema)
     if found.get("type", "object") != "object":
         raise SchemaProblem(f"its schema is of type {found['type']!r}, not object")
     if not isinstance(found.get("properties", {}), dict):
-        raise SchemaProblem("its schema's properties are no object")
+        raise SchemaProblem("its schema's properties are not an object")
     _check_size(found)
     try:
         encoded = msgspec.json.encode(found)

@@ -158,7 +158,7 @@ class Session:
         """Take what the server sent: one line, or the body of one answer. Whatever it is, it raises nothing."""
         if line[:1] not in (b"{", b"[") and line.strip()[:1] not in (b"{", b"["):
             if line.strip():
-                _log.debug("%s wrote something that is no message: %r", self.name, line[:_SHOWN_CHARS])
+                _log.debug("%s wrote something that is not a message: %r", self.name, line[:_SHOWN_CHARS])
             return
         try:
             messages = read_line(line)

@@ -158,7 +158,7 @@ async def _whole(exchange: Exchange, ids: CallIds) -> list[StreamEvent]:
     except ValueError as error:
         if b'"error"' in body[:200]:
             raise exchange.error_in(body) from error
-        raise exchange.senseless(body, f"it is no message ({error})") from error
+        raise exchange.senseless(body, f"it is not a message ({error})") from error
 
 
 def _events_in(batch: list[ServerEvent] | None, exchange: Exchange, reader: AnthropicReader) -> Iterator[StreamEvent]:

@@ -45,7 +45,7 @@ class AwsEventSplitter:
         while len(self._held) >= _PRELUDE.size:
             length, head_length, checksum = _PRELUDE.unpack_from(self._held)
             if binascii.crc32(self._held[:8]) != checksum:
-                raise EventTooLarge("the bytes are no event stream")
+                raise EventTooLarge("the bytes are not an event stream")
             if length > self._max_bytes or head_length > length - 16:
                 raise EventTooLarge(f"an event has more than {self._max_bytes} bytes")
             if len(self._held) < length:

@@ -1,7 +1,7 @@
 """Read what a model once said from a recorded session, in any form Holdfast writes: journal, export or stream-json."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -9,7 +9,7 @@ import msgspec
 from holdfast.contract.errors import UsageError
 from holdfast.lib.guarded_read import read_named
 
-__all__ = ["Recording", "Reply", "RequestSeen", "read_recording", "seen_in"]
+__all__ = ["Recording", "Reply", "RequestSeen", "read_recording", "recording_of", "seen_in"]
 
 JOURNAL_NAME = "journal.jsonl"
 _MAX_BYTES = 512 * 1024 * 1024
@@ -108,6 +108,16 @@ def _of_export(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for message in cast("list[Any]", messages):
         if isinstance(message, dict):
             yield {**cast("dict[str, Any]", message), "type": "message"}
+
+
+def recording_of(messages: Iterable[Mapping[str, Any]]) -> Recording:
+    """The answers in a conversation, as `RunResult.messages` has it. Raises `UsageError` where there are none."""
+    reader = _Reader()
+    for message in messages:
+        reader.take({"type": "message", "message": dict(message)})
+    if not reader.replies:
+        raise UsageError("these messages hold no answer of a model; give those of a run that has ended")
+    return Recording(tuple(reader.replies), None)
 
 
 class _Reader:

@@ -1,7 +1,7 @@
 """A model that says again what a recorded session's model said, against the tools as they are now."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, Self, cast
 
 import msgspec
@@ -9,7 +9,7 @@ import msgspec
 from holdfast.models.errors import ModelError
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.playback import called_ids, play_turn
-from holdfast.models.recording import Recording, Reply, RequestSeen, read_recording, seen_in
+from holdfast.models.recording import Recording, Reply, RequestSeen, read_recording, recording_of, seen_in
 from holdfast.models.script import ScriptedBlock, Turn
 from holdfast.models.tokens import estimate_request_tokens
 
@@ -55,6 +55,11 @@ class ReplayModel:
     def from_file(cls, path: str | os.PathLike[str], *, cwd: str | None = None, is_strict: bool = False) -> Self:
         """Replay a session directory, a journal, an export, or a stream-json transcript; raises `UsageError`."""
         return cls(read_recording(path), name=f"replay:{os.fspath(path)}", cwd=cwd, is_strict=is_strict)
+
+    @classmethod
+    def from_messages(cls, messages: Iterable[Mapping[str, Any]], *, is_strict: bool = False) -> Self:
+        """Replay a conversation as data, such as `RunResult.messages`; raises `UsageError`."""
+        return cls(recording_of(messages), is_strict=is_strict)
 
     @property
     def turns_left(self) -> int:

@@ -155,7 +155,7 @@ def _lines(text: str, name: str) -> list[tuple[str, Any]]:
         try:
             found.append((f"line {number}", msgspec.json.decode(line.encode())))
         except (msgspec.DecodeError, RecursionError) as error:
-            raise UsageError(f"{name}, line {number} is no JSON: {error}. Write one turn on each line.") from error
+            raise UsageError(f"{name}, line {number} is not JSON: {error}. Write one turn on each line.") from error
     return found
 
 

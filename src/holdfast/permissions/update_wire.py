@@ -27,7 +27,7 @@ def read_updates(given: Any, refuse: Refuse) -> Iterator[PermissionUpdate]:
         kind, destination = update.get("type"), update.get("destination")
         destination = "session" if destination is None else destination
         if destination not in DESTINATIONS:
-            refuse(f"{destination!r} is no destination; known are {', '.join(DESTINATIONS)}")
+            refuse(f"{destination!r} is not a destination; known are {', '.join(DESTINATIONS)}")
             continue
         if kind in _RULES:
             yield from _rule_update(kind, update, refuse)
@@ -36,7 +36,7 @@ def read_updates(given: Any, refuse: Refuse) -> Iterator[PermissionUpdate]:
         elif kind in _DIRECTORIES:
             yield from _directory_update(kind, update, destination, refuse)
         else:
-            refuse(f"{kind!r} is no kind of permission update")
+            refuse(f"{kind!r} is not a kind of permission update")
 
 
 def _rule_update(kind: str, update: dict[str, Any], refuse: Refuse) -> Iterator[RuleUpdate]:

@@ -81,7 +81,7 @@ def _with(context: PermissionContext, directories: Iterable[str]) -> Updated:
         found = context.disk.look(directory, "/", home=context.home)
         reason = why_not_inside(directory, found.names, context) or found.refusal
         if not reason and not found.is_dir:
-            reason = "it is no directory"
+            reason = "it is not a directory"
         if reason:
             refused.append(f"the directory {directory!r} is not added: {reason}")
         else:

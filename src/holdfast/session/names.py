@@ -33,7 +33,7 @@ def check_session_id(session_id: str) -> str:
     """Return an id that is safe as a file name, or say why it is none."""
     if not _ID.match(session_id):
         raise SessionError(
-            f"{session_id!r} is no session id",
+            f"{session_id!r} is not a session id",
             advice="Use up to 64 letters, digits, '-' and '_', beginning with a letter or digit.",
         )
     return session_id

@@ -64,5 +64,5 @@ def _block_problems(block: Mapping[str, Any], role: Any) -> list[str]:
     if not NAME.match(str(block.get("name", ""))):
         problems.append(f"the name {block.get('name')!r} is not allowed")
     if not isinstance(block.get("input"), dict):
-        problems.append("the input is no object")
+        problems.append("the input is not an object")
     return problems

@@ -16,14 +16,14 @@ def broken_gates(root: Object, layer: Layer, folder: str) -> Iterator[HookEntry]
     hooks = root.members.get("hooks")
     if not isinstance(hooks, Object):
         if hooks is not None:
-            yield _entry(GATE_EVENTS[0], None, "hooks is no object", hooks, layer, folder)
+            yield _entry(GATE_EVENTS[0], None, "hooks is not an object", hooks, layer, folder)
         return
     for event in GATE_EVENTS:
         groups = hooks.members.get(event)
         if groups is None:
             continue
         if not isinstance(groups, Array):
-            yield _entry(event, None, f"hooks.{event} is no list", groups, layer, folder)
+            yield _entry(event, None, f"hooks.{event} is not a list", groups, layer, folder)
             continue
         for group in groups.items:
             yield from _of_group(event, group, layer, folder)
@@ -38,11 +38,11 @@ def unapproved_gates(view: FolderView | None, layer: Layer, folder: str) -> Iter
 
 def _of_group(event: str, group: Node, layer: Layer, folder: str) -> Iterator[HookEntry]:
     if not isinstance(group, Object):
-        yield _entry(event, None, f"a group of hooks.{event} is no object", group, layer, folder)
+        yield _entry(event, None, f"a group of hooks.{event} is not an object", group, layer, folder)
         return
     matcher = group.members.get("matcher")
     if matcher is not None and not (isinstance(matcher, Scalar) and isinstance(matcher.value, str | None)):
-        yield _entry(event, None, "its matcher is no text", matcher, layer, folder)
+        yield _entry(event, None, "its matcher is not text", matcher, layer, folder)
         return
     pattern = matcher.value if isinstance(matcher, Scalar) and isinstance(matcher.value, str) else None
     handlers = group.members.get("hooks")
@@ -51,7 +51,7 @@ def _of_group(event: str, group: Node, layer: Layer, folder: str) -> Iterator[Ho
         return
     for handler in handlers.items:
         if not isinstance(handler, Object):
-            yield _entry(event, pattern, "the handler is no object", handler, layer, folder)
+            yield _entry(event, pattern, "the handler is not an object", handler, layer, folder)
 
 
 def _entry(event: str, matcher: str | None, reason: str, node: Node, layer: Layer, folder: str) -> HookEntry:

@@ -107,7 +107,7 @@ def _of_group(event: str, group: Any, origin: Origin, folder: str | None) -> Ite
         return
     for handler in cast("list[Any]", handlers):
         if not isinstance(handler, dict):
-            yield HookEntry(event, pattern, {}, origin, folder, "the handler is no mapping")
+            yield HookEntry(event, pattern, {}, origin, folder, "the handler is not a mapping")
             continue
         values = cast("dict[str, Any]", handler)
         plain = cast("Any", freeze({name: _meant(name, value) for name, value in values.items()}))

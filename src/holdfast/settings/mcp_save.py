@@ -79,7 +79,7 @@ def _place(document: dict[str, Any], project: str | None) -> dict[str, Any]:
         return document  # a bare map of servers
     found: Any = place.setdefault("mcpServers", {})  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     if not isinstance(found, dict):
-        raise SettingsError("nothing was changed: its mcpServers is no object", advice="Correct the file first.")
+        raise SettingsError("nothing was changed: its mcpServers is not an object", advice="Correct the file first.")
     return cast("dict[str, Any]", found)
 
 

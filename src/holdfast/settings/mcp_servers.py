@@ -132,10 +132,10 @@ class _Finding:
         """Take servers that no higher scope has named."""
         for name, config in servers.items():
             if len(self.entries) >= _MAX_SERVERS:
-                self.problems.append(f"more than {_MAX_SERVERS} MCP servers are configured; the rest do not count")
+                self.problems.append(f"more than {_MAX_SERVERS} MCP servers are configured; the rest are ignored")
                 return
             if not isinstance(config, Mapping):
-                self.problems.append(f"the MCP server {name!r} is no object and does not count")
+                self.problems.append(f"the MCP server {name!r} is not an object and is ignored")
             elif name not in self.entries:
                 self.entries[name] = ServerEntry(name, cast("Mapping[str, Any]", config), scope, path)
 
@@ -173,7 +173,7 @@ class _Finding:
                 return _UserFile()
             return msgspec.json.decode(data, type=_UserFile)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            self.problems.append(f"{path}: its MCP servers do not count: {error}")
+            self.problems.append(f"{path}: its MCP servers are ignored: {error}")
             return _UserFile()
 
 
@@ -189,7 +189,7 @@ def _read(path: str) -> object:
         data = None if is_placeholder(path) else read_guarded(path, limit_bytes=10_000_000)
         return None if data is None else parse(decode(data)).plain()
     except (OSError, JsonTextError) as error:
-        raise SettingsError(f"its MCP servers do not count: {error}", path=path) from error
+        raise SettingsError(f"its MCP servers are ignored: {error}", path=path) from error
 
 
 def _servers(document: object, *, is_bare_allowed: bool = False) -> Mapping[str, Any]:

@@ -127,7 +127,7 @@ def save_value(file: str, key: tuple[str, ...], value: str | float | bool, *, wi
     """Set one scalar of a settings file, for example `("permissions", "defaultMode")`. The result must be valid."""
     if key == ("permissions", "defaultMode") and as_mode(value) is None:
         raise SettingsError(
-            f"permissions.defaultMode {value!r} is no mode", path=file, advice=f"Use {', '.join(MODES)}."
+            f"permissions.defaultMode {value!r} is not a mode", path=file, advice=f"Use {', '.join(MODES)}."
         )
     return _save(SaveTarget(file, within), lambda text: set_value(text, key, value))
 

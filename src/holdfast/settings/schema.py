@@ -128,7 +128,7 @@ def _strings(check: _Check, key: str, node: Node) -> None:
         )
     for item in node.items:
         if not (isinstance(item, Scalar) and isinstance(item.value, str)):
-            check.note(f"an entry of {key} is {describe(item)}, not a text, and does not count", item)
+            check.note(f"an entry of {key} is {describe(item)}, not a text, and is ignored", item)
 
 
 def _string_or_strings(check: _Check, key: str, node: Node) -> None:
@@ -154,7 +154,7 @@ def _mode(check: _Check, key: str, node: Node) -> None:
         if as_mode(node.value) is None:
             near = nearest_name(node.value, MODES)
             meant = "" if near is None else f" (did you mean {near}?)"
-            check.note(f"{key} is {describe(node)}, which is no mode{meant}; it counts as default", node)
+            check.note(f"{key} is {describe(node)}, which is not a mode{meant}; it counts as default", node)
         return
     _one_of(*MODES, *MODE_ALIASES)(check, key, node)
 

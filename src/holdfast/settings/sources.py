@@ -170,7 +170,7 @@ def parse_setting_sources(text: str) -> frozenset[SourceKind]:
     for name in names:
         if name not in known:
             raise SettingsError(
-                f"--setting-sources names {name!r}, which is no source", advice=f"Use some of {', '.join(known)}."
+                f"--setting-sources names {name!r}, which is not a source", advice=f"Use some of {', '.join(known)}."
             )
     return frozenset(known[name] for name in names)
 

@@ -100,10 +100,10 @@ class Misspelt(NamedTuple):
         """What is wrong, and what to write."""
         name = visible(repr(self.key), limit_chars=80)
         if self.meant is None:
-            return f"the key {name} is not known here and does not count"
+            return f"the key {name} is not known here and is ignored"
         section, _, inner = self.meant.rpartition(".")
         written = f'"{inner}" inside "{section}"' if section in SECTIONS else f'"{self.meant}"'
-        return f"the key {name} does not count (did you mean {written}?)"
+        return f"the key {name} is ignored (did you mean {written}?)"
 
 
 def misspelt_keys(root: Object, known: Sequence[str]) -> Iterator[Misspelt]:

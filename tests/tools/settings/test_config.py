@@ -111,4 +111,4 @@ def test_a_value_of_a_wrong_kind_changes_nothing(isolated_home: Path, tmp_path: 
 def test_it_is_said_where_another_source_has_the_last_word(isolated_home: Path, tmp_path: Path) -> None:
     scene = Scene(isolated_home, tmp_path, {}, settings=('{"model": "a:flag"}',))
     reply = scene.call(setting="model", value="a:mine")
-    assert ("does not count yet" in str(reply.content), scene.kept) == (True, {"model": "a:mine"})
+    assert ("has no effect yet" in str(reply.content), scene.kept) == (True, {"model": "a:mine"})

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.timeout(60)
         ("trap 'echo own' EXIT; cd /", "own"),
         ("printf 'a\\0b\\n'", "a␀b"),
         ("printf 'caf\\xe9\\n'", "caf�"),
-        ("head -c 5000 /dev/urandom", "bytes that are no text"),
+        ("head -c 5000 /dev/urandom", "bytes that are not text"),
         ("printf 'x%.0s' {1..60000}", "left out"),
         ("printf '\\033[31mred\\033[0m'", "red"),
         ("(sleep 30 &) ; echo parent", "parent"),

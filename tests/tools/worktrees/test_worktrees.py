@@ -319,7 +319,7 @@ def test_a_folder_that_is_a_link_is_not_used(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     (tmp_path / "elsewhere").mkdir()
     (scene.repository / ".holdfast").symlink_to(tmp_path / "elsewhere")
-    assert "no directory" in str(scene.call("EnterWorktree", name="a").content)
+    assert "not a directory" in str(scene.call("EnterWorktree", name="a").content)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 

@@ -58,7 +58,7 @@ def look_for_sandbox(*, path: str | None = None, outside: Iterable[str] = ()) ->
     if program is None:
         raise NotAvailable("bubblewrap is missing; install it, on Debian and Ubuntu with: sudo apt install bubblewrap")
     if not (os.path.isabs(program) and os.access(program, os.X_OK)):
-        raise NotAvailable(f"{program!r} is no program; give `sandbox.bwrapPath` the absolute path of bubblewrap")
+        raise NotAvailable(f"{program!r} is not a program; give `sandbox.bwrapPath` the absolute path of bubblewrap")
     found = _tried(program)
     if isinstance(found, str):
         raise NotAvailable(found)

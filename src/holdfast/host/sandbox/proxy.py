@@ -243,7 +243,7 @@ class Proxy:
 
         parts = urlsplit(proxy)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise OSError("the proxy that this machine's environment names is no http:// or https:// one")
+            raise OSError("the proxy that this machine's environment names is not an http:// or https:// one")
         context: ssl.SSLContext | None = None
         if parts.scheme == "https":
             try:
@@ -316,7 +316,7 @@ def _authority(text: str, default_port: int | None) -> tuple[str, int]:
     if not colon or port.endswith("]"):
         host, port = text, "" if default_port is None else str(default_port)
     if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536) or "@" in host:
-        raise Refused(f"{text[:80]!r} is no host with a port.")
+        raise Refused(f"{text[:80]!r} is not a host with a port.")
     return host, int(port)
 
 

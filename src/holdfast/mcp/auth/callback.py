@@ -89,7 +89,7 @@ class Callback:
             await responder.whole(404)
             return
         is_taken = self._take(Returned(target.query))
-        text = "The answer has arrived." if is_taken else "This is no answer to a login that is under way."
+        text = "The answer has arrived." if is_taken else "This is not an answer to a login that is under way."
         headers = [("content-type", "text/html; charset=utf-8"), ("connection", "close"), ("cache-control", "no-store")]
         await responder.whole(200 if is_taken else 400, _PAGE.format(text=text).encode(), headers)
 

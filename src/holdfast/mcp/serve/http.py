@@ -128,7 +128,7 @@ class HttpEndpoint:
         try:
             messages = read_line(request.body)
         except ValueError:
-            await _refuse(responder, 400, PARSE_ERROR, "the body is no JSON message")
+            await _refuse(responder, 400, PARSE_ERROR, "the body is not JSON message")
             return
         if len(messages) != 1 or request.body.lstrip()[:1] == b"[":
             raise RpcError(INVALID_REQUEST, "the body must be one message")

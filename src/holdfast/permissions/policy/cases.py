@@ -144,7 +144,7 @@ def _check_keys(case: Mapping[str, Any]) -> None:
     for key in case:
         if key not in _KEYS and key not in _NOTES:
             meant = did_you_mean(key, _KEYS)
-            raise UsageError(f"{key!r} is no key of a case.{meant} Known are {', '.join(_KEYS)}")
+            raise UsageError(f"{key!r} is not a key of a case.{meant} Known are {', '.join(_KEYS)}")
     expected = case.get("expect")
     if expected is not None and expected not in _BEHAVIORS:
         meant = did_you_mean(str(expected), _BEHAVIORS)

@@ -89,7 +89,7 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
             raise UsageError(f"there is no behavior {behavior!r} of a rule; use allow, ask or deny")
         found = parse_rule(text, behavior, source or RuleSource(), aliases=aliases)
         if isinstance(found, RuleProblem):
-            raise UsageError(f"{text!r} is no rule in force: {found.reason}")
+            raise UsageError(f"{text!r} is not a rule in force: {found.reason}")
         return found
 
     @property
@@ -214,7 +214,7 @@ def _todays(behavior: Behavior, tool: str, content: str | None) -> tuple[str, st
         name, inner = RETIRED[tool], (_NOTEBOOKS if tool == "NotebookRead" else None)
     if behavior == "allow":
         written = name if inner is None else f"{name}({inner})"
-        raise _RuleError(f"the tool {tool} was retired and allow rules for it do not count; write {written}", "ignored")
+        raise _RuleError(f"the tool {tool} was retired and allow rules for it are ignored; write {written}", "ignored")
     return name, inner
 
 

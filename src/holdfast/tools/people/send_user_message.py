@@ -97,7 +97,7 @@ def _look(path: str) -> SentFile:
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise ToolFailed(f"{path!r} cannot be sent: it is no ordinary file", error_code=1)
+            raise ToolFailed(f"{path!r} cannot be sent: it is not an ordinary file", error_code=1)
         head = os.read(handle, _HEAD_BYTES)
     finally:
         os.close(handle)

@@ -69,7 +69,7 @@ def searched(real: str, shown_as: str, cwd: str, *, only_directory: bool = False
     except FileNotFoundError as error:
         raise ToolFailed(f"there is no {shown_as!r}; give an existing path", error_code=1) from error
     except NotADirectoryError as error:
-        raise ToolFailed(f"{shown_as!r} is no directory; give one in `path`", error_code=1) from error
+        raise ToolFailed(f"{shown_as!r} is not a directory; give one in `path`", error_code=1) from error
     except OSError as error:
         raise ToolFailed(f"cannot search {shown_as!r}: {error.strerror or error}") from error
 

@@ -166,7 +166,7 @@ def _but(settings: Settings, key: str) -> str:
     """Where another source has the last word, or when it counts."""
     where = settings.where(key)
     if where is not None and where.source is not SourceKind.USER:
-        return f" It does not count yet: {where} says {_plain(settings.get(key))!r}."
+        return f" It has no effect yet: {where} says {_plain(settings.get(key))!r}."
     return " A running conversation keeps its model." if key in ("model", "fallbackModel") else ""
 
 

@@ -92,7 +92,7 @@ def _text(capture: Capture) -> str:
     if not capture.total_bytes:
         return ""
     if _is_binary(capture.head[:_SAMPLE_BYTES]):
-        return f"[{capture.total_bytes:,} bytes that are no text; send them to a file, or through xxd or file]"
+        return f"[{capture.total_bytes:,} bytes that are not text; send them to a file, or through xxd or file]"
     return capture.text().replace("\0", "␀").rstrip("\n")
 
 

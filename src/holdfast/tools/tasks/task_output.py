@@ -118,7 +118,7 @@ class TaskOutput(Tool[TaskOutputArgs, TaskOutputData]):
             if os.path.isfile(record.output_file):
                 await self.search.run(argv, f"./{name}", handle, take)
         except RipgrepError as error:
-            raise ArgumentsInvalid(f"`filter` is no regular expression: {error}") from error
+            raise ArgumentsInvalid(f"`filter` is not a regular expression: {error}") from error
         finally:
             os.close(handle)
         return _cut(bytes(found).decode("utf-8", "replace"), read_output(record.output_file, 0).total_bytes)

@@ -332,7 +332,7 @@ def _make_folder(checkout: str) -> None:
             with suppress(FileExistsError):
                 os.mkdir(path)
             if os.path.islink(path) or not os.path.isdir(path):
-                raise GitFailed(f"{path!r} is no directory; move it away")
+                raise GitFailed(f"{path!r} is not a directory; move it away")
         ignoring = os.path.join(path, ".gitignore")
         with suppress(FileExistsError), open(ignoring, "x", encoding="ascii") as file:
             # Only what stands here itself: a search inside a worktree reads this file, too, and must find everything.

@@ -135,7 +135,7 @@ def _is_hooked(args: EnterWorktreeArgs, ctx: ToolContext) -> bool:
 def _check_name(name: str) -> None:
     if len(name) > _MAX_NAME or not _NAME.fullmatch(name) or _NOT_GITS.search(name):
         raise ArgumentsInvalid(
-            f"{name[:100]!r} is no name for a worktree; use letters, digits, '.', '_' and '-' in parts joined by '/', "
+            f"{name[:100]!r} is not a name for a worktree; use letters, digits, '.', '_' and '-' between '/', "
             f"at most {_MAX_NAME} characters, no part '.' or '..'",
             error_code=1,
         )
@@ -148,7 +148,7 @@ async def _known(git: Git, path: str) -> Tree:
             return tree._replace(path=path)
     if os.path.realpath(main.path) == path:
         raise GitFailed(f"{path!r} is the main checkout, not a worktree")
-    raise GitFailed(f"{path!r} is no worktree of {git.checkout!r}; `git worktree list` names them")
+    raise GitFailed(f"{path!r} is not a worktree of {git.checkout!r}; `git worktree list` names them")
 
 
 def _entered(moved: WorktreeChanged) -> ToolResult[EnterWorktreeOutput]:

@@ -32,7 +32,7 @@ def standing_page(agent: "RunningAgent") -> Page:
     lines += [[], [("bold", "sandbox")], *_marked(sandbox_standing(agent))]
     notices = agent.notices()
     if notices:
-        lines += [[], [("bold", "what does not count")], *([("warn", f"  {visible(text)}")] for text in notices)]
+        lines += [[], [("bold", "what is ignored")], *([("warn", f"  {visible(text)}")] for text in notices)]
     return TextPage("Where this session stands", lambda: lines)
 
 

@@ -313,7 +313,7 @@ def _archive(found: Scan) -> CommandFacts:
         found.note_path(word, "file")
     for word in found.operands[1:]:
         if word.static and word.text.startswith("-"):
-            found.refuse(f"{word.text!r} behind the archive is no option to every unzip")
+            found.refuse(f"{word.text!r} behind the archive is not an option to every unzip")
     return _facts(found)
 
 

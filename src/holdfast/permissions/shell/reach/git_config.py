@@ -308,7 +308,7 @@ def git_directory(top: str, dot_git: str) -> str:
         return os.path.realpath(dot_git)
     text = _read(dot_git)
     if text is None or not text.startswith("gitdir: "):
-        raise ConfigUnreadableError(f"{dot_git!r} is no git directory")
+        raise ConfigUnreadableError(f"{dot_git!r} is not a git directory")
     git_dir = os.path.realpath(os.path.join(top, text[8:].rstrip("\r\n")))
     back = _read(os.path.join(git_dir, "gitdir"))
     if back is not None and os.path.realpath(os.path.join(git_dir, back.rstrip())) != os.path.realpath(dot_git):

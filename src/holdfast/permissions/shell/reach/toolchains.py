@@ -53,7 +53,7 @@ def _compressed(names: "Sequence[str]", directory: str) -> str | None:
         except OSError:
             plain = False
         if not plain:
-            return f"{path!r} is no plain archive, tar may start a decompressor"
+            return f"{path!r} is not a plain archive, tar may start a decompressor"
     return None
 
 
