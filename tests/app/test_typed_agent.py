@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast import Agent, ToolContext, ToolFailed, tool
-from holdfast.contract import UsageError
+from holdfast.contract import Question, UsageError
 from holdfast.events import CallFinished
 from holdfast.testing import ScriptedModel
 
@@ -157,3 +157,22 @@ def test_calls_that_tools_make_are_in_the_journal_and_not_in_the_conversation(tm
         again = later.run_sync("And now?")
     assert "Glob" not in str(again.messages)
     assert len(again.messages) == 6
+
+
+def test_a_refusal_that_nobody_was_asked_about_says_what_would_allow_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write = [call("Write", file_path="a.txt", content="x")]
+    with made(write, "one", folder=tmp_path) as agent:
+        result = agent.run_sync("write")
+    (said,) = result.warnings
+    assert said.startswith("1 call was refused (Write)")
+    assert "allowed_tools=['Write']" in said
+    assert said in caplog.messages
+
+    def no(question: Question) -> bool:
+        return not question.tool
+
+    with made(write, "two", folder=tmp_path, approver=no) as agent:
+        asked = agent.run_sync("write")
+    assert (len(asked.denials), asked.warnings) == (1, ())

@@ -14,7 +14,7 @@ from holdfast.app.given_servers import read_given_servers
 from holdfast.app.names import check_names, given_agents, split_names
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.overrides import RunChoices, check_choices, chosen_for_run
-from holdfast.app.results import Out, Run, RunResult
+from holdfast.app.results import Out, Run, RunResult, told_refusals
 from holdfast.app.start_agent import RunningAgent, start_agent
 from holdfast.contract import Asker, Tool, UsageError, tool
 from holdfast.contract.context import Deps
@@ -311,6 +311,8 @@ class Agent(Generic[Deps, Out]):
             output = ended.text if ended.outcome == "success" else None
         elif output is not None and self._output is not None:
             output = self._output.validate_python(output)
+        notices = () if self._core.running is None else self._core.running.notices()
+        refused = () if self._asker is not None else told_refusals(ended.denials)
         return RunResult[Any](
             text=ended.text,
             outcome=ended.outcome,
@@ -324,7 +326,7 @@ class Agent(Generic[Deps, Out]):
             stop_reason=ended.stop_reason,
             denials=ended.denials,
             messages=tuple(self.history),
-            warnings=() if self._core.running is None else self._core.running.notices(),
+            warnings=(*notices, *refused),
         )
 
     def _running(self, deed: str) -> RunningAgent:

@@ -1,6 +1,7 @@
 """What a run gives to the program that started it."""
 
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+import logging
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
@@ -16,7 +17,9 @@ else:
 
     Out = TypeVar("Out")
 
-__all__ = ["Out", "Run", "RunFailed", "RunResult"]
+__all__ = ["Out", "Run", "RunFailed", "RunResult", "told_refusals"]
+
+_log = logging.getLogger(__name__)
 
 
 class RunFailed(HoldfastError):
@@ -25,6 +28,20 @@ class RunFailed(HoldfastError):
     def __init__(self, result: "RunResult[Any]") -> None:
         super().__init__(result.error or f"the run ended with {result.outcome!r}")
         self.result = result
+
+
+def told_refusals(denials: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What would let refused calls run, for a program that asks nobody; said in the log, too."""
+    names = sorted({str(denied.get("tool_name")) for denied in denials})
+    if not names:
+        return ()
+    number = "1 call was" if len(denials) == 1 else f"{len(denials)} calls were"
+    said = (
+        f"{number} refused ({', '.join(names)}): a rule denies it, or nobody could be asked. To allow it, give "
+        f"allowed_tools={names!r} or rules such as 'Bash(npm test *)', an approver=, or another permission_mode="
+    )
+    _log.warning("%s", said)
+    return (said,)
 
 
 class RunResult(NamedTuple, Generic[Out]):

@@ -52,6 +52,8 @@ _EXTRAS = {
     "robots": (("protego",), "obedience of WebFetch to robots.txt"),
     "search": (("ddgs",), "WebSearch without a key"),
     "otel": (("opentelemetry.sdk",), "traces and metrics"),
+    "mcp": (("mcp",), "logins to MCP servers"),
+    "bedrock": (("botocore",), "Amazon Bedrock by profile, single sign-on or role"),
 }
 
 
