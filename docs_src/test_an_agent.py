@@ -5,7 +5,7 @@ from pathlib import Path
 from holdfast import Agent
 from holdfast.events import CallFinished
 from holdfast.models import open_model
-from holdfast.testing import FakeProvider, FakeTurn, ReplayModel, ScriptedModel
+from holdfast.testing import FakeProvider, FakeTurn, ReplayModel, ScriptedAsker, ScriptedModel
 
 
 def call(tool: str, **arguments: object) -> dict[str, object]:
@@ -16,8 +16,10 @@ WRITE = [call("Write", file_path="a.txt", content="hello\n")]
 
 
 def test_it_writes_only_where_it_may(folder: Path) -> None:
-    with Agent(ScriptedModel([WRITE, "Done."]), cwd=folder) as agent:  # the default mode asks, and nobody answers
+    person = ScriptedAsker(["deny"])
+    with Agent(ScriptedModel([WRITE, "Done."]), cwd=folder, approver=person) as agent:
         result = agent.run_sync("Write a.txt")
+    assert [question.tool for question in person.questions] == ["Write"]
     assert [denied["tool_name"] for denied in result.denials] == ["Write"]
     assert not (folder / "a.txt").exists()
 

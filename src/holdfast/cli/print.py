@@ -97,7 +97,7 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--fallbackModel",
             metavar="MODEL",
             shell_complete=complete_models,
-            help="The model to ask while the first one is overloaded.",
+            help="Asked while the first is overloaded.",
         ),
         click.option("--effort", type=click.Choice(_EFFORTS), help="How hard the model should try."),
         click.option(
@@ -110,21 +110,16 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--max-thinking-tokens", type=int, hidden=True, help="Above 0: let the model think; it sets the amount."
         ),
-        click.option(
-            "--max-turns", "--maxTurns", type=click.IntRange(min=1), help="End after this many turns with tools."
-        ),
+        click.option("--max-turns", "--maxTurns", type=click.IntRange(min=1), help="End after this many turns."),
         click.option(
             "--max-budget-usd", type=click.FloatRange(min=0), callback=_amount, help="Stop once this much is spent."
         ),
         click.option("--system-prompt", "--systemPrompt", metavar="TEXT", help="Replaces the built-in system prompt."),
         click.option(
-            "--append-system-prompt",
-            "--appendSystemPrompt",
-            metavar="TEXT",
-            help="Added after the built-in system prompt.",
+            "--append-system-prompt", "--appendSystemPrompt", metavar="TEXT", help="Added to the system prompt."
         ),
-        click.option("--system-prompt-file", metavar="FILE", help="As --system-prompt, from a file."),
-        click.option("--append-system-prompt-file", metavar="FILE", help="As --append-system-prompt, from a file."),
+        click.option("--system-prompt-file", metavar="FILE", help="The same, from a file."),
+        click.option("--append-system-prompt-file", metavar="FILE", help="The same, from a file."),
         click.option("--json-schema", metavar="JSON|FILE", help="The answer as data that fits this schema."),
     )
     return _with(command, options)

@@ -194,7 +194,7 @@ def having(*roles: str) -> frozenset[str]:
 def told(field: str) -> dict[str, str]:
     """What the entries say in this field, by the name of the program."""
     if field.split(" ", maxsplit=1)[0] not in FIELDS:
-        raise EntryError(f"{field!r} is no field")
+        raise EntryError(f"{field!r} is not a field")
     return {name: program.fields[field] for name, program in PROGRAMS.items() if field in program.fields}
 
 
