@@ -12,6 +12,7 @@ from holdfast.lib.name_glob import fnmatchcase, matching_paths
 from holdfast.permissions.shell.programs.find import WRITING, narrows, runs_of, starts_of
 from holdfast.permissions.shell.programs.program import PROGRAMS, having, names_of, told
 from holdfast.permissions.shell.words.expansion import patterns_of
+from holdfast.permissions.shell.words.given import has_option, values_given
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -25,7 +26,6 @@ __all__ = [
     "changes_by_words",
     "changes_untold",
     "deep_changes",
-    "has_option",
     "inside",
     "is_plain_file_command",
     "is_unlisted",
@@ -59,6 +59,7 @@ _WGET_MANY: Final = (
     *("--recursive", "--mirror", "--page-requisites", "--force-directories", "--input-file", "--content-disposition"),
     "--trust-server-names",
 )
+_BY_URL: Final = ("--remote-name", "--remote-name-all")
 _RSYNC_PATTERNS: Final = ("--exclude", "--include", "--filter")
 _MODES: Final = having("modes")
 _INTO: Final = {name: tuple(text.split()) for name, text in told("into").items()}
@@ -142,18 +143,20 @@ def deep_changes(part: "Part") -> "Iterator[str]":
     name = part.name
     for word, form in _expanded_words(part):
         yield from filter(None, (_told(form) or _known_directory(word, form),))
-    if name == "mv" or (name == "rm" and _has(part.texts, "rR", "--recursive")):
+    if name == "mv" or (name == "rm" and has_option(part.texts, "rR", "--recursive")):
         yield from part.writes
     elif name in _MODES:
-        yield from part.writes if _has(part.texts, "R", "--recursive") else ()
+        yield from part.writes if has_option(part.texts, "R", "--recursive") else ()
     elif name in _FILLING or name in _INTO:
         places = tuple(filter(None, option_values(part, _INTO.get(name, ()))))
-        one = name not in _FILLING or (name == "wget" and not _has(part.texts, "rmpxi", *_WGET_MANY))  # by its URL
+        one = name not in _FILLING or (
+            name == "wget" and not has_option(part.texts, "rmpxi", *_WGET_MANY)
+        )  # by its URL
         yield from places or (() if one else part.writes)
-    elif name in _COPYING and _has(part.texts, "rRa", "--recursive", "--archive"):
+    elif name in _COPYING and has_option(part.texts, "rRa", "--recursive", "--archive"):
         yield from part.writes
     elif name in _PACKING:
-        yield from part.writes if _has(part.texts, "r", "--recursive") else ()
+        yield from part.writes if has_option(part.texts, "r", "--recursive") else ()
     elif name == "find" and (_deletes(part) or _runs_change(part.texts)):
         yield from part.reads or _start_points(part)
 
@@ -173,13 +176,15 @@ def written_patterns(part: "Part") -> "Iterator[str]":
         yield from (part.texts[at + 1] for at, text in enumerate(part.texts[:-1]) if text in WRITING)
     elif part.name in _TARS:
         yield from _unpacked(part)
-    elif part.name == "wget" or (part.name == "curl" and _has(part.texts, "OJ", "--remote-name", "--remote-name-all")):
+    elif part.name == "wget" or (
+        part.name == "curl" and has_option(part.texts, "OJ", "--remote-name", "--remote-name-all")
+    ):
         named = [posixpath.basename(text) for text in part.texts[1:] if text[:1] != "-"]
         for place in tuple(option_values(part, _INTO[part.name])) or (".",):
             yield from (posixpath.join(place, name) for name in named if name)
     elif part.name in _COMPILERS:
         yield from option_values(part, ("-o", "--output"))
-    elif part.name in _EDITORS or (part.name in ("perl", "ruby") and _has(part.texts, "i")):
+    elif part.name in _EDITORS or (part.name in ("perl", "ruby") and has_option(part.texts, "i")):
         yield from (text for text in part.texts[1:] if text[:1] not in ("-", "+"))
     if not changes_by_words(part):
         return
@@ -198,7 +203,7 @@ def _runs_change(texts: "Sequence[str]") -> bool:
             continue
         name = posixpath.basename(texts[at])
         changes = PROGRAMS[name].fields.get("changes", "") if name in PROGRAMS and name not in _COPYING else ""
-        edits = name in _EDITING and _has(texts[at:], "i", "--in-place")
+        edits = name in _EDITING and has_option(texts[at:], "i", "--in-place")
         if changes.startswith(("edit", "remove")) or edits or name in _REWRITING:
             return True
     return False
@@ -214,13 +219,13 @@ def _unpacked(part: "Part") -> "Iterator[str]":
     """What `tar` writes: the members it unpacks, or the archive it makes."""
     texts = part.texts
     old = texts[1] if len(texts) > 1 and texts[1][:1] != "-" else ""  # letters without a dash, their values behind them
-    if "x" in old or _has(texts, "x", "--extract", "--get"):
+    if "x" in old or has_option(texts, "x", "--extract", "--get"):
         members = [text for text in texts[2:] if text[:1] != "-"]
         yield from members
         yield INSIDE
         for place in option_values(part, _INTO["tar"]):
             yield from (posixpath.join(place, member) for member in members)
-    if not _MAKING.isdisjoint(old) or _has(texts, "cruA", "--create", "--append", "--update", "--delete"):
+    if not _MAKING.isdisjoint(old) or has_option(texts, "cruA", "--create", "--append", "--update", "--delete"):
         yield from texts[2:3] if old else option_values(part, ("-f", "--file"))
         yield from option_values(part, ("--file",)) if old else ()
 
@@ -284,37 +289,16 @@ def changes_by_words(part: "Part") -> bool:
     if part.refusal is None or not part.texts or part.words is None:
         return False
     if part.name in _BY_OPTION:
-        return part.kind == "edit" or part.name not in _IN_PLACE or _has(part.texts, "i", "--in-place")
+        return part.kind == "edit" or part.name not in _IN_PLACE or has_option(part.texts, "i", "--in-place")
     return part.kind in ("edit", "remove") and part.name not in ("zip", "mktemp")
 
 
-def _has(texts: "Sequence[str]", letters: str, *long: str) -> bool:
-    for text in texts[1:]:
-        if text[:2] == "--":
-            if any(len(text) > 3 and name.startswith(text.partition("=")[0]) for name in long):
-                return True
-        elif text[:1] == "-" and not set(letters).isdisjoint(text):
-            return True
-    return False
-
-
-def has_option(part: "Part", letters: str, *long: str) -> bool:
-    """Whether a command is given one of these options, by a letter in a cluster or by a long name."""
-    return _has(part.texts, letters, *long)
-
-
 def option_values(part: "Part", options: "Sequence[str]") -> "Iterator[str]":
-    """The values of options in every spelling: `-t x`, `-tx`, `--long x`, `--long=x`, `--lo=x`."""
+    """The values of options in every spelling, as they are written."""
     texts = part.texts
-    for at, text in enumerate(texts[1:], start=1):
-        following = texts[at + 1] if at + 1 < len(texts) else ""
-        name, equals, glued = text.partition("=")
-        for option in options:
-            if option[:2] == "--":
-                if len(name) > 3 and option.startswith(name):
-                    yield glued if equals else following
-            elif text[:1] == "-" and text[1:2] != "-" and option[1] in text:
-                yield text.partition(option[1])[2] or following
+    letters = [option[:2] for option in options if option[:2] != "--" and len(option) > 2]  # `-MF` may be a cluster
+    for at, value in values_given(texts, (*options, *letters)):
+        yield value if value is not None else texts[at + 1] if at + 1 < len(texts) else ""
 
 
 def inside(place: str) -> str:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.programs.program import told
+from holdfast.permissions.shell.words.given import spells, values_given
 from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def places_of_runner(name: str, argv: "tuple[Word, ...]") -> tuple[str | None, .
     if moving is None:
         return ()
     texts = [word.text for word in argv[1:]]
-    if any(_spells(text, option) for text in texts for option in moving.lost):
+    if any(spells(text, option) for text in texts for option in moving.lost):
         return UNTOLD
     values = moved_by_options(argv, moving.into)
     if values:
@@ -106,28 +107,10 @@ def places_of_runner(name: str, argv: "tuple[Word, ...]") -> tuple[str | None, .
 
 def moved_by_options(argv: "tuple[Word, ...]", options: "Sequence[str]") -> list[str | None]:
     """The values of options in every spelling, wherever they stand; None for one that the text does not tell."""
-    return list(_values(argv, options))
-
-
-def _values(argv: "tuple[Word, ...]", options: "Sequence[str]") -> "Iterator[str | None]":
-    for at, word in enumerate(argv[1:], start=1):
-        text = word.text
-        option = next((one for one in options if _spells(text, one)), None)
-        if option is None:
-            continue
-        long = option[:2] == "--"
-        glued = text.partition("=")[2] if long else text.partition(option[1])[2] if len(option) == 2 else ""
-        if glued or (long and "=" in text):
-            yield glued if word.static else None
+    found: list[str | None] = []
+    for at, value in values_given([word.text for word in argv], options):
+        if value is not None:
+            found.append(value if argv[at].static else None)
         elif at + 1 < len(argv):
-            yield argv[at + 1].text if argv[at + 1].static and word.static else None
-
-
-def _spells(text: str, option: str) -> bool:
-    """Whether a word is this option: alone, abbreviated, in a cluster of letters, with its value glued on or not."""
-    if option[:2] == "--":
-        name = text.partition("=")[0]
-        return len(name) > 3 and option.startswith(name)
-    if len(option) > 2 or option == "-":
-        return text == option
-    return text[:1] == "-" and text[1:2] != "-" and option[1] in text
+            found.append(argv[at + 1].text if argv[at + 1].static and argv[at].static else None)
+    return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.shell.programs.find import removes, starts_of
 from holdfast.permissions.shell.reach.git_tracked import top_of
+from holdfast.permissions.shell.words.given import has_option
 
 if TYPE_CHECKING:
     from holdfast.permissions.shell.words.parts import Part
@@ -35,7 +36,7 @@ def removes_tracked(parts: "Iterable[Part]", cwd: str) -> bool:
 
 
 def _by_rm(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
-    if not any(_is_recursive(text) for text in part.texts[1:]):
+    if not has_option(part.texts, "rR", "--recursive"):
         return []
     found: list[tuple[str, Callable[[str], bool]]] = []
     for word in part.texts[1:]:
@@ -55,10 +56,6 @@ def _by_find(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
     patterns = [two for one, two in pairwise(words) if one in ("-name", "-iname")]
     fits = _fits_all if not patterns or not _ELSE.isdisjoint(words) else _named_by(patterns)
     return [(root, fits) for root in [words[at] for at in starts_of(words)] or ["."]]
-
-
-def _is_recursive(text: str) -> bool:
-    return text == "--recursive" or (text[:1] == "-" and text[:2] != "--" and not set("rR").isdisjoint(text))
 
 
 def _fits_all(_name: str) -> bool:

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase
-from holdfast.permissions.shell.programs.operands import has_option, landing_of
+from holdfast.permissions.shell.programs.operands import landing_of
+from holdfast.permissions.shell.words.given import has_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,7 +59,9 @@ def links_made(
 
 def makes_links(part: "Part") -> bool:
     """Whether a command makes links."""
-    return part.name in ("ln", "link") or (part.name == "cp" and has_option(part, "sl", "--symbolic-link", "--link"))
+    return part.name in ("ln", "link") or (
+        part.name == "cp" and has_option(part.texts, "sl", "--symbolic-link", "--link")
+    )
 
 
 def links_untold(parts: "Sequence[Part]", links: "Sequence[MadeLink]", cwd: str) -> bool:
@@ -97,8 +100,10 @@ def _named(texts: "Iterable[str]", cwds: "Cwds", cwd: str) -> "Iterator[str]":
 
 
 def _made_by(part: "Part", cwd: str, is_dir: "Callable[[str], bool | None]") -> "Iterator[tuple[str, str]]":
-    by_place = has_option(part, "s", "--symbolic", "--symbolic-link") and not has_option(part, "r", "--relative")
-    itself = has_option(part, "Tn", "--no-target-directory", "--no-dereference")
+    by_place = has_option(part.texts, "s", "--symbolic", "--symbolic-link") and not has_option(
+        part.texts, "r", "--relative"
+    )
+    itself = has_option(part.texts, "Tn", "--no-target-directory", "--no-dereference")
     for source, place in landing_of(part):
         for directory in part.cwds or ("",):
             base = posixpath.join(cwd, directory)

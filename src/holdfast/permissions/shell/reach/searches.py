@@ -17,6 +17,7 @@ from holdfast.permissions.shell.programs.git_calls import git_call
 from holdfast.permissions.shell.programs.git_names import EXCLUDES
 from holdfast.permissions.shell.programs.program import family, having, names_of
 from holdfast.permissions.shell.words.expansion import literal_words
+from holdfast.permissions.shell.words.given import has_option
 
 if TYPE_CHECKING:
     from holdfast.permissions.shell.programs.options import Scan
@@ -95,9 +96,9 @@ def follows(part: "Part") -> bool:
     """Whether a command goes through directories and follows the links in them."""
     name, texts = part.name, part.texts
     if name in _GREPS:
-        return _has_letter(texts, "R") or any(text.startswith("--der") for text in texts)
+        return has_option(texts, "R") or any(text.startswith("--der") for text in texts)
     if name in _SEARCHERS:
-        return _has_letter(texts, "L" if name == "rg" else "f") or "--follow" in texts
+        return has_option(texts, "L" if name == "rg" else "f") or "--follow" in texts
     if name == "diff":
         return "--no-dereference" not in texts and _recursive(texts)
     return name == "find" and not _FOLLOWING.isdisjoint(texts)
@@ -117,7 +118,7 @@ def _started_by(owner: "Part") -> Reach | None:
         return Reach(owner.reads or (".",), _find_names(owner.texts), follows=follows(owner))
     if owner.name in _FINDERS:
         texts = owner.texts
-        hidden = _has_letter(texts, "H") or _has_letter(texts, "u") or any(text[:4] in _FD_HIDDEN for text in texts)
+        hidden = has_option(texts, "H") or has_option(texts, "u") or any(text[:4] in _FD_HIDDEN for text in texts)
         return Reach((*_operands(owner), "."), hidden=hidden)
     return None
 
@@ -240,18 +241,8 @@ def _packs(texts: Sequence[str]) -> bool:
     return False
 
 
-def _has_letter(texts: Sequence[str], letter: str) -> bool:
-    return any(text[:1] == "-" and text[1:2] != "-" and letter in text for text in texts[1:])
-
-
 def _recursive(texts: Sequence[str]) -> bool:
-    for text in texts[1:]:
-        if text.startswith("--"):
-            if text.startswith(("--rec", "--archive", "--der", "--dir")):
-                return True
-        elif text.startswith("-") and not {"r", "R", "a", "d"}.isdisjoint(text):
-            return True
-    return False
+    return has_option(texts, "rRad", "--recursive", "--archive", "--dereference-recursive", "--directories")
 
 
 def _places(part: "Part", found: "Scan") -> tuple[str, ...]:

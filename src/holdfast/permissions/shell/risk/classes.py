@@ -14,6 +14,7 @@ from holdfast.permissions.shell.risk.outward import (
     stays_here,
 )
 from holdfast.permissions.shell.risk.removals import critical_removal
+from holdfast.permissions.shell.words.given import has_option
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
@@ -82,7 +83,6 @@ _WIDE_MODE: Final = re.compile(r"0?[0-7]?[0-7][0-7][2367]$|[augo]*o?[+=][rx]*w|.
 _SQL: Final = re.compile(
     r"\b(?:drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from|dropDatabase)\b", re.IGNORECASE
 )
-_RECURSIVE: Final = re.compile(r"--recursive\Z|-[A-Za-z]*[rR]")
 _UPLOADS: Final = names("-T --upload-file -d --data --data-binary --data-raw --data-urlencode -F --form --json")
 _PUBLISH: Final = words_told("publishes")
 _GIT_SENDS: Final = by_subcommand(_PUBLISH)
@@ -211,7 +211,7 @@ def _git_operation(operation: str, args: list[str]) -> Risk | None:
 def _git_settings(operation: str, args: list[str]) -> Risk | None:
     if operation == "send-email" or (operation in _GIT_SENDS and not _GIT_SENDS[operation].isdisjoint(args)):
         return PUBLISHES
-    if operation == "rm" and any(_RECURSIVE.match(text) for text in args):
+    if operation == "rm" and has_option(["", *args], "rR", "--recursive"):
         return TRACKED
     if operation == "config" or any(
         text in ("-c", "--exec-path") or text.startswith("--exec-path=") for text in args[:4]
@@ -320,7 +320,7 @@ def _outside(path: str, risk: Risk) -> Risk | None:
 def _hidden(part: "Part") -> Risk | None:
     if part.dynamic_name or part.name in _EVALUATES:
         return HIDDEN
-    if part.name == "rm" and any(_RECURSIVE.match(text) for text in part.texts):
+    if part.name == "rm" and has_option(part.texts, "rR", "--recursive"):
         # Nothing of the name is known: `rm -rf "$X"`.
         unknown = (word for word in part.argv[1:] if not word.static and not word.text and not word.glob)
         if next(unknown, None) is not None:

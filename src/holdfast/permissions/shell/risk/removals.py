@@ -13,6 +13,7 @@ from holdfast.permissions.shell.risk.ground import Ground
 from holdfast.permissions.shell.risk.places import EVEN_IN_PART, SYSTEM
 from holdfast.permissions.shell.risk.rough import rough_removal
 from holdfast.permissions.shell.risk.scripts import RUNNING, told_scripts
+from holdfast.permissions.shell.words.given import has_option
 from holdfast.permissions.shell.words.values import (
     FROM_STDIN,
     STDIN,
@@ -111,7 +112,7 @@ def _targets(analysis: "Analysis", number: int) -> "Iterator[Target]":
         teller = teller_of(analysis.parts, part.parent)
         if teller is not None:
             yield from printed_by(teller)
-            if teller.name == "find" and picks_history(teller.texts, trees=any(map(_recursive, part.texts[1:]))):
+            if teller.name == "find" and picks_history(teller.texts, trees=has_option(part.texts, "rR", "--recursive")):
                 yield Target(".git", static=True)
 
 
@@ -138,7 +139,7 @@ def _spelled_out(part: "Part", ground: Ground) -> "Iterator[Target]":
 
 def _untold(analysis: "Analysis", part: "Part") -> str | None:
     """What decides which directories go, when that is the content of a file or another program's answer."""
-    if part.name == "find" or not any(_recursive(text) for text in part.texts[1:]):
+    if part.name == "find" or not has_option(part.texts, "rR", "--recursive"):
         return None
     if part.more:
         return None if STDIN in analysis.values or _is_told(analysis.parts, part.parent) else "its input"
@@ -160,10 +161,6 @@ def _is_told(parts: "tuple[Part, ...]", number: int) -> bool:
         if part.name not in _SELECTING or part.reads or part.reads_unknown or part.redirects:
             return False
     return False
-
-
-def _recursive(text: str) -> bool:
-    return text == "--recursive" or (text[:1] == "-" and text[1:2] != "-" and not {"r", "R"}.isdisjoint(text))
 
 
 def _source(form: str, analysis: "Analysis") -> str | None:
