@@ -157,7 +157,7 @@ def read_agent(head: Head, source: Source) -> AgentDefinition | None:
     values = matter.fields
     dropped = sorted(_NOT_OF_PLUGINS & set(values)) if source == "plugin" else []
     fields = Fields({key: value for key, value in values.items() if key not in dropped})
-    fields.warnings += [f"{key} of a plugin's agent does not count" for key in dropped]
+    fields.warnings += [f"{key} of a plugin's agent is ignored" for key in dropped]
     if matter.problem:
         fields.warnings.append(f"its front matter is not valid YAML ({matter.problem}), so it is read line by line")
     name = fields.text("name") or head.name
