@@ -254,7 +254,7 @@ def test_a_host_that_reads_the_state_is_told_when_the_session_works(
     run.send(prompt("first"), prompt("second"))
     _, lines, _ = run.finish()
     states = [line["state"] for line in lines if line.get("subtype") == "session_state_changed"]
-    assert states == ["running", "idle", "running", "idle"]
+    assert states == ["running", "idle"]  # while a prompt waits the session is not idle
 
 
 def test_a_task_that_ends_between_two_prompts_is_told_at_once(start: Start, tmp_path: Path) -> None:
