@@ -80,7 +80,7 @@ def test_every_field_of_a_skill_is_read(folders: Any) -> None:
         ("description: " + "x" * 1_025, "1,025 characters, more than 1,024"),
         ("compatibility: " + "x" * 501, "more than 500 characters"),
         ("metadata: {nested: {a: b}}", "more than texts"),
-        ("metadata: plain", "metadata is no mapping"),
+        ("metadata: plain", "metadata is not a mapping"),
         ("allowed-tools: Reed Read", "a tool 'Reed'"),
         ("model: gpt of mine", "is none that is known"),
         ("effort: enormous", "use one of low"),
@@ -88,8 +88,8 @@ def test_every_field_of_a_skill_is_read(folders: Any) -> None:
         ("background: perhaps", "write true or false"),
         ("user-invocable: maybe", "write true or false"),
         ("disable-model-invocation: maybe", "write true or false"),
-        ("hooks: none", "hooks is no mapping"),
-        ("title: a: b: c", "no valid YAML"),
+        ("hooks: none", "hooks is not a mapping"),
+        ("title: a: b: c", "not valid YAML"),
     ],
 )
 def test_what_is_odd_about_a_skill_is_said_and_it_loads(folders: Any, field: str, says: str) -> None:
