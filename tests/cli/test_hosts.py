@@ -251,10 +251,15 @@ def test_a_host_that_reads_the_state_is_told_when_the_session_works(
     monkeypatch.setenv("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1")
     run = start(*STREAM, "--include-hook-events", turns=["one", "two"])
     greeted(run)
-    run.send(prompt("first"), prompt("second"))
-    _, lines, _ = run.finish()
+    lines: list[dict[str, Any]] = []
+    for text in ("first", "second"):
+        run.send(prompt(text))
+        while not lines or lines[-1].get("state") != "idle":
+            lines.append(run.read())
+        lines.append({})
+    run.finish()
     states = [line["state"] for line in lines if line.get("subtype") == "session_state_changed"]
-    assert states == ["running", "idle"]  # while a prompt waits the session is not idle
+    assert states == ["running", "idle", "running", "idle"]
 
 
 def test_a_task_that_ends_between_two_prompts_is_told_at_once(start: Start, tmp_path: Path) -> None:
