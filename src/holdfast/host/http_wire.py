@@ -168,7 +168,8 @@ async def connect(
 async def _open(host: str, port: int, addresses: Addresses | None = None) -> Wire:
     loop = asyncio.get_running_loop()
     if addresses is None:
-        _, wire = await loop.create_connection(Wire, host, port, happy_eyeballs_delay=0.25)
+        # A race between addresses that is cancelled just as it is won loses the socket: none where there is but one.
+        _, wire = await loop.create_connection(Wire, host, port, happy_eyeballs_delay=None if _is_one(host) else 0.25)
         return wire
     failed: OSError | None = None
     for address in await addresses(host, port):  # already checked: the name is not looked up again
@@ -179,6 +180,11 @@ async def _open(host: str, port: int, addresses: Addresses | None = None) -> Wir
         else:
             return wire
     raise failed or OSError(f"no address was found for {host!r}")
+
+
+def _is_one(host: str) -> bool:
+    """Whether a host is an address already."""
+    return ":" in host or host.rpartition(".")[2].isdecimal()
 
 
 async def _open_proxy(proxy: str, tls: Callable[[], Awaitable[ssl.SSLContext]]) -> Wire:
