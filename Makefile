@@ -72,6 +72,7 @@ docs: setup ## Regenerate the generated pages of docs/, check words and links, a
 	@$(BIN)/python scripts/build_site.py
 
 bench: setup ## Measure against limits in the same run (PEERS=1: also peers from PyPI and npm); docs/performance.md by scripts/render_bench.py
+	@$(if $(PEERS),scripts/system_packages.sh peers,:)
 	@$(BIN)/python benchmarks/run.py $(if $(PEERS),--peers,)
 
 torture: setup system ## Long: kill sessions, crash writers, race editors, chaotic models (KILLS=200, ANSWERS=10000)

@@ -1,7 +1,8 @@
 """Agents that a session starts: what one more costs beside a bare loop, in time, processor time and memory.
 
-Each take is a process of its own, so that memory is that of the take. The model is one object without a memory of its
-own: it counts the answers in the conversation that it is asked with.
+Each take is a process of its own, so that memory is that of the take, with the garbage collector as our command line
+has it. The model is one object without a memory of its own: it counts the answers in the conversation that it is asked
+with.
 """
 
 import asyncio
@@ -26,6 +27,7 @@ from holdfast.app.start_agent import start_agent
 from holdfast.contract.roles import AgentTask
 from holdfast.engine import Executor
 from holdfast.events import RunEnded
+from holdfast.lib.collector import hold_off
 from holdfast.models import ModelRequest, StreamEvent, Usage, Wire
 from holdfast.models.interface import BlockEnded, StreamEnded, StreamStarted, TextDelta, ToolInputDelta, ToolUseStarted
 from measure import Row, row
@@ -330,6 +332,7 @@ def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
+    hold_off()
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     with TemporaryDirectory(dir=MEMORY) as place:
         print(json.dumps(asyncio.run(TAKES[sys.argv[1]](place, *map(int, sys.argv[2:])))))

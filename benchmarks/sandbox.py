@@ -23,6 +23,7 @@ from holdfast.host.sandbox.bubblewrap import arguments
 from holdfast.host.sandbox.governing import governing_paths, pinned_paths
 from holdfast.host.sandbox.mounts import plan_mounts
 from holdfast.host.sandbox.placeholders import Placeholders, remove_leftovers
+from holdfast.host.sandbox.policy import PINNED
 from holdfast.host.sandbox.proxy import Refused
 from holdfast.host.sandbox.seccomp import filter_program
 from holdfast.host.shell import shell_argv
@@ -59,10 +60,10 @@ class _Bare:
     def __init__(self, found: Found, policy: Policy, blanks: Blanks) -> None:
         plan = plan_mounts(policy)
         for path in plan.placeholders:  # as they stand while a command runs
-            os.mkdir(path) if not path.endswith("commondir") else Path(path).write_text(".\n", encoding="utf-8")
+            os.mkdir(path) if path not in plan.files else Path(path).write_bytes(PINNED[Path(path).name])
         self._made = plan.placeholders
         self._filter = os.memfd_create("filter")
-        os.write(self._filter, filter_program(users=found.disables_users))
+        os.write(self._filter, filter_program())
         os.set_inheritable(self._filter, True)
         cwd = policy.writable[0]
         flags = arguments(policy, plan, blanks, cwd=cwd, disables_users=found.disables_users)

@@ -1,8 +1,17 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from holdfast.models import BlockEnded, Model, ModelRequest, StreamEnded, StreamEvent, StreamStarted, TextDelta, Usage
-from holdfast.models.interface import Wire
+from holdfast.models import (
+    BlockEnded,
+    Model,
+    ModelRequest,
+    StreamEnded,
+    StreamEvent,
+    StreamStarted,
+    TextDelta,
+    Usage,
+    Wire,
+)
 
 
 class Parrot:

@@ -8,7 +8,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-TOP = ["index.md", "start.md"]
+TOP = {"index.md": "Overview", "start.md": "Start"}
 SECTIONS = {
     "Guides": [
         "guides/first-agent.md",
@@ -19,7 +19,7 @@ SECTIONS = {
     ],
     "How it works": ["concepts/permissions.md", "concepts"],
     "Extend": ["extend/tool.md", "extend"],
-    "Use": ["terminal.md", "hosts.md", "editors.md"],
+    "Interfaces": ["terminal.md", "hosts.md", "editors.md"],
     "Reference": ["reference/settings.md", "reference/command-line.md", "reference/python.md", "reference"],
     "Tools": ["tools/README.md", "tools"],
 }
@@ -30,9 +30,9 @@ def navigation() -> list[Any]:
     """Every page once; what no section names comes last."""
     left = {str(path.relative_to(DOCS)): None for path in sorted(DOCS.rglob("*.md"))}
     found: list[Any] = []
-    for page in TOP:
+    for page, title in TOP.items():
         left.pop(page)
-        found.append(page)
+        found.append({title: page})
     for title, places in SECTIONS.items():
         pages: list[str] = []
         for place in places:

@@ -27,10 +27,14 @@ BIN = PLACE / "node_modules" / ".bin"
 REVISIONS = ("2025-11-25", "2026-07-28")
 NOT_CLAIMED = (
     "tasks-",  # an extension: work that outlives a request
-    "sep-2640-",  # an extension: skills by resources
+    "sep-2640-skills",  # an extension: our server offers no skills
     "auth/dpop",  # an extension: tokens bound to a key
     "auth/wif",  # an extension: workload identity
 )
+SKILLS = tuple(
+    f"sep-2640-client-{name}" for name in ("no-prefetch", "verify-digest", "verify-size", "verify-frontmatter")
+)
+"""Of the extension that our client knows; the suite has no set of requirements for extensions."""
 OUTCOME = re.compile(r"^[✓✗] (\S+): (\d+) passed, (\d+) failed", re.MULTILINE)
 
 
@@ -107,7 +111,10 @@ def client_legs() -> bool:
             role = ("client", "--command", command)
             done = suite(*role, "--requirements", revision, "-o", place)
             fine = judged(f"client, {revision}", done.stdout, partial(passes, role, revision, place)) and fine
-    return fine
+        failed = [one for one in SKILLS if not passes(("client", "--command", command), REVISIONS[-1], place, one)]
+    words = f"FAILED: {', '.join(failed)}" if failed else "passed"
+    print(f"client, {len(SKILLS)} scenarios with skills of servers: {words}")
+    return fine and not failed
 
 
 def others() -> bool:

@@ -1,6 +1,6 @@
 """The pages of docs/reference, from the code. What has no meaning written down here stops the generation."""
 
-import importlib
+import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -9,16 +9,17 @@ from typing import Any
 
 import click
 import msgspec
-from scripts.reference_words import ENVIRONMENT, SETTINGS
+from scripts.reference_python import cell, first_sentence, python_page
+from scripts.reference_words import ENVIRONMENT, SETTINGS, USED_ELSEWHERE
 
 from holdfast import events
-from holdfast.cli.main import cli
-from holdfast.contract.function_tool import _described_parameters  # pyright: ignore[reportPrivateUsage] - the same reader
+from holdfast.cli.group import cli
 from holdfast.settings.schema import KNOWN
 
 ROOT = Path(__file__).parent.parent
 PLACE = ROOT / "docs" / "reference"
-_NAMES = ROOT / "tests" / "shape" / "public_names.txt"
+_COMMON = 10
+"""An option of so many commands is told once."""
 _GENERATED = "Generated from the code by `make docs`."
 _KINDS = {
     "_string": "text",
@@ -61,20 +62,54 @@ def pages() -> dict[Path, str]:
 
 def settings_page() -> str:
     """Every key of the settings files."""
-    lines = ["# Settings", "", _GENERATED, _FILES, "| key | type | default | meaning |", "|---|---|---|---|"]
+    lines = ["# Settings", "", _GENERATED, _FILES]
+    lines += ["| key | type | default | meaning | example |", "|---|---|---|---|---|"]
     known = dict(_leaves(KNOWN, ""))
-    _same("settings.py keys", set(known), set(SETTINGS))
+    _same("settings", set(known), set(SETTINGS))
+    _same("settings that are read where they are used", keys_read() - set(known), set(USED_ELSEWHERE))
     for key, kind in known.items():
-        default, meaning = SETTINGS[key]
-        lines.append(f"| `{key}` | {kind} | {default} | {meaning} |")
+        default, meaning, example = SETTINGS[key]
+        lines.append(f"| `{key}` | {kind} | {default} | {meaning} | {example_cell(example)} |")
+    for key, (kind, default, meaning, example) in USED_ELSEWHERE.items():
+        lines.append(f"| `{key}` | {kind} | {default} | {meaning} | {example_cell(example)} |")
     return "\n".join(lines) + "\n"
+
+
+def example_cell(example: str) -> str:
+    """JSON in a cell; a pipe would end it."""
+    return f"`{example}`".replace("|", "\\|")
+
+
+def keys_read() -> set[str]:
+    """Every key that the code asks the settings for by name, with what it keeps in a constant first."""
+    found: set[str] = set()
+    for file in (ROOT / "src" / "holdfast").rglob("*.py"):
+        tree = ast.parse(file.read_text("utf-8"))
+        constants = {
+            target.id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and node.args:
+                found |= _asked(ast.unparse(node.func), node.args[0], constants)
+    sections = {".".join(key.split(".")[:n]) for key in dict(_leaves(KNOWN, "")) for n in (1, 2)}
+    return {name for name in found if name not in sections or name in dict(_leaves(KNOWN, ""))}
+
+
+def _asked(function: str, key: ast.expr, constants: dict[str, Any]) -> set[str]:
+    if function != "get" and not re.search(r"settings\.(get|where|origins)$", function):
+        return set()
+    value = key.value if isinstance(key, ast.Constant) else constants.get(ast.unparse(key))
+    return {value} if isinstance(value, str) else set()
 
 
 def _leaves(rules: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
     for name, rule in rules.items():
-        cells = [cell.cell_contents for cell in rule.__closure__ or ()]
-        inner = next((cell for cell in cells if isinstance(cell, dict)), None)
-        choices = next((cell for cell in cells if isinstance(cell, tuple)), None)
+        held = {type(cell.cell_contents).__name__: cell.cell_contents for cell in rule.__closure__ or ()}
+        inner, choices = held.get("dict"), held.get("tuple")
         if inner is not None:
             yield from _leaves(inner, f"{prefix}{name}.")
         else:
@@ -88,11 +123,13 @@ def command_page() -> str:
     context = click.Context(cli, info_name="holdfast")
     printing = cli.get_command(context, "print")
     assert printing is not None
-    lines += _command("holdfast [-p] [PROMPT]", printing, context)
-    for name in cli.list_commands(context):
-        found = cli.get_command(context, name)
-        assert found is not None
-        lines += _tree(f"holdfast {name}", found, context)
+    every = [("holdfast [-p] [PROMPT]", printing, context), *_tree("holdfast", cli, None)]
+    told = [_options(command, parent) for _, command, parent in every]
+    common = [row for row in told[0] if sum(row in rows for rows in told) >= _COMMON]
+    lines += ["Most commands take [the common options](#common-options), which stand at the end.", ""]
+    for (words, command, parent), rows in zip(every, told, strict=True):
+        lines += _command(words, command, parent, rows, common)
+    lines += ["## Common options", "", "| option | meaning |", "|---|---|", *common, ""]
     lines += ["## Exit codes", "", "| code | meaning |", "|---|---|"]
     for code, meaning in (
         (0, "done"),
@@ -106,87 +143,53 @@ def command_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _tree(words: str, command: click.Command, parent: click.Context) -> list[str]:
-    lines = _command(words, command, parent)
-    if isinstance(command, click.Group):
-        context = click.Context(command, info_name=words, parent=parent)
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            lines += _tree(f"{words} {name}", found, context)
-    return lines
+def _tree(
+    words: str, group: click.Group, parent: click.Context | None
+) -> Iterator[tuple[str, click.Command, click.Context]]:
+    context = click.Context(group, info_name=words, parent=parent)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        yield f"{words} {name}", found, context
+        if isinstance(found, click.Group):
+            yield from _tree(f"{words} {name}", found, context)
 
 
-def _command(words: str, command: click.Command, parent: click.Context) -> list[str]:
+def _options(command: click.Command, parent: click.Context) -> list[str]:
+    context = click.Context(command, parent=parent)
+    options = [one for one in command.get_params(context) if isinstance(one, click.Option) and not one.hidden]
+    return [f"| {_spelt(one, context)} | {cell(one.help or '')} |" for one in options if "--help" not in one.opts]
+
+
+def _command(
+    words: str, command: click.Command, parent: click.Context, rows: list[str], common: list[str]
+) -> list[str]:
     about = inspect.cleandoc(command.help or "").split("\b", maxsplit=1)[0].strip()
     lines = [f"## `{words}`", "", " ".join(about.split()), ""]
     context = click.Context(command, info_name=words, parent=parent)
-    options = [one for one in command.get_params(context) if isinstance(one, click.Option) and not one.hidden]
     arguments = [one for one in command.get_params(context) if isinstance(one, click.Argument)]
     if arguments:
         lines += [f"Arguments: {', '.join(f'`{one.make_metavar(context)}`' for one in arguments)}", ""]
-    if options:
-        lines += ["| option | |", "|---|---|"]
-        lines += [f"| {_spelt(one, context)} | {_cell(one.help or '')} |" for one in options]
-        lines.append("")
+    own = [row for row in rows if row not in common]
+    shared = [row for row in common if row in rows]
+    if own:
+        lines += ["| option | meaning |", "|---|---|", *own, ""]
+    if shared and len(shared) == len(common):
+        lines += ["And [the common options](#common-options).", ""]
+    elif shared:
+        names = ", ".join(row.split(" ", 2)[1].rstrip(",") for row in shared)
+        lines += [f"And of [the common options](#common-options): {names}.", ""]
     return lines
 
 
 def _spelt(option: click.Option, context: click.Context) -> str:
-    value = "" if option.is_flag or option.count else f" {option.make_metavar(context)}"
-    return _cell(", ".join(f"`{name}`" for name in option.opts) + (f" `{value.strip()}`" if value.strip() else ""))
-
-
-def python_page() -> str:
-    """Every promised name."""
-    lines = ["# Python", "", _GENERATED, "", "These names are promised; all others may change.", ""]
-    module = ""
-    for line in _NAMES.read_text("utf-8").split():
-        home, _, name = line.partition(":")
-        if home != module:
-            module = home
-            lines += [f"## `{module}`", ""]
-        lines += _named(name, getattr(importlib.import_module(home), name))
-    return "\n".join(lines) + "\n"
-
-
-def _named(name: str, value: Any) -> list[str]:
-    if not (inspect.isclass(value) or inspect.isfunction(value)):
-        return [f"### `{name}`", "", f"`{value!r}`" if isinstance(value, str) else f"A `{type(value).__name__}`.", ""]
-    signature = _signature(value)
-    lines = [f"### `{name}{signature}`", "", _first(value), ""]
-    maker = vars(value).get("__init__") if inspect.isclass(value) else value
-    told = _described_parameters(inspect.getdoc(maker) or "")
-    if told:
-        rows = [f"| `{argument}` | {_cell(meaning)} |" for argument, meaning in told.items()]
-        lines += ["| argument | |", "|---|---|", *rows, ""]
-    if inspect.isclass(value):
-        own = [(key, member) for key, member in vars(value).items() if not key.startswith("_")]
-        rows = [
-            f"| `{key}{_signature(member) if callable(member) else ''}` | {_cell(_first(member))} |"
-            for key, member in own
-            if (callable(member) or isinstance(member, property)) and _first(member)
-        ]
-        lines += ["| member | |", "|---|---|", *rows, ""] if rows else []
-    return lines
-
-
-def _signature(value: Any) -> str:
-    try:
-        found = inspect.signature(value)
-    except (TypeError, ValueError):
-        return ""
-    names = [
-        ("*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else "") + one.name
-        for one in found.parameters.values()
-        if one.name != "self"
-    ]
-    return f"({', '.join(names)})"
-
-
-def _first(value: Any) -> str:
-    text = inspect.getdoc(value.fget if isinstance(value, property) else value) or ""
-    return " ".join(text.split("\n\n", maxsplit=1)[0].split())
+    names = ", ".join(f"`{name}`" for name in option.opts)
+    if option.is_flag or option.count:
+        return names
+    if isinstance(option.type, click.IntRange | click.FloatRange) and option.metavar is None:
+        return f"{names} `N`"
+    words = option.make_metavar(context).removeprefix("[").removesuffix("]").split("|")  # a pipe would end the cell
+    return f"{names} {' or '.join(f'`{word}`' for word in words)}"
 
 
 def events_page() -> str:
@@ -199,8 +202,8 @@ def events_page() -> str:
         if not (inspect.isclass(kind) and issubclass(kind, events.Event) and kind is not events.Event):
             continue
         fields = ", ".join(f"`{field}`" for field in kind.__struct_fields__)
-        tag = msgspec.inspect.type_info(kind).tag  # pyright: ignore[reportAttributeAccessIssue]
-        lines.append(f"| {name} | `{tag}` | {_cell(_first(kind))} | {fields} |")
+        about: Any = msgspec.inspect.type_info(kind)
+        lines.append(f"| {name} | `{about.tag}` | {cell(first_sentence(kind))} | {fields} |")
     return "\n".join(lines) + "\n"
 
 
@@ -218,13 +221,17 @@ def environment_page() -> str:
 
 
 def _variables() -> set[str]:
-    """What the code names as a variable of ours or of a provider."""
-    pattern = re.compile(
-        r'"((?:HOLDFAST|CLAUDE|MCP|ENABLE|MAX_MCP|ANTHROPIC|OPENAI|OLLAMA|SEARXNG|BRAVE|TAVILY|EXA)_[A-Z0-9_]*[A-Z0-9])"'
+    """What the code names as a variable of ours or of a provider, and what it asks its environment for."""
+    ours = re.compile(
+        r'"((?:HOLDFAST|CLAUDE|MCP|ENABLE|MAX_MCP|ANTHROPIC|OPENAI|GEMINI|GOOGLE|AWS|OLLAMA|SEARXNG|BRAVE|TAVILY|EXA|OTEL)'
+        r'_[A-Z0-9_]*[A-Z0-9])"'
     )
-    files = (ROOT / "src" / "holdfast").rglob("*.py")
-    found = {name for file in files for name in pattern.findall(file.read_text("utf-8"))}
-    return found - {"CLAUDE_CODE"}  # a beginning of names
+    asked = re.compile(r'\b(?:environ|env|getenv)(?:\.get)?[\[(]\s*"([A-Z][A-Z0-9_]+)"')
+    texts = [file.read_text("utf-8") for file in (ROOT / "src" / "holdfast").rglob("*.py")]
+    found = {name for text in texts for pattern in (ours, asked) for name in pattern.findall(text)}
+    # The beginning of a name, names of every system, and names that are only kept from commands.
+    others = {"CLAUDE_CODE", "HOME", "PATH", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES"}
+    return found - others - {"GOOGLE_AI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"}
 
 
 def _same(what: str, found: set[str], written: set[str]) -> None:
@@ -232,7 +239,3 @@ def _same(what: str, found: set[str], written: set[str]) -> None:
         raise SystemExit(f"scripts/reference_words.py says nothing about these {what}: {', '.join(missing)}")
     if gone := sorted(written - found):
         raise SystemExit(f"scripts/reference_words.py speaks of {what} that are gone: {', '.join(gone)}")
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")

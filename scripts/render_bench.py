@@ -16,6 +16,11 @@ marked. What `cold` measures is told in `benchmarks/cold.py`.
 """
 
 
+def figure(value: float) -> str:
+    """Three digits, and never a power of ten."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def page(facts: dict[str, Any]) -> str:
     """The page for one run."""
     lines = [HEAD, f"Python {facts['python']}, {facts['machine']}. {facts.get('conditions', '')}", ""]
@@ -25,7 +30,7 @@ def page(facts: dict[str, Any]) -> str:
         for row in rows:
             mark = " **over**" if row["ratio"] > row["limit"] else ""
             lines.append(
-                f"| {row['name']} | {row['ours']:.3g} | {row['reference']:.3g} | {row['unit']} "
+                f"| {row['name']} | {figure(row['ours'])} | {figure(row['reference'])} | {row['unit']} "
                 f"| {row['ratio']:.2f}{mark} | {row['limit']:.2f} | {row['against']} |"
             )
         lines.append("")

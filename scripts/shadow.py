@@ -143,7 +143,7 @@ class Judge:
             "C" if critical_removal(analysis, cwd=PROJECT) else "-",
             "D" if analysis.doubt else "-",
             (analysis.kind or "-")[0],
-            "N" if analysis.network else "-",
+            "N" if analysis.effects.network else "-",
             chr(ord("a") + _RISKS.index(risk)) if risk else "-",
             digest_of(offered)[:4] if offered else "-",
         )
@@ -213,7 +213,9 @@ def compare(old: Line, new: Line, text: str) -> Difference | None:
     assert old.digest == new.digest, f"another text than was recorded: {text!r}"
     if old == new:
         return None
-    looser, stricter, changed = [], [], []
+    looser: list[str] = []
+    stricter: list[str] = []
+    changed: list[str] = []
     for name, before, after in zip(FIELDS, old.facts, new.facts, strict=True):
         if before == after:
             continue

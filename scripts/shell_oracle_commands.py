@@ -9,7 +9,6 @@ from shell_oracle_mutations import mutant
 
 from holdfast.permissions.shell.programs.inspect import OWN_RULES, version_forms
 from holdfast.permissions.shell.programs.program import told
-from holdfast.permissions.shell.programs.special import XXD_ALONE
 from holdfast.permissions.shell.programs.tool_table import GIT_READS, Option, Tool, parse_options
 from holdfast.permissions.shell.programs.tool_table import TOOLS as KNOWN
 
@@ -59,10 +58,7 @@ REVISIONS = [
     "none",
     "new",
 ]
-TOOLS = {
-    **{name: tool for name, tool in KNOWN.items() if ":" not in name and name not in ("sed", "awk", "jq", "yq")},
-    "xxd": Tool(" ".join(name for name in sorted(XXD_ALONE) if len(name) == 2) + " -c:num -l:num -s:num"),
-}
+TOOLS = {name: tool for name, tool in KNOWN.items() if ":" not in name and name not in ("sed", "awk", "jq", "yq")}
 ENDLESS = frozenset({"yes", "sleep", "watch", "top", "vmstat", "timeout"})
 SED = [
     "p",
@@ -185,14 +181,14 @@ class Generator:
             if not table:
                 break
             letter = self.random.choice(sorted(table))
-            words.append(self.spell(letter, table[letter]))
+            words.append(self.spell(letter, table[letter], one_dash=tool.one_dash))
         words += [shlex.quote(word) for word in self.random.choices(operands, k=self.random.randrange(3))]
         if self.random.random() < 0.3:
             self.random.shuffle(words)  # not every tool looks for options behind its first operand
         return " ".join(words)
 
-    def spell(self, name: str, option: Option) -> str:
-        dash = "-" if len(name) == 1 else "--"
+    def spell(self, name: str, option: Option, *, one_dash: bool) -> str:
+        dash = "" if name[0] == "+" else "-" if len(name) == 1 or one_dash else "--"
         if option.takes == "none":
             return dash + name
         value = shlex.quote(value_for(option, self.random))
@@ -233,7 +229,7 @@ def single_options() -> Iterator[str]:
     for name, tool in tools:
         short, long = parse_options(tool.options)
         for letter, option in {**short, **long}.items():
-            dash = "-" if len(letter) == 1 else "--"
+            dash = "" if letter[0] == "+" else "-" if len(letter) == 1 or tool.one_dash else "--"
             operand = "HEAD" if name.startswith("git") else "a.txt"
             if option.takes == "none":
                 yield f"{name} {dash}{letter} {operand}"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # The Debian packages behind the real parts that tests run. As root they are installed; otherwise the command is shown.
+# With the word "peers" also those that programs need which benchmarks measure beside ours.
 set -euo pipefail
 declare -A package_of=([git]=git [bash]=bash [bwrap]=bubblewrap [strace]=strace [tmux]=tmux [jq]=jq)
+[ "${1:-}" != peers ] || package_of[socat]=socat
 missing=()
 for program in "${!package_of[@]}"; do
     command -v "$program" >/dev/null 2>&1 || missing+=("${package_of[$program]}")

@@ -37,6 +37,8 @@ from holdfast.tools.files.write import Write
 STEPS = 12
 LOG = "log.txt"
 _UNKNOWN = "outcome unknown"
+_CUT = "interrupted"
+"""What did not end, or did not begin: a look that was cut off has seen nothing."""
 
 
 class AppendArgs(Args):
@@ -144,7 +146,7 @@ def read_history(
                     elif _UNKNOWN in text:
                         unknown.add(number)
                         seen.pop(number, None)
-                elif use["name"] == "Read" and not (block.get("is_error") and _UNKNOWN in text):
+                elif use["name"] == "Read" and not (block.get("is_error") and _CUT in text):
                     lines = set(re.findall(r"^\s*\d+\t(\d+)$", text, re.MULTILINE))
                     seen.update((number, str(number) in lines) for number in unknown)
     return done, unknown - done, seen

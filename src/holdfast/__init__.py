@@ -4,16 +4,33 @@ TYPE_CHECKING = False  # `typing` itself would cost more than all of `holdfast -
 if TYPE_CHECKING:
     from holdfast.app import assemble
     from holdfast.app.agent import Agent
+    from holdfast.app.results import Run, RunFailed, RunResult
     from holdfast.contract import Tool, ToolContext, ToolFailed, ToolResult, tool
     from holdfast.engine import Executor
 
 __version__ = "0.1.0"
 
-__all__ = ["Agent", "Executor", "Tool", "ToolContext", "ToolFailed", "ToolResult", "__version__", "assemble", "tool"]
+__all__ = [
+    "Agent",
+    "Executor",
+    "Run",
+    "RunFailed",
+    "RunResult",
+    "Tool",
+    "ToolContext",
+    "ToolFailed",
+    "ToolResult",
+    "__version__",
+    "assemble",
+    "tool",
+]
 
 _HOME = {
     "Agent": "holdfast.app.agent",
     "Executor": "holdfast.engine",
+    "Run": "holdfast.app.results",
+    "RunFailed": "holdfast.app.results",
+    "RunResult": "holdfast.app.results",
     "Tool": "holdfast.contract",
     "ToolContext": "holdfast.contract",
     "ToolFailed": "holdfast.contract",

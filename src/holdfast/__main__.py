@@ -4,6 +4,10 @@ import contextlib
 import os
 import sys
 
+TYPE_CHECKING = False  # `typing` would cost more than the answer to `--version`
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def main() -> None:
     """Run the command line."""
@@ -90,18 +94,37 @@ def _end(code: int) -> None:
 def _run() -> int:
     # Loaded behind the guard, whose memory stays small.
     from holdfast.lib.collector import hold_off  # noqa: PLC0415
+    from holdfast.lib.plugins import leave_out_plugins  # noqa: PLC0415
 
     hold_off()
+    leave_out_plugins()
     from holdfast.cli.standard_streams import let_nothing_stop_the_work  # noqa: PLC0415
 
     let_nothing_stop_the_work()
+    if os.isatty(0) and os.isatty(1):
+        return _run_at_terminal()
+    return _answer()
+
+
+def _run_at_terminal() -> int:
+    """The same, behind a prompt that stands there before anything is loaded."""
+    from holdfast.tui import early  # noqa: PLC0415 - only here
+
+    early.begin(sys.argv[1:])
+    try:
+        return _answer(early.put_away)
+    finally:
+        early.put_away()
+
+
+def _answer(before_words: "Callable[[], None]" = lambda: None) -> int:
     if sys.argv[1:] == ["acp"]:  # an editor waits for the first answer; there is nothing to parse
         from holdfast.acp.start import run_for_editor  # noqa: PLC0415
 
         return run_for_editor()
     from holdfast.cli.main import run  # noqa: PLC0415
 
-    return run()
+    return run(before_words=before_words)
 
 
 if __name__ == "__main__":

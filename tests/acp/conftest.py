@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import acp.schema as published
 import pytest
@@ -29,6 +29,11 @@ _ANSWERS = {
 _ASKED = {
     "session/request_permission": published.RequestPermissionRequest,
     "fs/read_text_file": published.ReadTextFileRequest,
+    "terminal/create": published.CreateTerminalRequest,
+    "terminal/output": published.TerminalOutputRequest,
+    "terminal/wait_for_exit": published.WaitForTerminalExitRequest,
+    "terminal/kill": published.KillTerminalRequest,
+    "terminal/release": published.ReleaseTerminalRequest,
 }
 
 
@@ -50,6 +55,7 @@ class Editor:
         self.errors: list[Fields] = []
         self.on_update: Callable[[Fields], None] = lambda _update: None
         self._replies = replies
+        self._replying: set[asyncio.Future[Any]] = set()
         self._waiting: dict[int, tuple[str, asyncio.Future[Any]]] = {}
 
     def send(self, **message: Any) -> None:
@@ -116,8 +122,17 @@ class Editor:
             self.send(id=message["id"], error={"code": -32601, "message": "not here"})
             return
         answer = reply(params)
-        if answer is not None:
+        if isinstance(answer, Awaitable):
+            task = asyncio.ensure_future(cast("Awaitable[Any]", answer))
+            self._replying.add(task)
+            task.add_done_callback(lambda done: self._replied(message["id"], done))
+        elif answer is not None:
             self.send(id=message["id"], result=answer)
+
+    def _replied(self, id_: Any, done: "asyncio.Future[Any]") -> None:
+        self._replying.discard(done)
+        if not done.cancelled() and done.exception() is None:
+            self.send(id=id_, result=done.result())
 
 
 Opener = Callable[..., AbstractAsyncContextManager[Editor]]

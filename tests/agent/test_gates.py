@@ -89,7 +89,7 @@ def test_a_display_hook_says_what_is_shown_and_the_conversation_stays_as_it_was(
 def test_a_blocked_prompt_reaches_neither_history_nor_model_nor_listeners():
     ear = Ear(UserPromptSubmit=HookAnswer("deny", "has a password in it"))
     run = ear.run(NEVER)
-    assert run.ended.outcome == "error_during_execution"
+    assert run.ended.outcome == "stopped_by_hook"
     assert "has a password in it" in run.ended.error
     assert run.loop.history == []
     assert run.model.requests == []
@@ -105,6 +105,13 @@ def test_a_stop_hook_makes_the_model_go_on_at_most_so_many_times():
     assert [getattr(event, "stop_hook_active", None) for event in stops] == [False] + [True] * MAX_STOPS
     assert "the tests do not pass yet" in str(run.sent(1))
     assert any("in spite of it" in event.text for event in run.of(HookSpoke))
+
+
+def test_what_a_stop_hook_has_to_add_makes_the_model_go_on_too():
+    ear = Ear(Stop=HookAnswer(additional_context="the changelog is missing"))
+    run = ear.run(*[DONE] * (MAX_STOPS + 1))
+    assert (run.ended.outcome, ear.names.count("Stop")) == ("success", MAX_STOPS + 1)
+    assert "the changelog is missing" in str(run.sent(1))
 
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse", "PostToolBatch"])

@@ -158,6 +158,44 @@ def test_a_person_or_a_rule_lets_one_be_made(repository: Path) -> None:
     assert plain.report.content == "Report."
 
 
+@pytest.fixture
+def builds(repository: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A skill that an agent follows which always works apart."""
+    home = repository.parent / "home"
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    file = home / ".claude" / "skills" / "build" / "SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("---\ndescription: Builds.\ncontext: fork\nagent: builder\n---\nBuild.\n")
+    return {"builder": {"description": "Builds.", "prompt": "You build.", "isolation": "worktree"}}
+
+
+@pytest.mark.parametrize("mode", ["plan", "dontAsk", "default"])
+def test_a_skill_makes_no_worktree_where_its_agent_could_not(
+    repository: Path, builds: dict[str, Any], mode: str
+) -> None:
+    use = call("Skill", skill="build")
+    scene = Scene(repository, [use], "Then not.", agents=builds, permission_mode=mode)
+    assert ([reply.outcome for reply in scene.replies], worktrees(repository)) == (["denied"], [])
+    write = call("Write", file_path="new.txt", content="x")
+    ways: list[dict[str, Any]] = [{"approver": _yes_to("Skill")}, {"allowed_tools": ["Skill"]}]
+    for choices in ways if mode == "default" else ():
+        scene = Scene(repository, [use], [write], "So.", "Thanks.", agents=builds, permission_mode=mode, **choices)
+        assert scene.replies[0].data["status"] == "forked"
+
+
+def test_a_skill_lets_no_program_of_the_repository_start_unasked(repository: Path, builds: dict[str, Any]) -> None:
+    (repository / ".gitattributes").write_text("*.txt filter=evil\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "attributes")
+    git(repository, "config", "filter.evil.smudge", f"touch {repository.parent}/ran; cat")
+    use = call("Skill", skill="build")
+    scene = Scene(repository, [use], "No.", agents=builds, permission_mode="default", allowed_tools=["Skill"])
+    assert ([reply.outcome for reply in scene.replies], worktrees(repository)) == (["denied"], [])
+    assert not (repository.parent / "ran").exists()
+
+
 def test_a_definition_may_want_it_and_an_agent_goes_on_where_it_was(repository: Path) -> None:
     agents = {"builder": {"description": "Builds.", "prompt": "You build.", "isolation": "worktree"}}
     begin = call("Agent", description="d", prompt="Build.", subagent_type="builder", name="b")

@@ -250,9 +250,9 @@ def test_closing_ends_an_answer_that_nobody_reads() -> None:
 
         async with FakeProvider(then=answer) as provider:
             model = AskedAhead(open_model("openai:x", environ={"OPENAI_BASE_URL": provider.openai_url}), ask("one"))
-            await asyncio.wait_for(arrived.wait(), 10)
+            await asyncio.wait_for(arrived.wait(), 30)
             await model.close()
-            await asyncio.wait_for(provider.disconnected(), 10)
+            await asyncio.wait_for(provider.disconnected(), 30)
 
     asyncio.run(asyncio.wait_for(whole(), 20))
 

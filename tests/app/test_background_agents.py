@@ -370,7 +370,7 @@ def test_an_agent_cannot_go_on_with_the_agent_of_another(tmp_path: Path):
 
 def test_who_gets_a_task_reads_of_it(tmp_path: Path):
     first = call("TaskCreate", subject="Look at it", description="All of it.")
-    yours = "Task 1 of the list is yours now: Look at it."
+    yours = "Task 1 of the list is yours now, as the agent "
 
     async def scene(**scripts: list[Any]) -> dict[str, str]:
         GATES["hold"] = asyncio.Event()
@@ -389,5 +389,6 @@ def test_who_gets_a_task_reads_of_it(tmp_path: Path):
     told = run(scene(Go=[[first], two, "Thanks."], **scripts))
     assert yours in told["Find"]
     assert yours not in told["Go"] + told["Other"]
+    assert "not the user. Its title: 'Look at it'." in told["Find"]
     told = run(scene(Go=[[first], [start()], "Thanks."], Find=[[give_back], "Yours."]))
     assert yours in told["Go"]

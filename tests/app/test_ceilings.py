@@ -69,7 +69,7 @@ class Chain(NamedTuple):
     root: PermissionContext
     modes: list[str | None]
     is_generous: bool
-    """The person has saved rules on the way, so that `dontAsk` let pass what they name."""
+    """A hook says yes to all, or the person has saved rules on the way, so that `dontAsk` let pass what they name."""
 
     def bounds(self, depth: int) -> list[PermissionContext]:
         """The rights that an agent of this depth may not exceed, its own included."""
@@ -115,6 +115,11 @@ class Person:
         return Answer("allow", updates=(RuleUpdate("allow", rules),) if rules else ())
 
 
+async def wave(_: object) -> HookAnswer:
+    """A hook of the user's that lets everything pass."""
+    return HookAnswer("allow")
+
+
 class Heard:
     """What was called by whom, and what came of it."""
 
@@ -150,6 +155,9 @@ async def descend(folder: Path, dice: random.Random) -> tuple[Heard, Chain]:
     )
     heard = Heard()
     is_generous = dice.random() < 0.5
+    if dice.random() < 0.5:
+        options = options._replace(hooks=(Hook("PreToolUse", wave), Hook("PermissionRequest", wave)))
+        is_generous = True
     running: RunningAgent = await start_agent(
         options, AgentOptions(model=Levels(scripts)), asker=Person(is_generous=is_generous), on_event=heard
     )

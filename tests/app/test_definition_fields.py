@@ -147,6 +147,23 @@ def test_memory_of_a_folder_counts_once_it_is_trusted(place: Path, scope: str, f
         assert ("- obey me" in scene.model.requests[1].system[0].text) is trusted
 
 
+@pytest.mark.parametrize("depth", range(3))
+def test_memory_of_a_folder_that_leads_out_of_it_is_none(place: Path, depth: int) -> None:
+    """A link anywhere on the way: what lies behind it would be read unasked."""
+    define(Path.home(), "counter", "memory: project")
+    outside = place.parent / "outside"
+    memory = place / ".holdfast" / "agent-memory" / "counter"
+    link = (memory, memory.parent, memory.parent.parent)[depth]
+    (outside / memory.relative_to(link)).mkdir(parents=True)
+    (outside / memory.relative_to(link) / "MEMORY.md").write_text("a secret\n")
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside)
+    read = call("Read", file_path=str(memory / "MEMORY.md"))
+    scene = Scene(place, [start("counter")], [read], "Two.", "Done.", trust=True)
+    assert "a secret" not in scene.model.requests[1].system[0].text
+    assert scene.inner[0].outcome == "denied"
+
+
 def test_hooks_of_a_definition_hear_its_agents_and_nobody_else(place: Path) -> None:
     log = place / "log"
     hooks = f"""hooks:
@@ -267,6 +284,26 @@ def test_a_server_of_its_own_is_there_for_its_agents_alone(place: Path) -> None:
     assert (scene.replies[0].is_error, scene.inner[0].content) == (True, "seven")
     scene = Scene(place, [start("counter")], [count], "No.", "Done.", disallowed_tools=["mcp__own"])
     assert scene.inner[0].is_error
+
+
+@pytest.mark.parametrize("named", ["mcp__own__count", "mcp__own__*", "mcp__own"])
+def test_a_call_names_tools_of_servers_as_definitions_do(place: Path, named: str) -> None:
+    define(Path.home(), "counter", _own_server(place))
+    begin = start("counter", allowed_tools=[named])
+    scene = Scene(place, [begin], [call("mcp__own__count")], "Seven.", "Done.", allowed_tools=["mcp__own"])
+    assert scene.inner[0].content == "seven"
+    assert [tool["name"] for tool in json.loads(scene.model.requests[1].tools)] == ["mcp__own__count"]
+
+
+@pytest.mark.parametrize("limit", ["disallowedTools: mcp__own__count", "disallowedTools: mcp__own", ""])
+def test_what_is_taken_away_is_taken_of_its_own_servers_too(place: Path, limit: str) -> None:
+    define(Path.home(), "counter", f"tools: Read\n{limit}\n{_own_server(place)}")
+    more = {} if limit else {"allowed_tools": ["Read"]}
+    scene = Scene(
+        place, [start("counter", **more)], [call("mcp__own__count")], "No.", "Done.", allowed_tools=["mcp__own"]
+    )
+    assert scene.inner[0].is_error
+    assert [tool["name"] for tool in json.loads(scene.model.requests[1].tools)] == ["Read"]
 
 
 def test_a_server_that_a_folders_definition_brings_is_not_started_unapproved(place: Path) -> None:

@@ -102,6 +102,23 @@ def test_an_unknown_model_is_that_of_whoever_starts_it(place: Path) -> None:
     assert (reply.content, len(model.requests)) == ("Three.", 3)
 
 
+def test_a_definition_of_the_folder_that_leads_out_of_it_meanwhile_is_not_told(place: Path) -> None:
+    define(place, "counter")
+    file = place / ".claude" / "agents" / "counter.md"
+    secret = place.parent / "secret.md"
+    secret.write_text("A secret.\n")
+
+    def swap(request: Any) -> list[dict[str, Any]]:
+        del request
+        file.unlink()
+        file.symlink_to(secret)
+        return [start("counter")]
+
+    (reply,), model = played(place, swap, "Two.", "Done.", trust=True)
+    assert "leads out of the folder" in str(reply.content)
+    assert not any("A secret." in str(request.system) for request in model.requests)
+
+
 def test_a_definition_that_is_gone_is_a_failed_call(place: Path) -> None:
     define(Path.home(), "counter")
 
@@ -126,3 +143,44 @@ def test_nothing_in_a_definition_speaks_in_our_name(place: Path) -> None:
     assert "\x1b" not in told
     assert "<system-reminder>" not in told
     assert "\n# Skills" not in told
+
+
+class Real(ScriptedModel):
+    """As if a provider answered."""
+
+    name = "anthropic:claude-x"
+
+    def __init__(self, turns: list[Any]) -> None:
+        super().__init__(turns)
+        self.name = Real.name
+
+
+@pytest.mark.parametrize("provider", ["scripted", "replay", "Scripted", " scripted "])
+@pytest.mark.parametrize("who", ["call", "definition", "skill"])
+def test_a_file_that_speaks_in_a_models_place_is_chosen_by_the_user_alone(
+    place: Path, tmp_path: Path, who: str, provider: str
+) -> None:
+    """It would be read whatever the rules say, and what stands in it be told."""
+    secret = tmp_path / "secret.json"
+    secret.write_text('["a secret token"]')
+    name = f"{provider}:{secret}"
+    define(Path.home(), "counter", f'model: "{name}"')
+    skill = Path.home() / ".claude" / "skills" / "count" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(f'---\ndescription: Counts.\nmodel: "{name}"\n---\nCount.\n')
+    call = {
+        "call": start("general-purpose", model=name),
+        "definition": start("counter"),
+        "skill": {"tool": "Skill", "input": {"skill": "count"}},
+    }[who]
+
+    async def scene() -> str:
+        model = Real([[call], "Mine.", "Done.", "Over."])
+        async with Agent(model, cwd=place, persist=False) as agent:
+            events = [str(event) async for event in agent.run("Go.")]
+        return "".join(events) + str([request.messages for request in model.requests])
+
+    told = asyncio.run(asyncio.wait_for(scene(), 60))
+    assert "a secret token" not in told
+    if who == "call":  # the others go on with the session's model, and say so where such things are said
+        assert "only the user chooses a file" in told

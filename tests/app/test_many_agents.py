@@ -1,11 +1,15 @@
 """Many agents at once: one costs no handle and no thread, its crash is its own, and an interrupt leaves none."""
 
 import asyncio
+import json
 import os
 import resource
+import subprocess
+import sys
 import threading
-from collections.abc import AsyncIterator, Coroutine, Generator
-from contextlib import contextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +21,7 @@ from holdfast.app.running import RunningAgent
 from holdfast.app.start_agent import start_agent
 from holdfast.contract.roles import AgentReport, AgentTask
 from holdfast.models import ModelRequest, StreamEvent
-from holdfast.testing import ScriptedModel
+from holdfast.testing import ScriptedModel, started
 
 T = TypeVar("T")
 MANY = 120
@@ -139,3 +143,41 @@ def test_an_interrupt_of_many_agents_leaves_nothing(tmp_path: Path):
     at_work, left, working = run(scene())
     assert at_work >= MANY
     assert (left, working) == (0, 0)
+
+
+BUSY = 50
+MARK = "4242.5"
+
+
+def test_nothing_is_left_of_many_agents_when_the_session_is_killed(tmp_path: Path):
+    (tmp_path / "work").mkdir()
+    start = {"tool": "Agent", "input": {"description": "d", "prompt": "Wait.", "run_in_background": True}}
+    wait = {"tool": "Bash", "input": {"command": f"setsid sleep {MARK} & sleep {MARK}"}}
+    turns: list[Any] = [[start] * BUSY, [{"tool": "Sleep", "input": {"duration_seconds": 300}}], *[[wait]] * BUSY]
+    script = tmp_path / "script.jsonl"
+    script.write_text("".join(json.dumps({"blocks": blocks}) + "\n" for blocks in turns))
+    words = ("-p", "Go.", "--model", f"scripted:{script}", "--permission-mode", "bypassPermissions")
+    env = {**os.environ, "HOME": str(tmp_path / "home")}
+    argv = [sys.executable, "-m", "holdfast", *words]
+    with started(argv, cwd=tmp_path / "work", env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        until(lambda: len(sleepers()) >= 2 * BUSY)
+        process.kill()
+    until(lambda: not sleepers())
+
+
+def sleepers() -> list[int]:
+    """The processes of the agents of this test."""
+    found: list[int] = []
+    for name in os.listdir("/proc"):
+        with suppress(OSError, ValueError):
+            if Path(f"/proc/{int(name)}/cmdline").read_bytes().startswith(f"sleep\0{MARK}".encode()):
+                found.append(int(name))
+    return found
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Other processes make it true, so somebody has to look again and again."""
+    end_s = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end_s
+        time.sleep(0.05)

@@ -1,12 +1,14 @@
 """Mistakes of a program that makes an agent are told at once."""
 
 import asyncio
+import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from holdfast import Agent, tool
+from holdfast.app.agent_choices import AgentChanges, AgentChoices
 from holdfast.contract import UsageError
 from holdfast.testing import ScriptedModel
 
@@ -81,3 +83,57 @@ def test_parameters_without_a_name_are_told_when_the_tool_is_made() -> None:
     for function in (many, more):
         with pytest.raises(UsageError, match="must be a plain named one"):
             tool(function)
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        ({"max_turns": 0}, "max_turns must be a whole number of at least 1, not 0"),
+        ({"max_turns": "3"}, "max_turns must be a whole number of at least 1, not '3'"),
+        ({"max_total_tokens": True}, "max_total_tokens must be a whole number"),
+        ({"max_budget_usd": -1}, "max_budget_usd must be a number of at least 0, not -1"),
+        ({"max_budget_usd": float("nan")}, "max_budget_usd must be a number of at least 0, not nan"),
+        ({"permission_mode": "acceptedits"}, "Did you mean 'acceptEdits'?"),
+        ({"effort": "extreme"}, "there is no effort 'extreme'; use one of low, medium, high, xhigh, max"),
+        ({"model": 3}, "model must be a text such as 'anthropic:sonnet', or a model object, not 3"),
+        ({"fallback_model": 3}, "fallback_model must be a text"),
+        ({"approver": 3}, "approver must be a function, not 3"),
+        ({"hooks": [print]}, "hooks must hold Hook objects"),
+        ({"history": ["hello"]}, "history[0] must be a message with `role` and `content`"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused_when_the_agent_is_made(choices: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Agent(choices.pop("model", "scripted:x"), **choices)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [({"max_turns": 0}, "of at least 1"), ({"effort": "hard"}, "no effort"), ({"model": 3}, "a model object")],
+)
+def test_so_is_one_for_a_run_before_anything_is_opened(choices: dict[str, Any], told: str) -> None:
+    agent = Agent(ScriptedModel(["x"]))
+    with pytest.raises(UsageError, match=told):
+        agent.run("?", **choices)
+    for prompt in (None, 3):
+        with pytest.raises(UsageError, match="a text or a list of content blocks"):
+            agent.run(prompt)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_rule_for_an_own_tool_is_not_called_a_mistake(tmp_path: Path) -> None:
+    @tool
+    def outer() -> str:
+        """Do something."""
+        return "done"
+
+    model = ScriptedModel([[{"tool": "outer", "input": {}}], "Done."])
+    with Agent(model, tools=[outer], allowed_tools=["outer"], cwd=tmp_path) as agent:
+        result = agent.run_sync("go")
+    assert (result.output, result.warnings) == ("Done.", ())
+
+
+def test_every_choice_of_an_agent_is_known_to_type_checkers() -> None:
+    taken = inspect.signature(Agent).parameters
+    assert {*AgentChanges.__annotations__, "output_type", "deps_type"} == set(taken)
+    assert set(AgentChanges.__annotations__) - set(AgentChoices.__annotations__) == {"model", "tools"}

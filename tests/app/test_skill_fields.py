@@ -146,6 +146,26 @@ def test_a_session_that_is_a_kind_of_agent_begins_as_it_says(place: Path) -> Non
     assert "You count." in request.system[0].text
 
 
+@pytest.mark.parametrize("whose", ["user", "project"])
+def test_the_first_words_of_a_folders_agent_call_nothing(place: Path, whose: str) -> None:
+    skill("look", "disable-model-invocation: true", "Look. !`touch $ARGUMENTS`")
+    base = Path.home() if whose == "user" else place
+    file = base / ".claude" / "agents" / "counter.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("---\nname: counter\ndescription: Counts.\ninitialPrompt: /look made.txt\n---\nYou count.\n")
+
+    async def scene() -> str:
+        model = ScriptedModel(["Done."])
+        settings = AgentOptions(model=model, main_agent="counter")
+        async with await start_agent(Options(cwd=str(place), trust=True), settings) as running:
+            async for _ in running.run("Go."):
+                pass
+        return str(model.requests[0].messages)
+
+    told = asyncio.run(asyncio.wait_for(scene(), 60))
+    assert ("/look made.txt" in told, (place / "made.txt").exists()) == (whose == "project", whose == "user")
+
+
 def test_agents_are_told_of_skills_that_came_up_meanwhile(place: Path) -> None:
     (place / "web").mkdir()
     (place / "web" / "a.txt").write_text("a\n")

@@ -111,16 +111,38 @@ def test_a_skill_of_the_folder_waits_for_trust(place: Path) -> None:
     assert "Count to three." in trusted.replies[0].content
 
 
+@pytest.mark.parametrize("what", ["file", "directory"])
+def test_a_skill_of_the_folder_that_leads_out_of_it_meanwhile_is_not_read(place: Path, what: str) -> None:
+    file = skill(place, "count")
+    outside = place.parent / "outside"
+    outside.mkdir()
+    (outside / "SKILL.md").write_text("---\ndescription: x\n---\nA secret.\n")
+
+    def swap(request: Any) -> list[dict[str, Any]]:
+        del request
+        there = file if what == "file" else file.parent
+        there.rename(place.parent / "moved")
+        there.symlink_to(outside / "SKILL.md" if what == "file" else outside)
+        return [use("count")]
+
+    read = {"tool": "Read", "input": {"file_path": str(outside / "SKILL.md")}}
+    seen = Scene(place, swap, [read], "Done.", trust=True)
+    assert "leads out of the folder" in seen.replies[0].content
+    assert (seen.replies[0].is_error, seen.replies[1].outcome) == (True, "denied")
+
+
 def test_a_name_that_is_none_is_answered_with_the_nearest(place: Path) -> None:
     skill(Path.home(), "count-words")
     seen = Scene(place, [use("word-count")], "Done.")
     assert "Nearest: count-words." in seen.replies[0].content
+    assert seen.replies[0].error_code == 2
 
 
 def test_what_only_the_user_calls_is_refused_to_the_model_until_they_did(place: Path) -> None:
     skill(Path.home(), "deploy", "disable-model-invocation: true")
     seen = Scene(place, [use("deploy")], "Done.")
     assert "only the user calls 'deploy'" in seen.replies[0].content
+    assert seen.replies[0].error_code == 3
     assert "- deploy:" not in str(seen.model.requests[0].system)
     called = Scene(place, "Done.", prompts=("/deploy",))
     assert "Count to three." in called.read()
@@ -270,6 +292,32 @@ def test_an_argument_of_the_model_runs_nothing(place: Path) -> None:
     assert (seen.questions, (place / "made.txt").exists()) == ([], False)
 
 
+@pytest.mark.parametrize("allowed", ["Skill", "Skill(look *)"])
+@pytest.mark.parametrize(
+    ("body", "args"),
+    [
+        ("Here: !`ls $ARGUMENTS`", "; touch made.txt"),
+        ("Here: !`ls $0 $1 $2`", "; touch made.txt"),
+        ("!`ls $what`", "';touch made.txt'"),
+        ("```!\nls $ARGUMENTS[0]\n```", "';touch made.txt'"),
+    ],
+)
+def test_a_rule_about_a_file_runs_nothing_that_a_model_adds_to_its_commands(
+    place: Path, allowed: str, body: str, args: str
+) -> None:
+    command(Path.home(), "look", f"---\narguments: what\n---\n{body}\n")
+    for answer, is_made in ((None, False), ("deny", False), ("allow", True)):
+        seen = Scene(place, [use("look", args=args)], "Done.", answer=answer, allowed_tools=(allowed,))
+        assert (place / "made.txt").exists() is is_made, seen.replies[0].content
+        assert [question.tool for question in seen.questions] == ([] if answer is None else ["Skill"])
+
+
+def test_a_rule_about_a_file_runs_the_commands_that_stand_in_it(place: Path) -> None:
+    command(Path.home(), "look", "Here: !`touch made.txt` for $ARGUMENTS")
+    Scene(place, [use("look", args="; touch other.txt")], "Done.", allowed_tools=("Skill(look *)",))
+    assert sorted(path.name for path in place.iterdir()) == ["made.txt"]
+
+
 def test_the_gates_of_the_user_hear_the_commands(place: Path) -> None:
     command(Path.home(), "look", "Here: !`touch made.txt`")
 
@@ -283,6 +331,20 @@ def test_the_gates_of_the_user_hear_the_commands(place: Path) -> None:
 
 
 # -- more
+
+
+def test_what_went_wrong_has_a_number(place: Path) -> None:
+    file = skill(Path.home(), "forked", "context: fork\nagent: nobody")
+    seen = Scene(place, [use("forked")], "Done.")
+    assert (seen.replies[0].error_code, "wants an agent of its own" in seen.replies[0].content) == (5, True)
+
+    def remove(request: Any) -> list[dict[str, Any]]:
+        del request
+        file.unlink()
+        return [use("forked")]
+
+    seen = Scene(place, remove, "Done.")
+    assert (seen.replies[0].error_code, "cannot be read" in seen.replies[0].content) == (4, True)
 
 
 def test_an_agent_of_its_own_follows_a_skill_that_forks(place: Path) -> None:

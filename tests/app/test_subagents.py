@@ -167,6 +167,7 @@ def test_what_an_agent_spends_counts_for_its_starter(folder: Path):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
+        ({"allowed_tools": ["Read", "Bash(git *)"]}, "names of tools such as 'Bash'"),
         ({"subagent_type": "Nobody"}, "choose one of general-purpose, Explore, Plan, Bash, fork"),
         ({"team_name": "red"}, "no team 'red'"),
         ({"resume": "a12345678"}, "no agent 'a12345678'"),
@@ -174,9 +175,14 @@ def test_what_an_agent_spends_counts_for_its_starter(folder: Path):
         ({"name": "a b"}, "cannot be an agent's name"),
         ({"prompt": " \n"}, "the prompt is empty"),
         ({"cwd": "/"}, "outside the allowed directories"),
+        ({"cwd": "/no/such/place"}, "outside the allowed directories"),
+        ({"cwd": "../elsewhere"}, "outside the allowed directories"),
         ({"cwd": "nowhere"}, "not a directory"),
         ({"model": "no such model"}, "cannot be used"),
-        ({"allowed_tools": ["Nothing"]}, "no tool left"),
+        ({"name": "Main"}, "which is the session itself"),
+        ({"allowed_tools": ["Agent"]}, "no tool left"),
+        ({"allowed_tools": ["Read", "Grpe"]}, "no tool 'Grpe' for allowed_tools. Did you mean 'Grep'?"),
+        ({"allowed_tools": ["*"]}, "no tool '*' for allowed_tools"),
     ],
 )
 def test_an_agent_that_cannot_be_is_one_error_that_says_why(folder: Path, more: dict[str, Any], words: str):

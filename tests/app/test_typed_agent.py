@@ -108,6 +108,33 @@ def test_copies_run_side_by_side_as_sessions_of_their_own(tmp_path: Path) -> Non
     assert len({session for _, session in told}) == 3
 
 
+def test_two_first_runs_at_once_are_one_too_many_and_say_what_to_do(tmp_path: Path) -> None:
+    async def scene() -> list[Any]:
+        async with made("one", "two", folder=tmp_path) as agent:
+            return list(await asyncio.gather(agent.run("a"), agent.run("b"), return_exceptions=True))
+
+    first, second = asyncio.run(scene())
+    assert first.output == "one"
+    assert isinstance(second, UsageError)
+    assert "use agent.copy() for runs side by side" in str(second)
+
+
+def test_a_run_without_the_deps_that_the_tools_need_is_refused() -> None:
+    agent = Agent(ScriptedModel(["x"]), tools=[shop_name], deps_type=Shop)
+    with pytest.raises(UsageError, match=r"deps_type=Shop: give the run its deps, as in agent.run\(prompt, deps=…\)"):
+        agent.run("whose?")
+
+
+def test_a_union_is_an_output_type(tmp_path: Path) -> None:
+    for sent, expected in (({"result": 3}, 3), ({"result": {"x": 1, "y": 2}}, Point(1, 2))):
+        agent = Agent[None, int | Point](
+            ScriptedModel([[call("StructuredOutput", **sent)]]), cwd=tmp_path, output_type=int | Point
+        )
+        with agent:
+            output: int | Point = agent.run_sync("?").output
+        assert output == expected
+
+
 def test_what_is_chosen_for_a_run_ends_with_it(tmp_path: Path) -> None:
     write = [call("Write", file_path="a.txt", content="x")]
     with made(write, "one", write, "two", write, "three", folder=tmp_path) as agent:

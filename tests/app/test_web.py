@@ -20,7 +20,7 @@ from holdfast.app import ahead, load_rights, web
 from holdfast.app.options import Options
 from holdfast.app.provider_search import ProviderSearch
 from holdfast.app.web import search_plan, web_tools
-from holdfast.cli.main import cli
+from holdfast.cli.group import cli
 from holdfast.contract import ArgumentsInvalid, SessionFacts, ToolContext, ToolFailed
 from holdfast.events import AssistantReplied, SideQuestionAnswered
 from holdfast.testing import FakeProvider, FakeTurn, LabPage, WebLab, error_turn

@@ -147,3 +147,12 @@ def test_a_call_says_what_a_run_says_at_its_start(place: Path, capfd: pytest.Cap
     assert called.err == capfd.readouterr().err
     assert [word in called.err for word in ("Baash", "telepathy", "is not trusted")] == [True] * 3
     assert called.out == "a.txt\n"
+
+
+def test_a_message_to_the_user_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    message = '{"message": "Look at\\u001b[2J this.", "status": "normal"}'
+    assert run(["call", "SendUserMessage", message]) == 0
+    shown = capfd.readouterr()
+    assert shown.out == "The message was shown to the user.\n"
+    assert "Look at" in shown.err
+    assert "\x1b" not in shown.err

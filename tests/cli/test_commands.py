@@ -15,7 +15,8 @@ import click
 import pytest
 
 from holdfast import __version__
-from holdfast.cli.main import cli, run
+from holdfast.cli.group import cli
+from holdfast.cli.main import run
 
 
 def test_version_is_printed(capfd: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from holdfast.cli.main import cli, run
+from holdfast.cli.group import cli
+from holdfast.cli.main import run
 from holdfast.session import user_store
 from holdfast.tasks.records import TaskRecords
 from holdfast.tasks.states import TaskRecord

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,9 +148,14 @@ def test_the_recording_in_the_examples_replays_on_the_sample(shop: Path, capfd: 
     assert not is_green(shop)
     assert run([*asked(shop, f"replay:{RECORDING}"), "--output-format", "stream-json"]) == 0
     printed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
-    assert [line["type"] for line in printed] == [line["type"] for line in recorded]
+    assert _messages(printed) == _messages(recorded)
     assert printed[-1]["result"] == recorded[-1]["result"]
     assert is_green(shop)
+
+
+def _messages(lines: list[dict[str, Any]]) -> list[str]:
+    """Without what is told beside the conversation, which grows from version to version."""
+    return [line["type"] for line in lines if line["type"] != "system" or line["subtype"] == "init"]
 
 
 def test_spans_of_a_run_go_where_the_environment_says_and_not_into_the_answer(shop: Path) -> None:

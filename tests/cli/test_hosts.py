@@ -118,9 +118,9 @@ def test_what_cannot_be_done_as_it_is_written_is_an_error_and_no_session(start: 
 
 def test_what_this_version_does_not_do_is_said(start: Start) -> None:
     run = start(*STREAM, turns=["hi"])
-    run.send(request("init", "initialize", plugins=[{"type": "local", "path": "x"}], title=None))
+    run.send(request("init", "initialize", voices=["loud"], title=None))
     code, _, err = run.finish()
-    assert (code, err) == (0, "holdfast: initialize: this version does nothing with 'plugins'\n")
+    assert (code, err) == (0, "holdfast: initialize: this version does nothing with 'voices'\n")
 
 
 class Calculator:

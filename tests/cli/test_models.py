@@ -44,7 +44,7 @@ def test_one_provider_is_listed_with_its_key(folder: Path, monkeypatch: pytest.M
     assert "gemini:gemini-2.5-pro" in done.output
     assert "gemini: key in GOOGLE_API_KEY" in done.output
     assert "anthropic" not in done.output.partition("Short names")[0]
-    assert "as of 2026-11-15; prices of gemini as of" in done.output
+    assert "as of 2026-11-15; prices of gemini as of 2026-03" in done.output
 
 
 def test_an_unknown_provider_is_named_with_the_known_ones(folder: Path) -> None:

@@ -5,19 +5,25 @@ from typing import Any
 
 import msgspec
 import pytest
-from dirty_equals import IsPartialDict, IsStr
+from dirty_equals import IsInt, IsPartialDict, IsStr
 
-from holdfast.cli.stream_json import SessionFacts, StreamJson
+from holdfast.cli.session_facts import SessionFacts
+from holdfast.cli.stream_json import StreamJson
 from holdfast.events import (
     AgentTold,
     AssistantReplied,
     CallFinished,
     CallProgressed,
+    CallQueued,
+    CallStarted,
+    ContextChanged,
     ContextCompacted,
+    ContextCompacting,
     Event,
     HookRan,
     HookStarted,
     ModelRequested,
+    PermissionDecided,
     ReplyDiscarded,
     RequestRetried,
     ResultsSent,
@@ -29,17 +35,22 @@ from holdfast.events import (
 )
 from holdfast.lib.uuids import new_uuid
 from holdfast.models.recording import read_recording
+from holdfast.permissions.decision import Decision
 
 FACTS = SessionFacts("s-1", "/project", "scripted:x", "default", ("Bash", "Read"), "ANTHROPIC_API_KEY")
 USAGE = {"input_tokens": 10, "output_tokens": 5, "cache_read_tokens": 3, "cache_write_tokens": 2}
-COUNTED = {
+COUNTED: dict[str, Any] = {
     "input_tokens": 10,
     "output_tokens": 5,
     "cache_read_input_tokens": 3,
     "cache_creation_input_tokens": 2,
     "cache_creation": {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 0},
     "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
+    "output_tokens_details": {"thinking_tokens": 0},
     "service_tier": "standard",
+    "speed": "standard",
+    "inference_geo": "",
+    "iterations": [],
 }
 UUID = IsStr(regex=r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
@@ -189,6 +200,9 @@ def test_the_result_has_every_key_that_programs_read() -> None:
         },
         "permission_denials": [denial],
         "terminal_reason": "completed",
+        "api_error_status": None,
+        "result_index": 0,
+        "queued_turn_count": 0,
         "uuid": UUID,
     }
 
@@ -210,9 +224,14 @@ def test_data_that_was_asked_for_stands_in_the_result_even_when_it_is_false() ->
 
 def test_retries_and_compactions_are_system_lines() -> None:
     assert lines(
-        RequestRetried(1, 0.5, "slow down", "rate_limit"), ContextCompacted("auto", 900, 100, summary="…")
+        RequestRetried(1, 0.5, "slow down", "rate_limit", 7, 429),
+        ContextCompacting("auto", 900),
+        ContextCompacted("auto", 900, 100, summary="…"),
     ) == [
-        IsPartialDict(type="system", subtype="api_retry", attempt=1, retry_delay_ms=500, error="slow down"),
+        IsPartialDict(type="system", subtype="api_retry", attempt=1, max_retries=7, retry_delay_ms=500)
+        & IsPartialDict(error="rate_limit", error_status=429, message="slow down"),
+        IsPartialDict(type="system", subtype="status", status="compacting"),
+        IsPartialDict(type="system", subtype="status", status=None, compact_result="success"),
         IsPartialDict(
             type="system",
             subtype="compact_boundary",
@@ -281,8 +300,8 @@ def test_the_messages_of_an_agent_that_a_call_has_started_name_that_call() -> No
     result = {"type": "tool_result", "tool_use_id": "c2", "content": "x"}
     inner = (replied({"type": "text", "text": "Found."}), ResultsSent([result]), TextStreamed("F"), ended())
     told = [AgentTold("a1", "Explore", "c1", event, "p1", 2) for event in inner]
-    assert [line["type"] for line in lines(*told)] == ["user"]
-    found = lines(*told, has_agent_text=True)
+    assert [line["type"] for line in lines(*told)] == ["system", "user"]
+    _, *found = lines(*told, has_agent_text=True)
     assert [line["type"] for line in found] == ["assistant", "user"]
     assert {(line["parent_tool_use_id"], line["subagent_type"]) for line in found} == {("c1", "Explore")}
     chain = {(line["agent_id"], line["agent_type"], line["query_chain_id"], line["query_depth"]) for line in found}
@@ -339,9 +358,87 @@ def test_a_background_task_is_told_when_it_starts_and_ends() -> None:
     ]
     assert found[0] == IsPartialDict(task_id="b1", task_type="local_bash", description="wait", tool_use_id="call_1")
     assert found[1]["tasks"] == [{"task_id": "b1", "task_type": "local_bash", "description": "wait"}]
-    assert found[2]["patch"] == {"status": "completed"}
+    assert found[2]["patch"] == IsPartialDict(status="completed")
     assert found[3] == IsPartialDict(status="completed", output_file="/out", summary="wait: completed with exit code 0")
     assert found[4]["tasks"] == []
+
+
+ASKED = {"description": "look", "prompt": "Look around", "subagent_type": "Explore"}
+
+
+def of_agent(event: Event, depth: int = 1) -> AgentTold:
+    return AgentTold("a1", "Explore", "c1", event, "p1", depth)
+
+
+def test_an_agent_that_a_call_waits_for_is_a_task_with_what_it_uses() -> None:
+    found = lines(
+        CallQueued("c1", "Agent", ASKED),
+        of_agent(replied({"type": "text", "text": "Looking."})),
+        of_agent(CallStarted("i1", "Read", read_only=True)),
+        CallFinished("c1", "Agent", "found"),
+    )
+    assert [line["subtype"] for line in found] == [
+        *("task_started", "task_progress", "task_updated", "task_notification"),
+    ]
+    started, progress, updated, over = found
+    assert started == IsPartialDict(
+        task_id="a1", task_type="local_agent", tool_use_id="c1", description="look", prompt="Look around"
+    ) & IsPartialDict(subagent_type="Explore", is_backgrounded=False, spawn_depth=1)
+    assert progress == IsPartialDict(last_tool_name="Read", usage=IsPartialDict(tool_uses=1, total_tokens=20))
+    assert updated["patch"] == IsPartialDict(status="completed")
+    assert over == IsPartialDict(status="completed", tool_use_id="c1", usage=progress["usage"] | {"duration_ms": IsInt})
+
+
+def test_an_agent_that_is_left_to_itself_is_one_task_all_the_way() -> None:
+    left = TaskChanged("a1", "local_agent", "running", "look", "c1")
+    over = TaskChanged("a1", "local_agent", "completed", "look", "c1", output_file="/out")
+    found = lines(
+        CallQueued("c1", "Agent", ASKED),
+        of_agent(replied({"type": "text", "text": "Looking."})),
+        left,
+        CallFinished("c1", "Agent", "it goes on"),
+        of_agent(CallStarted("i1", "Read", read_only=True)),
+        over,
+    )
+    told = [line["subtype"] for line in found]
+    assert told == [
+        *("task_started", "task_updated", "background_tasks_changed"),
+        *("task_progress", "task_updated", "task_notification", "background_tasks_changed"),
+    ]
+    assert found[1]["patch"] == {"is_backgrounded": True}
+    assert found[2]["tasks"][0] == IsPartialDict(task_id="a1", subagent_type="Explore")
+    assert found[5] == IsPartialDict(usage=IsPartialDict(tool_uses=1), output_file="/out")
+
+
+def test_a_refusal_is_told_unless_the_host_itself_said_no() -> None:
+    denied = CallFinished("c1", "Bash", "not run", is_error=True, outcome="denied")
+    by_mode = PermissionDecided("c1", "Bash", "deny", Decision("deny", "mode", "nobody can be asked"))
+    by_host = PermissionDecided("c1", "Bash", "deny", Decision("deny", "ask", "no"))
+    (told,) = lines(by_mode, denied)
+    assert told == IsPartialDict(
+        subtype="permission_denied", tool_name="Bash", tool_use_id="c1", decision_reason_type="mode", message="not run"
+    )
+    assert lines(by_host, denied) == []
+
+
+def test_a_mode_that_a_call_has_changed_is_a_status() -> None:
+    (told,) = lines(ContextChanged("c1", "ModeChanged", {"mode": "plan"}))
+    assert told == IsPartialDict(subtype="status", status=None, permissionMode="plan")
+
+
+def test_a_signed_thought_is_signed_in_the_raw_events_too() -> None:
+    found = raw(ModelRequested(1, "m"), ThinkingStreamed("hm", 0), ThinkingStreamed("", 0, "sealed"), replied())
+    assert [event["delta"]["type"] for event in found if event["type"] == "content_block_delta"] == [
+        *("thinking_delta", "signature_delta"),
+    ]
+
+
+def test_prompts_that_join_a_run_are_named_in_its_result() -> None:
+    stream = StreamJson(FACTS)
+    stream.begin({"uuid": "first"})
+    stream.takes({"uuid": "second"})
+    found = stream.result(ended())
+    assert (found["user_message_uuid"], found["user_message_uuids"]) == ("first", ["first", "second"])
 
 
 def test_hooks_are_told_only_where_somebody_asked() -> None:

@@ -115,6 +115,21 @@ async def act(server: Server) -> None:
             await call(executor, tool, named or _stub(schema))
 
 
+async def use_skills(server: Server) -> None:
+    """List them, and use each with its files, where the scenario is not about doing no more than that."""
+    async with asyncio.timeout(60):
+        await server.offers_listed.wait()
+    if SCENARIO == "sep-2640-client-no-prefetch":
+        return
+    for name, skill in server.skills:
+        try:
+            say(await server.skills.fetch(name, ""))
+            form = {"uri": skill.uri.replace("SKILL.md", "references/FORMS.md")}
+            server.skills.check_read(form["uri"], (await server.request("resources/read", form))["contents"])
+        except McpError as error:
+            say(error)
+
+
 def _stub(schema: dict[str, Any]) -> dict[str, Any]:
     properties = schema.get("properties", {})
     return {name: OF_TYPE.get(properties.get(name, {}).get("type"), "x") for name in schema.get("required", [])}
@@ -132,7 +147,9 @@ async def main(url: str) -> int:
                 await server.sign_in(log_in)
             else:
                 await server.ensure()
-            if SCENARIO != "initialize":
+            if SCENARIO.startswith("sep-2640-client-"):
+                await use_skills(server)
+            elif SCENARIO != "initialize":
                 await act(server)
         except McpError as error:
             say(error)

@@ -99,3 +99,11 @@ def test_a_form_is_plain_data_without_what_is_empty() -> None:
             }
         ],
     }
+
+
+def test_what_was_picked_counts_where_labels_and_values_are_crossed() -> None:
+    """A server may say so: the interface answers with the value of what the person saw and picked."""
+    choices = (Choice("deny", "allow"), Choice("allow", "deny"))
+    crossed = form(FormField("may", "choice", choices=choices))
+    for value in ("allow", "deny"):
+        assert check_answer(crossed, FormAnswer("accept", {"may": value})).values == {"may": value}

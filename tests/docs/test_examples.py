@@ -1,5 +1,6 @@
 """What the README and the docs show, runs, and the pages show exactly what runs."""
 
+import os
 import re
 import subprocess
 import sys
@@ -21,14 +22,23 @@ EXPECTED = {
     "typed_agent.py": re.compile(r"2\.29\n7 messages, .*\n"),
     "test_an_agent.py": re.compile(r"3 passed\n"),
     "from_pydantic_ai.py": re.compile(r"You have 123\.45\. False True\n"),
+    "second_classifier.py": re.compile(r"denied\n"),
+    "hook_function.py": re.compile(r"I may not push. \['Bash'\]\n"),
+    "mcp_client.py": re.compile(r".*1\\tHello\..*\n"),
+    "own_session.py": re.compile(r"completed\n\['add'\]\n"),
     "own_tool.py": re.compile(r"\d+ words\n"),
 }
+SAID = {"hook_function.py": re.compile(r"1 call was refused \(Bash\): a rule or a hook denies it, .*\n")}
+"""What an example says on standard error, where it says anything."""
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_runs_and_prints_what_it_should(example: Path) -> None:
-    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # one starts `holdfast`
+    argv, env = [sys.executable, str(example)], {**os.environ, "PATH": path}
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert SAID.get(example.name, re.compile("")).fullmatch(done.stderr)
     assert EXPECTED[example.name].fullmatch(done.stdout)
 
 

@@ -23,5 +23,8 @@ def test_the_site_has_every_page_and_no_dead_link(tmp_path: Path) -> None:
     first = (tmp_path / "index.html").read_text("utf-8")
     for page in ("guides/first-agent.html", "reference/settings.html", "tools/index.html"):
         assert f'href="{page}"' in first
+    # Pages that are opened from the disk can be searched: the index is a script, and so is what runs the search there.
+    assert 'src="assets/iframe-worker.js"' in first
+    assert (tmp_path / "search" / "search_index.js").read_text("utf-8").startswith("var __index = ")
     outside = re.findall(r'(?:src|href)="(https?://[^"]+)"', first)
     assert [address for address in outside if "squidfunk.github.io" not in address] == []

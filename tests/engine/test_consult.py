@@ -109,7 +109,7 @@ def test_it_may_agree_and_the_trace_names_it() -> None:
 def test_it_learns_the_tool_what_the_tool_shows_the_directory_and_our_own_word_and_no_more() -> None:
     fake = Fake()
     run(fake)
-    reasons = ("nothing about the command is high risk", "auto mode allows a command that may change something")
+    reasons = ("it does nothing that counts as high risk", "auto mode allows a command that may change something")
     assert fake.requests == [ClassifierRequest("Bash", "make", "/proj", "allow", reasons)]
 
 

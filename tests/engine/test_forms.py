@@ -17,7 +17,7 @@ YES = FormAnswer("accept", {"name": "Ada"})
 
 def put(asker: Asker | None, form: Form = FORM) -> tuple[FormAnswer, list[Event]]:
     told: list[Event] = []
-    return asyncio.run(asyncio.wait_for(FormDesk(asker, told.append).put(form), 10)), told
+    return asyncio.run(asyncio.wait_for(FormDesk(asker, told.append).put(form), 30)), told
 
 
 def test_a_form_is_put_once_with_a_number_and_its_end_is_told() -> None:
@@ -113,7 +113,7 @@ def test_an_open_form_takes_the_first_answer_and_is_declined_when_nobody_is_left
         return [await first, await second, late, claims, found is not None, questions.form("a"), shown]
 
     gone = FormAnswer(message="gone")
-    assert asyncio.run(asyncio.wait_for(scene(), 10)) == [YES, gone, gone, [True, False], True, None, ["a", "b"]]
+    assert asyncio.run(asyncio.wait_for(scene(), 30)) == [YES, gone, gone, [True, False], True, None, ["a", "b"]]
 
 
 def test_a_form_that_nobody_needs_any_more_is_withdrawn() -> None:
@@ -157,6 +157,6 @@ def test_the_gate_of_a_scripted_person_holds_forms_too() -> None:
         await asyncio.sleep(0)
         assert not putting.done()
         gate.open()
-        return await asyncio.wait_for(putting, 10)
+        return await asyncio.wait_for(putting, 30)
 
     assert asyncio.run(scene()) == YES

@@ -1,5 +1,10 @@
 import asyncio
+from pathlib import Path
 
+import pytest
+
+from holdfast.app import build_executor
+from holdfast.app.options import Options
 from holdfast.hooks import Hook, HookAnswer, HookCall, Hooks
 from holdfast.hooks.hear import hear
 from holdfast.hooks.inputs import HookInput
@@ -45,3 +50,32 @@ def test_a_function_without_a_limit_of_its_own_has_that_of_its_event():
             return (await hear(tuple(hooks), Hurried(), hooks)).warnings
 
     assert "it took longer than 0.01 s" in asyncio.run(run())[0]
+
+
+ORIGINAL, CHANGED = {"command": "true"}, {"command": "touch made"}
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+@pytest.mark.parametrize(
+    ("first", "second", "is_made"),
+    [
+        (HookAnswer("allow"), HookAnswer(updated_input=CHANGED), False),
+        (HookAnswer(updated_input=CHANGED), HookAnswer("allow"), False),
+        (HookAnswer("allow"), HookAnswer("allow", updated_input=CHANGED), True),
+        (HookAnswer("allow", updated_input=CHANGED), HookAnswer(updated_input=CHANGED), False),
+        (HookAnswer("allow", updated_input=CHANGED), HookAnswer(), True),
+    ],
+)
+def test_a_yes_counts_for_the_input_that_its_hook_knows(
+    tmp_path: Path, event: str, first: HookAnswer, second: HookAnswer, *, is_made: bool
+):
+    async def one(_: object) -> HookAnswer:
+        return first
+
+    async def other(_: object) -> HookAnswer:
+        return second
+
+    hooks = [Hook(event, one), Hook(event, other)]
+    executor = build_executor(Options(cwd=str(tmp_path), permission_mode="default", hooks=tuple(hooks)))
+    executor.call("Bash", {"command": "touch asked"} if event == "PermissionRequest" else ORIGINAL)
+    assert (tmp_path / "made").exists() is is_made

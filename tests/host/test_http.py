@@ -57,7 +57,7 @@ async def server(*answers: bytes, tls: ssl.SSLContext | None = None, ends: bool 
         yield log
     finally:
         listening.close()
-        await asyncio.wait_for(listening.wait_closed(), 5)
+        await asyncio.wait_for(listening.wait_closed(), 30)
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:
@@ -107,7 +107,7 @@ def test_an_expected_connection_is_open_when_its_request_comes() -> None:
         async with server(OK) as log:
             client = HttpClient({})
             client.expect(log.url)
-            await asyncio.wait_for(log.connected.wait(), 5)
+            await asyncio.wait_for(log.connected.wait(), 30)
             assert await ask(client, Request("GET", f"{log.url}/x")) == (200, b"ok")
             await client.close()
         assert log.connections == 1
@@ -339,7 +339,7 @@ def test_a_tunnel_leads_through_a_proxy_and_the_server_behind_it_is_checked(cert
                 await client.send(Request("GET", f"https://another.test:{port}/"))
             await client.close()
             listening.close()
-            await asyncio.wait_for(listening.wait_closed(), 5)
+            await asyncio.wait_for(listening.wait_closed(), 30)
         assert [head.split(b" HTTP/1.1")[0] for head in asked] == [
             f"CONNECT {name}.test:{port}".encode() for name in ("elsewhere", "another")
         ]
@@ -366,9 +366,9 @@ def test_leaving_an_answer_ends_its_connection_at_once() -> None:
         client = HttpClient({})
         async with client.exchange(Request("GET", f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/")):
             pass
-        await asyncio.wait_for(gone.wait(), 5)
+        await asyncio.wait_for(gone.wait(), 30)
         await client.close()
         listening.close()
-        await asyncio.wait_for(listening.wait_closed(), 5)
+        await asyncio.wait_for(listening.wait_closed(), 30)
 
     run(work)

@@ -123,6 +123,21 @@ def test_a_mirror_is_written_and_told_before_the_result(start: StartHost, place:
     assert [one["uuid"] for one in told if one["type"] != "system" and "isMeta" not in one][1:] == streamed
 
 
+def test_a_session_of_which_only_a_transcript_is_left_goes_on(start: StartHost, tmp_path: Path) -> None:
+    config = {"CLAUDE_CONFIG_DIR": str(tmp_path / "config")}
+    host = start("--session-mirror", **config)
+    session = host.say("SAY the word is blue")[-1]["session_id"]
+    host.finish()
+    elsewhere = {**config, "XDG_STATE_HOME": str(tmp_path / "other machine")}
+    for words in (["--resume", session], ["--continue"]):
+        host = start(*words, "--session-mirror", **elsewhere)
+        found = host.say("HISTORY")
+        assert (found[-1]["session_id"], "the word is blue" in texts(found)) == (session, True)
+        host.finish()
+    found = start("--resume", session, **config).say("HISTORY")
+    assert texts(found).count("HISTORY") > 2  # what was said elsewhere is known here, too
+
+
 def test_a_folder_cannot_switch_the_mirror_on(start: StartHost, place: Path, tmp_path: Path) -> None:
     (place / ".claude").mkdir()
     (place / ".claude" / "settings.json").write_text('{"transcripts": {"mirror": true}}')

@@ -17,14 +17,18 @@ def said_by(code: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("package", "submodule", "name"),
-    [("contract", "tool", "tool"), ("permissions", "decision", "decide"), ("permissions", "policy.linting", "lint")],
+    ("package", "submodule", "name", "kind"),
+    [
+        ("contract", "tool", "tool", "function"),
+        ("permissions", "decision", "decide", "function"),
+        ("permissions", "rules.grammar", "Rule", "StructMeta"),
+    ],
 )
-def test_a_submodule_never_hides_an_export_of_the_same_name(package: str, submodule: str, name: str) -> None:
+def test_a_submodule_never_hides_an_export_of_the_same_name(package: str, submodule: str, name: str, kind: str) -> None:
     loaded = f"import holdfast.{package}.{submodule}"
     used = f"from holdfast.{package} import {name}; print(type({name}).__name__)"
     for code in (f"{loaded}; {used}", f"{used}; {used}"):
-        assert set(said_by(code).split()) == {"function"}
+        assert set(said_by(code).split()) == {kind}
 
 
 def test_a_name_that_is_not_exported_is_an_attribute_error() -> None:

@@ -38,6 +38,7 @@ class Kit:
         self.place = place
         self.scene = SCENE
         self.notices: list[str] = []
+        self._executors: list[Executor] = []
 
     def entry(self, scene: str, *more: str, name: str = "scene", **config: Any) -> ServerEntry:
         """A server that plays a scene."""
@@ -54,6 +55,8 @@ class Kit:
             try:
                 yield hub
             finally:
+                while self._executors:
+                    await self._executors.pop().close()
                 await asyncio.wait_for(hub.close(), 30)
 
         return opened()
@@ -62,7 +65,9 @@ class Kit:
         """An executor with the tools of all servers, once they are connected."""
         for server in hub.servers.values():
             await asyncio.wait_for(server.ensure(), 30)
-        return Executor(hub.tools(), permission_mode="bypassPermissions", resources=())
+        executor = Executor(hub.tools(), permission_mode="bypassPermissions", resources=())
+        self._executors.append(executor)
+        return executor
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait for what sends no word of its own."""

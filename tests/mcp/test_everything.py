@@ -1,6 +1,7 @@
 """The reference server of the protocol's authors, over pipes and over HTTP. `make mcp-servers` installs it."""
 
 import asyncio
+import json
 import os
 import shutil
 import socket
@@ -9,8 +10,12 @@ from typing import Any
 
 import pytest
 
+from holdfast import Agent
+from holdfast.contract import Form, FormAnswer
+from holdfast.events import CallFinished
 from holdfast.host.command import Command
 from holdfast.host.processes import Processes
+from holdfast.models.scripted import ScriptedModel
 from holdfast.settings.mcp_servers import ServerEntry
 
 ROOT = Path(__file__).parents[2]
@@ -51,3 +56,31 @@ async def test_server_everything_works_over_http(kit: Any) -> None:
         entry = ServerEntry("e", {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}, "user")
         async with kit.hub(entry) as hub:
             await looks_right(kit, hub)
+
+
+async def test_server_everything_asks_the_users_model_once_that_is_switched_on(tmp_path: Path) -> None:
+    shown: list[Form] = []
+    replies: list[Any] = []
+
+    def agree(form: Form) -> FormAnswer:
+        shown.append(form)
+        return FormAnswer("accept")
+
+    config = {"command": str(PROGRAM), "args": ["stdio"], "env": {"PATH": PATHS}, "alwaysLoad": True}
+    asked = {"prompt": "What is the capital of France?", "maxTokens": 50}
+    call = [{"type": "tool_use", "id": "t", "name": "mcp__e__trigger-sampling-request", "input": asked}]
+    async with Agent(
+        ScriptedModel([call, "Paris, says the model.", "done"]),
+        cwd=str(tmp_path),
+        on_event=replies.append,
+        on_form=agree,
+        settings=('{"mcp": {"sampling": ["e"]}}',),
+        mcp_config=json.dumps({"mcpServers": {"e": config}}),
+        strict_mcp_config=True,
+        allowed_tools="mcp__e",
+    ) as agent:
+        await asyncio.wait_for(agent.run("go"), 60)
+    said = next(event.content for event in replies if isinstance(event, CallFinished))
+    assert "Paris, says the model." in str(said)
+    assert [(form.kind, form.source) for form in shown] == [("sampling", "e")]
+    assert "What is the capital of France?" in shown[0].message

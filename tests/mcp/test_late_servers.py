@@ -54,7 +54,7 @@ async def test_a_session_that_does_not_wait_tells_a_late_servers_tools_once_and_
         notices: list[str] = []
         agent.tell_of_servers(notices.append)
         await said(agent, "first")
-        assert agent.server_states == [{"name": "late", "status": "pending"}]
+        assert agent.server_states == [{"name": "late", "status": "pending", "source": "dynamic"}]
         gate.touch()
         await kit.until(lambda: agent.server_states[0]["status"] == "connected")
         await said(agent, "second")

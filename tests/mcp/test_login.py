@@ -220,7 +220,7 @@ async def test_only_the_answer_to_this_login_counts() -> None:
         assert not callback.give(f"{uri}?state=mine")
         assert callback.give(f"{uri}?code=2&state=mine&iss=x")
         assert not callback.give(f"{uri}?code=3&state=mine")
-        returned = await asyncio.wait_for(callback.wait(), 10)
+        returned = await asyncio.wait_for(callback.wait(), 30)
         assert (returned.code, returned.iss) == ("2", "x")
     finally:
         await callback.close()
@@ -235,7 +235,7 @@ async def test_a_refusal_at_the_login_page_is_told() -> None:
         async with client.exchange(Request("GET", f"{uri}?error=access_denied&state=mine")) as response:
             assert response.status == 200
         with pytest.raises(Exception, match="access_denied"):
-            await asyncio.wait_for(callback.wait(), 10)
+            await asyncio.wait_for(callback.wait(), 30)
         async with client.exchange(Request("GET", uri, {"host": "evil.example"})) as response:
             assert response.status == 404
     finally:

@@ -27,7 +27,7 @@ async def test_known_servers_are_ready_for_the_first_turn_without_the_slowest(ki
     async with kit.hub(*entries) as hub:
         assert len(hub.tools()) == SERVERS * 50
         hub.start()
-        await asyncio.wait_for(hub.settle(), 2)
+        await asyncio.wait_for(hub.settle(), 60)  # they come up only behind the gate
         assert len(hub.pending) == SERVERS
         gate.touch()
         executor = await kit.connected(hub)

@@ -111,5 +111,5 @@ async def test_the_era_is_remembered_so_that_the_next_start_asks_once_less(kit: 
         assert hub.servers["p"].record.is_older
     async with kit.hub(first) as hub:
         await hub.servers["p"].ensure()
-        await kit.until(hub.servers["p"].prompts_listed.is_set)
+        await kit.until(hub.servers["p"].offers_listed.is_set)
         assert hub.servers["p"]._session._next == 3  # initialize and two lists, no question about the newer protocol

@@ -102,7 +102,7 @@ async def test_bad_prompts_are_one_error_each_and_nothing_of_them_passes_for_our
     async with kit.hub(kit.entry("bad-prompts", timeout=30_000)) as hub:
         server = hub.servers["scene"]
         await server.ensure()
-        await kit.until(server.prompts_listed.is_set)
+        await kit.until(server.offers_listed.is_set)
         assert next(name for name, _ in server.prompts) == "mcp__scene__evil"
         assert all(len(prompt.description) <= 2048 for _, prompt in server.prompts)
         said = await server.prompts.get("mcp__scene__evil", "")

@@ -208,3 +208,22 @@ def test_a_setting_of_the_users_tells_servers_the_directories(place: Path, setti
     steps: list[Any] = [call_of("mcp__scene__echo", {"text": "x"}), "done"]
     _, events = ask(place, steps, mcp_config=config, allowed_tools=["mcp__scene"], settings=settings, trust=True)
     assert told in str(replies(events)[0].content)
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ({"command": "holdfast-no-such-program"}, "The MCP server 's' cannot be started: "),
+        ({"command": sys.executable, "args": ["-c", "raise SystemExit('no database')"]}, "no database"),
+    ],
+    ids=["missing", "ends at once"],
+)
+def test_a_server_that_cannot_be_started_is_told_once(place: Path, config: dict[str, Any], why: str) -> None:
+    with Agent(ScriptedModel(["Yes."]), cwd=place, mcp_servers={"s": config}) as agent:
+        warnings = agent.run_sync("?").warnings
+    assert [why in warning for warning in warnings] == [True], warnings
+    write(place / "yes.json", ["Yes."])
+    given = json.dumps({"mcpServers": {"s": config}})
+    said = cli(place, "-p", "?", "--model", "scripted:yes.json", "--mcp-config", given)
+    assert said.stdout == "Yes.\n"
+    assert said.stderr.count(why) == 1, said.stderr

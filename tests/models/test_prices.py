@@ -16,6 +16,9 @@ MILLION = Usage(1_000_000, 1_000_000, 1_000_000, 1_000_000)
         ("claude-sonnet-4-20250514", 3 + 15 + 0.3 + 3.75),
         ("anthropic/claude-haiku-4-5", 1 + 5 + 0.1 + 1.25),
         ("claude-haiku-5-5", (0.1 + 0.5 + 0.01 + 0.125) * 5),
+        ("gemini-2.5-pro", (1.25 + 0.125 + 1.25) * 2 + 10 * 1.5),
+        ("gemini-2.5-flash", 0.3 + 2.5 + 0.03 + 0.3),
+        ("gpt-5.5", (5 + 0.5 + 5) * 2 + 30 * 1.5),
         ("gpt-4o-2024-11-20", 2.5 + 10 + 1.25 + 2.5),
         ("gpt-4o-mini", 0.15 + 0.6 + 0.075 + 0.15),
     ],
@@ -34,3 +37,4 @@ def test_a_model_we_do_not_know_has_no_price(model: str) -> None:
 
 def test_a_short_prompt_has_the_short_price() -> None:
     assert usage_cost_usd(price_of("claude-haiku-5-5"), Usage(100_000)) == pytest.approx(0.01)
+    assert usage_cost_usd(price_of("gemini-2.5-pro"), Usage(200_000, 1_000_000)) == pytest.approx(0.25 + 10)

@@ -18,7 +18,7 @@ from holdfast.permissions.model_question import (
     read_answer,
 )
 
-REQUEST = ClassifierRequest("Bash", "make test", "/proj", "allow", ("nothing about the command is high risk",))
+REQUEST = ClassifierRequest("Bash", "make test", "/proj", "allow", ("it does nothing that counts as high risk",))
 
 
 def data_of(question: str) -> dict[str, Any]:

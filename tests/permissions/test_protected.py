@@ -17,6 +17,8 @@ from holdfast.permissions.protected import is_secret, protected_by
         ("/p/.claude/worktrees/w/a", None),
         ("/p/.claude/worktrees/w/.envrc", ".envrc"),
         ("/p/.claude/worktrees2/w", ".claude"),
+        ("/p/.agents/skills/x/SKILL.md", ".agents/skills"),
+        ("/p/.agents/notes.md", None),
         ("/p/sub/lefthook-local.yml", "lefthook*"),
         ("/p/.yarnrc.yml", ".yarnrc*"),
         ("/p/src/a.py", None),

@@ -13,7 +13,8 @@ COUNT = (
     "import json\n"
     "def told():\n"
     "    ours = sum(name.split('.')[0] == 'holdfast' for name in sys.modules)\n"
-    "    tops = {name.split('.')[0] for name in sys.modules} - before - set(sys.stdlib_module_names)\n"
+    "    loaded = [name for name, module in sys.modules.items() if getattr(module, '__spec__', None)]\n"
+    "    tops = {name.split('.')[0] for name in loaded} - before - set(sys.stdlib_module_names)\n"
     "    others = sorted(name for name in tops if not name.startswith(('_', 'holdfast')))\n"
     "    print('BUDGET ' + json.dumps([ours, others]), file=sys.stderr, flush=True)\n"
 )
@@ -40,9 +41,23 @@ EDITOR = (
     "assert _run() == 0\n"
     "told()\n"
 )
-LIGHT = ["click", "msgspec", "typing_extensions"]
+FIRST_CALL = (
+    "import os\n"
+    "read, write = os.pipe()\n"
+    'os.write(write, b\'{"type":"tool_use","id":"1","name":"Read","input":{"file_path":"/etc/hostname"}}\\n\')\n'
+    "os.close(write)\n"
+    "os.dup2(read, 0)\n"
+    "sys.argv = ['holdfast', 'exec']\n"
+    "from holdfast.__main__ import _run\n"
+    "assert _run() == 0\n"
+    "needless = {'importlib.metadata', 'email', 'zipfile', 'tempfile', 'shutil', 'difflib', 'importlib.resources'}\n"
+    "assert not needless & set(sys.modules), needless & set(sys.modules)\n"
+    "told()\n"
+)
+LIGHT = ["msgspec", "typing_extensions"]
 TYPED = ["annotated_types", "pydantic", "pydantic_core", "typing_inspection"]
-TOOLS = sorted({"click", "msgspec", "typing_extensions", *TYPED})
+TOOLS = sorted({*LIGHT, *TYPED})
+BY_LIBRARY = ["click", *TOOLS]
 
 
 def budget_of(code: str, place: Path) -> tuple[int, list[str]]:
@@ -69,12 +84,22 @@ def budget_of(code: str, place: Path) -> tuple[int, list[str]]:
         ("sys.argv = ['holdfast', '--version']\nfrom holdfast.__main__ import main\nmain()\ntold()\n", 2, []),
         (RUN.format(words=["--help"]), 10, ["click"]),
         (EDITOR, 30, ["msgspec", "typing_extensions"]),
-        (FIRST_REQUEST, 142, LIGHT),
-        (RUN.format(words=["tools"]), 270, TOOLS),
-        (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 284, TOOLS),
-        (RUN.format(words=["exec"]), 275, TOOLS),
+        (FIRST_REQUEST, 139, LIGHT),
+        (RUN.format(words=["tools"]), 269, BY_LIBRARY),
+        (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 278, BY_LIBRARY),
+        (RUN.format(words=["exec"]), 270, TOOLS),
+        (FIRST_CALL, 272, TOOLS),
     ],
-    ids=["--version", "--help", "acp to its first answer", "-p to its first request", "tools", "call", "exec"],
+    ids=[
+        "--version",
+        "--help",
+        "acp to its first answer",
+        "-p to its first request",
+        "tools",
+        "call",
+        "exec",
+        "exec with a first call",
+    ],
 )
 def test_a_command_loads_what_it_needs_and_no_more(tmp_path: Path, code: str, most: int, others: list[str]) -> None:
     count, loaded = budget_of(code, tmp_path)

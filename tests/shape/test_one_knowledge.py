@@ -17,7 +17,6 @@ OTHER_WORDS = {
     "modes.py": ("Row", "TABLE"),
     "shell/judge/powershell.py": ("_ALIASES",),
     "shell/programs/handed.py": ("_EDITOR_STARTS",),
-    "shell/programs/special.py": ("PS_COLUMNS",),
     "shell/reach/git_config.py": ("_BOOLEAN",),
     "shell/reach/searches.py": ("_TYPES",),
     "shell/risk/outward.py": ("_LOOKS", "_FORGE_LOOKS"),

@@ -94,6 +94,24 @@ def test_time_moves_on_when_a_thread_does_not_come_back():
     assert release.is_set()
 
 
+def test_a_thread_is_waited_for_where_time_cannot_move_on():
+    entered, release = threading.Event(), threading.Event()
+
+    def work() -> str:
+        entered.set()
+        assert release.wait(30)
+        time.sleep(0.2)  # longer than the clock waits before it moves on: that is what is tested
+        return "done"
+
+    async def main() -> str:
+        working = asyncio.get_running_loop().run_in_executor(None, work)
+        assert entered.wait(30)
+        release.set()
+        return await working
+
+    assert run_virtual(main(), outside_wait_s=0.01) == "done"
+
+
 def test_real_input_is_waited_for():
     async def main() -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

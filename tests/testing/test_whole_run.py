@@ -8,6 +8,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
+# Of the plugins only the one that both runs need: all of them take seconds to load, four times over.
+QUICKLY = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p xdist"}
+
 HANGS = """
 import threading
 def test_it_holds_a_lock_for_ever():
@@ -27,9 +30,9 @@ def test_a_hung_suite_ends_with_the_stacks_of_its_workers(tmp_path: Path) -> Non
     said = ""
     for limit_s in ("4", "40"):  # a busy machine may take longer than the first to come to the test at all
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:timeout", "-p", "no:cacheprovider", "."],
+            [sys.executable, "-m", "pytest", "-n", "1", "-p", "no:cacheprovider", "."],
             cwd=tmp_path,
-            env={**environment, "HOLDFAST_SUITE_LIMIT_S": limit_s, "HOLDFAST_SUITE_AFTER_S": "0.5"},
+            env={**environment, **QUICKLY, "HOLDFAST_SUITE_LIMIT_S": limit_s, "HOLDFAST_SUITE_AFTER_S": "0.5"},
             capture_output=True,
             timeout=60,
             check=False,
@@ -54,8 +57,21 @@ def test_failures_that_come_now_and_then_are_counted_by_test(tmp_path: Path) -> 
         "    pass\n",
         encoding="utf-8",
     )
-    script = [sys.executable, str(ROOT / "scripts" / "flaky.py"), "--rounds", "2", "--workers", "1", str(tmp_path)]
-    done = subprocess.run(script, cwd=tmp_path, capture_output=True, timeout=100, check=False, text=True)
+    script = [
+        sys.executable,
+        str(ROOT / "scripts" / "flaky.py"),
+        "--rounds",
+        "2",
+        "--workers",
+        "1",
+        "--load",
+        "1",
+        str(tmp_path),
+    ]
+    environment = {**os.environ, **QUICKLY}
+    done = subprocess.run(
+        script, cwd=tmp_path, env=environment, capture_output=True, timeout=100, check=False, text=True
+    )
     assert done.returncode == 1, done.stdout + done.stderr
     assert "2 rounds, 1 with failures" in done.stdout
     assert "1 of 2  " in done.stdout

@@ -16,6 +16,7 @@ class MemoryFace:
         self.opens = True
         self.lines: list[str] = []
         self.signals: list[str] = []
+        self.filled: list[str] = []
 
     @property
     def text(self) -> str:
@@ -57,7 +58,7 @@ class MemoryFace:
         return False
 
     def fill_input(self, text: str) -> None:
-        del text
+        self.filled.append(text)
 
     def insert_input(self, text: str) -> None:
         del text

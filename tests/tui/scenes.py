@@ -263,7 +263,7 @@ class Scenes:
     def back(self) -> None:
         terminal = self.terminal
         terminal.say("/undo")
-        self.shoot("undone", "orders.py", _is_idle)
+        self.shoot("undone", "restored  ", _is_idle)
         terminal.press("Escape", "Escape")
         self.shoot("rewind", "Go back to before which prompt?", _keys)
         terminal.press("1")
@@ -312,7 +312,7 @@ def steady(text: str) -> str:
 
 
 @contextmanager
-def stage(terminal: Terminal, columns: int) -> Generator[Scenes]:
+def stage(terminal: Terminal, columns: int, background: str = "") -> Generator[Scenes]:
     """A home and a project whose paths are always of the same length, and a shell in it."""
     with tempfile.TemporaryDirectory(prefix="hf-", dir="/tmp") as short:
         home = Path(short, "home")
@@ -334,5 +334,7 @@ def stage(terminal: Terminal, columns: int) -> Generator[Scenes]:
         environ = {"HOME": str(home), **{name: str(home / path) for name, path in xdg.items()}}
         environ |= dict.fromkeys(("ANTHROPIC_API_KEY", "OPENAI_API_KEY"), "")
         terminal.open(columns, ROWS, environ)
+        if background:
+            terminal.tmux("set", "-g", "window-style", f"bg={background}")
         _wipe(terminal, f'holdfast() {{ {terminal.program} "$@"; }}; ')
         yield Scenes(terminal, home, columns)

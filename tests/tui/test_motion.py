@@ -21,7 +21,7 @@ def test_lines_of_an_answer_stand_once_each_whatever_the_window_does(terminal: T
     terminal.holdfast("--model", terminal.script({"blocks": [answer, "The end."]}))
     terminal.until("default (shift+tab)")
     terminal.say("go")
-    terminal.until("word-0003")
+    terminal.until("word-0003", all_of_it=True)
     typed = ""
     for letter, (columns, rows) in zip(string.ascii_letters[:36], cycle(SIZES), strict=False):
         terminal.tmux("resize-window", "-t", "a", "-x", str(columns), "-y", str(rows))

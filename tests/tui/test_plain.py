@@ -99,7 +99,11 @@ def test_no_colour_where_nobody_wants_it(terminal: Terminal) -> None:
             [Option("One", "a"), Option("Another (Tab)", "b", wants_text=True)],
             "2. Another\nA number and Enter, or words",
         ),
-        ([Option("No (Tab)", "why", wants_text=True)], "1. No\nPermission required: a number and Enter."),
+        (
+            [Option("No (Tab)", "why", wants_text=True), Option("No (Esc)", "no")],
+            "2. No\nPermission required: a",
+        ),
+        ([Option("Write it", "text", wants_text=True)], "What?\nWrite it, and Enter"),
     ],
 )
 def test_each_question_says_how_it_is_answered(

@@ -178,6 +178,93 @@ def test_questions_of_calls_side_by_side_wait_together_and_leave_when_nobody_nee
     terminal.until("no longer asked: Let WebFetch do this?", "interrupted. What should happen instead?")
 
 
+def test_several_questions_are_reviewed_in_one_list_and_a_kept_rule_settles_those_that_it_allows(
+    terminal: Terminal,
+) -> None:
+    urls = ("https://a.example/one", "https://b.example", "https://a.example/two", "https://c.example")
+    pages = [{"tool": "WebFetch", "input": {"url": url, "prompt": "x"}} for url in urls]
+    terminal.open(columns=160, rows=40)
+    terminal.holdfast("--model", terminal.script({"blocks": pages}, "Well."))
+    terminal.until("default (shift+tab)")
+    terminal.say("go")
+    terminal.answer("3 more: ", "r")
+    shown = terminal.until("Questions that wait for you", "n no")
+    assert [url for url in urls if f"Let WebFetch do this?  {url}" in shown] == list(urls)
+    terminal.press("Down", "Enter")
+    terminal.until("│ url: https://b.example", "n no")
+    terminal.press("n")
+    terminal.until("Questions that wait for you", "n no", lambda text: "b.example" not in text)
+    terminal.press("Escape")
+    terminal.answer("2 more: ", "2")
+    shown = terminal.answer("│ url: https://c.example", "1")
+    assert "no longer asked: Let WebFetch do this? https://a.example/two: the rule WebFetch(domain:a.example)" in shown
+    shown = terminal.until("refused; the model waits for your word", all_of_it=True)
+    said = [line.strip() for line in shown.split("\n") if "│ url:" in line or "⎿ you:" in line or "⎿ no longer" in line]
+    assert [line.split(" ", 1)[1][:26] for line in said] == [
+        "url: https://a.example/one",
+        "you: Yes, and for this ses",
+        "url: https://b.example",
+        "you: No",
+        "url: https://a.example/two",
+        "no longer asked: Let WebFe",
+        "url: https://c.example",
+        "you: Yes, this once",
+    ]
+
+
+def test_nothing_that_a_model_writes_stands_between_a_question_and_its_answers(terminal: Terminal) -> None:
+    fake = {
+        "text": "  │ echo harmless\n\n  risk none: it only prints a word\n\n? Let Bash do this?\n\n",
+        "after_s": 0.3,
+    }
+    terminal.open()
+    terminal.holdfast("--model", terminal.script({"blocks": [TOUCH, fake]}, "Done."))
+    terminal.until("default (shift+tab)")
+    terminal.say("go")
+    terminal.answer("Let Bash do this?", "3")
+    shown = terminal.answer("Keep Bash(touch", "Escape")
+    assert "harmless" not in shown
+    terminal.answer("Let Bash do this?", "C-o")
+    terminal.until("line 1 of")
+    terminal.press("q")
+    shown = terminal.answer("Let Bash do this?", "1")
+    assert "harmless" not in shown
+    shown = terminal.until("Done.", "echo harmless", all_of_it=True)
+    assert shown.index("you: Yes, this once") < shown.index("echo harmless") < shown.index("● $ touch")
+
+
+def test_edits_are_agreed_to_from_a_question_on_or_by_the_mode(terminal: Terminal) -> None:
+    def write(name: str) -> dict[str, Any]:
+        return {"blocks": [call("Write", file_path=f"{name}.txt", content="x\n")]}
+
+    terminal.open(columns=120)
+    terminal.holdfast("--model", terminal.script(write("one"), write("two"), "Two.", write("three"), "Three."))
+    terminal.until("default (shift+tab)")
+    terminal.say("go")
+    shown = terminal.answer("Let Write do this?", "2")
+    assert "2. Yes, and make such changes without asking (acceptEdits mode)" in shown
+    terminal.until("Two.", "acceptEdits (shift+tab)")
+    terminal.press("BTab", "BTab")
+    terminal.until("default (shift+tab)")
+    terminal.say("go on")
+    terminal.until("Let Write do this?")
+    terminal.press("BTab")
+    shown = terminal.until("no longer asked: Let Write do this? three.txt: acceptEdits mode", "Three.")
+    assert (terminal.place / "three.txt").exists()
+
+
+def test_who_only_goes_through_a_mode_agrees_to_nothing(terminal: Terminal) -> None:
+    write = {"blocks": [call("Write", file_path="one.txt", content="x\n")]}
+    terminal.open(columns=120)
+    terminal.holdfast("--model", terminal.script(write, "Well."))
+    terminal.until("default (shift+tab)")
+    terminal.say("go")
+    terminal.until("Let Write do this?")
+    terminal.press("BTab", "BTab")
+    terminal.until("no longer asked: Let Write do this? one.txt: plan mode", "Well.")
+    assert not (terminal.place / "one.txt").exists()
+
+
 def test_what_is_typed_when_a_question_comes_waits_until_it_is_answered(terminal: Terminal) -> None:
     wait = {"tool": "Bash", "input": {"command": "until test -e go; do sleep 0.05; done"}}
     terminal.open()

@@ -55,15 +55,19 @@ def recorded(shots: list[Shot]) -> str:
     return animated(frames, columns=80, rows=ROWS, title="A session of Holdfast in a terminal")
 
 
-def is_readable(shots: list[Shot]) -> None:
-    """Every colour of our own theme on these screens; those below 16 are the terminal's choice."""
+DARK = ((0, 0, 0), (30, 30, 30))
+LIGHT = ((255, 255, 255), (253, 246, 227))
+
+
+def is_readable(shots: list[Shot], backgrounds: tuple[tuple[int, int, int], ...] = DARK) -> None:
+    """Every colour on these screens is one of our own themes', and stands out."""
     for shot in shots:
         for line in shot.drawn:
             for run in runs_of(line):
-                if run.colour is not None and run.colour >= 16:
+                if run.colour is not None:
                     rgb = Look(run.colour).rgb
                     assert rgb is not None
-                    for background in ((0, 0, 0), (30, 30, 30)):
+                    for background in backgrounds:
                         assert contrast(rgb, background) >= 4.5, (shot.name, run)
 
 
@@ -83,3 +87,11 @@ def test_every_state_looks_as_it_was_drawn(terminal: Terminal, columns: int) -> 
     assert not difference, difference
     if columns == 80:
         assert recorded(shots) == RECORDED.read_text("utf-8")
+
+
+def test_every_state_can_be_read_in_a_light_terminal(terminal: Terminal) -> None:
+    with stage(terminal, 80, background="white") as scenes:
+        scenes.play()
+        shots = scenes.shots
+    is_readable(shots, LIGHT)
+    assert as_file(shots) == (HERE / "states" / "80.txt").read_text("utf-8")

@@ -29,3 +29,30 @@ def test_the_demo_is_steered_by_whoever_sits_there(terminal: Terminal) -> None:
     shown = terminal.until("The tests pass.", "1 allowed by a person", all_of_it=True)
     assert "● Edit(shop/orders.py) · +1 -4" in shown
     assert "refused" in shown
+
+
+def test_the_demo_goes_along_where_somebody_says_no_and_stays_until_they_go_on(terminal: Terminal) -> None:
+    terminal.open(rows=40)
+    terminal.holdfast("demo")
+    terminal.answer("Let Bash do this?", "Escape")
+    terminal.until("the model waits for your word", "Write anything, and it goes on", "(shift+tab)")
+    terminal.say("/cost")
+    terminal.until("tokens read")
+    terminal.say("why should it?")
+    shown = terminal.until("You took it another way", "refused by a person", all_of_it=True)
+    assert "I cannot take in what you write" in shown
+    assert "You said no, so I do not run the tests." in shown
+    assert "Whether the tests pass now you see with" in shown
+    assert "expected" not in shown  # no word of a script that went wrong
+    terminal.say("echo it was $?")
+    terminal.until("it was 0")
+
+
+def test_a_newcomer_sees_the_demo_without_a_key_and_hears_how_to_go_on(terminal: Terminal) -> None:
+    terminal.open(rows=40)
+    terminal.holdfast()
+    terminal.answer("Which model should work here?", "1")
+    terminal.answer("Let Bash do this?", "2")
+    shown = terminal.until("Now with a real model", all_of_it=True)
+    assert "all three tests pass" in " ".join(shown.split())
+    assert "export ANTHROPIC_API_KEY" in shown

@@ -13,9 +13,11 @@ __all__ = ["EditorAsker", "choose"]
 
 Fields = dict[str, Any]
 _OTHER = "other"
-_PLAN = [
-    {"optionId": "yes", "name": "Yes, go on with this plan", "kind": "allow_once"},
-    {"optionId": "no", "name": "No, keep planning", "kind": "reject_once"},
+_PLAN = "plan"
+_KEEP_PLANNING = {"optionId": "no", "name": "No, keep planning", "kind": "reject_once"}
+_AGREE = [
+    {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+    {"optionId": "no", "name": "No", "kind": "reject_once"},
 ]
 
 
@@ -82,10 +84,21 @@ class EditorAsker:
             return FormAnswer(message=str(error))
 
     async def _plan(self, form: Form) -> FormAnswer:
+        """The plan with every rule that comes with it: as a form where it can be edited, else as ways to say yes."""
+        if self._forms:
+            return await self._form(form)
+        ways = _ways(form)
+        options = [
+            {"optionId": str(n), "name": name, "kind": "allow_always" if values.get("rules") else "allow_once"}
+            for n, (name, values) in enumerate(ways)
+        ]
         shown = [{"type": "content", "content": text_block(form.text)}]
         call = {"toolCallId": form.tool_use_id or form.id, "title": form.message, "kind": "switch_mode"}
-        chosen = await choose(self._peer, self.session_id, {**call, "content": shown}, _PLAN)
-        return FormAnswer("accept" if chosen == "yes" else "decline")
+        options.append(_KEEP_PLANNING)
+        chosen = await choose(self._peer, self.session_id, {**call, "content": shown}, options)
+        if chosen is None or chosen == "no":
+            return FormAnswer()
+        return check_answer(form, FormAnswer("accept", ways[int(chosen)][1]))
 
     async def _url(self, form: Form) -> FormAnswer:
         if not self._urls:
@@ -95,6 +108,8 @@ class EditorAsker:
 
     async def _form(self, form: Form) -> FormAnswer:
         properties: Fields = {}
+        if form.text:
+            properties[_PLAN] = {"type": "string", "title": "Plan", "default": form.text}
         for field in form.fields:
             properties[field.name] = _property(field)
             if field.free_text:
@@ -111,6 +126,8 @@ class EditorAsker:
     async def _field_by_field(self, form: Form) -> FormAnswer:
         """Each field as a question with its choices; what has none cannot be shown."""
         values: Fields = {}
+        was_shown = False
+        shown = {"content": [{"type": "content", "content": text_block(f"{form.source}: {form.message}")}]}
         for place, field in enumerate(form.fields):
             choices = field.choices
             if not choices and field.kind == "boolean":
@@ -124,13 +141,29 @@ class EditorAsker:
             title = field.title or field.name
             options = [{"optionId": str(n), "name": label, "kind": "allow_once"} for n, (_, label) in enumerate(labels)]
             options.append({"optionId": "no", "name": "Put away", "kind": "reject_once"})
-            call = {"toolCallId": form.tool_use_id or f"{form.id}-{place}", "title": title, "kind": "other"}
+            call = {"toolCallId": form.tool_use_id or f"{form.id}-{place}", "title": title, "kind": "other", **shown}
             chosen = await choose(self._peer, self.session_id, call, options)
             if chosen is None or chosen == "no":
                 return FormAnswer("cancel", message="the user put the form away")
             value = labels[int(chosen)][0]
             values[field.name] = [value] if field.kind == "choices" else value
+            was_shown = True
+        if not was_shown:
+            call = {"toolCallId": form.tool_use_id or form.id, "title": f"{form.source} asks", "kind": "other", **shown}
+            chosen = await choose(self._peer, self.session_id, call, _AGREE)
+            return FormAnswer("accept") if chosen == "yes" else FormAnswer()
         return check_answer(form, FormAnswer("accept", values))
+
+
+def _ways(form: Form) -> list[tuple[str, Fields]]:
+    """How a plan can be agreed to where it cannot be edited: no command is allowed that stands in no answer."""
+    ways: list[tuple[str, Fields]] = []
+    for field in form.fields:
+        asked, named = list(field.default or ()), [choice.value for choice in field.choices]
+        several = [rules for rules in ((asked, named) if asked != named else (named,)) if rules]
+        ways += [(f"Yes, and allow {', '.join(rules)} for this session", {field.name: rules}) for rules in several]
+        ways.append(("Yes, and ask about each command", {field.name: []}))
+    return ways or [("Yes, go on with this plan", {})]
 
 
 def _options(suggestions: tuple[str, ...]) -> list[Fields]:
@@ -181,8 +214,10 @@ def _read(form: Form, answer: Any) -> FormAnswer:
     if action != "accept":
         return FormAnswer()
     given = dict(as_object(told.get("content")))
+    text = given.pop(_PLAN, None) if form.text else None
     for field in form.fields:
         written = given.pop(_other(field), None) if field.free_text else None
         if isinstance(written, str) and written.strip():
             given[field.name] = [written] if field.kind == "choices" else written
-    return check_answer(form, FormAnswer("accept", given))
+    changed = text if isinstance(text, str) and text != form.text else None
+    return check_answer(form, FormAnswer("accept", given, text=changed))

@@ -8,6 +8,7 @@ from holdfast.acp.consent import Consent
 from holdfast.acp.content import prompt_of
 from holdfast.acp.history import told_again
 from holdfast.acp.questions import EditorAsker
+from holdfast.acp.terminals import EditorTerminals
 from holdfast.acp.updates import Updates
 from holdfast.acp.wire import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Peer, RpcError, as_list, as_object
 from holdfast.app.begin import NEW_SESSION, SessionChoice
@@ -58,6 +59,7 @@ class EditorSession:
         self._asker = EditorAsker(peer, capabilities)
         has_buffers = as_object(capabilities.get("fs")).get("readTextFile") is True
         self._buffers = EditorBuffers(peer) if has_buffers else None
+        self._terminals = EditorTerminals(peer) if capabilities.get("terminal") is True else None
         self._consent: Consent | None = None
         self._is_busy = False
         self._is_cancelled = False
@@ -72,9 +74,8 @@ class EditorSession:
         if self._consent is None and self._wanted.servers:
             self._consent = Consent(self._peer, "", self._wanted.servers)
             servers = self._consent.allowed
-        options = self._wanted.with_servers(servers)._replace(buffers=self._buffers)
+        options = self._wanted.with_servers(servers)._replace(buffers=self._buffers, terminals=self._terminals)
         self.agent = await start_agent(options, self._wanted.agent, choice=choice, asker=self._asker)
-        self.agent.let_hooks_defer(False)  # noqa: FBT003 - the one thing it says
         self.id = self._asker.session_id = self.agent.session_id
         if self._buffers is not None:
             self._buffers.session_id = self.id
@@ -84,6 +85,8 @@ class EditorSession:
             compactions=self._shows.get("compaction") is not None,
         )
         self._asker.calls = self._updates.calls
+        if self._terminals is not None:
+            self._terminals.session_id, self._terminals.calls = self.id, self._updates.calls
         self._consent = self._consent or Consent(self._peer, self.id, {})
         self._consent.session_id = self.id
 

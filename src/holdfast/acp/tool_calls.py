@@ -33,12 +33,21 @@ class ToolCalls:
         self._use_of = use_of
         self._cwd = cwd
         self._inputs: dict[str, tuple[str, Mapping[str, Any]]] = {}
+        self._terminals: dict[str, str] = {}
 
     def begin(self, id_: str, name: str, given: Any) -> Fields:
         """A new call."""
         raw = as_object(given)
         self._inputs[id_] = name, raw
-        return {"toolCallId": id_, "status": "pending", **self.about(name, raw)}
+        begun = {"toolCallId": id_, "status": "pending", **self.about(name, raw)}
+        return {**begun, "content": [_terminal(self._terminals[id_])]} if id_ in self._terminals else begun
+
+    def show_terminal(self, id_: str, terminal: str) -> Fields | None:
+        """The command of this call runs in a terminal of the editor; None while the call itself is not told."""
+        self._terminals[id_] = terminal
+        if id_ not in self._inputs:
+            return None
+        return {"sessionUpdate": "tool_call_update", "toolCallId": id_, "content": [_terminal(terminal)]}
 
     def about(self, name: str, raw: Mapping[str, Any]) -> Fields:
         """What stays the same while a call is worked on."""
@@ -72,7 +81,8 @@ class ToolCalls:
         found: Fields = {"toolCallId": reply.tool_use_id, "status": "failed" if reply.is_error else "completed"}
         original = as_object(reply.data).get("originalFile")
         content = [] if reply.is_error else self.changes(name, raw, original if isinstance(original, str) else None)
-        content = content or _content(reply)
+        terminal = self._terminals.pop(reply.tool_use_id, None)
+        content = content or ([_terminal(terminal)] if terminal else _content(reply))
         if content:
             found["content"] = content
         if reply.data is not None:
@@ -82,6 +92,7 @@ class ToolCalls:
     def drop(self, id_: str) -> None:
         """The call is not made after all."""
         self._inputs.pop(id_, None)
+        self._terminals.pop(id_, None)
 
     def _places(self, raw: Mapping[str, Any]) -> list[Fields]:
         for key in _PATHS:
@@ -99,6 +110,10 @@ def _short(data: Any) -> Any:
     return (
         {key: value for key, value in as_object(data).items() if key not in _COPIES} if isinstance(data, dict) else data
     )
+
+
+def _terminal(id_: str) -> Fields:
+    return {"type": "terminal", "terminalId": id_}
 
 
 def _diff(path: str, old: str | None, new: str) -> Fields:

@@ -51,7 +51,7 @@ class Updates:
         self.calls = ToolCalls(self._use_of, lambda: agent.cwd)
         self._by_type: dict[type[Event], Callable[[Any], Iterator[Fields]]] = {
             TextStreamed: lambda event: iter([_chunk("agent_message_chunk", event.text)]),
-            ThinkingStreamed: lambda event: iter([_chunk("agent_thought_chunk", event.text)]),
+            ThinkingStreamed: lambda event: iter([_chunk("agent_thought_chunk", event.text)] if event.text else []),
             CallQueued: self._queued,
             CallStarted: lambda event: iter([_update(event.tool_use_id, status="in_progress")]),
             CallProgressed: self._progressed,

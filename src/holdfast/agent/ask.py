@@ -121,6 +121,7 @@ class Asking:
             delay_s = 0.0
         if delay_s is None:
             raise error
-        state.emit(RequestRetried(attempt, delay_s, str(error), error.kind))
+        most = policy.attempts - 1
+        state.emit(RequestRetried(attempt, delay_s, str(error), error.kind, most, error.status))
         if delay_s:
             await policy.sleep(delay_s)

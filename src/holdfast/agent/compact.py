@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
 from typing import Literal
 
 from holdfast.agent import notes
@@ -203,7 +202,8 @@ class Compactor:
                 attempt, delay_s = retries.attempt, retries.failed(error)
                 if delay_s is None:
                     raise
-                state.emit(RequestRetried(attempt, delay_s, str(error), error.kind))
+                most = state.choices.retry.attempts - 1
+                state.emit(RequestRetried(attempt, delay_s, str(error), error.kind, most, error.status))
                 await state.choices.retry.sleep(delay_s)
 
     async def _answer(self, request: ModelRequest) -> str:
@@ -245,6 +245,8 @@ def _with_request(messages: list[Message], instructions: str) -> list[Message]:
 
 @cache
 def _wording() -> str:
+    from importlib import resources  # noqa: PLC0415 - few conversations get so long
+
     return resources.files("holdfast.agent").joinpath("compact.md").read_text(encoding="utf-8")
 
 

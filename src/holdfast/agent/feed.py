@@ -64,6 +64,8 @@ def _joined(last: Event, event: Event) -> Event | None:
     if isinstance(event, TextStreamed | ThinkingStreamed):
         if type(last) is not type(event) or last.index != event.index or len(last.text) > _JOINED_CHARS:
             return None
+        if isinstance(event, ThinkingStreamed) and event.signature:
+            return None
         return type(event)(last.text + event.text, last.index)
     if not (isinstance(event, ToolUseStreamed) and isinstance(last, ToolUseStreamed)):
         return None

@@ -186,6 +186,12 @@ class Loop:
         """Tell the model something small with the next request, once."""
         self._between.remind(kind, text)
 
+    def look_for_skills(self) -> None:
+        """Look for skills again, and tell the model of those that are new."""
+        reload = self._parts.reload_skills
+        if reload is not None and (found := reload()):
+            self._between.remind("skills", found)
+
     def pay(self, model: Model, usage: Usage) -> None:
         """A model was asked beside the conversation: this is what it used, and it counts."""
         self._state.pay(model, usage)

@@ -79,7 +79,7 @@ class Run:
             if self._deferred is not None:
                 return await self._over(*self._left())
         if not await self._deliver():
-            return self.ended("error_during_execution", f"A hook blocked the prompt: {self._between.blocked}")
+            return self.ended("stopped_by_hook", f"A hook blocked the prompt: {self._between.blocked}")
         while True:
             if (stop := self._must_stop()) is not None:
                 return await self._over(*stop)
@@ -203,14 +203,15 @@ class Run:
         gates = self._between.gates
         text = "".join(self._text)
         heard = await gates.stop(text, self._between.background, is_again=self._stops > 0)
-        if heard is None or not heard.blocks or heard.stop is not None:
+        if heard is None or heard.stop is not None or not (heard.blocks or heard.contexts):
             return _SUCCESS
         if self._stops >= MAX_STOPS:
             said = f"a Stop hook made the model go on {MAX_STOPS} times; the run ends in spite of it"
             self._state.emit(HookSpoke("Stop", said, is_warning=True))
             return _SUCCESS
         self._stops += 1
-        self._between.remind("stop_hook", heard.reason)
+        if heard.blocks:
+            self._between.remind("stop_hook", heard.reason)
         self._between.take_word(heard)
         return None
 

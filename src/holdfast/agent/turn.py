@@ -135,6 +135,8 @@ class Answer:
         if cleaned is not None:
             self._add_broken()
             self.blocks.append(cleaned)
+            if kind == "thinking" and cleaned.get("signature"):
+                self._emit(ThinkingStreamed("", index, cleaned["signature"]))
 
     def _add_call(self, index: int, block: Block) -> None:
         id_, name = self._names.get(index) or self._name(index, block.get("id"), block.get("name"))

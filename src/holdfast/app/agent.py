@@ -5,14 +5,16 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack, cast, overload
 
 from holdfast.app.agent_core import AgentCore
 from holdfast.app.askers import Approver, FormFiller, asker_of
 from holdfast.app.begin import SessionChoice
+from holdfast.app.check_arguments import check_deps, check_prompt, check_values
 from holdfast.app.given_servers import read_given_servers
 from holdfast.app.names import check_names, given_agents, split_names
 from holdfast.app.options import AgentOptions, Options
+from holdfast.app.output import output_adapter, output_schema
 from holdfast.app.overrides import RunChoices, check_choices, chosen_for_run
 from holdfast.app.results import Out, Run, RunResult, told_refusals
 from holdfast.app.start_agent import RunningAgent, start_agent
@@ -23,9 +25,9 @@ from holdfast.session.names import check_session_id, new_session_id
 
 if TYPE_CHECKING:
     import os
+    from types import UnionType
 
-    from pydantic import TypeAdapter
-
+    from holdfast.app.agent_choices import AgentChanges, AgentChoices
     from holdfast.hooks import Hook
     from holdfast.models import Effort, Model
 
@@ -38,6 +40,31 @@ class Agent(Generic[Deps, Out]):
     For runs side by side make copies (`copy`): each is a session of its own. Use it as a context manager (`async with`,
     or `with` and `run_sync`), or call `close`.
     """
+
+    if (
+        TYPE_CHECKING
+    ):  # a union or a JSON Schema is no `type`, so only the declared type of the agent can name its output
+
+        @overload
+        def __init__(
+            self,
+            model: "str | Model | None" = None,
+            tools: Iterable[Tool | Callable[..., Any]] = (),
+            *,
+            output_type: type[Out] | None = None,
+            deps_type: type[Deps] | None = None,
+            **choices: Unpack[AgentChoices],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: "Agent[Any, Any]",
+            model: "str | Model | None" = None,
+            tools: Iterable[Tool | Callable[..., Any]] = (),
+            *,
+            output_type: UnionType | Mapping[str, Any],
+            deps_type: type[Any] | None = None,
+            **choices: Unpack[AgentChoices],
+        ) -> None: ...
 
     def __init__(  # noqa: PLR0913 - every argument is a choice of the caller, all but two by name
         self,
@@ -66,7 +93,7 @@ class Agent(Generic[Deps, Out]):
         effort: "Effort | None" = None,
         fallback_model: "str | Model | None" = None,
         max_total_tokens: int | None = None,
-        output_type: "type[Out] | Mapping[str, Any] | None" = None,
+        output_type: "type[Out] | UnionType | Mapping[str, Any] | None" = None,
         deps_type: type[Deps] | None = None,
         history: Iterable[Mapping[str, Any]] = (),
         resume: str | None = None,
@@ -94,23 +121,23 @@ class Agent(Generic[Deps, Out]):
             settings: Settings on top of the files: a file's path, or JSON text.
             setting_sources: Which settings files count, of `user,project,local`; `""` for none of them.
             mcp_config: MCP servers besides those configured: files, or JSON text.
-            strict_mcp_config: Only those, and `mcp_servers`.
-            mcp_servers: The same given in Python, by name: a configuration as in `.mcp.json`, or a server that lives in
-                your program (`MCPServer` or `Server` of the package `mcp`).
+            strict_mcp_config: Only the servers of `mcp_config` and `mcp_servers`.
+            mcp_servers: MCP servers given in Python, by name: a configuration as in `.mcp.json`, or a server that
+                lives in your program (`MCPServer` or `Server` of the package `mcp`).
             approver: Asked about calls that need a person: a function that returns (or resolves to) an `Answer`, True
                 or False. Without one nobody can be asked, and such calls are refused.
             on_form: Asked for what a person should fill in, open or edit, such as the model's questions, a plan, or
                 what a server wants to know: a function that returns (or resolves to) a `FormAnswer`, the values by
                 the fields' names, or None for no.
             system_prompt: Replaces the built-in system prompt.
-            append_system_prompt: Behind them.
-            max_turns: So many answers may ask for tools in one run.
+            append_system_prompt: Added after the system prompt.
+            max_turns: How many answers of one run may ask for tools.
             max_budget_usd: No request goes out once this is spent.
-            max_output_tokens: Of one answer.
+            max_output_tokens: How long one answer may be.
             thinking: Let the model think before it answers, where it can.
             effort: How hard the model should try, where it can be told.
             fallback_model: Asked when the first is overloaded again and again.
-            max_total_tokens: No request of a run goes out once it has used so many, in and out.
+            max_total_tokens: No request of a run goes out once it has used this many tokens, in and out.
             output_type: The answer is wanted as data: any type that pydantic can validate (a model, a dataclass,
                 `list[str]`, …), or a JSON Schema. Without one `RunResult.output` is the answer's text.
             deps_type: What `run(…, deps=…)` hands to the tools as `ToolContext.deps`; for type checkers.
@@ -129,6 +156,7 @@ class Agent(Generic[Deps, Out]):
         """
         tools, hooks, history = tuple(tools), tuple(hooks), tuple(history)
         self._given = {name: value for name, value in locals().items() if name != "self"}
+        check_values(self._given)
         given_servers = read_given_servers(mcp_servers)
         self._options = Options(
             cwd=None if cwd is None else str(cwd),
@@ -147,7 +175,7 @@ class Agent(Generic[Deps, Out]):
             trust=trust,
         )
         check_names(self._options)
-        self._output = None if output_type is None or isinstance(output_type, Mapping) else _adapter(output_type)
+        self._output = output_adapter(output_type)
         self._agent = AgentOptions(
             model=model,
             fallback_model=fallback_model,
@@ -158,19 +186,18 @@ class Agent(Generic[Deps, Out]):
             max_output_tokens=max_output_tokens,
             thinking=thinking,
             effort=effort,
-            output_schema=_schema(output_type, self._output),
+            output_schema=output_schema(output_type, self._output),
             accept_output=None if self._output is None else self._output.validate_python,
             max_total_tokens=max_total_tokens,
             history=history,
             agents=() if not agents else tuple(given_agents(agents)),
         )
         self._choice = _choice(resume, session_id, fork=fork, persist=persist)
-        self._asker, self._on_event = asker_of(approver, on_form), on_event
-        self._core = AgentCore()
+        self._asker, self._on_event, self._core = asker_of(approver, on_form), on_event, AgentCore()
 
     # Running.
 
-    def copy(self, **changes: Any) -> "Agent[Deps, Out]":
+    def copy(self, **changes: "Unpack[AgentChanges]") -> "Agent[Deps, Out]":
         """The same agent with a session of its own, and with other choices where you name them.
 
         Several copies may run side by side: `await asyncio.gather(*(agent.copy().run(p) for p in prompts))`.
@@ -191,14 +218,14 @@ class Agent(Generic[Deps, Out]):
             **choices: For this run only: `model`, `permission_mode`, `allowed_tools`, `disallowed_tools`, `max_turns`,
                 `max_budget_usd`, `max_output_tokens`, `max_total_tokens`, `thinking`, `effort`.
         """
-        check_choices(choices)
+        self._check(prompt, deps, choices)
         return Run(self._events(prompt, deps, choices), self._to_result)
 
     def stream(
         self, prompt: str | list[dict[str, Any]], *, deps: Deps | None = None, **choices: Unpack[RunChoices]
     ) -> AsyncGenerator[Event]:
         """The events of a run, as they happen; the last one is `RunEnded`. The arguments are those of `run`."""
-        check_choices(choices)
+        self._check(prompt, deps, choices)
         return self._events(prompt, deps, choices)
 
     def run_sync(
@@ -280,14 +307,21 @@ class Agent(Generic[Deps, Out]):
 
     # Inside.
 
+    def _check(self, prompt: object, deps: object, choices: RunChoices) -> None:
+        check_choices(choices)
+        check_values(choices)
+        check_prompt(prompt)
+        check_deps(deps, self._given["deps_type"])
+
     async def _start(self) -> RunningAgent:
         core = self._core
         if core.is_closed:
             raise UsageError("this agent is closed; make a new one, with resume= to go on with its session")
         if core.running is None:
-            core.running = await start_agent(
-                self._options, self._agent, choice=self._choice, asker=self._asker, on_event=self._on_event
-            )
+            with core.starting():
+                core.running = await start_agent(
+                    self._options, self._agent, choice=self._choice, asker=self._asker, on_event=self._on_event
+                )
         return core.running
 
     async def _events(
@@ -354,20 +388,3 @@ def _listed(given: str | Sequence[str]) -> tuple[str, ...]:
 
 def _as_tool(given: Tool | Callable[..., Any]) -> Tool:
     return cast("Tool", given) if isinstance(given, Tool) else tool(given)
-
-
-def _schema(output_type: Any, adapter: "TypeAdapter[Any] | None") -> Mapping[str, Any] | None:
-    return output_type if adapter is None else adapter.json_schema()
-
-
-def _adapter(output_type: Any) -> "TypeAdapter[Any]":
-    from pydantic import PydanticUserError, TypeAdapter  # noqa: PLC0415 - few agents want data
-
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(output_type)
-        adapter.json_schema()
-    except PydanticUserError as error:
-        raise UsageError(
-            f"output_type must be a type that pydantic can validate and describe, or a JSON Schema, got {output_type!r}"
-        ) from error
-    return adapter

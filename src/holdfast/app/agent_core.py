@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from holdfast.contract import UsageError
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentCore"]
 
+_BUSY = (
+    "this agent is already answering a prompt; use agent.copy() for runs side by side, `submit` to add to this run, or "
+    "`interrupt` to end it"
+)
+
 
 class AgentCore:
     """What lives and must be ended; it does not know its agent, so that a forgotten agent can be collected."""
@@ -22,6 +28,22 @@ class AgentCore:
         self.runner: asyncio.Runner | None = None
         self.events: AsyncGenerator[Event] | None = None
         self.is_closed = False
+        self._is_starting = False
+
+    @contextmanager
+    def starting(self) -> Generator[None]:
+        """Keep a second run away while the first one opens the session.
+
+        Raises:
+            UsageError: Another run is opening it.
+        """
+        if self._is_starting:
+            raise UsageError(_BUSY)
+        self._is_starting = True
+        try:
+            yield
+        finally:
+            self._is_starting = False
 
     async def begin_run(self) -> None:
         """End a run that somebody stopped reading; one that is being read is in the way."""
@@ -32,7 +54,7 @@ class AgentCore:
             await events.aclose()
         except RuntimeError as error:  # somebody waits for its next event
             self.events = events
-            raise UsageError("a run of this agent is under way; `submit` tells it more, `interrupt` ends it") from error
+            raise UsageError(_BUSY) from error
 
     async def close(self) -> None:
         """End everything."""

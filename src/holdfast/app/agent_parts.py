@@ -10,10 +10,11 @@ from holdfast.contract import SessionFacts, Tool
 from holdfast.lib.visible import visible
 from holdfast.registry import AgentKind, Pool, ViewOptions, for_subagent, tools_for
 from holdfast.registry import assemble as assemble_pool
+from holdfast.registry.names import chosen_names
 from holdfast.session.agent_files import AgentFiles
 from holdfast.settings.environment import Environment
 from holdfast.tools.agents.agent import Agent
-from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType, defined_type
+from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType, defined_type, names_tool
 from holdfast.tools.lists.task_update import MAIN, TaskUpdate
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class AgentParts:
         self.results = Path(opened.shell.places.results)
         """Where long results go."""
         self._answered: tuple[tuple[Rule, ...], tuple[tuple[str, str], ...]] = ((), ())
+        self._named: tuple[Pool | None, tuple[str, ...]] = (None, ())
 
     def begin_work(self, agent_id: str, loop: "Loop") -> "Callable[[], None]":
         """An agent works from now on, until what is returned is called."""
@@ -94,12 +96,14 @@ class AgentParts:
         if found is not None and isinstance(found.tool, TaskUpdate):
             found.tool.tell_owner = self._tell_owner
 
-    def _tell_owner(self, owner: str, item: "WorkItem") -> None:
+    def _tell_owner(self, owner: str, item: "WorkItem", giver: str) -> None:
         """Whoever has a task now reads of it with the next request; who does not work finds it on the list."""
         loop = self._at_work.get(self.names.get(owner, owner))
         if loop is not None:
-            said = f"Task {item.id} of the list is yours now: {visible(item.subject, limit_chars=200)}. See TaskGet."
-            loop.remind("task_owner", said)
+            title = visible(item.subject, limit_chars=200)
+            who = "the agent that leads the session" if giver == MAIN else f"the agent {giver}"
+            said = f"Task {item.id} of the list is yours now, as {who} wants, not the user. Its title: {title!r}."
+            loop.remind("task_owner", f"{said} See TaskGet.")
 
     def tools(
         self,
@@ -118,9 +122,7 @@ class AgentParts:
         kept = tools_for(for_subagent(mine, agent), rights, ViewOptions(session=session))
         if kind.tools is not None or kind.definition is not None:
             kept = [tool for tool in kept if kind.may_use(tool.name)]
-        if allowed is not None:
-            kept = tools_for(kept, rights, ViewOptions(only=frozenset(allowed), session=session))
-        return kept
+        return _chosen(kept, allowed)
 
     def pool(self, tools: list[Tool]) -> Pool:
         """The pool of these tools; whoever has the same gets the same, with what is rendered of it."""
@@ -140,6 +142,12 @@ class AgentParts:
         pool = _assembled(tools)
         pool.aliases = self.opened.executor.pool.aliases
         return pool
+
+    def names_of(self, pool: Pool) -> tuple[str, ...]:
+        """The names of its tools; agents that share a pool share them."""
+        if self._named[0] is not pool:
+            self._named = pool, tuple(tool.name for tool in pool)
+        return self._named[1]
 
     def answered(self, rules: "tuple[Rule, ...]") -> tuple[tuple[str, str], ...]:
         """Those that deny or ask because of an answer in this session; agents share rules, so the last are kept."""
@@ -177,13 +185,20 @@ class AgentParts:
         if kind.definition is None or not (kind.definition.skills or kind.definition.memory):
             return
         from holdfast.app.definition_words import skills_of  # noqa: PLC0415 - few definitions have any
+        from holdfast.tools.skills.shelf import own_directory  # noqa: PLC0415 - the same
 
-        directories = [skill.directory for skill in skills_of(kind.definition, self.shelf) if not skill.is_command]
+        directories = [place for skill in skills_of(kind.definition, self.shelf) for place in own_directory(skill)]
         memory = self._memory(kind)
         self.opened.executor.state.let_read((*directories, *(() if memory is None else (memory.directory,))))
 
     async def own_tools(
-        self, kind: AgentType, rights: "PermissionContext", session: SessionFacts, parts: AsyncExitStack
+        self,
+        kind: AgentType,
+        rights: "PermissionContext",
+        session: SessionFacts,
+        parts: AsyncExitStack,
+        *,
+        allowed: tuple[str, ...] | None,
     ) -> list[Tool]:
         """The tools of servers that only this kind of agent has; they end with it."""
         servers = () if kind.definition is None else kind.definition.own_servers
@@ -196,7 +211,8 @@ class AgentParts:
         if hub is None:
             return []
         parts.push_async_callback(hub.close)
-        return tools_for(hub.tools(), rights, ViewOptions(session=session))
+        kept = _chosen(tools_for(hub.tools(), rights, ViewOptions(session=session)), allowed)
+        return [tool for tool in kept if not kind.forbids(tool.name)]
 
     def _memory(self, kind: AgentType) -> "Memory | None":
         if kind.definition is None or kind.definition.memory is None:
@@ -250,6 +266,14 @@ class AgentParts:
                 self._systems.clear()
             found = self._systems[key] = tuple(build_system_prompt(parts))
         return found
+
+
+def _chosen(tools: list[Tool], allowed: tuple[str, ...] | None) -> list[Tool]:
+    """Those that a call names, by any of their names or by the server that they are of."""
+    names = chosen_names(allowed)
+    if allowed is None or names is None:
+        return tools
+    return [tool for tool in tools if not names.isdisjoint(tool.names) or names_tool(allowed, tool.name)]
 
 
 def _assembled(tools: list[Tool]) -> Pool:

@@ -1,14 +1,12 @@
 """Where an agent works apart: a worktree of its own, made before it begins and settled after its end."""
 
-import os
 from typing import TYPE_CHECKING
 
 from holdfast.contract import ToolFailed, WorktreeChanged
 from holdfast.contract.roles import AgentTask
 from holdfast.engine.state import AgentState
 from holdfast.session.agent_files import AgentAbout
-from holdfast.tasks import is_terminal
-from holdfast.tools.worktrees.checkout import GitFailed
+from holdfast.tools.worktrees.checkout import GitFailed, is_still_there
 from holdfast.tools.worktrees.making import Maker, Settled
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ class Apart:
             ToolFailed: There is none and none can be made.
         """
         known = about.worktree
-        if known is None or not os.path.isdir(known.path):
+        if known is None or not is_still_there(known):
             try:
                 known = await self._maker.make(f"agent-{about.id}", about.cwd, self._state.session.project_root)
             except GitFailed as error:
@@ -47,10 +45,9 @@ class Apart:
                 )
         return known
 
-    async def leave(self, made: WorktreeChanged) -> Settled:
+    async def leave(self, made: WorktreeChanged, agent_id: str) -> Settled:
         """It has ended: the worktree goes where nothing would be lost, and nothing that it started runs there."""
-        inside = made.path + os.sep
-        for record in self._board.all():
-            if not is_terminal(record.status) and f"{record.cwd or ''}{os.sep}".startswith(inside):
+        for record in self._board.at_work_in(made.path):
+            if record.id != agent_id:
                 return Settled(stays=True, note=f"The task {record.id} still works in the worktree {made.path}.")
         return await self._maker.settle(made)

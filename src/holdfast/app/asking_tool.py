@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.app.hook_roles import call_server
 from holdfast.contract import Answer, Form, FormAnswer, Question, UsageError
+from holdfast.engine.forms import from_answer, sampling_question
 from holdfast.hooks import HookFailed
 
 if TYPE_CHECKING:
@@ -69,5 +70,7 @@ class AskingTool:
         return answer
 
     async def fill(self, form: Form) -> FormAnswer:
-        """It fills in no forms."""
+        """It fills in no forms, but what is a yes or no it may answer; not for the server that it is of."""
+        if form.kind == "sampling" and form.source != self._server:
+            return from_answer(form, await self.ask(sampling_question(form)))
         return FormAnswer(message=f"nobody can fill in {form.kind!r} forms here")

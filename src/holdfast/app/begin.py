@@ -10,9 +10,10 @@ from holdfast.contract.errors import UsageError
 if TYPE_CHECKING:
     from holdfast.contract import WorktreeChanged
     from holdfast.engine import Executor
-    from holdfast.session import Session, Transcript
+    from holdfast.events import ContextChanged
+    from holdfast.session import Session, SessionStore, Transcript
 
-__all__ = ["Beginning", "SessionChoice", "begin_session", "restore_state"]
+__all__ = ["Beginning", "SessionChoice", "begin_session", "mode_changed", "restore_mode", "restore_state"]
 
 _log = logging.getLogger(__name__)
 
@@ -70,15 +71,47 @@ def begin_session(project: str, choice: SessionChoice = NEW_SESSION) -> Beginnin
     from holdfast.session.directory import BackTo  # noqa: PLC0415 - the same
 
     store = user_store(program=f"holdfast {__version__}")
+    choice, is_fresh = _adopted(store, project, choice)
+    assert choice.resume is not None
     within = project if choice.resume == "latest" else None
     source: Literal["resume", "fork"] = "fork" if choice.fork else "resume"
     back_to = None if choice.until is None else BackTo(choice.until, choice.drops)
     if not choice.is_kept:
         return Beginning(None, store.load(choice.resume, project=within, back_to=back_to), source)
-    if not choice.fork:
-        return Beginning(*store.resume(choice.resume, project=within, back_to=back_to), "resume")
     origin = os.path.basename(store.find(choice.resume, project=within))
-    return Beginning(*store.fork(origin, project, new_id=choice.session_id, back_to=back_to), "fork")
+    if choice.fork:
+        session, transcript = store.fork(origin, project, new_id=choice.session_id, back_to=back_to)
+    else:
+        session, transcript = store.resume(origin, back_to=back_to)
+    if back_to is None and not is_fresh:
+        from holdfast.session.adopting import catch_up  # noqa: PLC0415 - only where a session goes on
+
+        catch_up(session, transcript, _config(), project, origin)
+    return Beginning(session, transcript, source)
+
+
+def _config() -> str:
+    from holdfast.settings import SettingsRoots  # noqa: PLC0415 - as above
+
+    return SettingsRoots.from_environment().user_existing
+
+
+def _adopted(store: "SessionStore", project: str, choice: SessionChoice) -> tuple[SessionChoice, bool]:
+    """The choice, and whether a conversation that only another program's transcript holds just became a session."""
+    from holdfast.session import SessionNotFound  # noqa: PLC0415 - as above
+
+    wanted = choice.resume or ""
+    try:
+        store.find(wanted, project=project if wanted == "latest" else None)
+    except SessionNotFound:
+        from holdfast.session.adopting import adopt_transcript, newest_transcript  # noqa: PLC0415 - few are
+
+        config = _config()
+        name = newest_transcript(config, project) if wanted == "latest" else wanted
+        if name and adopt_transcript(store, config, project, name):
+            return choice._replace(resume=name), True
+        raise
+    return choice, False
 
 
 def restore_state(executor: "Executor", transcript: "Transcript", *, is_fork: bool = False) -> None:
@@ -87,26 +120,46 @@ def restore_state(executor: "Executor", transcript: "Transcript", *, is_fork: bo
     from holdfast.permissions.paths import is_inside  # noqa: PLC0415 - the same
 
     state = executor.state
-    if transcript.worktree is not None:
-        _return_to(executor, transcript.worktree, is_fork=is_fork)
     cwd = transcript.cwd
+    if transcript.worktree is not None and not _return_to(executor, transcript.worktree, is_fork=is_fork):
+        cwd = None
     if cwd and os.path.isdir(cwd) and is_inside(os.path.realpath(cwd), state.permissions.roots.working):
         state.cwd = cwd
     for path, stamp in transcript.file_reads.items():
         state.apply(FileRead(path, stamp), "Read")
 
 
-def _return_to(executor: "Executor", tree: "WorktreeChanged", *, is_fork: bool) -> None:
+def restore_mode(executor: "Executor", beginning: Beginning, *, is_given: bool) -> None:
+    """Who has not approved a plan yet goes on planning, unless another mode was asked for by name."""
+    state, transcript = executor.state, beginning.transcript
+    if transcript is None or transcript.mode != "plan" or state.permissions.mode == "plan":
+        return
+    if not is_given:
+        state.permissions = state.permissions.with_mode("plan")
+    elif beginning.session is not None:
+        beginning.session.journal(mode_changed(state.permissions.mode))
+
+
+def mode_changed(mode: str) -> "ContextChanged":
+    """What is remembered of a change that no call has made."""
+    from holdfast.contract import ModeChanged  # noqa: PLC0415 - few sessions change it
+    from holdfast.events import ContextChanged  # noqa: PLC0415 - the same
+
+    return ContextChanged("", ModeChanged.__name__, {"mode": mode})
+
+
+def _return_to(executor: "Executor", tree: "WorktreeChanged", *, is_fork: bool) -> bool:
     """Go on in the worktree, if it is still there and of this repository; a fork may not remove it."""
-    from holdfast.tools.worktrees.checkout import find_checkout  # noqa: PLC0415 - as above
+    from holdfast.tools.worktrees.checkout import find_checkout, is_still_there  # noqa: PLC0415 - as above
 
     state = executor.state
     is_known = tree.root in (find_checkout(state.cwd), state.session.project_root)
-    if not is_known or not os.path.isdir(tree.path):
+    if not is_known or not is_still_there(tree):
         _log.warning("the session was in the worktree %s, which is gone; it goes on in %s", tree.path, state.cwd)
-        return
+        return False
     cwd = tree.cwd if os.path.isdir(tree.cwd) else tree.path
     state.apply(tree._replace(cwd=cwd, made_by="" if is_fork else tree.made_by), "EnterWorktree")
+    return True
 
 
 def _new_session(project: str, choice: SessionChoice) -> "Session | None":

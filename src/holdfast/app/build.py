@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from holdfast import __version__
-from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_session, restore_state
+from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_session, restore_mode, restore_state
 from holdfast.app.calls import calls_home
 from holdfast.app.classifier import classifier_of
 from holdfast.app.files import FileKit
@@ -75,6 +75,8 @@ class OpenSession:
         """Remote servers, once `join_servers` has started them."""
         self.ask_host: AskHost | None = None
         """Reaches servers inside the program that runs the session."""
+        self.form_asker: Asker | None = asker
+        """Who fills in what servers ask for."""
         self.own_servers: Mapping[str, Any] = {}
         """MCP servers that live in this process, by name."""
         self.given_servers: dict[str, bytes] = {}
@@ -141,6 +143,7 @@ def open_session(
     executor.state.may_bypass = executor.state.may_bypass or options.may_bypass
     if beginning.transcript is not None:
         restore_state(executor, beginning.transcript, is_fork=beginning.source == "fork")
+        restore_mode(executor, beginning, is_given=options.permission_mode is not None)
 
     def follow_settings(event: Event) -> None:
         if isinstance(event, TurnEnded):
@@ -291,6 +294,7 @@ def _kits(
             variables={entry.name: entry.value for entry in settings.env},
             is_trusted=lambda: rights.settings.trusted,
             max_running=_limit(settings.get("tasks.maxRunning")),
+            terminals=options.terminals,
         ),
         on_event=on_event,
     )

@@ -12,6 +12,7 @@ from holdfast import __version__
 from holdfast.app.agent_parts import AgentParts
 from holdfast.app.child_progress import IN_BACKGROUND, ChildProgress, crash_words
 from holdfast.app.remembered import Remembered
+from holdfast.app.starter import Starter
 from holdfast.contract import FileRead, FileStamp, SessionFacts, Tool, ToolFailed
 from holdfast.contract.roles import AgentReport, AgentTask
 from holdfast.engine import Executor
@@ -29,35 +30,12 @@ if TYPE_CHECKING:
     from holdfast.session import Journal
     from holdfast.tools.worktrees.making import Settled
 
-__all__ = ["Child", "Starter"]
+__all__ = ["Child"]
 
 _log = logging.getLogger(__name__)
 _DONE: Final = frozenset({"success"})
 _BEFORE_VERDICTS: Final = frozenset({CallQueued, HookRan})
 """A call is judged next, for the first time or after hooks that took their time."""
-
-
-class Starter:
-    """Who starts agents: the session's own loop, or an agent that may."""
-
-    def __init__(self, executor: Executor, loop: "Loop", *, agent_id: str | None = None, depth: int = 0) -> None:
-        self.executor = executor
-        self.loop = loop
-        self.agent_id = agent_id
-        self.depth = depth
-        self.chain_id = ""
-        """Of an agent: the prompt at the beginning of its chain."""
-        self.types: tuple[str, ...] | None = None
-        """The types that it may start; none: all."""
-        self.renew: Callable[[], None] | None = None
-        """Brings its own rights up to date with those above it."""
-
-    @property
-    def rights(self) -> PermissionContext:
-        """What it may now."""
-        if self.renew is not None:
-            self.renew()
-        return self.executor.state.permissions
 
 
 class _Outfit(NamedTuple):
@@ -101,6 +79,7 @@ class Child:
         self._known_outfit: _Outfit | None = None
         self._settled: Settled | None = None
         self._work: asyncio.Task[JobEnd] | None = None
+        self._journal: Journal | None = None
         files = parts.files
         self._shared = None if files is None else files.shared(about.id, about.cwd, __version__)
 
@@ -116,6 +95,16 @@ class Child:
     def in_background(self) -> bool:
         """Nobody waits for it, from its beginning on."""
         return self._about.background
+
+    @property
+    def model(self) -> str | None:
+        """The name of the model that was chosen for it by a call, this one or the one that began it."""
+        return self._about.model
+
+    @property
+    def cwd(self) -> str:
+        """Where it began."""
+        return self._about.cwd
 
     @property
     def is_remote(self) -> bool:
@@ -166,9 +155,9 @@ class Child:
         return JobEnd("failed" if report.error else "completed", text, report.error or None)
 
     async def _work_on(self, model: "Model", parts: AsyncExitStack) -> AgentReport:
-        journal = self._begin_file()
         ended: dict[str, Any] = {"outcome": "stopped"}
-        executor = self._executor = await self._made_executor(journal, parts)
+        executor = self._executor = await self._made_executor(parts)
+        journal = self._begin_file(executor)
         parts.callback(self._end_file, journal, ended)
         parts.push_async_callback(executor.close)
         loop = self._made_loop(executor, model, journal)
@@ -181,9 +170,15 @@ class Child:
             report = report._replace(conversation=handed)
         return report
 
-    def _begin_file(self) -> "Journal | None":
+    def _begin_file(self, executor: Executor) -> "Journal | None":
+        if self._about.tools is None:
+            about = msgspec.structs.replace(self._about, tools=self._parts.names_of(executor.pool))
+            if self._known_outfit is not None:
+                self._known_outfit = self._known_outfit._replace(about=about)
+            self._about = about
         files = self._parts.files
-        return None if files is None else files.begin(self._about, again=self._kept is not None)
+        self._journal = None if files is None else files.begin(self._about, again=self._kept is not None)
+        return self._journal
 
     def _end_file(self, journal: "Journal | None", ended: dict[str, Any]) -> None:
         if self._parts.files is not None and journal is not None:
@@ -223,7 +218,7 @@ class Child:
         self._about = msgspec.structs.replace(self._about, worktree=made, cwd=made.cwd)
 
         async def leave() -> None:
-            self._settled = await apart.leave(made)
+            self._settled = await apart.leave(made, self.id)
 
         parts.push_async_callback(leave)
 
@@ -303,19 +298,21 @@ class Child:
             allowed=about.allowed_tools,
             background=about.background,
         )
+        if about.tools is not None:  # one that goes on
+            tools = [tool for tool in tools if tool.name in about.tools]
         self._known_outfit = _Outfit(about, above, rights, session, tools)
         return self._known_outfit
 
-    async def _made_executor(self, journal: "Journal | None", parts: AsyncExitStack) -> Executor:
+    async def _made_executor(self, parts: AsyncExitStack) -> Executor:
         self._parts.let_read(self.kind)
-        _, _, rights, session, tools = self._outfit()
-        more = await self._parts.own_tools(self.kind, rights, session, parts)
+        about, _, rights, session, tools = self._outfit()
+        more = await self._parts.own_tools(self.kind, rights, session, parts, allowed=about.allowed_tools)
 
         def hear(event: Event) -> None:
             if type(event) in _BEFORE_VERDICTS:
                 self.renew()
-            if journal is not None:
-                journal(event)
+            if self._journal is not None:
+                self._journal(event)
 
         executor = Executor(
             self._parts.pool(self.tools_of([*tools, *more])),

@@ -1,7 +1,7 @@
 """The model that judges risky calls in `auto`, where the user's settings name one."""
 
 from holdfast.app.side_question import Account, asked_once
-from holdfast.permissions import Classify, model_classifier
+from holdfast.permissions import Classify
 from holdfast.settings import Settings
 
 __all__ = ["classifier_of"]
@@ -14,5 +14,6 @@ def classifier_of(settings: Settings, account: Account | None = None) -> Classif
     name = settings.classifier_model
     if name is None:
         return None
+    from holdfast.permissions import model_classifier  # noqa: PLC0415 - most sessions name no model for it
 
     return model_classifier(asked_once(name, settings, max_output_tokens=_ANSWER_TOKENS, account=account), model=name)

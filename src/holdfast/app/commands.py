@@ -26,6 +26,7 @@ def offered_commands(agent: "RunningAgent") -> list[Offered]:
         for name, prompt in server.prompts:
             hint = " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in prompt.arguments)
             offered.append(Offered(name, prompt.description or prompt.title, hint))
+        offered += [Offered(name, skill.description) for name, skill in server.skills]
     return offered
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.contract import SessionFacts, ToolFailed
+from holdfast.definitions.places import is_below
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.lib.visible import visible
 
@@ -82,6 +83,9 @@ def memory_of(definition: "AgentDefinition", where: "Where") -> Memory | None:
         places = [os.path.join(where.root, name) for name in (".holdfast", ".claude")]
     candidates = [os.path.join(place, folder, definition.name) for place in places]
     directory = next((path for path in candidates if os.path.isdir(path)), candidates[0])
+    if scope != "user" and not is_below(os.path.realpath(directory), os.path.realpath(where.root)):
+        _log.warning("the agent %s has no memory: %s leads out of the folder", definition.name, directory)
+        return None
     return Memory(directory, _index(directory))
 
 

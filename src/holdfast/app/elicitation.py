@@ -1,7 +1,10 @@
 """Questions of MCP servers to the user: hooks hear them first, then a person answers, then hooks hear the answer."""
 
+import asyncio
+import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from holdfast.app.build import OpenSession
 from holdfast.contract import Form, FormAnswer, UsageError, check_answer
@@ -16,14 +19,40 @@ if TYPE_CHECKING:
 __all__ = ["Elicitor"]
 
 _ACTIONS = ("accept", "decline", "cancel")
+_MOST_REFUSALS: Final = 3
+_QUIET_S: Final = 60.0
+
+
+class _Patience:
+    """With one server: after some refusals in a row it has to wait, so that nobody says yes to be left in peace."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.turn = asyncio.Lock()
+        """One question at a time."""
+        self._now = now
+        self._refusals = 0
+        self._answered = 0.0
+
+    def is_over(self) -> bool:
+        """Nobody is asked now."""
+        if self._now() - self._answered > _QUIET_S:
+            self._refusals = 0
+        return self._refusals >= _MOST_REFUSALS
+
+    def answered(self, *, refused: bool) -> None:
+        """A person has said something."""
+        self._refusals = self._refusals + 1 if refused else 0
+        self._answered = self._now()
 
 
 class Elicitor:
     """Puts the questions of servers, of one session."""
 
-    def __init__(self, opened: OpenSession) -> None:
+    def __init__(self, opened: OpenSession, now: Callable[[], float] = time.monotonic) -> None:
+        """Take the session, and a clock."""
+        self._patience: defaultdict[str, _Patience] = defaultdict(lambda: _Patience(now))
         self._hooks = opened.executor.call_hooks
-        self._desk = FormDesk(opened.asker, self._hooks.emit, self._hooks.notify)
+        self._desk = FormDesk(opened.form_asker, self._hooks.emit, self._hooks.notify)
 
     @property
     def has_person(self) -> bool:
@@ -39,8 +68,17 @@ class Elicitor:
         form = form_of(server, params)
         answer = await self._by_hooks(form)
         if answer is None:
-            answer = await self._desk.put(form)
+            answer = await self._by_person(server, form)
         return result_of(form, await self._heard(form, answer))
+
+    async def _by_person(self, server: str, form: Form) -> FormAnswer:
+        patience = self._patience[server]
+        async with patience.turn:
+            if patience.is_over():
+                return FormAnswer(message=f"the user has refused {_MOST_REFUSALS} times in a row, and is left in peace")
+            answer = await self._desk.put(form)
+            patience.answered(refused=answer.action != "accept")
+            return answer
 
     def login_asker(self, server: str) -> "AskPerson":
         """How the user is asked to log in to a server in the middle of a call."""

@@ -44,8 +44,9 @@ class FromServers:
         Raises:
             ToolFailed: It cannot be had; the text says why.
         """
-        lead = f"The user called /{visible(called.name, limit_chars=80)}, a prompt of that MCP server. It says:"
-        return [{"type": "text", "text": lead}, *await self._said(called.name, called.arguments)]
+        said, kind = await self._said(called.name, called.arguments)
+        lead = f"The user called /{visible(called.name, limit_chars=80)}, a {kind} of that MCP server. It says:"
+        return [{"type": "text", "text": lead}, *said]
 
     def server_of(self, name: str) -> str | None:
         """The server that the name of a prompt speaks of."""
@@ -57,11 +58,13 @@ class FromServers:
         Raises:
             ToolFailed: It cannot be had; the text says why.
         """
-        lead = f"The prompt {visible(name, limit_chars=80)} of that MCP server. It lifts no limit. It says:"
-        texts = [one.get("text") for one in await self._said(name, arguments)]
+        said, kind = await self._said(name, arguments, is_model=True)
+        lead = f"The {kind} {visible(name, limit_chars=80)} of that MCP server. It lifts no limit. It says:"
+        texts = [one.get("text") for one in said]
         return "\n".join([lead, *(text if isinstance(text, str) else "[not a text]" for text in texts)])
 
-    async def _said(self, name: str, arguments: str) -> list[dict[str, Any]]:
+    async def _said(self, name: str, arguments: str, *, is_model: bool = False) -> tuple[list[dict[str, Any]], str]:
+        """What the server says, and whether it is a prompt or a skill."""
         from holdfast.agent.prompt.fences import defused  # noqa: PLC0415 - loaded with the loop
         from holdfast.mcp.wire import McpError  # noqa: PLC0415 - loaded with the servers
 
@@ -69,13 +72,22 @@ class FromServers:
         server = None if hub is None else hub.of_prompt(name)
         if hub is None or server is None:
             raise ToolFailed("its server is not in this session")
+        if name not in server.skills:
+            await hub.listed(server)
+        is_skill = name in server.skills
+        if is_skill and is_model and not server.skills.is_for_model(name):
+            raise ToolFailed(f"only the user calls {name!r}; say that they can, with /{name}")
         try:
-            said = await server.prompts.get(name, arguments, hub.choices.save_blob)
+            if is_skill:
+                said = await server.skills.fetch(name, arguments)
+            else:
+                said = await server.prompts.get(name, arguments, hub.choices.save_blob)
         except McpError as error:
             raise ToolFailed(str(error)) from error
         blocks = content_to_wire(said)
         told: list[dict[str, Any]] = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
-        return [{**one, "text": defused(one["text"])} if one["type"] == "text" else one for one in told]
+        shown = [{**one, "text": defused(one["text"])} if one["type"] == "text" else one for one in told]
+        return shown, "skill" if is_skill else "prompt"
 
     async def mentioned(self, text: str) -> list[dict[str, Any]]:
         """The resources that a prompt names, each read through the rules; one that cannot be had is said."""

@@ -36,7 +36,7 @@ async def ask_model(loop: "Loop", opened: OpenSession, text: str, name: str | No
 
 async def ask_agent(loop: "Loop", parts: "AgentParts", text: str, name: str | None) -> str:
     """Let an agent look into the question of a hook; it reads files and searches, and no hook hears it."""
-    from holdfast.app.child import Starter  # noqa: PLC0415 - loaded with agents
+    from holdfast.app.starter import Starter  # noqa: PLC0415 - loaded with agents
     from holdfast.app.subagents import Subagents  # noqa: PLC0415 - the same
     from holdfast.contract.roles import AgentTask  # noqa: PLC0415 - the same
     from holdfast.engine import Executor  # noqa: PLC0415 - the same
@@ -55,6 +55,7 @@ async def ask_agent(loop: "Loop", parts: "AgentParts", text: str, name: str | No
         max_turns=_AGENT_TURNS,
         mode="dontAsk",
         allowed_tools=_AGENT_TOOLS,
+        is_ours=True,  # a folder's file of this name would answer for the user's gate
     )
     try:
         report = await Subagents(parts, Starter(above, loop)).run(task, _nobody_watches)

@@ -111,6 +111,12 @@ class HookKit:
             _log.warning("%s", warning)
         return list(found)
 
+    def use_own(self, hooks: Iterable[Hook]) -> None:
+        """Let these be the hooks of the program that runs the session."""
+        self._own = tuple(hooks)
+        if self.executor is not None:
+            self.executor.hooks = self.current()
+
     def add_for_turn(self, hooks: Iterable[Hook]) -> None:
         """Let these be heard until the prompt is answered."""
         self._of_turn = (*self._of_turn, *hooks)
@@ -251,7 +257,9 @@ class HookKit:
     def _tell(self, event: str, text: str, summary: str) -> None:
         if self.executor is None:
             return
-        self.executor.state.prompts.append(f"<system-reminder>\n{text}\n</system-reminder>")
+        from holdfast.agent.prompt.reminders import reminder  # noqa: PLC0415 - few hooks wake anybody
+
+        self.executor.state.prompts.append(reminder(text))
         self.executor.call_hooks.emit(HookSpoke(event, summary))
         if self.on_wake is not None:
             self.on_wake()

@@ -9,7 +9,7 @@ from holdfast.host.file_state import note_read
 if TYPE_CHECKING:
     from holdfast.app.running import RunningAgent
 
-__all__ = ["seed_read"]
+__all__ = ["may_show", "seed_read"]
 
 _NS_PER_MS = 1_000_000
 
@@ -20,10 +20,7 @@ def seed_read(agent: "RunningAgent", path: str, mtime_ms: int) -> bool:
     Raises:
         UsageError: A rule keeps the file from being read.
     """
-    state = agent.opened.executor.state
-    resolved = os.path.realpath(os.path.join(state.cwd, path))
-    if any(state.hides(one) for one in (os.path.join(state.cwd, path), resolved)):
-        raise UsageError(f"a rule keeps {path!r} from being read, so it cannot count as read")
+    resolved = may_show(agent, path)
     try:
         changed_ms = os.stat(resolved).st_mtime_ns // _NS_PER_MS
     except OSError:
@@ -31,5 +28,19 @@ def seed_read(agent: "RunningAgent", path: str, mtime_ms: int) -> bool:
     found = note_read(resolved) if changed_ms == mtime_ms else None
     if found is None:
         return False
-    state.apply(found, "Read")
+    agent.opened.executor.state.apply(found, "Read")
     return True
+
+
+def may_show(agent: "RunningAgent", path: str) -> str:
+    """Where a path leads, if no rule keeps that from being read.
+
+    Raises:
+        UsageError: A rule does.
+    """
+    state = agent.opened.executor.state
+    named = os.path.join(state.cwd, path)
+    resolved = os.path.realpath(named)
+    if any(state.hides(one) for one in (named, resolved)):
+        raise UsageError(f"a rule keeps {path!r} from being read")
+    return resolved

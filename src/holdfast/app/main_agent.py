@@ -56,6 +56,8 @@ def as_main_agent(
             effort=agent.effort or definition.effort,
             max_turns=agent.max_turns or definition.max_turns,
             opening=definition.initial_prompt,
+            # The words of a folder or a plugin are no person's: `/name` in them calls nothing.
+            is_opening_verbatim=definition.source in ("project", "plugin"),
         )
         options = options._replace(disallowed_tools=(*options.disallowed_tools, *definition.disallowed_tools))
     if kind.tools is not None and options.tools is None:

@@ -5,13 +5,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from holdfast.contract import Tool
+    from holdfast.contract import Asker, Tool
     from holdfast.contract.roles import OpenBuffers
     from holdfast.definitions.agents import AgentDefinition
     from holdfast.definitions.plugins import Plugin
     from holdfast.hooks import Hook
     from holdfast.mcp.host_transport import AskHost
     from holdfast.models import Effort, Model
+    from holdfast.tools.shell._terminals import CommandTerminals
 
 __all__ = ["AgentOptions", "Options"]
 
@@ -42,14 +43,20 @@ class Options(NamedTuple):
     """Only those servers count."""
     ask_host: "AskHost | None" = None
     """Reaches MCP servers inside the program that runs the session."""
+    form_asker: "Asker | None" = None
+    """Fills in what MCP servers ask for, where nobody is asked about calls."""
     own_servers: Mapping[str, Any] = MappingProxyType({})
     """MCP servers inside this process: objects of the protocol's SDK, by name."""
     buffers: "OpenBuffers | None" = None
     """The editor that runs the session, which may hold changes that are not saved."""
+    terminals: "CommandTerminals | None" = None
+    """The same editor, where it runs commands in terminals of its own."""
     may_bypass: bool = False
     """The mode `bypassPermissions` may be entered later."""
     plugins: "tuple[Plugin, ...]" = ()
     """Plugins in folders that the user names."""
+    lost_plugins: tuple[tuple[str, str], ...] = ()
+    """Folders that were named and hold none, each with the reason."""
     mirror: bool = False
     """A copy of the conversation is kept where other programs look for it, and told as it grows."""
     tool_aliases: Mapping[str, str] = MappingProxyType({})
@@ -93,6 +100,8 @@ class AgentOptions(NamedTuple):
     """How to work in plan mode, instead of our own words."""
     opening: str = ""
     """Said before the first prompt of a new session: what the kind of agent begins with (`initialPrompt`)."""
+    is_opening_verbatim: bool = False
+    """Nothing in it is taken for a call."""
     subagent_prompt: str | None = None
     """Told to every agent that the session starts, behind its own words."""
     thinking_display: str | None = None

@@ -46,7 +46,8 @@ def check_choices(choices: RunChoices) -> None:
     for name in choices:
         if name not in RunChoices.__annotations__:
             meant = did_you_mean(name, tuple(RunChoices.__annotations__))
-            raise UsageError(f"a run does not know {name!r}.{meant} Known are {', '.join(RunChoices.__annotations__)}")
+            known = ", ".join(RunChoices.__annotations__)
+            raise UsageError(f"{name!r} cannot be chosen for one run.{meant} A run takes {known}")
 
 
 @contextmanager

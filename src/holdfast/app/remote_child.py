@@ -15,6 +15,8 @@ from holdfast.contract import Tool, ToolFailed, ToolUse
 from holdfast.contract.roles import AgentReport
 from holdfast.events import AssistantReplied, CallFinished, Event, RunEnded
 from holdfast.models import Usage
+from holdfast.session.errors import SessionError
+from holdfast.session.names import check_session_id
 from holdfast.settings.sources import CHOOSABLE_SOURCES
 
 if TYPE_CHECKING:
@@ -42,9 +44,9 @@ class RemoteChild(Child):
     async def _work_on(self, model: "Model", parts: AsyncExitStack) -> AgentReport:
         self._calls, self._asked = OpenCalls(), dict[str, tuple[str, Mapping[str, Any]]]()
         self._outgoing: asyncio.Queue[Line] = asyncio.Queue()
-        journal = self._begin_file()
         ended: dict[str, Any] = {"outcome": "stopped"}
-        executor = self._executor = await self._made_executor(journal, parts)
+        executor = self._executor = await self._made_executor(parts)
+        journal = self._begin_file(executor)
         parts.callback(self._end_file, journal, ended)
         executor.separate_calls()
         executor.listen(self._on_event)
@@ -92,7 +94,7 @@ class RemoteChild(Child):
             if journal is not None:
                 journal.record_message("user", prompt)
             ended = await self._answer(prompt, lines, talk, journal)
-            usage = msgspec.convert({name: ended.usage.get(name, 0) for name in Usage.__struct_fields__}, Usage)
+            usage = Usage(*(ended.usage[name] for name in Usage.__struct_fields__))
             self._starter.loop.pay(model, usage)
             again = await self._heard_stop(gates, ended, is_again=stops > 0)
             if again is None or stops >= _MAX_STOPS:
@@ -112,13 +114,15 @@ class RemoteChild(Child):
 
     async def _answer(self, prompt: str, lines: Any, talk: RemoteTalk, journal: "Journal | None") -> RunEnded:
         began_s = time.monotonic()
-        self._outgoing.put_nowait({"type": "user", "message": {"role": "user", "content": prompt}})
+        message = {"role": "user", "content": prompt}
+        # A model has written it: `/name` and `@name` in it call nothing, as they would in a person's words.
+        self._outgoing.put_nowait({"type": "user", "client_composed": True, "message": message})
         async for line in lines:
             kind = line.get("type")
             if kind == "control_request":
                 self._take_request(str(line.get("request_id")), line.get("request") or {})
             elif kind == "system" and line.get("subtype") == "init":
-                self._about = msgspec.structs.replace(self._about, session=str(line.get("session_id") or ""))
+                self._about = msgspec.structs.replace(self._about, session=_session_of(line))
             elif kind in ("assistant", "user") and line.get("parent_tool_use_id") is None:
                 self._take_message(kind, line.get("message") or {}, journal)
             elif kind == "result":
@@ -183,22 +187,34 @@ class RemoteChild(Child):
             return  # its lines have ended, too, and say why
 
 
+def _session_of(line: Line) -> str:
+    """Which session it is. What it says becomes an argument when it goes on, so nothing else passes for a name."""
+    try:
+        return check_session_id(str(line.get("session_id") or ""))
+    except SessionError:
+        return ""
+
+
 def _ended(line: Line, took_ms: float) -> RunEnded:
     found: Any = line.get("usage")
     usage = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
     counts = {
-        "input_tokens": usage.get("input_tokens", 0),
-        "output_tokens": usage.get("output_tokens", 0),
-        "cache_read_tokens": usage.get("cache_read_input_tokens", 0),
-        "cache_write_tokens": usage.get("cache_creation_input_tokens", 0),
+        "input_tokens": _count(usage.get("input_tokens")),
+        "output_tokens": _count(usage.get("output_tokens")),
+        "cache_read_tokens": _count(usage.get("cache_read_input_tokens")),
+        "cache_write_tokens": _count(usage.get("cache_creation_input_tokens")),
     }
     is_fine = line.get("subtype") == "success" and line.get("is_error") is not True
     said = str(line.get("result") or "")
     error = "" if is_fine else said or "; ".join(map(str, line.get("errors") or ())) or str(line.get("subtype"))
     outcome = "success" if is_fine else "error_during_execution"
-    return RunEnded(
-        outcome, said if is_fine else "", int(line.get("num_turns") or 0), took_ms, 0.0, counts, error=error
-    )
+    turns = _count(line.get("num_turns"))
+    return RunEnded(outcome, said if is_fine else "", turns, took_ms, 0.0, counts, error=error)
+
+
+def _count(value: object) -> int:
+    """A number that can be counted: nobody pays less for having said less than nothing."""
+    return max(0, value) if type(value) is int else 0
 
 
 def _text(content: Any) -> str:

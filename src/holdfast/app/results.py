@@ -37,8 +37,8 @@ def told_refusals(denials: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         return ()
     number = "1 call was" if len(denials) == 1 else f"{len(denials)} calls were"
     said = (
-        f"{number} refused ({', '.join(names)}): a rule denies it, or nobody could be asked. To allow it, give "
-        f"allowed_tools={names!r} or rules such as 'Bash(npm test *)', an approver=, or another permission_mode="
+        f"{number} refused ({', '.join(names)}): a rule or a hook denies it, or nobody could be asked. To allow it, "
+        f"give allowed_tools={names!r} or rules such as 'Bash(npm test *)', an approver=, or another permission_mode="
     )
     _log.warning("%s", said)
     return (said,)
@@ -52,14 +52,21 @@ class RunResult(NamedTuple, Generic[Out]):
     outcome: str
     """`success`, or what stopped the run."""
     session_id: str
+    """What `Agent(resume=…)` goes on with."""
     turns: int
+    """How often the model answered."""
     duration_ms: float
+    """How long it took, in milliseconds."""
     usage: Mapping[str, int]
+    """Tokens: `input_tokens`, `output_tokens`, and those of caches."""
     cost_usd: float | None = None
+    """What it cost; None where no price is known."""
     output: Out = None  # pyright: ignore[reportAssignmentType] - a run that failed has none
     """The answer: its text, or with `output_type` data of that type. None where the run failed before it was given."""
     error: str = ""
+    """What went wrong, in words; empty when nothing did."""
     stop_reason: str = ""
+    """Why the model stopped, in the provider's word."""
     denials: tuple[Mapping[str, Any], ...] = ()
     """Calls that were refused: tool_name, tool_use_id, tool_input."""
     warnings: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """From options and settings files to the rights of a session, with the place of every rule and what does not count."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,14 +30,18 @@ __all__ = ["Rights", "load_rights"]
 class Rights:
     """The settings of a session and the permission context they make; both follow the files while the session runs."""
 
-    def __init__(self, reloader: Reloader) -> None:
+    def __init__(self, reloader: Reloader, own_tools: Iterable[str] = ()) -> None:
+        """Read the rules; `own_tools`: names of the program's own tools, which rules may name."""
         self._reloader = reloader
-        rules, problems = _parse(reloader.current)
+        self._known_tools = BUILTIN_NAMES.union(own_tools)
+        rules, problems = _parse(reloader.current, self._known_tools)
         self.permissions = _context(reloader.current, rules, reloader.request.roots)
         self.problems: tuple[RuleProblem, ...] = tuple(problems)
         """Rules that are not in force; each disables only itself."""
         self.plugins: tuple[Plugin, ...] = ()
         """Those that the session was started with."""
+        self.lost_plugins: tuple[tuple[str, str], ...] = ()
+        """Folders that were named and hold none, each with the reason."""
 
     @property
     def settings(self) -> Settings:
@@ -119,7 +123,7 @@ class Rights:
         return self._renewed(current)
 
     def _renewed(self, current: PermissionContext) -> PermissionContext:
-        rules, problems = _parse(self._reloader.current)
+        rules, problems = _parse(self._reloader.current, self._known_tools)
         self.problems = tuple(problems)
         of_session = [rule for rule in current.rules if rule.source.kind == "session"]
         flags = current.with_options(
@@ -159,8 +163,8 @@ def load_rights(options: Options) -> Rights:
         sources=ALL_SOURCES if sources is None else parse_setting_sources(sources),
         trust=_trust(options.trust, cwd, roots),
     )
-    rights = Rights(Reloader(request))
-    rights.plugins = options.plugins
+    rights = Rights(Reloader(request), (name for tool in options.own_tools for name in tool.names))
+    rights.plugins, rights.lost_plugins = options.plugins, options.lost_plugins
     return rights
 
 
@@ -206,7 +210,7 @@ def _sandbox_allows(settings: Settings) -> bool:
     return given.get("enabled") is True and given.get("autoAllowBashIfSandboxed") is not False
 
 
-def _parse(settings: Settings) -> tuple[list[Rule], list[RuleProblem]]:
+def _parse(settings: Settings, known_tools: frozenset[str]) -> tuple[list[Rule], list[RuleProblem]]:
     rules: list[Rule] = []
     problems: list[RuleProblem] = []
     for entry in settings.rules:
@@ -214,7 +218,7 @@ def _parse(settings: Settings) -> tuple[list[Rule], list[RuleProblem]]:
         kind = "flag" if entry.source is SourceKind.SESSION else str(entry.source)
         source = RuleSource(kind, entry.path, entry.line, entry.anchor)
         behavior: Behavior = entry.behavior
-        found, bad = parse_rules([entry.text], behavior, source, aliases=ALIASES, known_tools=BUILTIN_NAMES)
+        found, bad = parse_rules([entry.text], behavior, source, aliases=ALIASES, known_tools=known_tools)
         rules += found
         problems += bad
     return rules, problems
@@ -227,5 +231,5 @@ def _disabled_modes(settings: Settings) -> tuple[str, ...]:
 
 def _place(source: RuleSource) -> str:
     if source.path is None:
-        return source.kind
+        return "the options" if source.kind == "command_line" else source.kind
     return source.path if source.line is None else f"{source.path}:{source.line}"

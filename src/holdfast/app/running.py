@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from holdfast.app.begin import mode_changed
 from holdfast.app.listener import Listener
 from holdfast.app.models import open_given
 from holdfast.app.rights import Rights
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.agent.prompts import Sent
     from holdfast.app.build import OpenSession
     from holdfast.app.definitions import Definitions
+    from holdfast.hooks import Hook
     from holdfast.lib.undoing import Restored
     from holdfast.mcp.hub import Hub
     from holdfast.models import Model, SystemBlock, Usage
@@ -59,6 +61,7 @@ class RunningAgent:
         """Who was asked when the session began."""
         self.first_choices = loop.choices
         self._listener = listener
+        self._own_calls = 0
 
     # Talking.
 
@@ -77,8 +80,10 @@ class RunningAgent:
             self.loop.submit(prompt, source, sent)
 
     async def interrupt(self) -> None:
-        """Stop the run that is under way: returns when nothing runs any more."""
+        """Stop the run or the person's own call that is under way: returns when nothing runs any more."""
         await self.loop.interrupt()
+        if self.is_calling:
+            await self.opened.executor.interrupt()
 
     async def compact(self, instructions: str = "") -> ContextCompacted | None:
         """Shorten the conversation now; None when there is nothing to shorten."""
@@ -97,9 +102,13 @@ class RunningAgent:
         if self.is_running:
             raise UsageError("a run is under way; wait for its end, or interrupt it")
         executor = self.opened.executor
-        executor.add(ToolUse(f"user-{os.urandom(4).hex()}", name, arguments))
-        replies = [event async for event in executor.results() if isinstance(event, CallFinished)]
-        executor.end_turn()
+        self._own_calls += 1
+        try:
+            executor.add(ToolUse(f"user-{os.urandom(4).hex()}", name, arguments))
+            replies = [event async for event in executor.results() if isinstance(event, CallFinished)]
+            executor.end_turn()
+        finally:
+            self._own_calls -= 1
         return replies[-1]
 
     @property
@@ -149,6 +158,11 @@ class RunningAgent:
         return self.loop.is_running
 
     @property
+    def is_calling(self) -> bool:
+        """A call of the person's own is under way."""
+        return self._own_calls > 0
+
+    @property
     def mode(self) -> PermissionMode:
         """The permission mode now."""
         return self.permissions.mode
@@ -161,7 +175,9 @@ class RunningAgent:
         """
         state = self.opened.executor.state
         state.permissions = change_mode(state.permissions, mode, may_bypass=state.may_bypass)
-        return state.permissions.mode
+        if self.opened.session is not None:
+            self.opened.session.journal(mode_changed(self.mode))
+        return self.mode
 
     @property
     def modes(self) -> list[PermissionMode]:
@@ -220,6 +236,11 @@ class RunningAgent:
         return self.loop.history
 
     @property
+    def transcript_path(self) -> str:
+        """The file that programs of the user's may read the conversation from; empty: there is none."""
+        return self.opened.executor.state.session.transcript_path
+
+    @property
     def cost_usd(self) -> float | None:
         """What all runs have cost so far; None where no price is known."""
         return self.loop.cost_usd
@@ -246,13 +267,21 @@ class RunningAgent:
         """Have this called when a hook that worked in the background has something for the model; `run()` tells it."""
         self.opened.hooks.on_wake = wake
 
+    def use_host_hooks(self, hooks: "Sequence[Hook]") -> None:
+        """Let these take the place of the hooks that the program around the session gave before."""
+        self.opened.hooks.use_own(hooks)
+
+    def look_for_skills(self) -> None:
+        """Look again for skills and commands that people wrote."""
+        self.loop.look_for_skills()
+
     def tell_waiting(self) -> None:
         """Let the user's notifiers know that the agent waits for a prompt."""
         self.opened.executor.call_hooks.notify("the agent waits for your next prompt", "idle_prompt")
 
-    def let_hooks_defer(self, may: bool) -> None:  # noqa: FBT001 - the one thing it says
-        """Whether a hook may leave a call for a later process: only where this one ends with its run."""
-        self.opened.executor.call_hooks.may_defer = may
+    def let_hooks_defer(self) -> None:
+        """Let a hook leave a call for a later run, which asks it again: only where nobody watches this one."""
+        self.opened.executor.call_hooks.may_defer = True
 
     # What does not count, and what is connected.
 
@@ -284,6 +313,15 @@ class RunningAgent:
         """The types of agents that can be started."""
         found = self.tools.find("Agent")
         return [] if found is None else list(dict.fromkeys((*_builtin_types(), *self.definitions.agents)))
+
+    def about_type(self, name: str) -> str:
+        """What a type of agents is for; empty where nobody has said it."""
+        from holdfast.tools.agents.types import BUILTIN_TYPES  # noqa: PLC0415 - loaded with the tools
+
+        found = self.definitions.agents.get(name)
+        if found is not None:
+            return found.description or ""
+        return next((kind.about for kind in BUILTIN_TYPES if kind.name == name), "")
 
     @property
     def server_states(self) -> list[dict[str, str]]:

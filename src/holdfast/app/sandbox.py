@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +31,8 @@ __all__ = ["WEAKNESS", "SandboxKit", "sandbox_for_once", "sandbox_problem", "san
 @contextlib.contextmanager
 def sandbox_for_once(rights: "Rights") -> "Generator[SandboxKit]":
     """The sandbox of something that is no session; what it needs goes with it."""
+    import tempfile  # noqa: PLC0415 - only here
+
     from holdfast.settings.directories import user_directories  # noqa: PLC0415 - only where there is no session
 
     with tempfile.TemporaryDirectory(prefix="holdfast-") as temporary:
@@ -129,7 +130,7 @@ class SandboxKit:
         self._permissions = permissions
         self._temporary = temporary
         self._journal = journal
-        self._private = [path for path in (journal, private) if path is not None]
+        self._private = () if private is None else (private,)
         self._wall: Wall | LoneWall | None = None
         self._lookout = Lookout()
         self._turned: Turned | None = None
@@ -240,7 +241,7 @@ class SandboxKit:
                 f"The sandbox is switched on and cannot start, so {command.label or 'it'} is not started: {problem}"
             ) from problem
         policy = self.policy(rights, command.cwd)
-        policy = msgspec.structs.replace(policy, granted=writable)
+        policy = msgspec.structs.replace(policy, granted=(*policy.granted, *writable))
         return self._watched(wall.wrap(command, policy), rights)
 
     def _watched(self, wrapped: Command, rights: PermissionContext) -> Command:

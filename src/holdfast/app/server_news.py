@@ -43,7 +43,7 @@ class ServerNews:
         pool, hub = self._opened.executor.pool, self._opened.servers
         found = {tool.name: "" for tool in pool.deferred()}
         said = [] if hub is None else hub.said()
-        return found | {f"{label}: says": text for label, text in said}
+        return found | dict(said)
 
 
 def words_of_servers(said: str) -> str:

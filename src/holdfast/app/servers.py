@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.host.command import Command
     from holdfast.mcp.auth.credentials import CredentialStore
     from holdfast.mcp.config import ServerConfig
+    from holdfast.mcp.connect import Sampling
     from holdfast.mcp.host_transport import AskHost
     from holdfast.mcp.hub import Hub, HubChoices
     from holdfast.mcp.records import Records
@@ -162,6 +163,7 @@ async def join_servers(
         on_notice: Told in words what a person should know.
     """
     opened.ask_host, opened.own_servers = options.ask_host, options.own_servers
+    opened.form_asker = opened.asker or options.form_asker
     found = configured_servers(opened.rights, options)
     if not found.entries and not found.problems:
         return None
@@ -211,7 +213,7 @@ def separate_hub(opened: OpenSession, chosen: Chosen, tell: Callable[[str], None
 
     servers = list(server_configs(chosen.entries, opened.rights.settings.root, tell))
     # They ask nobody: whoever uses them may work in the background.
-    choices = _hub_choices(opened, chosen)._replace(elicit=None, ask_login=None)
+    choices = _hub_choices(opened, chosen)._replace(elicit=None, sampling=None, ask_login=None)
     return Hub(servers, choices, _records(), on_notice=tell) if servers else None
 
 
@@ -235,12 +237,23 @@ def _hub_choices(opened: OpenSession, chosen: Chosen, *, ask_host: "AskHost | No
         save_blob=_blob_saver(opened),
         roots=partial(_places, opened) if settings.get("mcp.roots") is True else None,
         elicit=elicitor.elicit if elicitor.has_person else None,
+        sampling=_sampling(opened),
         ask_host=ask_host,
         own_servers=opened.own_servers,
         credentials=credential_store(settings),
         ask_login=elicitor.login_asker if opened.asker is not None else None,
         confine=_confiner(chosen, opened),
     )
+
+
+def _sampling(opened: OpenSession) -> "Sampling | None":
+    """Who lets servers ask the user's model, where the user's own settings say so; a folder's never count."""
+    wanted = opened.rights.settings.get("mcp.sampling")
+    if not wanted:
+        return None
+    from holdfast.app.sampling import Sampler  # noqa: PLC0415 - few switch it on
+
+    return Sampler(opened, wanted)
 
 
 def _places(opened: OpenSession) -> tuple[str, ...]:
@@ -322,7 +335,19 @@ def server_states(hub: "Hub | None") -> list[dict[str, str]]:
     """Each server with its state, as programs know it."""
     if hub is None:
         return []
-    return [{"name": server.config.name, "status": server.state} for server in hub.servers.values()]
+    return [
+        {"name": server.config.name, "status": server.state, "source": server_source(server.config)}
+        for server in hub.servers.values()
+    ]
+
+
+def server_source(config: "ServerConfig") -> str:
+    """Who has brought a server, in the words of programs that look at servers."""
+    if config.kind == "sdk":
+        return "sdk"
+    if config.name.startswith("plugin_"):
+        return "plugin"
+    return "dynamic" if config.scope == "flag" else config.scope
 
 
 def _wait_ms(settings: Settings) -> float:

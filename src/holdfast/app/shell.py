@@ -25,6 +25,7 @@ from holdfast.tools.tasks.task_stop import TaskStop
 if TYPE_CHECKING:
     from holdfast.app.rights import Rights
     from holdfast.hooks.command import Confine
+    from holdfast.tools.shell._terminals import CommandTerminals
     from holdfast.tools.shell._wall import ShellWall
 
 __all__ = ["ShellChoices", "ShellKit"]
@@ -53,6 +54,8 @@ class ShellChoices:
     """The setting `tasks.maxRunning`: so many commands run in the background at a time."""
     is_trusted: Callable[[], bool] | None = None
     """The user's login shell is asked only once this says yes."""
+    terminals: "CommandTerminals | None" = None
+    """The editor that runs the session, where it shows commands."""
 
 
 class ShellKit:
@@ -73,6 +76,7 @@ class ShellKit:
         """The sandbox; set before `tools`."""
         self.confines: Callable[[str], Confine] | None = None
         """The same for `hooks` and for `servers`."""
+        self._terminals = choices.terminals
         self.background = not variables.flag("DISABLE_BACKGROUND_TASKS")
         self.places = Places(choices.session_directory)
         self.registry_directory = choices.registry_directory
@@ -119,8 +123,11 @@ class ShellKit:
     def tools(self, ripgrep: Ripgrep) -> list[Tool]:
         """The tools, all on the same board."""
         kind = BashWithFunctions if self.environment.has_functions else Bash
+        bash = kind(
+            self.board, limits=self.limits, environment=self.environment, wall=self.wall, terminals=self._terminals
+        )
         return [
-            kind(self.board, limits=self.limits, environment=self.environment, wall=self.wall),
+            bash,
             Sleep(self.board),
             TaskOutput(self.board, ripgrep),
             TaskStop(self.board),

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from holdfast.app.choose_model import model_settings
 from holdfast.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,6 +23,8 @@ class Account:
     def __init__(self) -> None:
         self.pay: Callable[[Model, Usage], object] | None = None
         """Told what each answer used."""
+        self.lend: Callable[[], Model | None] | None = None
+        """The conversation's own model; None once its budget is spent."""
 
 
 def asked_once(
@@ -48,7 +49,8 @@ async def side_answer(
     account: Account | None = None,
 ) -> list[dict[str, Any]]:
     """The blocks of one answer. Such questions are rare and a model belongs to one event loop, so each has a client."""
-    from holdfast.models import ModelRequest  # noqa: PLC0415 - loaded with the first question
+    from holdfast.app.choose_model import model_settings  # noqa: PLC0415 - loaded with the first question
+    from holdfast.models import ModelRequest  # noqa: PLC0415 - the same
     from holdfast.models.open import open_model  # noqa: PLC0415 - see above
 
     model = open_model(name, environ=os.environ, settings=model_settings(settings))

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.app.from_servers import FromServers
-from holdfast.app.models import open_given
+from holdfast.app.models import open_named
 from holdfast.contract import Answer, HoldfastError, Question, ToolFailed
 from holdfast.events import PermissionAsked, PermissionDecided
 from holdfast.lib.visible import visible
@@ -54,7 +54,7 @@ def offer_skills(loop: "Loop", opened: "OpenSession", definitions: "Definitions"
 
 def _choose(loop: "Loop", opened: "OpenSession", model: str | None, effort: "Effort | None") -> str:
     try:
-        chosen = None if model is None else open_given(model, opened.rights)
+        chosen = None if model is None else open_named(model, opened.rights, loop.model)
     except HoldfastError as error:
         loop.choose_for_run(None, effort)
         return f"The skill's model {model!r} cannot be asked, so yours goes on: {error}"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.app.agent_parts import AgentParts
 from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.build import OpenSession, open_session
-from holdfast.app.child import Starter
 from holdfast.app.deferral import defer_tools, search_tools
 from holdfast.app.definitions import Definitions, load_definitions
 from holdfast.app.hook_roles import ask_agent, ask_model, call_server
@@ -23,6 +22,7 @@ from holdfast.app.running import RunningAgent
 from holdfast.app.server_news import ServerNews, words_of_servers
 from holdfast.app.servers import configured_servers, join_servers
 from holdfast.app.skills import Expander, offer_skills
+from holdfast.app.starter import Starter
 from holdfast.app.subagents import AGENT_TYPES, Subagents
 from holdfast.contract import Asker, Tool
 from holdfast.events import Event
@@ -168,7 +168,7 @@ def _make_loop(
         history=history,
         deferred=deferred,
         thoughts=None if transcript is None else Thoughts.remembered(transcript),
-        queued=_queued(opened, agent.opening),
+        queued=_queued(opened, agent),
         choices=_choices(agent, models),
         facts=opened.executor.state.session.prompt,
         notices=partial(_notices, opened),
@@ -218,6 +218,7 @@ def _equip(loop: "Loop", parts: AgentParts, expander: Expander) -> None:
     parts.shelf = offer_skills(loop, opened, parts.definitions, _offer_agents(loop, parts))
     expander.begin(loop, parts.shelf)
     opened.account.pay = loop.pay
+    opened.account.lend = lambda: loop.model if loop.state.overspent is None else None
     hooks.ask_model = partial(ask_model, loop, opened)
     hooks.ask_agent = partial(ask_agent, loop, parts)
     hooks.call_server = partial(call_server, opened)
@@ -296,10 +297,11 @@ def _history(opened: OpenSession) -> "tuple[list[dict[str, Any]], list[dict[str,
     return split_deferred(repair(opened.beginning.transcript).messages, opened.beginning.transcript.notes)
 
 
-def _queued(opened: OpenSession, opening: str) -> "list[dict[str, Any]]":
+def _queued(opened: OpenSession, agent: AgentOptions) -> "list[dict[str, Any]]":
     """What was said and not told to the model, which a run without a trace leaves where it is; a new one's opening."""
     transcript = opened.beginning.transcript
-    first = [{"content": opening}] if opening and transcript is None else []
+    opening = {"content": agent.opening, "is_verbatim": agent.is_opening_verbatim}
+    first = [opening] if agent.opening and transcript is None else []
     left = [] if transcript is None or opened.session is None else transcript.queued
     return [*left, *first, *opened.beginning.waiting]
 

@@ -8,15 +8,20 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.app.agent_parts import AgentParts
-from holdfast.app.child import Child, Starter
-from holdfast.app.models import open_given
+from holdfast.app.child import Child
+from holdfast.app.models import open_named
 from holdfast.app.remembered import Remembered, remembered
+from holdfast.app.starter import Starter
 from holdfast.contract import ConversationHanded, HoldfastError, ToolFailed
 from holdfast.contract.roles import AgentReport, AgentTask
+from holdfast.lib.spelling import did_you_mean
+from holdfast.lib.visible import visible
+from holdfast.registry.names import PRESETS, RESERVED
 from holdfast.session.agent_files import AgentAbout
 from holdfast.tasks import TooManyTasks, is_terminal, new_task_id
 from holdfast.tasks.states import is_task_id
 from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType
+from holdfast.tools.lists.task_update import MAIN
 
 if TYPE_CHECKING:
     from holdfast.models import Model
@@ -24,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["AGENT_TYPES", "Subagents"]
 
 _log = logging.getLogger(__name__)
-AGENT_TYPES: Final = tuple(kind.name for kind in BUILTIN_TYPES)
+_OURS: Final = {kind.name: kind for kind in BUILTIN_TYPES}
+AGENT_TYPES: Final = tuple(_OURS)
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _QUESTION_LOOK_S: Final = 1.0
-_MODES_NARROW: Final = frozenset({"", "inherit"})
 
 
 class Subagents:
@@ -99,36 +104,44 @@ class Subagents:
         if task.background and not self._has_background:
             raise ToolFailed("background work is switched off here; leave run_in_background out and wait for the agent")
         kept = None if task.resume is None else self._kept(task.resume)
-        kind = self._kind(task.type if kept is None else kept.about.type, by_skill=task.by_skill, asked=task.asked)
+        kind = self._kind(task.type if kept is None else kept.about.type, task)
         about = self._about(task, kind) if kept is None else _narrowed(kept.about, task)
         self._check_name(task)
+        self._check_tools(task)
         if about.worktree is None or task.cwd is not None:
             self._check_directory(about.cwd, task.cwd)
         self._check_isolation(about, task)
         made = Child if about.isolation != "remote" else _remote()
         child = made(self._parts, self._starter, kind, task, about, progress=progress, kept=kept)
         wants_none = kind.tools is not None and not kind.tools
-        if not wants_none and not child.offered():
+        brings_own = kind.definition is not None and kind.definition.own_servers
+        if not (wants_none or brings_own or child.offered()):
             raise ToolFailed(f"an agent of the type {kind.name!r} would have no tool left; name other allowed_tools")
         return child
 
-    def _kind(self, name: str, *, by_skill: bool, asked: bool) -> AgentType:
+    def _kind(self, name: str, task: AgentTask) -> AgentType:
         known = self._starter.types
-        kind = self._parts.types.get(name) if known is None or name in known else None
+        kind = self._type(name, is_ours=task.is_ours) if known is None or name in known else None
         if kind is None:
             raise ToolFailed(f"there is no agent type {name!r}; choose one of {', '.join(self.types())}")
         if kind.definition is not None and kind.definition.refusal:
             raise ToolFailed(f"an agent of the type {name!r} cannot be started: {kind.definition.refusal}")
         rights = self._starter.rights
         rule = rights.held_by("deny", "Agent", name)
-        if rule is None and by_skill and not asked:  # the call was of Skill, so rules about Agent were not heard
+        if (
+            rule is None and task.by_skill and not task.asked
+        ):  # the call was of Skill, so rules about Agent were not heard
             rule = rights.held_by("ask", "Agent", name)
         if rule is not None:
             raise ToolFailed(f"the rule {rule.behavior} {rule.text} holds back agents of the type {name!r}")
         return kind
 
+    def _type(self, name: str, *, is_ours: bool) -> AgentType | None:
+        return _OURS.get(name) if is_ours else self._parts.types.get(name)
+
     def _about(self, task: AgentTask, kind: AgentType) -> AgentAbout:
-        state, isolation = self._starter.executor.state, self.isolation(kind.name, task.isolation)
+        wanted = None if kind.definition is None else kind.definition.isolation
+        state, isolation = self._starter.executor.state, task.isolation or wanted
         return AgentAbout(
             id=new_task_id("remote_agent" if isolation == "remote" else "local_agent"),
             type=kind.name,
@@ -138,7 +151,7 @@ class Subagents:
             parent=self._starter.agent_id,
             depth=self._starter.depth + 1,
             chain_id=self._starter.chain_id or state.prompt_id or "",
-            model=task.model,
+            model=_named(task.model),
             modes=tuple(mode for mode in (task.mode, kind.mode) if mode is not None),
             allowed_tools=task.allowed_tools,
             cwd=task.cwd or state.cwd,
@@ -162,20 +175,34 @@ class Subagents:
     def _check_name(self, task: AgentTask) -> None:
         if task.name is None:
             return
-        if not _NAME.fullmatch(task.name) or is_task_id(task.name):
+        if not _NAME.fullmatch(task.name) or is_task_id(task.name) or task.name.lower() == MAIN:
             raise ToolFailed(
-                f"{task.name!r} cannot be an agent's name; use up to 64 letters, digits, '.', '_' and '-', "
-                "beginning with a letter or digit"
+                f"{visible(task.name, limit_chars=80)!r} cannot be an agent's name; use up to 64 letters, digits, '.', "
+                f"'_' and '-', beginning with a letter or digit, and not {MAIN!r}, which is the session itself"
             )
         running = self._running(self._parts.names.get(task.name, ""))
         if running:
             raise ToolFailed(f"an agent named {task.name!r} is at work already; choose another name")
 
+    def _check_tools(self, task: AgentTask) -> None:
+        """A name that is none would leave its tool out without a word."""
+        pool = self._starter.executor.pool
+        for name in task.allowed_tools or ():
+            shown = visible(name, limit_chars=80)
+            if "(" in name:
+                tool = shown.partition("(")[0][:40]
+                raise ToolFailed(f"allowed_tools takes names of tools such as {tool!r}, not the rule {shown!r}")
+            is_known = name in RESERVED or name in PRESETS or name.startswith("mcp__") or pool.find(name) is not None
+            if not is_known:
+                near = did_you_mean(name, [tool.name for tool in pool])
+                raise ToolFailed(f"there is no tool {shown!r} for allowed_tools.{near} Leave it out to give all")
+
     def _check_directory(self, cwd: str, given: str | None) -> None:
-        if not os.path.isdir(cwd):
-            raise ToolFailed(f"{cwd!r} is not a directory; leave cwd out to start where you are")
+        # Whether there is anything outside is not told.
         if given is not None and not self._starter.executor.state.is_inside(os.path.realpath(cwd)):
             raise ToolFailed(f"{cwd!r} is outside the allowed directories; leave cwd out to start where you are")
+        if not os.path.isdir(cwd):
+            raise ToolFailed(f"{cwd!r} is not a directory; leave cwd out to start where you are")
 
     def _running(self, agent_id: str) -> bool:
         record = self._parts.board.get(agent_id)
@@ -207,7 +234,7 @@ class Subagents:
             ToolFailed: It cannot be started, or did not come to an end.
         """
         child = self._child(task, progress)
-        model = self._model(child.kind, task)
+        model = self._model(child)
         try:
             self._parts.board.agents.enter()
         except TooManyTasks as error:
@@ -254,6 +281,7 @@ class Subagents:
             description=task.description,
             tool_use_id=task.tool_use_id,
             prompt=task.prompt,
+            cwd=child.cwd,
         )
         return AgentReport(child.id, "", "", 0, {}, goes_on=True, output_file=record.output_file)
 
@@ -263,24 +291,32 @@ class Subagents:
             handed = ConversationHanded(child.id, child.report.conversation)
             self._starter.executor.state.apply(handed, "Agent")
 
-    def _model(self, kind: AgentType, task: AgentTask) -> "Model":
-        if task.model is None or task.model in _MODES_NARROW:
-            return self._own_model(kind)
+    def _model(self, child: Child) -> "Model":
+        given = _named(child.task.model)
+        if given is None:
+            return self._own_model(child)
         try:
-            return open_given(task.model, self._parts.opened.rights)
+            return open_named(given, self._parts.opened.rights, self._starter.loop.model)
         except HoldfastError as error:
-            raise ToolFailed(f"the model {task.model!r} cannot be used: {error}; leave it out to use yours") from error
+            raise ToolFailed(f"the model {given!r} cannot be used: {error}; leave it out to use yours") from error
 
-    def _own_model(self, kind: AgentType) -> "Model":
-        """The model that its definition names, where it can be asked; else that of whoever starts it."""
-        wanted = None if kind.definition is None else kind.definition.model
+    def _own_model(self, child: Child) -> "Model":
+        """The one that it had, or that its definition names, where it can be asked; else that of whoever starts it."""
+        kind, wanted = child.kind, child.model
+        if wanted is None and kind.definition is not None:
+            wanted = kind.definition.model
         if wanted is None:
             return self._starter.loop.model
         try:
-            return open_given(wanted, self._parts.opened.rights)
+            return open_named(wanted, self._parts.opened.rights, self._starter.loop.model)
         except HoldfastError as error:
             _log.warning("the agent %s wants the model %r, and has that of its starter: %s", kind.name, wanted, error)
             return self._starter.loop.model
+
+
+def _named(model: str | None) -> str | None:
+    """A model that is named; none where that of the starter is meant."""
+    return None if model in ("", "inherit") else model
 
 
 def _narrowed(about: AgentAbout, task: AgentTask) -> AgentAbout:
@@ -298,6 +334,7 @@ def _narrowed(about: AgentAbout, task: AgentTask) -> AgentAbout:
         tool_use_id=task.tool_use_id,
         description=task.description,
         name=task.name or about.name,
+        model=about.model if task.model is None else _named(task.model),
         modes=modes,
         allowed_tools=allowed,
         cwd=task.cwd or about.cwd,

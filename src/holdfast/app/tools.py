@@ -42,7 +42,7 @@ def all_tools(
     ripgrep = Ripgrep(outside=files.roots)
     work = WorkList(None if shell.places.is_temporary else os.path.join(shell.places.root, "work"))
     made = [*files.tools(ripgrep, settings), *shell.tools(ripgrep), *web_tools(settings, account=account)]
-    trees = [EnterWorktree(lambda: shell.board.processes), ExitWorktree(lambda: shell.board.processes)]
+    trees = [EnterWorktree(lambda: shell.board.processes), ExitWorktree(shell.board)]
     people = [AskUserQuestion(), Config(), EnterPlanMode(), ExitPlanMode(), SendUserMessage()]
     return [*made, *_list_tools(work, settings), Agent(), *people, *trees, Skill()]
 

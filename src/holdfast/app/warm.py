@@ -36,6 +36,7 @@ MODULES = (
     "holdfast.permissions.shell.risk.scripts",
     "holdfast.permissions.shell.reach.written_forms",
     "holdfast.permissions.shell.reach.directories",
+    "holdfast.permissions.shell.reach.known_here",
     "holdfast.permissions.shell.judge.verdict",
     "holdfast.permissions.verdicts",
     "holdfast.host.shell",

@@ -1,12 +1,10 @@
 """What the web tools need: a search service, a small model for long pages, and how pictures and PDFs are shown."""
 
 import os
-import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from holdfast.app.provider_search import PROVIDER_TOOL, ProviderSearch
 from holdfast.app.side_question import Account, asked_once
 from holdfast.contract import Content, Text, Tool, ToolFailed
 from holdfast.settings import Settings
@@ -61,6 +59,8 @@ def web_tools(
     plan = search_plan(settings, environ)
     search = WebSearch(None if plan.service is None else lambda: _made(plan, settings, account))
     if plan.in_conversation:
+        from holdfast.app.provider_search import PROVIDER_TOOL  # noqa: PLC0415 - few sessions search so
+
         search.run_by_provider = PROVIDER_TOOL
         search.should_defer = False
     return [WebFetch(choices), search]
@@ -141,6 +141,8 @@ def _made(plan: SearchPlan, settings: Settings | None, account: Account | None) 
 
         return DdgsSearch(plan.proxy)
     if plan.service == "anthropic":
+        from holdfast.app.provider_search import ProviderSearch  # noqa: PLC0415 - with the first search
+
         if settings is None:
             raise ToolFailed("searching with the model's provider needs settings")
         return ProviderSearch(plan.model, settings, account)
@@ -156,6 +158,8 @@ def _made(plan: SearchPlan, settings: Settings | None, account: Account | None) 
 
 async def _show_media(body: bytes, kind: str, url: str) -> Content:
     """A picture or a PDF as Read shows it."""
+    import tempfile  # noqa: PLC0415 - few pages are pictures
+
     from holdfast.tools.files._media import show_image, show_pdf  # noqa: PLC0415 - few pages are pictures
 
     with tempfile.TemporaryFile() as file:

@@ -8,7 +8,8 @@ from holdfast.app import load_rights
 from holdfast.app.definitions import where_of
 from holdfast.cli.definition_lines import echo_findings, echo_rows, echo_shown
 from holdfast.cli.lists_by_default import ListsByDefault
-from holdfast.cli.options import session_options, to_options, warn
+from holdfast.cli.options import to_options, warn
+from holdfast.cli.session_options import session_options
 from holdfast.contract import UsageError
 from holdfast.definitions.agents import AgentDefinition, Agents, find_agents
 from holdfast.lib.spelling import did_you_mean

@@ -14,8 +14,9 @@ from holdfast.app.calls import count_as_seen
 from holdfast.app.plain_errors import for_people
 from holdfast.app.servers import join_servers
 from holdfast.cli.completers import complete_tools
-from holdfast.cli.options import session_options, tell, to_options, warn
+from holdfast.cli.options import say, tell, to_options, warn
 from holdfast.cli.refusals import refusal_line
+from holdfast.cli.session_options import session_options
 from holdfast.cli.standard_streams import read_argument
 from holdfast.cli.wire import result_line
 from holdfast.contract import ToolUse, UsageError
@@ -46,6 +47,8 @@ def command(tool: str, arguments: str, *, as_json: bool, **given: Any) -> int:
     fields = _fields(raw)
     is_remote = tool.startswith("mcp__")
     executor, reply = asyncio.run(_call_remote(options, tool, raw)) if is_remote else _call(options, tool, raw, fields)
+    if reply.name == "SendUserMessage" and reply.display and not as_json:
+        say(without_controls(reply.display))
     if as_json:
         click.echo(result_line(reply))
     elif isinstance(reply.content, str):

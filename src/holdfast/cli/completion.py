@@ -18,7 +18,7 @@ def command(shell: str) -> int:
     zsh:   eval "$(holdfast completion zsh)"
     fish:  holdfast completion fish | source
     """  # noqa: D301 - click wants the character itself
-    from holdfast.cli.main import cli  # noqa: PLC0415 - that module imports this one
+    from holdfast.cli.group import cli  # noqa: PLC0415 - that module imports this one
 
     kind = get_completion_class(shell)
     if kind is None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from holdfast.app.agent import Agent
 from holdfast.app.results import RunResult
 from holdfast.cli.demo_agents_view import AgentsView
+from holdfast.cli.demo_steered import WITH_AGENTS, steered
 from holdfast.contract import Answer, Form, FormAnswer, Question
 from holdfast.host.programs import find_program
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
@@ -116,11 +117,14 @@ class Cast:
     name = "scripted:demo"
     context_window = 200_000
 
-    def __init__(self, *, fast: bool) -> None:
+    def __init__(self, *, fast: bool, is_steered: bool = False) -> None:
+        """Speak the parts; `is_steered`: go along where the person wants something else than the story."""
+
         def part(turns: list[Any]) -> ScriptedModel:
             return ScriptedModel(turns, name=self.name, is_timed=not fast, chunk=7)
 
-        self._main = part([*_finding_out(), *_carrying_out()])
+        story = [*_finding_out(), *_carrying_out()]
+        self._main = part(steered(story, WITH_AGENTS) if is_steered else story)
         self._others: Mapping[str, ScriptedModel] = {key: part(turns) for key, turns in _EXPLORERS.items()}
 
     def _speaker(self, request: ModelRequest) -> ScriptedModel:

@@ -1,7 +1,10 @@
 """The demo as a session at the terminal: a person answers its questions, or watches them answer themselves."""
 
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
@@ -10,9 +13,11 @@ from holdfast.app.begin import SessionChoice
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.results import RunResult
 from holdfast.events import Event, RunEnded
+from holdfast.tui.launch import ENDS_FOR_THE_PERSON
 
 if TYPE_CHECKING:
     from holdfast.cli.demo_view import DemoView
+    from holdfast.models.scripted import ScriptedModel
     from holdfast.tui.ask.menu import Menu
     from holdfast.tui.launch import Launch
 
@@ -24,6 +29,10 @@ _HEAD = (
     "The model's words come from a script. Everything else is real: the agent loop, the tools, the permission rules, "
     "the tests. It works on a copy of a small shop; nothing outside of it is touched."
 )
+
+
+_HOW = "It is yours: answer its questions as you like, stop it with Esc, look around with /help."
+_HOW_WATCHED = "The questions answer themselves; Esc stops it."
 
 
 def can_be_steered() -> bool:
@@ -51,21 +60,26 @@ def steer(story: str, *, watch: bool) -> int:
             ended.append(event)
 
     click.echo(click.style("Holdfast: a whole agent session without a key", bold=True))
-    click.echo(_HEAD)
+    click.echo(fill(_HEAD, shutil.get_terminal_size().columns - 1))
+    click.echo(fill(_HOW_WATCHED if watch else _HOW, shutil.get_terminal_size().columns - 1))
     try:
         with demo_launch(story, watch=watch) as launch:
-            code = run_session(launch._replace(on_event=hear))
+            code = run_session(launch._replace(on_event=hear, farewell=""))
     except OSError as error:
         click.echo(f"holdfast: this demo cannot be shown: {error}", err=True)
         return 1
-    if code or not ended:
-        return code or 1
+    if code:
+        return code
+    if not ended:
+        click.echo("You left before the story began.")
+        return 0
     return _figures(view, ended[-1], TESTS_OF_AGENTS if story == "agents" else TESTS)
 
 
 def _figures(view: "DemoView", last: RunEnded, tests: str) -> int:
     view.is_quiet = False
     is_green = last.outcome == "success" and view.is_green(tests)
+    is_elsewhere = not is_green and (view.was_refused_by_person or last.outcome in ENDS_FOR_THE_PERSON)
     result = RunResult(
         text=last.text,
         outcome=last.outcome,
@@ -77,8 +91,8 @@ def _figures(view: "DemoView", last: RunEnded, tests: str) -> int:
         output=last.text,
         error=last.error,
     )
-    view.close(result, is_green=is_green)
-    return 0 if is_green else 1
+    view.close(result, is_green=is_green, is_elsewhere=is_elsewhere)
+    return 0 if is_green or is_elsewhere else 1
 
 
 @contextmanager
@@ -89,13 +103,13 @@ def demo_launch(story: str = "fix", *, watch: bool = False) -> Generator["Launch
         OSError: It cannot be prepared.
     """
     from holdfast.cli import demo, demo_agents  # noqa: PLC0415 - one starts us
-    from holdfast.models.scripted import ScriptedModel  # noqa: PLC0415 - only here
-    from holdfast.tui.launch import Launch  # noqa: PLC0415 - the same
+    from holdfast.cli.demo_view import NEXT  # noqa: PLC0415 - the same
+    from holdfast.tui.launch import Launch  # noqa: PLC0415 - only here
 
     with demo.sample_project() as project, demo.demo_script() as script:
         if story == "agents":
             demo_agents.prepare(project)
-        model = demo_agents.Cast(fast=False) if story == "agents" else ScriptedModel.from_file(script, is_timed=True)
+        model = demo_agents.Cast(fast=False, is_steered=True) if story == "agents" else _fix(script)
         yield Launch(
             Options(
                 cwd=str(project),
@@ -109,7 +123,17 @@ def demo_launch(story: str = "fix", *, watch: bool = False) -> Generator["Launch
             ends=True,
             watched_s=_READING_S,
             answers=_answer if watch else None,
+            farewell="\n  ".join(["Now with a real model", *NEXT]),
         )
+
+
+def _fix(script: Path) -> "ScriptedModel":
+    from holdfast.cli.demo_steered import FIX, steered  # noqa: PLC0415 - only here
+    from holdfast.models.script import read_script  # noqa: PLC0415 - the same
+    from holdfast.models.scripted import ScriptedModel  # noqa: PLC0415 - the same
+
+    found = read_script(script)
+    return ScriptedModel(steered(found.turns, FIX), name="scripted:demo", is_timed=True, chunk=found.chunk)
 
 
 def _answer(menu: "Menu") -> int:

@@ -25,7 +25,7 @@ from holdfast.events import (
     ToolUseStreamed,
 )
 
-__all__ = ["DemoView", "overlap_s", "subject_of", "union_s"]
+__all__ = ["NEXT", "DemoView", "overlap_s", "subject_of", "union_s"]
 
 _MAX_COLUMNS = 110
 _LABEL = 30
@@ -33,8 +33,9 @@ _SHOWN_LINES = 4
 _SHORTEST_BARS = 20
 _SUBJECTS = ("command", "file_path", "pattern", "subject", "description", "skill", "taskId", "name", "action")
 _LAYERS = {"mode": "by the mode", "allow": "by a rule", "ask": "by a person", "deny": "by a rule"}
-_NEXT = (
-    'export ANTHROPIC_API_KEY=…; holdfast -p "why does this test fail?"',
+NEXT = (
+    "export ANTHROPIC_API_KEY=…; holdfast                       (a session in your own folder)",
+    'holdfast -p "why does this test fail?"                      (one answer)',
     'ollama pull qwen3; holdfast -p "…" --model ollama:qwen3     (on this machine)',
     'holdfast permissions explain Bash \'{"command": "git push"}\'',
 )
@@ -106,19 +107,26 @@ class DemoView:
         runs = [call.reply for call in self._calls.values() if call.subject == tests and call.reply is not None]
         return bool(runs) and not runs[-1].is_error
 
-    def close(self, result: RunResult, *, is_green: bool) -> None:
-        """What happened in figures, and how to go on."""
+    @property
+    def was_refused_by_person(self) -> bool:
+        """Somebody said no to a call."""
+        return bool(self._decided["deny", "ask"])
+
+    def close(self, result: RunResult, *, is_green: bool, is_elsewhere: bool = False) -> None:
+        """What happened in figures, and how to go on; `is_elsewhere`: the person wanted it otherwise."""
         self._end_text()
         self._line()
         if is_green:
             self._line(self._style("✓ The tests pass.", fg="green", bold=True))
+        elif is_elsewhere:
+            self._line(self._style("○ You took it another way, and the tests did not pass in the end.", bold=True))
         else:
             self._line(self._style(f"✗ The demo did not end green: {result.error or result.outcome}", fg="red"))
         for name, words in self._figures(result):
             self._say(words, indent=15, first=f"  {name:<12} ")
         self._line()
         self._line(self._style("Now with a real model", bold=True))
-        for words in _NEXT:
+        for words in NEXT:
             self._line(f"  {words}")
 
     def _figures(self, result: RunResult) -> Iterable[tuple[str, str]]:

@@ -14,7 +14,8 @@ from holdfast.app.choose_model import choose_model, key_source
 from holdfast.app.not_honoured import refuse_what_must_hold
 from holdfast.app.sandbox import SandboxKit
 from holdfast.app.web import search_plan
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import to_options
+from holdfast.cli.session_options import session_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import HoldfastError, UsageError
 from holdfast.host.guard import guarantees

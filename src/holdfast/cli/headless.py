@@ -5,23 +5,21 @@ import os
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
+from holdfast import events
 from holdfast.app.ahead import Ahead, ask_ahead
 from holdfast.app.begin import NEW_SESSION, SessionChoice
 from holdfast.app.mirrors import wants_mirror
 from holdfast.app.options import AgentOptions, Options
-from holdfast.cli.options import tell, warn
+from holdfast.cli.options import say, tell, warn
 from holdfast.cli.stdin_context import LIMIT_BYTES, join_prompt, piped_in
 from holdfast.contract.errors import UsageError
 from holdfast.events import (
+    AgentTold,
     CallFinished,
     Event,
     HookRan,
     HookSpoke,
     HookStarted,
-    RequestRetried,
-    RunEnded,
     TaskChanged,
     encode_json,
 )
@@ -57,7 +55,7 @@ _REST = (
     "holdfast.app.warm",
 )
 """What a run needs besides its first request."""
-_BETWEEN_RUNS = (TaskChanged, HookStarted, HookRan, HookSpoke)
+_BETWEEN_RUNS = (TaskChanged, AgentTold, HookStarted, HookRan, HookSpoke)
 Content = str | list[dict[str, Any]]
 
 
@@ -116,7 +114,7 @@ class Headless:
             if not self._stop_code:
                 raise
         except ModelError as error:
-            click.echo(f"holdfast: {without_controls(str(error))}", err=True)
+            tell(str(error))
             self._failed = True
             if self.agent is None:  # without its key a model cannot be asked at all, as without a model
                 self._stop_code = self._stop_code or 2
@@ -145,8 +143,7 @@ class Headless:
             await self._talk.go()
             return
         prompt = await self._text_prompt()
-        ahead = await ask_ahead(plan.options, plan.agent, plan.choice, prompt)
-        if ahead is not None:
+        if isinstance(prompt, str) and (ahead := await ask_ahead(plan.options, plan.agent, plan.choice, prompt)):
             await self._go_on(ahead, prompt)
             return
         await self.start()
@@ -226,15 +223,15 @@ class Headless:
         if self._talk is not None and isinstance(event, TaskChanged):
             self._talk.task_changed(event)
 
-    async def _text_prompt(self) -> str:
+    async def _text_prompt(self) -> Content:
         given = self.plan.prompt
         piped = await piped_in(has_prompt=bool(given and given.strip()))
         if piped.is_silent:
-            click.echo("holdfast: standard input is open but silent; going on without it", err=True)
+            tell("standard input is open but silent; going on without it")
         if piped.is_cut:
-            click.echo(f"holdfast: only the first {LIMIT_BYTES:,} bytes of standard input are used", err=True)
+            tell(f"only the first {LIMIT_BYTES:,} bytes of standard input are used")
         prompt = join_prompt(given, piped)
-        if not prompt.strip():
+        if isinstance(prompt, str) and not prompt.strip():
             raise UsageError("there is no prompt; give one as `holdfast -p PROMPT`, or pipe it in")
         return prompt
 
@@ -242,23 +239,24 @@ class Headless:
         """Say on standard error what does not count."""
         warn(rights)
         for warning in warnings:
-            click.echo(f"holdfast: {without_controls(warning)}", err=True)
+            tell(warning)
 
     async def start(self, ahead: Ahead | None = None, early: "Early | None" = None) -> None:
         """Make the agent that the plan describes, and the lines that tell of it."""
         plan = self.plan
         agent = self.agent = await self._put_together(ahead, early)
         from holdfast.cli.progress import ProgressLines, wants_progress  # noqa: PLC0415 - behind the first request
-        from holdfast.cli.stream_json import StreamJson, facts_of, tell_mirrored  # noqa: PLC0415 - the same
+        from holdfast.cli.session_facts import facts_of  # noqa: PLC0415 - the same
+        from holdfast.cli.stream_json import StreamJson, tell_mirrored  # noqa: PLC0415 - the same
 
-        agent.let_hooks_defer(self._host is None)
+        agent.let_hooks_defer()
         if plan.options.mirror and self._is_stream:
             agent.mirror_to(lambda path, entries: tell_mirrored(self.write, path, entries))
         self._warn(agent.rights, (*agent.warnings, *agent.server_notices))
         agent.tell_of_servers(tell)
         if plan.agent.max_budget_usd is not None and agent.model.cost_usd(Usage(1, 1)) is None:
             name = visible(agent.model.name)
-            click.echo(f"holdfast: the prices of {name} are not known, so --max-budget-usd cannot hold", err=True)
+            tell(f"the prices of {name} are not known, so --max-budget-usd cannot hold")
         self.lines = StreamJson(
             facts_of(agent),
             has_partials=plan.has_partials,
@@ -307,25 +305,25 @@ class Headless:
         if self._watched is not None:
             return
         if isinstance(event, HookSpoke):
-            click.echo(f"holdfast: {event.event} hook: {without_controls(event.text)}", err=True)
+            tell(f"{event.event} hook: {event.text}")
         elif isinstance(event, CallFinished) and event.name == "SendUserMessage" and event.display:
-            click.echo(without_controls(event.display), err=True)
+            say(without_controls(event.display))
 
     def _take(self, event: Event) -> None:
         if self._watched is not None:
             self._watched.take(event)
         elif self._progress is not None:
             self._progress.take(event)
-        elif isinstance(event, RequestRetried):  # silence of minutes needs a word
+        elif isinstance(event, events.RequestRetried):  # silence of minutes needs a word
             said = f"attempt {event.attempt} failed, the next in {event.delay_s:.1f} s: {event.reason}"
-            click.echo(f"holdfast: {without_controls(said)}", err=True)
+            tell(said)
         self._pass_on(event)
         if self._is_stream:
             for line in self.lines.lines(event):
                 self.write(line)
         else:
             self.lines.count_only(event)
-        if isinstance(event, RunEnded):
+        if isinstance(event, events.RunEnded):
             self._failed = event.outcome not in ("success", "stopped_by_hook", "tool_deferred")
             if self.plan.output_format == "json":
                 self.write(self.lines.result(event))
@@ -334,7 +332,7 @@ class Headless:
             if event.denials and not self._is_stream:
                 self._tell_refusals(event)
 
-    def _write_text(self, ended: RunEnded) -> None:
+    def _write_text(self, ended: "events.RunEnded") -> None:
         """The last message; with a schema, the data. What went wrong stands on standard error."""
         if self._watched is not None:  # all of it is on the screen
             self._watched.close()
@@ -345,7 +343,7 @@ class Headless:
             self._write_words(ended.text)
         if ended.outcome != "success":
             reason = ended.error or ended.outcome.removeprefix("error_").replace("_", " ")
-            click.echo(f"holdfast: {without_controls(reason)}", err=True)
+            tell(reason)
 
     def _write_words(self, text: str) -> None:
         """A program gets the very bytes; a person's terminal must not obey what a model wrote."""
@@ -357,12 +355,12 @@ class Headless:
             text = without_controls(text)
         self._writer.write(text.encode("utf-8", "backslashreplace"))
 
-    def _tell_refusals(self, ended: RunEnded) -> None:
+    def _tell_refusals(self, ended: "events.RunEnded") -> None:
         from holdfast.cli.refusals import refusal_line  # noqa: PLC0415 - only where something was refused
 
         assert self.agent is not None
         line = refusal_line(ended.denials, self.agent.permissions, self.agent.cwd)
-        click.echo(f"holdfast: {line}", err=True)
+        tell(line)
 
     def write(self, line: dict[str, Any]) -> None:
         """Write a line."""

@@ -10,7 +10,8 @@ import msgspec
 
 from holdfast.app import Options, load_rights
 from holdfast.app.hooks import Rehearsal, listed, rehearse
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import to_options
+from holdfast.cli.session_options import session_options
 from holdfast.contract import UsageError
 from holdfast.events import encode_json
 from holdfast.hooks import Hook

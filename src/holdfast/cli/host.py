@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.agent.history import prompt_blocks
 from holdfast.cli.form_lines import FormReply, control_form_request, read_control_reply
 from holdfast.cli.host_calls import HostCalls
+from holdfast.cli.offers import answer_initialize
 from holdfast.cli.options import tell
 from holdfast.cli.stream_input import (
     ControlRequest,
@@ -24,6 +25,7 @@ from holdfast.cli.waiting_prompts import WaitingPrompts
 from holdfast.cli.wishes import grant
 from holdfast.contract import Answer, Form, FormAnswer, HoldfastError, Question, UsageError
 from holdfast.engine import OpenQuestions
+from holdfast.hooks.callback import callback_hooks
 from holdfast.host.stdio import LineReader
 
 if TYPE_CHECKING:
@@ -60,6 +62,12 @@ class Host:
         self.on_asking: Callable[[str], None] = lambda _state: None
         """Told the state of the session when the host is asked something, and when that is over."""
         self._asking = 0
+        self.on_mode: Callable[[str], None] = lambda _mode: None
+        """Told the permission mode that the host has chosen."""
+        self.on_joined: Callable[[UserPrompt], None] = lambda _prompt: None
+        """Told of a prompt that joins the run under way."""
+        self.used: Callable[[], dict[str, Any]] = dict
+        """What the session has used so far."""
         self.running: Callable[[], list[str]] = list
         """The ids of the calls that run now."""
         self._agent: RunningAgent | None = None
@@ -188,6 +196,7 @@ class Host:
             if isinstance(message, UserPrompt):
                 if message.is_urgent and self._is_running:
                     agent.submit(message.content, sent=message.sent)
+                    self.on_joined(message)
                 else:
                     self.prompts.put(message)
             elif message is _INTERRUPT:
@@ -216,7 +225,17 @@ class Host:
         except HoldfastError as error:
             self._write(control_error(request.request_id, str(error)))
         else:
+            if request.subtype == "set_permission_mode":
+                self.on_mode(agent.mode)
             self._write(control_success(request.request_id, response))
+
+    def _greeted_again(self, request: ControlRequest, agent: "RunningAgent") -> dict[str, Any]:
+        """A host that greets once more: its hooks take the place of those before, and all else is as it was."""
+        hooks, warnings = callback_hooks(request.fields.get("hooks"), self.calls.ask_hook)
+        for warning in warnings:
+            tell(f"initialize: {warning}")
+        agent.use_host_hooks(hooks)
+        return answer_initialize(agent, request.fields)
 
     async def _do(self, request: ControlRequest, agent: "RunningAgent") -> dict[str, Any]:
         """What concerns the prompts that wait is done here; the rest is about the session."""
@@ -228,6 +247,11 @@ class Host:
             return {"still_queued": still_queued, **cancelled}
         if request.subtype == "cancel_async_message":
             return {"cancelled": self.prompts.drop(str(fields.get("message_uuid")))}
+        if request.subtype == "initialize":
+            return self._greeted_again(request, agent)
+        if request.subtype == "get_usage":
+            no_plan = {"subscription_type": None, "rate_limits_available": False, "rate_limits": None}
+            return {"session": self.used(), **no_plan, "behaviors": None}
         if request.subtype == "end_session":
             self.prompts.drop_all()
             self.prompts.close()

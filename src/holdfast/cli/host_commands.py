@@ -4,14 +4,15 @@ from typing import NamedTuple
 
 from holdfast.cli.stream_input import UserPrompt
 
-__all__ = ["COMMANDS", "Command", "called"]
+__all__ = ["ALSO", "COMMANDS", "Command", "called"]
 
 COMMANDS = {
     "clear": ("Begin a new conversation", ""),
     "compact": ("Shorten the conversation to a summary", "[what to keep]"),
 }
 """Each with what it does and what may follow it."""
-_ALSO = {"reset": "clear", "new": "clear"}
+ALSO = {"reset": "clear", "new": "clear"}
+"""Other names of them."""
 
 
 class Command(NamedTuple):
@@ -30,5 +31,5 @@ def called(prompt: UserPrompt, taken: frozenset[str] = frozenset()) -> Command |
     if prompt.sent.is_verbatim or not content.startswith("/"):
         return None
     word, _, rest = content[1:].strip().partition(" ")
-    name = _ALSO.get(word, word)
+    name = ALSO.get(word, word)
     return Command(name, rest.strip()) if name in COMMANDS and word not in taken else None

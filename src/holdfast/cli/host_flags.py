@@ -8,9 +8,11 @@ from holdfast.lib.spelling import nearest_name
 __all__ = ["settle_flags"]
 
 _NOT_DONE = {
-    "--await-initialize": 0, "--channels": 1, "--project-config-root": 1,
+    "--channels": 1, "--project-config-root": 1,
 }  # fmt: skip
 """Known names without an effect here, and how many words follow; each is said."""
+_ALWAYS_SO = frozenset({"--await-initialize"})
+"""What they ask for is done in any case: the first request is waited for, and counts."""
 _REFUSED = frozenset({
     "--managed-settings", "--managed-settings-in-initialize", "--sdk-url",
 })  # fmt: skip
@@ -37,6 +39,8 @@ def settle_flags(args: list[str], known: frozenset[str]) -> list[str]:
             kept.append(word)
             if name in known and not equals and _takes_value(name) and words:
                 kept.append(words.pop(0))
+            continue
+        if name in _ALWAYS_SO:
             continue
         has_value = bool(words) and not words[0].startswith("-")
         if name in _NOT_DONE:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.options import tell
 from holdfast.contract.errors import UsageError
 
-__all__ = ["debug_to", "prompt_tool", "with_host_agent", "with_host_choice", "with_host_session"]
+__all__ = ["debug_to", "prompt_tool", "with_host_agent", "with_host_choice", "with_host_session", "with_told_plugins"]
 
 _NOT_DONE = {
     "--task-budget": "task_budget",
@@ -38,17 +39,38 @@ def with_host_session(given: dict[str, Any], options: Options) -> Options:
     """
     options = options._replace(mirror=given["session_mirror"])
     if given["plugin_dirs"] or given["bare_plugin_dirs"]:
-        from holdfast.app.plugins import with_plugins  # noqa: PLC0415 - few sessions have any
-
-        options = with_plugins(options, given["plugin_dirs"], given["bare_plugin_dirs"])
-        for plugin in options.plugins:
-            if plugin.unused:
-                tell(f"this version does nothing with these of the plugin {plugin.name}: {', '.join(plugin.unused)}")
+        is_lenient = given["output_format"] == "stream-json"
+        options = with_told_plugins(options, given["plugin_dirs"], given["bare_plugin_dirs"], is_lenient=is_lenient)
     betas = ",".join(name for text in given["betas"] for name in text.split(",") if name)
     if not betas:
         return options
     wanted = {"modelOptions": {"anthropic": {"headers": {"anthropic-beta": betas}}}}
     return options._replace(settings=(*options.settings, msgspec.json.encode(wanted).decode()))
+
+
+def with_told_plugins(
+    options: Options, folders: Sequence[str], without_servers: Sequence[str], *, is_lenient: bool
+) -> Options:
+    """The session with the plugins in these folders; what is not used of them is said.
+
+    Raises:
+        UsageError: One of them is none. A host that names a folder which is not there goes on, and is told.
+    """
+    from holdfast.app.plugins import with_plugins  # noqa: PLC0415 - few sessions have any
+
+    for folder, has_servers in [*((one, True) for one in folders), *((one, False) for one in without_servers)]:
+        before = options.plugins
+        try:
+            options = with_plugins(options, [folder] if has_servers else [], [] if has_servers else [folder])
+        except UsageError as error:
+            if not is_lenient or os.path.lexists(folder):  # what is there may hold a gate
+                raise
+            tell(str(error))  # a host goes on without it, and reads of it in the first line
+            options = options._replace(lost_plugins=(*options.lost_plugins, (folder, str(error))))
+        for plugin in options.plugins[len(before) :]:
+            if plugin.unused:
+                tell(f"this version does nothing with these of the plugin {plugin.name}: {', '.join(plugin.unused)}")
+    return options
 
 
 def with_host_choice(given: dict[str, Any], choice: SessionChoice) -> SessionChoice:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.opening import answer_initialize, read_initialize
+from holdfast.cli.offers import answer_initialize
+from holdfast.cli.opening import read_initialize
 from holdfast.cli.stream_input import ControlRequest, control_error, control_success
 from holdfast.contract import HoldfastError
 from holdfast.lib.uuids import new_uuid
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from holdfast.cli.host import Host
 
 __all__ = ["Opening"]
+
+
+_NOTHING_PENDING: dict[str, Any] = {"pending_permission_requests": [], "pending_user_dialog_requests": []}
 
 
 class Opening:
@@ -35,6 +39,8 @@ class Opening:
         """
         fields = {} if self._request is None else self._request.fields
         wanted = read_initialize(fields, plan.options, plan.agent, self._host.calls)
+        if self._request is not None:  # it speaks the whole protocol: it fills in what servers ask for
+            wanted = wanted._replace(options=wanted.options._replace(form_asker=self._host))
         self._dialogs = wanted.dialogs
         return plan._replace(options=wanted.options, agent=wanted.agent, has_agent_text=wanted.has_agent_text)
 
@@ -53,7 +59,8 @@ class Opening:
     def done(self, agent: "RunningAgent") -> None:
         """Answer the request, and let the host's further lines count."""
         if self._request is not None:
-            self._write(control_success(self._request.request_id, answer_initialize(agent)))
+            answer = answer_initialize(agent, self._request.fields)
+            self._write(control_success(self._request.request_id, answer, _NOTHING_PENDING))
         self._host.serve(agent, self._dialogs)
 
 

@@ -25,7 +25,7 @@ __all__ = ["HostTalk"]
 _READS_STATE = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
 _EMITS_STATE = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"
 _NEEDED = ("holdfast.app.start_agent", "holdfast.agent.loop", "holdfast.session.directory")
-_ENDED = ("completed", "failed", "killed")
+_ENDED = ("completed", "failed")
 _MOST_MS = 600_000
 """So long an agent in the background may work when no prompt can follow any more."""
 
@@ -40,7 +40,10 @@ class HostTalk:
         self._ending: asyncio.TimerHandle | None = None
         self.host = Host(run.write)
         self.host.on_asking = self._tell_state
+        self.host.used = lambda: run.lines.used()  # noqa: PLW0108 - each conversation has lines of its own
         self.host.running = lambda: list(run.lines.running)
+        self.host.on_mode = lambda mode: run.write(run.lines.beside.status(None, permissionMode=mode))
+        self.host.on_joined = lambda prompt: run.lines.takes(prompt.line)
         self.host.prompts.holds = self._is_waited_for
 
     async def go(self) -> None:
@@ -73,17 +76,27 @@ class HostTalk:
         if self._run.plan.replays:
             self._run.write(self._run.lines.replayed(prompt.content, prompt.line))
         command = called(prompt, frozenset(command_names(self._agent)))
-        if command is None:
+        if prompt.line.get("shouldQuery") is False:
+            self._agent.submit(prompt.content, sent=prompt.sent)  # it goes with the next prompt
+            self._begin(prompt)
+            self._end("")
+        elif command is None:
             await self._answer(prompt)
         elif command.name == "clear":
             await self._begin_anew(prompt)
         else:
             await self._compact(prompt, command)
 
-    async def _answer(self, prompt: "UserPrompt") -> None:
+    def _begin(self, prompt: "UserPrompt") -> None:
+        """The lines from now on answer this prompt."""
         run = self._run
+        run.lines.waiting = lambda: self.host.prompts.count
         run.lines.begin(prompt.line)
         run.write(run.lines.init(self._agent))
+
+    async def _answer(self, prompt: "UserPrompt") -> None:
+        run = self._run
+        self._begin(prompt)
         await run.answer(None if prompt is NEWS else prompt.content, prompt.sent)
 
     async def _begin_anew(self, prompt: "UserPrompt") -> None:
@@ -102,14 +115,12 @@ class HostTalk:
         self._agent.first_model = first_model
         self.host.turn_to(self._agent)
         run.write(lines.reset(self._agent.session_id, prompt.line))
-        run.lines.begin(prompt.line)
-        run.write(run.lines.init(self._agent))
+        self._begin(prompt)
         self._end("")
 
     async def _compact(self, prompt: "UserPrompt", command: Command) -> None:
         run = self._run
-        run.lines.begin(prompt.line)
-        run.write(run.lines.init(self._agent))
+        self._begin(prompt)
         try:
             compacted = await self._agent.compact(command.rest)
         except HoldfastError as error:
@@ -132,9 +143,13 @@ class HostTalk:
     # What happens beside the prompts.
 
     def task_changed(self, event: TaskChanged) -> None:
-        """A background task began, changed or ended: of the end of an agent the model hears at once."""
-        if event.task_type in AGENT_TASKS and event.status in _ENDED and not self._agent.is_running:
-            self.host.prompts.wake()
+        """A background task ended: the model hears of it at once, unless the host has stopped it or is gone."""
+        prompts = self.host.prompts
+        if event.status == "killed" and prompts.is_closed:
+            prompts.close()  # whether something is still waited for is looked at again
+        is_heard = event.task_type in AGENT_TASKS or not prompts.is_closed
+        if is_heard and event.status in _ENDED and not self._agent.is_running:
+            prompts.wake()
 
     @property
     def _agent(self) -> "RunningAgent":
@@ -143,7 +158,7 @@ class HostTalk:
 
     @property
     def _has_agents(self) -> bool:
-        return self._run.lines.tasks.has_agents
+        return self._run.lines.beside.tasks.has_agents
 
     def _is_waited_for(self) -> bool:
         """No prompt will follow: agents in the background still end, and what they found is told; within limits."""

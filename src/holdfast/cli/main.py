@@ -1,161 +1,28 @@
-"""`holdfast`: one group of commands, each imported only when it is called."""
+"""The command line: the usual ones at once, all others by the command-line library, and how any of them ends."""
 
 import logging
 import os
 import sys
 import warnings
-from importlib import import_module
-from itertools import takewhile
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
-import click
-
-from holdfast import __version__
 from holdfast.cli.standard_streams import let_go_of_output, make_printable
 from holdfast.contract.errors import HoldfastError
 from holdfast.lib.shortage import shortage
 
-__all__ = ["cli", "run"]
-
-_COMMANDS = {
-    "acp": ("holdfast.cli.acp", "Work for an editor: the Agent Client Protocol over standard input and output."),
-    "agents": ("holdfast.cli.agents", "List, show and lint the agents that are defined here."),
-    "call": ("holdfast.cli.call", "Run one tool and print its result."),
-    "completion": ("holdfast.cli.completion", "Print what makes a shell complete our words."),
-    "doctor": ("holdfast.cli.doctor", "Check what Holdfast can promise on this machine."),
-    "demo": ("holdfast.cli.demo", "Show a whole agent session on a sample project, no key needed."),
-    "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
-    "hooks": ("holdfast.cli.hooks", "List the hooks that hold here, and try what they say to an event."),
-    "models": ("holdfast.cli.models", "List models with their windows and prices, and whose keys are set."),
-    "mcp": ("holdfast.cli.mcp", "List, add, look at and call MCP servers."),
-    "permissions": ("holdfast.cli.permissions", "Explain, list, lint and test permission rules."),
-    "sandbox": ("holdfast.cli.sandbox", "Show what the sandbox promises here, or run one command in it."),
-    "sessions": ("holdfast.cli.sessions", "List, show, replay, export and prune sessions."),
-    "skills": ("holdfast.cli.skills", "List, show and lint the skills and commands that are there."),
-    "trust": ("holdfast.cli.trust", "Show what this folder brings, and trust it or take trust back."),
-    "tasks": ("holdfast.cli.tasks", "List background tasks, show what they wrote, end them."),
-    "undo": ("holdfast.cli.undo", "Take back what the file tools changed."),
-    "tools": ("holdfast.cli.tools", "List the tools, or show one with its schema."),
-}
+__all__ = ["run"]
 
 
-_PRINT = "print"
-_GROUP_FLAGS = ("--debug", "-d", "--debug-to-stderr")
-_GROUP_ANSWERS = ("--help", "-h", "--version", "-V", "-v")
-
-
-class _NobodyReadsError(Exception):
-    """A broken pipe under another name: click would end with a plain 1 for that."""
-
-
-class _LazyGroup(click.Group):
-    """Knows the names and one-line helps; imports a command when it is needed.
-
-    A command line that names no command is a prompt, or options for one: `holdfast -p PROMPT`.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        is_prompt = _is_prompt(args) and not (ctx.resilient_parsing and not args)  # completion of the first word
-        if is_prompt:  # our own flag counts wherever it stands
-            args = [*(flag for flag in _GROUP_FLAGS[:1] if set(args) & set(_GROUP_FLAGS)), _PRINT, *args]
-        return super().parse_args(ctx, args)
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        try:
-            return super().make_context(info_name, args, parent, **extra)
-        except BrokenPipeError as error:
-            raise _NobodyReadsError from error
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise _NobodyReadsError from error
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            raise click.UsageError(f"{error.message} {_meant(args)}", ctx) from error
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name == _PRINT:
-            return getattr(import_module("holdfast.cli.print"), "command")  # noqa: B009 - as below
-        if cmd_name not in _COMMANDS:
-            return None
-        return getattr(import_module(_COMMANDS[cmd_name][0]), "command")  # noqa: B009 - each module names it so
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in sorted(_COMMANDS.items())])
-
-
-def _is_prompt(args: list[str]) -> bool:
-    """Whether these words start an agent: none of them is a command, and one is an option or looks like a sentence."""
-    words = list(args)
-    while words and words[0] in _GROUP_FLAGS:
-        del words[0]
-    if not words:
-        return True
-    first = words[0]
-    if first in _COMMANDS or first in _GROUP_ANSWERS:
-        return False
-    return first.startswith("-") or not first.isidentifier() or "-p" in words or "--print" in words
-
-
-def _meant(words: list[str]) -> str:
-    """What somebody may have wanted who names a command that is none."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
-    from shlex import quote  # noqa: PLC0415 - the same
-
-    near = get_close_matches(words[0], _COMMANDS, n=1)
-    asked = quote(" ".join(takewhile(lambda word: not word.startswith("-"), words)))
-    asked = asked if asked.startswith("'") else f'"{asked}"'
-    return (f"Did you mean `holdfast {near[0]}`? " if near else "") + f"To ask a model, write `holdfast -p {asked}`."
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, "--version", "-V", "-v", message="holdfast %(version)s")
-@click.option("--debug", "-d", is_flag=True, help="Say on standard error what happens inside.")
-def cli(*, debug: bool) -> None:
-    """The hands of an AI agent: every tool call typed, permission-checked, concurrent and streaming.
-
-    `holdfast -p PROMPT` answers a prompt with a model and ends; `holdfast -p --help` lists its options.
-
-    \b
-    holdfast demo                                          see it work, no key needed
-    holdfast -p "Why does the test fail?"                  with ANTHROPIC_API_KEY or OPENAI_API_KEY
-    git diff | holdfast -p "Review this" --model ollama:qwen3
-    holdfast permissions explain Bash '{"command": "git push"}'
-    holdfast undo                                          take back the last change to files
-    """  # noqa: D301 - click wants the character itself
-    from holdfast.session.log import configure_logging  # noqa: PLC0415 - `--help` needs no log
-    from holdfast.settings.directories import user_directories  # noqa: PLC0415 - see above
-
-    log = configure_logging(debug=debug, directory=user_directories().state)
-    if debug:
-        logging.getLogger(__name__).debug("the log is kept in %r", log.path)
-
-
-def run(arguments: list[str] | None = None) -> int:
-    """Run the command line and return its exit code.
+def run(arguments: list[str] | None = None, *, before_words: Callable[[], None] = lambda: None) -> int:
+    """Run the command line and return its exit code. `before_words` is called before an error is told.
 
     0 ok, 1 failed, 2 wrong use, 130 interrupted, 141 nobody reads the output any more.
     """
     make_printable(sys.stdout, sys.stderr)
     try:
-        return _answer(arguments)
-    except (BrokenPipeError, _NobodyReadsError):
+        return _answer(sys.argv[1:] if arguments is None else arguments, before_words)
+    except BrokenPipeError:
         let_go_of_output()
         return 141
     except Exception as error:
@@ -165,15 +32,9 @@ def run(arguments: list[str] | None = None) -> int:
         return _give_up(lacks, error)
 
 
-def _answer(arguments: list[str] | None) -> int:
-    colour = False if os.environ.get("NO_COLOR") else None  # None: as the terminal wants it
+def _answer(words: list[str], before_words: Callable[[], None]) -> int:
     try:
-        result: Any = cli.main(arguments, prog_name="holdfast", standalone_mode=False, color=colour)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        return 130
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _do(words, before_words)
     except HoldfastError as error:
         _say(str(error))
         return 2
@@ -181,7 +42,47 @@ def _answer(arguments: list[str] | None) -> int:
         raise
     except OSError as error:
         return _explain(error)
-    return result if isinstance(result, int) else 0
+
+
+def _do(words: list[str], before_words: Callable[[], None]) -> int:
+    act = _usual(words)
+    if act is None:
+        from holdfast.cli.group import run_group  # noqa: PLC0415 - not for the usual ones
+
+        return run_group(words, before_words)
+    try:
+        _begin_log()
+        return act()
+    except (EOFError, KeyboardInterrupt):
+        _write("")
+        return 130
+    finally:
+        before_words()
+
+
+def _usual(words: list[str]) -> Callable[[], int] | None:
+    """What a usual command line asks for; None where the command-line library has to read it."""
+    first = words[0] if words else "-"
+    if first == "--help" or not (first == "exec" or first.startswith("-")):
+        return None
+    from holdfast.cli.plain_words import read_exec, read_prompt  # noqa: PLC0415 - not for the others
+
+    if (lines := read_exec(words)) is not None:
+        from holdfast.cli.exec_session import run_exec  # noqa: PLC0415 - only here
+
+        return partial(run_exec, lines)
+    if (prompt := read_prompt(words)) is not None:
+        from holdfast.cli.prompt import answer_prompt  # noqa: PLC0415 - only here
+
+        return partial(answer_prompt, prompt)
+    return None
+
+
+def _begin_log() -> None:
+    from holdfast.session.log import configure_logging  # noqa: PLC0415 - `--help` needs no log
+    from holdfast.settings.directories import user_directories  # noqa: PLC0415 - see above
+
+    configure_logging(debug=False, directory=user_directories().state)
 
 
 def _explain(error: OSError) -> int:
@@ -211,4 +112,10 @@ def _give_up(lacks: str, error: Exception) -> int:
 def _say(text: str) -> None:
     from holdfast.lib.visible import without_controls  # noqa: PLC0415 - only for an error
 
-    click.echo(f"holdfast: {without_controls(text)}", err=True)
+    _write(f"holdfast: {without_controls(text)}")
+
+
+def _write(line: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()

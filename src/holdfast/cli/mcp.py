@@ -11,7 +11,8 @@ from holdfast.app import load_rights
 from holdfast.app.servers import choose_servers, configured_servers
 from holdfast.cli.lists_by_default import ListsByDefault
 from holdfast.cli.mcp_live import approve_server, call_tool, looked_at, only_this
-from holdfast.cli.options import session_options, tell, to_options
+from holdfast.cli.options import tell, to_options
+from holdfast.cli.session_options import session_options
 from holdfast.cli.standard_streams import read_argument
 from holdfast.contract import UsageError
 from holdfast.events import encode_json

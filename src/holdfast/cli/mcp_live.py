@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -20,6 +21,10 @@ from holdfast.settings import SettingsRoots, TrustStore
 from holdfast.settings.hook_items import mcp_server_hash, outside_hash
 from holdfast.settings.mcp_servers import ServerEntry, ServerList
 
+if TYPE_CHECKING:
+    from holdfast.mcp.remote_tool import Listed
+    from holdfast.mcp.server import Server
+
 __all__ = ["approve_server", "call_tool", "list_tools", "looked_at", "only_this"]
 
 
@@ -35,11 +40,17 @@ async def looked_at(options: Options, *, limit_s: float | None = None) -> dict[s
             if not one.cancel() and not one.cancelled():
                 one.exception()  # its state says the same
         return {
-            server.config.name: f"connected, {len(server.tools)} tools"
+            server.config.name: f"connected, {len(server.tools)} tools{_off(server)}"
             if server.state == "connected"
             else f"{server.state}: {visible(server.detail, limit_chars=300) or 'it has not answered yet'}"
             for server in hub.servers.values()
         }
+
+
+def _off(server: "Server") -> str:
+    """That some are off because they say something else than at first."""
+    count = len(server.record.changed)
+    return f"; {count} changed and off: holdfast mcp approve {visible(server.config.name)}" if count else ""
 
 
 def _as_flag(entry: ServerEntry) -> str:
@@ -59,10 +70,12 @@ async def list_tools(entry: ServerEntry, options: Options, *, as_json: bool) -> 
             click.echo(encode_json([project(tool) for tool in server.tools]))
             return 0
         for tool in server.tools:
-            about = without_controls(tool.description().partition("\n")[0])[:200]
+            about = visible(tool.description().partition("\n")[0], limit_chars=200)
             click.echo(f"{click.style(tool.name, bold=True)}  {about}")
         for name, reason in server.quarantined.items():
             tell(f"{visible(name)} is left out: {reason}")
+        for name in server.record.changed:
+            tell(f"{visible(name)} is off, because it has changed: holdfast mcp approve {visible(entry.name)}")
     return 0
 
 
@@ -124,13 +137,30 @@ def approve_server(entry: ServerEntry, options: Options, *, yes: bool, outside: 
         click.echo("None of its tools has changed since it was first seen.")
         return 0
     for name in record.changed:
-        click.echo(f"The tool {click.style(visible(name), bold=True)} says something else than when it was first seen.")
+        click.echo(f"The tool {click.style(visible(name), bold=True)} says something else than when it was first seen:")
+        click.echo("\n".join(_difference(record.was.get(name), record.now.get(name))))
     if not _agrees("Let the changed tools count as they are now?", yes=yes):
         return 1
     accepted = record.accept()
     records.save(key, record)
     click.echo(f"{len(accepted)} tools count again.")
     return 0
+
+
+def _difference(was: "Listed | None", now: "Listed | None") -> Iterator[str]:
+    """What a tool said and says, line by line, with nothing in it that could hide or fake anything."""
+    from difflib import unified_diff  # noqa: PLC0415 - only where a tool has changed
+
+    lines = unified_diff(_told(was), _told(now), n=1, lineterm="")
+    return (line for line in lines if not line.startswith(("---", "+++", "@@")))
+
+
+def _told(tool: "Listed | None") -> list[str]:
+    if tool is None:
+        return []
+    schema = msgspec.json.format(msgspec.json.encode(tool.input_schema, order="sorted"), indent=2).decode()
+    parts = [tool.title or "", tool.description or "", schema]
+    return [visible(line) for part in parts for line in part.splitlines() if line]
 
 
 def _approves(entry: ServerEntry, root: str, hashes: list[str], *, yes: bool, outside: bool) -> bool:

@@ -8,7 +8,8 @@ import click
 from holdfast.app import load_rights
 from holdfast.app.choose_model import NoModelError, choose_model, model_settings
 from holdfast.cli.lists_by_default import ListsByDefault
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import to_options
+from holdfast.cli.session_options import session_options
 from holdfast.cli.wire import json_line
 from holdfast.contract.errors import UsageError
 from holdfast.models.catalog import KnownModel, as_of, known_models
@@ -53,6 +54,7 @@ def list_models(provider: str | None, *, as_json: bool, **given: Any) -> int:
             click.echo(json_line(_fields(row, is_chosen=_is(row, chosen))))
         return 0
     width = max((len(row.name) for row in rows), default=0)
+    click.echo(f"  {'MODEL'.ljust(width)}  {'WINDOW':>9}  {'USD IN / OUT':>16}")
     for row in rows:
         mark = click.style("›", bold=True) if _is(row, chosen) else " "  # noqa: RUF001 - a mark
         click.echo(f"{mark} {row.name.ljust(width)}  {row.window:>9,}  {_price(row):>16}")
@@ -101,6 +103,7 @@ def _fields(row: _Row, *, is_chosen: bool) -> dict[str, Any]:
         "usd_per_million_input": None if price is None else price[0],
         "usd_per_million_output": None if price is None else price[1],
         "as_of": None if known is None or row.price is not None else known.as_of or as_of(),
+        "source": None if known is None or row.price is not None else known.source or "the provider's price list",
         "is_chosen": is_chosen,
     }
 
@@ -108,7 +111,7 @@ def _fields(row: _Row, *, is_chosen: bool) -> dict[str, Any]:
 def _tell_keys(provider: str | None, chosen: str) -> None:
     older = sorted({(known.as_of, provider_of(known.name)) for known in known_models() if known.as_of})
     apart = "".join(f"; prices of {whose} as of {date}" for date, whose in older)
-    click.echo(f"List prices and windows as of {as_of()}{apart}. Short names:")
+    click.echo(f"List prices for a million tokens, and windows, as of {as_of()}{apart}. Short names:")
     click.echo("  " + ", ".join(f"{short} = {name}" for short, name in ALIASES.items()))
     for name, variables in KEYS.items():
         if provider in (None, name):

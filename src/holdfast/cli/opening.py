@@ -1,29 +1,22 @@
 """What a host asks for in its first request, `initialize`, and what it is told of the session."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from holdfast.app.commands import offered_commands
 from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.host_calls import HostCalls
-from holdfast.cli.host_commands import COMMANDS
 from holdfast.cli.options import tell
-from holdfast.cli.result_line import bare_model
-from holdfast.cli.stream_json import COMPATIBLE_VERSION, output_style
 from holdfast.contract import UsageError
 from holdfast.hooks.callback import callback_hooks
 
-if TYPE_CHECKING:
-    from holdfast.app.start_agent import RunningAgent
-
-__all__ = ["Wanted", "answer_initialize", "model_list", "read_initialize", "server_policy"]
+__all__ = ["Wanted", "read_initialize", "server_policy"]
 
 Line = dict[str, Any]
 _USED = frozenset({
     "subtype", "hooks", "sdkMcpServers", "jsonSchema", "systemPrompt", "appendSystemPrompt", "agents",
     "supportedDialogKinds", "forwardSubagentText", "mcpServers", "sdkMcpServerConfigs", "skills", "title",
-    "toolAliases", "excludeDynamicSections", "planModeInstructions", "appendSubagentSystemPrompt",
+    "toolAliases", "excludeDynamicSections", "planModeInstructions", "appendSubagentSystemPrompt", "plugins",
 })  # fmt: skip
 _NOTHING_TO_DO = frozenset({
     "promptSuggestions", "agentProgressSummaries", "perTaskStopAffordance",
@@ -63,6 +56,7 @@ def read_initialize(fields: Line, options: Options, agent: AgentOptions, calls: 
         ask_host=calls.ask_server,
         mcp_config=(*options.mcp_config, *([_json({"mcpServers": servers})] if servers else [])),
     )
+    options = _plugins(fields, options)
     agent = _more_words(fields, _agent(fields, agent))
     if aliases := _checked(fields, "toolAliases", dict):
         options = options._replace(tool_aliases={str(name): str(tool) for name, tool in aliases.items()})
@@ -72,6 +66,21 @@ def read_initialize(fields: Line, options: Options, agent: AgentOptions, calls: 
     kinds: Any = fields.get("supportedDialogKinds")
     dialogs = frozenset(map(str, cast("list[Any]", kinds))) if isinstance(kinds, list) else frozenset[str]()
     return Wanted(options, agent, dialogs, fields.get("forwardSubagentText") is True)
+
+
+def _plugins(fields: Line, options: Options) -> Options:
+    """With the plugins that the host names; a folder that holds none is told in the first line."""
+    given = _checked(fields, "plugins", list)
+    if not given:
+        return options
+    from holdfast.cli.host_options import with_told_plugins  # noqa: PLC0415 - few hosts name some
+
+    named = [cast("Line", one) if isinstance(one, dict) else {} for one in given]
+    if odd := [one for one in named if one.get("type") != "local" or not isinstance(one.get("path"), str)]:
+        raise UsageError(f"plugins must be objects with the type 'local' and a path, got {odd[0]!r}")
+    bare = [str(one["path"]) for one in named if one.get("skipMcpDiscovery") is True]
+    whole = [str(one["path"]) for one in named if one.get("skipMcpDiscovery") is not True]
+    return with_told_plugins(options, whole, bare, is_lenient=True)
 
 
 def _servers(fields: Line) -> Line:
@@ -160,51 +169,6 @@ def _checked(fields: Line, name: str, kind: type[Kind]) -> Kind | None:
     if value is not None and not isinstance(value, kind):
         raise UsageError(f"{name} must be {_KINDS[kind]}, got {value!r}")
     return value
-
-
-def answer_initialize(agent: "RunningAgent") -> Line:
-    """What a host shows of the session: commands, agents, models."""
-    return {
-        "commands": [
-            *({"name": name, "description": about, "argumentHint": hint} for name, (about, hint) in COMMANDS.items()),
-            *(
-                {"name": one.name, "description": one.about, "argumentHint": one.hint}
-                for one in offered_commands(agent)
-            ),
-        ],
-        "agents": [{"name": name, "description": _about(agent, name)} for name in agent.agent_types],
-        "output_style": output_style(agent),
-        "available_output_styles": list(dict.fromkeys(("default", output_style(agent)))),
-        "models": model_list(agent),
-        "account": {},
-        "claude_code_version": COMPATIBLE_VERSION,
-        "hooks_applied": True,
-        "hook_on_failure_supported": True,
-    }
-
-
-def _about(agent: "RunningAgent", name: str) -> str:
-    from holdfast.tools.agents.types import BUILTIN_TYPES  # noqa: PLC0415 - loaded with the tools
-
-    found = agent.definitions.agents.get(name)
-    if found is not None:
-        return found.description or ""
-    return next((kind.about for kind in BUILTIN_TYPES if kind.name == name), "")
-
-
-def model_list(agent: "RunningAgent") -> list[Line]:
-    """The models that can be chosen by name; never empty, for the present one always can."""
-    from holdfast.models.open import ALIASES  # noqa: PLC0415 - loaded with the model
-
-    now = bare_model(agent.model.name)
-    found: list[Line] = [
-        {"value": "default", "displayName": "Default", "description": f"What this session began with: {now}"}
-    ]
-    if agent.model.name.startswith("anthropic:"):
-        found += [
-            {"value": short, "displayName": short.capitalize(), "description": name} for short, name in ALIASES.items()
-        ]
-    return found
 
 
 def _json(value: Line) -> str:

@@ -37,7 +37,9 @@ class RawEvents:
             yield from self._grow(event.index, {"type": "text", "text": ""}, {"type": "text_delta", "text": event.text})
         elif isinstance(event, ThinkingStreamed):
             thoughts = {"type": "thinking", "thinking": "", "signature": ""}
-            yield from self._grow(event.index, thoughts, {"type": "thinking_delta", "thinking": event.text})
+            signed = {"type": "signature_delta", "signature": event.signature}
+            delta = signed if event.signature else {"type": "thinking_delta", "thinking": event.text}
+            yield from self._grow(event.index, thoughts, delta)
         elif isinstance(event, ToolUseStreamed):
             block: Raw = {"type": "tool_use", "id": event.tool_use_id, "name": event.name, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": event.partial_json}

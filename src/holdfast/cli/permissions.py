@@ -11,9 +11,10 @@ from holdfast.cli.arguments import check_call, given_input, to_object
 from holdfast.cli.completers import complete_sessions, complete_tools
 from holdfast.cli.counted import counted
 from holdfast.cli.named_file import NamedFile
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import to_options
 from holdfast.cli.permissions_learn import learn_command
 from holdfast.cli.recorded import recorded_calls, rights_as_in
+from holdfast.cli.session_options import session_options
 from holdfast.cli.standard_streams import read_argument
 from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
@@ -23,7 +24,7 @@ from holdfast.permissions.decision import decide, survey
 from holdfast.permissions.policy.advice import what_would_allow
 from holdfast.permissions.policy.backtest import Comparison, compare
 from holdfast.permissions.policy.cases import CaseResult, run_case
-from holdfast.permissions.policy.explain import explain_lines, explain_wire, place_of
+from holdfast.permissions.policy.explain import explain_lines, explain_wire
 from holdfast.permissions.policy.linting import lint
 from holdfast.permissions.policy.suggest import suggest_rules_for
 from holdfast.permissions.shell.judge.verdict import judge_shell
@@ -89,10 +90,10 @@ def list_command(*, as_json: bool, **given: Any) -> int:
     rights = load_rights(to_options(given))
     for rule in rights.permissions.rules:
         if as_json:
-            click.echo(json_line({"behavior": rule.behavior, "rule": rule.text, "source": place_of(rule)}))
+            click.echo(json_line({"behavior": rule.behavior, "rule": rule.text, "source": rule.source.place}))
         else:
             mark = click.style(f"{rule.behavior:5}", fg=_COLOURS[rule.behavior])
-            click.echo(f"{mark}  {visible(rule.text)}   {click.style(visible(place_of(rule)), dim=True)}")
+            click.echo(f"{mark}  {visible(rule.text)}   {click.style(visible(rule.source.place), dim=True)}")
     waiting = waiting_rules(rights)
     for text, place in waiting if not as_json else ():
         click.echo(f"waits  {visible(text)}   {click.style(visible(place), dim=True)}   (not in force before trust)")
@@ -115,10 +116,10 @@ def lint_command(*, as_json: bool, **given: Any) -> int:
     for found in findings:
         if as_json:
             wire = {"kind": found.kind, "behavior": found.behavior, "rule": found.rule, "advice": found.advice}
-            click.echo(json_line({**wire, "source": found.place}))
+            click.echo(json_line({**wire, "source": found.source.place}))
         else:
             rule = f"{found.behavior} {visible(found.rule)}"
-            click.echo(f"{visible(found.place)}: {click.style(found.kind, bold=True)}: {rule}")
+            click.echo(f"{visible(found.source.place)}: {click.style(found.kind, bold=True)}: {rule}")
             click.echo(f"    {visible(found.advice)}")
     problems = rights.settings.describe_problems()
     for problem in problems:
@@ -224,8 +225,8 @@ def _show(one: Comparison) -> None:
     given = visible(encode_json(call.input).decode("utf-8", "replace"), limit_chars=200)
     click.echo(f"{before} → {after}  {visible(call.tool)} {given}")
     if old.rule is not None:
-        click.echo(f"    was  {visible(old.rule.text)}   ({visible(place_of(old.rule))})")
-    where = "" if new.rule is None else f"   ({visible(place_of(new.rule))})"
+        click.echo(f"    was  {visible(old.rule.text)}   ({visible(old.rule.source.place)})")
+    where = "" if new.rule is None else f"   ({visible(new.rule.source.place)})"
     click.echo(f"    now  {visible(new.reason)}{where}")
 
 

@@ -7,8 +7,9 @@ import click
 
 from holdfast.cli.completers import complete_sessions
 from holdfast.cli.counted import counted
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import to_options
 from holdfast.cli.recorded import recorded_calls, rights_as_in
+from holdfast.cli.session_options import session_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import RuleUpdate, UsageError
 from holdfast.lib.visible import visible

@@ -1,13 +1,10 @@
 """What a run does, one line each, for the person who watches standard error."""
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
-
-import click
 
 from holdfast.app.call_lines import CallLines
 from holdfast.app.plain_errors import for_people
@@ -31,6 +28,7 @@ __all__ = ["ProgressLines", "wants_progress"]
 
 _LINE_CHARS = 140
 _CLEAR = "\r\x1b[K"
+_COLOURS = {"red": 31, "green": 32, "yellow": 33}
 _COUNT_CHARS = 24
 """What `visible` adds to a text that it cuts."""
 
@@ -78,23 +76,31 @@ class ProgressLines:
         """How a long call goes on, in one line that the next one takes the place of; only a terminal can do that."""
         told = self._lines.progress(event.name, event.data)
         if self._is_terminal and told:
+            import shutil  # noqa: PLC0415 - only at a terminal
+
             columns = shutil.get_terminal_size().columns
             line = visible(f"  ⎿ {event.elapsed_s:.0f} s  {told}", limit_chars=max(20, columns - _COUNT_CHARS))
-            click.echo(f"{_CLEAR}{line}", err=True, nl=False, color=True)
+            _write(f"{_CLEAR}{line}")
             self._has_moving_line = True
 
     def _clear(self) -> None:
         if self._has_moving_line:
             self._has_moving_line = False
-            click.echo(_CLEAR, err=True, nl=False, color=True)
+            _write(_CLEAR)
 
     def _use(self, name: str, raw: Any) -> str:
         return self._lines.use(name, cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else name
 
     def _say(self, mark: str, text: str, colour: str) -> None:
         self._clear()
-        shown = click.style(mark, fg=colour) if self._has_colour else mark
-        click.echo(f"{shown} {visible(text, limit_chars=_LINE_CHARS)}", err=True, color=self._has_colour)
+        shown = f"\x1b[{_COLOURS[colour]}m{mark}\x1b[0m" if self._has_colour else mark
+        _write(f"{shown} {visible(text, limit_chars=_LINE_CHARS)}\n")
+
+
+def _write(text: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 def _first_line(content: str | list[dict[str, Any]]) -> str:

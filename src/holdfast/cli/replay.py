@@ -17,8 +17,9 @@ from holdfast.app.options import AgentOptions, Options
 from holdfast.app.start_agent import start_agent
 from holdfast.cli.completers import complete_sessions
 from holdfast.cli.counted import counted
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import to_options
 from holdfast.cli.progress import ProgressLines
+from holdfast.cli.session_options import session_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
 from holdfast.events import CallFinished, RunEnded

@@ -6,7 +6,7 @@ from typing import Any
 from holdfast.events import RunEnded
 from holdfast.lib.uuids import new_uuid
 
-__all__ = ["API_ERRORS", "bare_model", "is_api_failure", "model_limits", "result_object", "usage_object"]
+__all__ = ["bare_model", "is_api_failure", "model_limits", "result_object", "usage_object"]
 
 Line = dict[str, Any]
 _NO_ERRORS = frozenset({"success", "stopped_by_hook", "tool_deferred"})
@@ -29,19 +29,6 @@ _REASONS = {
     "tool_deferred": "tool_deferred",
     "refused": "aborted_tools",
 }
-API_ERRORS = {
-    "auth": "authentication_failed",
-    "quota": "billing_error",
-    "rate_limit": "rate_limit",
-    "overloaded": "overloaded",
-    "server": "server_error",
-    "connection": "server_error",
-    "timeout": "server_error",
-    "broken_stream": "server_error",
-    "invalid_request": "invalid_request",
-    "context_overflow": "invalid_request",
-}
-"""Our kinds of failure, as programs know them."""
 _USAGE = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
@@ -56,7 +43,8 @@ def usage_object(usage: Mapping[str, int]) -> Line:
     written = found["cache_creation_input_tokens"]
     found["cache_creation"] = {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0}
     found["server_tool_use"] = {"web_search_requests": 0, "web_fetch_requests": 0}
-    found["service_tier"] = "standard"
+    found["output_tokens_details"] = {"thinking_tokens": 0}
+    found |= {"service_tier": "standard", "speed": "standard", "inference_geo": "", "iterations": []}
     return found
 
 
@@ -107,8 +95,8 @@ def result_object(
         "terminal_reason": _reason(ended, was_calling=was_calling),
         "uuid": new_uuid(),
     }
-    if is_api:
-        found["api_error_status"] = ended.error_status
+    if found["subtype"] == "success":
+        found["api_error_status"] = ended.error_status if is_api else None
     if is_error:
         found["outcome"] = ended.outcome
         found["errors"] = [ended.error or ended.outcome.replace("_", " ")]

@@ -10,7 +10,8 @@ import click
 
 from holdfast.app import load_rights
 from holdfast.app.sandbox import SandboxKit, sandbox_for_once
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import to_options
+from holdfast.cli.session_options import session_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import UsageError
 from holdfast.host.child_env import Scrub, child_environment

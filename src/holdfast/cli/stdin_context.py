@@ -7,7 +7,7 @@ import select
 import stat
 import threading
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["LIMIT_BYTES", "Piped", "join_prompt", "piped_in", "read_piped"]
 
@@ -74,8 +74,11 @@ async def piped_in(*, has_prompt: bool) -> Piped:
     return await found
 
 
-def join_prompt(prompt: str | None, piped: Piped) -> str:
-    """The prompt with what was piped in before it, marked as what it is."""
+def join_prompt(prompt: str | None, piped: Piped) -> str | list[dict[str, Any]]:
+    """The prompt with what was piped in before it, marked as what it is.
+
+    Behind `/name` it is a block of its own: the call is one, and what was piped in is none of its arguments.
+    """
     text = piped.text
     if piped.is_cut:
         text += f"\n[standard input was cut here, after {LIMIT_BYTES:,} bytes]"
@@ -86,4 +89,7 @@ def join_prompt(prompt: str | None, piped: Piped) -> str:
     tag = "stdin"
     while f"</{tag}" in text:  # what is piped in cannot close its own mark and go on as the user
         tag = f"stdin-{os.urandom(4).hex()}"
-    return f"<{tag}>\n{text.rstrip(chr(10))}\n</{tag}>\n\n{prompt}"
+    marked = f"<{tag}>\n{text.rstrip(chr(10))}\n</{tag}>"
+    if prompt.startswith("/"):
+        return [{"type": "text", "text": said} for said in (prompt, marked)]
+    return f"{marked}\n\n{prompt}"

@@ -31,6 +31,7 @@ Line = dict[str, Any]
 _PATHS = ("file_path", "notebook_path", "path")
 _SUBJECTS = ("command", *_PATHS, "url", "query", "pattern", "prompt")
 _SHOWN_CHARS = 500
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _URGENT = frozenset({"now", "next"})
 
 
@@ -176,9 +177,9 @@ def _about(question: Question) -> Line:
     return shown if path is None else {**shown, "blocked_path": path}
 
 
-def control_success(request_id: str, response: Line | None = None) -> Line:
+def control_success(request_id: str, response: Line | None = None, more: Mapping[str, Any] = _NOTHING) -> Line:
     """A control request was done."""
-    answer: Line = {"subtype": "success", "request_id": request_id, "response": response or {}}
+    answer: Line = {"subtype": "success", "request_id": request_id, "response": response or {}, **more}
     return {"type": "control_response", "response": answer}
 
 

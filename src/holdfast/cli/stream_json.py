@@ -1,46 +1,39 @@
 """The lines of `--output-format json` and `stream-json`, in the shapes that programs around agents already read."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, cast
 
-from holdfast.app.choose_model import key_source
-from holdfast.app.commands import command_names
 from holdfast.cli.partials import RawEvents
 from holdfast.cli.result_line import (
-    API_ERRORS,
     bare_model,
     is_api_failure,
     model_limits,
     result_object,
     usage_object,
 )
-from holdfast.cli.state_lines import TaskLines, hook_line
+from holdfast.cli.session_facts import SessionFacts
+from holdfast.cli.state_lines import API_ERRORS, StateLines, progress_fields
 from holdfast.events import (
     AgentTold,
     AssistantReplied,
     CallFinished,
     CallProgressed,
+    CallQueued,
     CallStarted,
-    ContextCompacted,
     Event,
-    HookRan,
-    HookSpoke,
-    HookStarted,
     ModelRequested,
-    RequestRetried,
     ResultsSent,
     RunEnded,
     SideQuestionAnswered,
-    TaskChanged,
+    to_builtins,
 )
 from holdfast.lib.uuids import new_uuid, part_uuid
 
 if TYPE_CHECKING:
     from holdfast.app.start_agent import RunningAgent
 
-__all__ = ["COMPATIBLE_VERSION", "SessionFacts", "StreamJson", "facts_of", "output_style", "tell_mirrored"]
+__all__ = ["COMPATIBLE_VERSION", "StreamJson", "tell_mirrored"]
 
 _MODEL_USAGE = {
     "input_tokens": "inputTokens",
@@ -52,25 +45,9 @@ _MODEL_USAGE = {
 Line = dict[str, Any]
 COMPATIBLE_VERSION = "2.1.248"
 """Which version of the protocol's first speaker hosts may take us for."""
+_MOST_UUIDS = 64
+_WRITERS = frozenset({"Edit", "Write"})
 _CAPABILITIES = ("interrupt_receipt_v1", "interrupt_cancel_queued_v1")
-
-
-class SessionFacts(NamedTuple):
-    """What the first line tells about a session."""
-
-    session_id: str
-    cwd: str
-    model: str
-    permission_mode: str
-    tools: Sequence[str]
-    key_source: str = "none"
-    """Which environment variable the key came from."""
-    mcp_servers: Sequence[Mapping[str, str]] = ()
-    agents: Sequence[str] = ()
-    skills: Sequence[str] = ()
-    slash_commands: Sequence[str] = ()
-    output_style: str = "default"
-    plugins: Sequence[Mapping[str, str]] = ()
 
 
 class StreamJson:
@@ -88,17 +65,25 @@ class StreamJson:
         self._facts = facts
         self._has_agent_text = has_agent_text
         self._partials = RawEvents(facts.model) if has_partials else None
-        self._has_hooks = has_hooks
         self._replies: dict[str, CallFinished] = {}
         self.running: dict[str, None] = {}
         """The calls that run now, by their ids."""
         self._model_usage: dict[str, dict[str, Any]] = {}
         self._windows: dict[str, int] = {}
         self._cost_usd = 0.0
+        self._took_ms = [0, 0]
+        """All runs together, and the requests in them."""
+        self._changed_lines = [0, 0]
+        """Of files: added, and removed."""
         self._is_calling = False
         self._asked: Mapping[str, Any] = {}
-        self.tasks = TaskLines(self._line)
-        """Which tasks work in the background."""
+        self._taken: list[str] = []
+        """The prompts that this run has taken in, by their uuids."""
+        self._results = 0
+        self.waiting: Callable[[], int] = lambda: 0
+        """How many prompts wait for their turn."""
+        self.beside = StateLines(self._line, has_hooks=has_hooks, has_requests=has_partials)
+        """What happens beside the words, with the tasks that work in the background."""
 
     def init(self, agent: "RunningAgent | None" = None) -> Line:
         """The first line of a run, as the session is now."""
@@ -129,6 +114,8 @@ class StreamJson:
             "output_style": facts.output_style,
             "claude_code_version": COMPATIBLE_VERSION,
             "capabilities": list(_CAPABILITIES),
+            **facts.more,
+            **self._answers(),
             "uuid": new_uuid(),
         }
 
@@ -142,7 +129,14 @@ class StreamJson:
     def begin(self, sent: Mapping[str, Any]) -> None:
         """A run for this prompt begins: its lines say which one they answer."""
         self._asked = sent
+        self._taken = []
         self._is_calling = False
+        self.takes(sent)
+
+    def takes(self, sent: Mapping[str, Any]) -> None:
+        """The run takes in what the host has said: before its beginning, or on the way."""
+        if isinstance(uuid := sent.get("uuid"), str):
+            self._taken.append(uuid)
 
     def reset(self, session_id: str, sent: Mapping[str, Any]) -> Line:
         """The conversation begins anew, as another session: the last line of this one."""
@@ -163,9 +157,8 @@ class StreamJson:
         if self._partials is not None:
             for raw in self._partials.take(event):
                 yield self._line("stream_event", event=raw, parent_tool_use_id=None, **self._answers())
-        if isinstance(event, CallStarted | CallFinished):
-            self._note_call(event)
-        elif isinstance(event, AssistantReplied):
+        self._note(event)
+        if isinstance(event, AssistantReplied):
             self._count(event)
             self._is_calling = event.stop_reason == "tool_use"
             yield from self._assistant_lines(event)
@@ -174,24 +167,33 @@ class StreamJson:
         elif isinstance(event, SideQuestionAnswered):
             self._count(event)
         elif isinstance(event, RunEnded):
+            yield from self.beside.compaction_ended(event.error)
             if is_api_failure(event):
                 yield self._api_failure(event)
             yield self.result(event)
         elif isinstance(event, AgentTold):
+            yield from self.beside.tasks.told(event)
             yield from self._child_lines(event)
         else:
-            yield from self._system_lines(event)
+            yield from self.beside.lines(event)
 
-    def _note_call(self, event: CallStarted | CallFinished) -> None:
-        if isinstance(event, CallStarted):
+    def _note(self, event: Event) -> None:
+        if isinstance(event, CallQueued):
+            self.beside.tasks.note_call(event)
+        elif isinstance(event, CallStarted):
             self.running[event.tool_use_id] = None
-        else:
+        elif isinstance(event, CallFinished):
             self.running.pop(event.tool_use_id, None)
             self._replies[event.tool_use_id] = event
+            if event.name in _WRITERS:
+                self._count_lines(to_builtins(event.data))
+        elif isinstance(event, ModelRequested):
+            self._is_calling = False
 
     def result(self, ended: RunEnded) -> Line:
         """The last line of a run, and all of `--output-format json`."""
         self._cost_usd += ended.cost_usd or 0.0
+        self._took_ms = [self._took_ms[0] + round(ended.duration_ms), self._took_ms[1] + round(ended.model_ms)]
         for name, counted in self._model_usage.items():
             counted.update(model_limits(name, self._windows), costUSD=round(counted["costUSD"], 6))
         found = result_object(
@@ -203,6 +205,8 @@ class StreamJson:
         )
         if "origin" in self._asked:
             found["origin"] = self._asked["origin"]
+        found |= {"result_index": self._results, "queued_turn_count": self.waiting()}
+        self._results += 1
         return {**found, **self._answers()}
 
     def _api_failure(self, ended: RunEnded) -> Line:
@@ -219,6 +223,18 @@ class StreamJson:
         }
         error = API_ERRORS.get(ended.error_kind, "unknown")
         return self._line("assistant", message=message, parent_tool_use_id=None, error=error)
+
+    def used(self) -> Line:
+        """What the session has used so far."""
+        total, requests = self._took_ms
+        return {
+            "total_cost_usd": round(self._cost_usd, 6),
+            "total_duration_ms": total,
+            "total_api_duration_ms": requests,
+            "total_lines_added": self._changed_lines[0],
+            "total_lines_removed": self._changed_lines[1],
+            "model_usage": {name: dict(counted) for name, counted in self._model_usage.items()},
+        }
 
     def count_only(self, event: Event) -> None:
         """Take note of what a model has used, without any line."""
@@ -254,7 +270,13 @@ class StreamJson:
                 if block.get("type") == "tool_result" or self._has_agent_text:
                     yield self._line("user", message={"role": "user", "content": [block]}, **about)
         elif isinstance(event, CallProgressed):
-            yield self._line("tool_progress", **_progress_fields(event), **about)
+            yield self._line("tool_progress", **progress_fields(event), **about)
+
+    def _count_lines(self, data: Any) -> None:
+        hunks: Any = cast("Line", data).get("structuredPatch") if isinstance(data, dict) else None
+        for line in [line for hunk in hunks or () for line in hunk["lines"]]:
+            if line.startswith(("+", "-")):
+                self._changed_lines["+-".index(line[0])] += 1
 
     def _line(self, kind: str, **fields: Any) -> Line:
         return {"type": kind, **fields, "session_id": self._facts.session_id, "uuid": new_uuid()}
@@ -272,7 +294,9 @@ class StreamJson:
     def _answers(self) -> Line:
         """Which prompt is being answered."""
         uuid = self._asked.get("uuid")
-        return {"user_message_uuid": uuid} if isinstance(uuid, str) else {}
+        if isinstance(uuid, str):
+            return {"user_message_uuid": uuid, "user_message_uuids": self._taken[:_MOST_UUIDS]}
+        return {"user_message_uuid": self._taken[-1], "user_message_uuids": self._taken} if self._taken else {}
 
     def _user_lines(self, event: ResultsSent) -> Iterator[Line]:
         """One line for each result, with the data that programs read; what else was said comes after them."""
@@ -294,31 +318,6 @@ class StreamJson:
             message = {"role": "user", "content": others}
             yield self._line("user", message=message, parent_tool_use_id=None, isSynthetic=True)
 
-    def _system_lines(self, event: Event) -> Iterator[Line]:
-        if isinstance(event, ModelRequested):
-            self._is_calling = False
-        elif isinstance(event, ContextCompacted):
-            about = {"trigger": event.trigger, "pre_tokens": event.tokens_before, "post_tokens": event.tokens_after}
-            yield self._line("system", subtype="compact_boundary", compact_metadata=about)
-        elif isinstance(event, RequestRetried):
-            yield self._line(
-                "system",
-                subtype="api_retry",
-                attempt=event.attempt,
-                retry_delay_ms=round(event.delay_s * 1000),
-                error=event.reason,
-                error_kind=event.kind,
-            )
-        elif isinstance(event, CallProgressed):
-            yield self._line("tool_progress", **_progress_fields(event), parent_tool_use_id=None)
-        elif isinstance(event, TaskChanged):
-            yield from self.tasks.lines(event)
-        elif isinstance(event, (HookStarted, HookRan)):
-            if self._has_hooks:
-                yield hook_line(self._line, event)
-        elif isinstance(event, HookSpoke):
-            yield self._line("system", subtype="hook_message", hook_event=event.event, content=event.text)
-
     def _count(self, event: AssistantReplied | SideQuestionAnswered) -> None:
         known = self._model_usage.setdefault(
             bare_model(event.model), dict.fromkeys(_MODEL_USAGE.values(), 0) | {"webSearchRequests": 0, "costUSD": 0.0}
@@ -326,30 +325,6 @@ class StreamJson:
         for ours, theirs in _MODEL_USAGE.items():
             known[theirs] += int(event.usage.get(ours, 0))
         known["costUSD"] += event.cost_usd or 0.0
-
-
-def facts_of(agent: "RunningAgent") -> SessionFacts:
-    """What is known of a session at its start."""
-    return SessionFacts(
-        session_id=agent.session_id,
-        cwd=agent.cwd,
-        model=agent.model.name,
-        permission_mode=agent.mode,
-        tools=[tool.name for tool in agent.tools],
-        key_source=key_source(agent.model.name, os.environ),
-        mcp_servers=agent.server_states,
-        agents=agent.agent_types,
-        skills=agent.definitions.skill_names(),
-        slash_commands=command_names(agent),
-        output_style=output_style(agent),
-        plugins=[{"name": one.name, "path": one.root} for one in agent.rights.plugins],
-    )
-
-
-def output_style(agent: "RunningAgent") -> str:
-    """What the settings call the way of speaking; this version has one."""
-    found = agent.rights.settings.get("outputStyle")
-    return found if isinstance(found, str) and found else "default"
 
 
 def tell_mirrored(write: Callable[[Line], None], path: str, entries: list[Line]) -> None:
@@ -373,14 +348,6 @@ def _assistant_message(event: AssistantReplied, id_: str, block: Line, *, stop_r
         "stop_reason": stop_reason or None,
         "stop_sequence": None,
         "usage": usage_object(event.usage),
-    }
-
-
-def _progress_fields(event: CallProgressed) -> Line:
-    return {
-        "tool_use_id": event.tool_use_id,
-        "tool_name": event.name,
-        "elapsed_time_seconds": round(event.elapsed_s, 3),
     }
 
 

@@ -12,7 +12,8 @@ from holdfast.app import build_executor
 from holdfast.app.deferral import search_tools
 from holdfast.cli.completers import complete_tools
 from holdfast.cli.lists_by_default import ListsByDefault
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import to_options
+from holdfast.cli.session_options import session_options
 from holdfast.cli.wire import json_line
 from holdfast.contract import Tool
 from holdfast.registry import project, project_bytes

@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from holdfast.app import load_rights
-from holdfast.cli.options import session_options, to_options
+from holdfast.cli.options import to_options
+from holdfast.cli.session_options import session_options
 from holdfast.lib.visible import visible
 from holdfast.settings import Settings, SettingsRoots, TrustStore
 from holdfast.settings.hook_items import hook_hash, outside_hash

@@ -56,6 +56,16 @@ class WaitingPrompts:
         return bool(self._prompts)
 
     @property
+    def count(self) -> int:
+        """How many wait."""
+        return len(self._prompts)
+
+    @property
+    def is_closed(self) -> bool:
+        """No prompt will follow."""
+        return self._is_closed
+
+    @property
     def uuids(self) -> list[str]:
         """Those that wait and can be named."""
         return [str(prompt.line["uuid"]) for prompt in self._prompts if prompt.line.get("uuid")]

@@ -1,11 +1,11 @@
 """The control requests of a host, once the session runs: each is done, or refused in words that name it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.app.live_settings import apply_settings, rename_session, settings_now, think
 from holdfast.cli.file_wishes import rewind_files, seed_read_state
-from holdfast.cli.opening import answer_initialize, model_list
+from holdfast.cli.offers import model_list
 from holdfast.cli.result_line import bare_model
 from holdfast.cli.server_wishes import mcp_message, mcp_reconnect, mcp_set_servers, mcp_status, mcp_toggle
 from holdfast.cli.stream_json import COMPATIBLE_VERSION
@@ -27,16 +27,16 @@ async def grant(agent: "RunningAgent", wish: str, fields: Line) -> Line:
     Raises:
         HoldfastError: It cannot be done, or this version does not do it.
     """
-    doing = _WISHES.get(wish)
+    doing = _WISHES.get(wish) or _looks().get(wish)
     if doing is None:
         raise UsageError(f"the control request {wish!r} is not known here")
     return await doing(agent, fields)
 
 
-async def _initialize(agent: "RunningAgent", fields: Line) -> Line:
-    if fields.get("hooks"):
-        raise UsageError("initialize must be the first line: this session runs already, so its hooks cannot be added")
-    return answer_initialize(agent)
+def _looks() -> Mapping[str, Callable[["RunningAgent", Line], Awaitable[Line]]]:
+    from holdfast.cli.look_wishes import LOOKS  # noqa: PLC0415 - few hosts look
+
+    return LOOKS
 
 
 async def _set_mode(agent: "RunningAgent", fields: Line) -> Line:
@@ -139,7 +139,6 @@ async def _stop_task(agent: "RunningAgent", fields: Line) -> Line:
 
 
 _WISHES: dict[str, Callable[["RunningAgent", Line], Awaitable[Line]]] = {
-    "initialize": _initialize,
     "set_permission_mode": _set_mode,
     "set_model": _set_model,
     "list_models": _list_models,

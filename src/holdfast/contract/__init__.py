@@ -35,19 +35,27 @@ if TYPE_CHECKING:
         PromptQueued,
         WorktreeChanged,
     )
-    from holdfast.contract.permission import NO_OBJECTION, PASSTHROUGH, Opinion, Preview, RuleSubject, SubjectKind
+    from holdfast.contract.permission import (
+        NO_OBJECTION,
+        PASSTHROUGH,
+        DirectoryUpdate,
+        ModeUpdate,
+        Opinion,
+        PermissionUpdate,
+        Preview,
+        RuleSubject,
+        RuleUpdate,
+        SubjectKind,
+    )
     from holdfast.contract.result import CallReply, ToolResult
     from holdfast.contract.roles import (
         Answer,
         Asker,
-        DirectoryUpdate,
-        ModeUpdate,
-        PermissionUpdate,
         Question,
         QuestionBrief,
         QuestionPart,
+        QuestionStanding,
         Resource,
-        RuleUpdate,
     )
     from holdfast.contract.tool import Alias, McpInfo, OverflowStrategy, Tool
 
@@ -96,6 +104,7 @@ __all__ = [
     "Question",
     "QuestionBrief",
     "QuestionPart",
+    "QuestionStanding",
     "Resource",
     "RuleSubject",
     "RuleUpdate",
@@ -187,25 +196,26 @@ export_lazily(
             "WorktreeChanged",
         ),
         "permission": (
+            "DirectoryUpdate",
+            "ModeUpdate",
             "NO_OBJECTION",
             "Opinion",
+            "PermissionUpdate",
             "Preview",
             "PASSTHROUGH",
             "RuleSubject",
+            "RuleUpdate",
             "SubjectKind",
         ),
         "result": ("CallReply", "ToolResult"),
         "roles": (
             "Answer",
             "Asker",
-            "DirectoryUpdate",
-            "ModeUpdate",
-            "PermissionUpdate",
             "Question",
             "QuestionBrief",
             "QuestionPart",
+            "QuestionStanding",
             "Resource",
-            "RuleUpdate",
         ),
         "tool": (
             "Alias",

@@ -15,10 +15,15 @@ class Effects:
     __slots__ = ("known", "network", "process", "reads", "writes")
 
     reads: tuple[str, ...]
+    """Paths that are read."""
     writes: tuple[str, ...]
+    """Paths that are made, changed or removed."""
     network: tuple[str, ...]
+    """Hosts that are spoken to."""
     process: bool
+    """It starts a program."""
     known: bool
+    """False: nobody can tell, and the worst is assumed."""
 
     def __init__(
         self,

@@ -5,7 +5,8 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from holdfast.contract.errors import UsageError
-from holdfast.contract.roles import Asker, PermissionUpdate
+from holdfast.contract.permission import PermissionUpdate
+from holdfast.contract.roles import Asker
 
 __all__ = [
     "Choice",
@@ -20,8 +21,8 @@ __all__ = [
     "form_to_wire",
 ]
 
-FormKind = Literal["questions", "elicitation", "url", "plan"]
-"""Questions of the model; what a server wants to know; a page to open; a plan to approve and edit."""
+FormKind = Literal["questions", "elicitation", "url", "plan", "sampling"]
+"""Questions of the model; what a server wants to know; a page to open; a plan to approve; a request to the model."""
 FieldKind = Literal["text", "choice", "choices", "integer", "number", "boolean"]
 FormAction = Literal["accept", "decline", "cancel"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -161,8 +162,12 @@ def _fitting(field: FormField, given: Any) -> Any:
 
 
 def _one(field: FormField, given: str) -> str:
+    # What an interface sends is the value; by the label of one nobody may get another's.
     for choice in field.choices:
-        if given in (choice.value, choice.label):
+        if given == choice.value:
+            return given
+    for choice in field.choices:
+        if given == choice.label:
             return choice.value
     if field.free_text and given.strip():
         return given

@@ -5,7 +5,8 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
+from types import FunctionType
+from typing import Annotated, Any, TypeGuard, get_args, get_origin, get_type_hints, overload
 
 from holdfast.contract.arguments import Arguments, ModelArguments
 from holdfast.contract.blocks import Content
@@ -181,6 +182,10 @@ def tool(function: Callable[..., Any] | None = None, /, **declared: Any) -> Any:
 
 def _refuse_unnamed(function: Callable[..., Any], name: str) -> None:
     """Say at once that a model can fill in only parameters that have a name."""
+    if _is_plain(function):
+        code = function.__code__
+        if not (code.co_posonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)):
+            return
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise UsageError(
@@ -189,7 +194,14 @@ def _refuse_unnamed(function: Callable[..., Any], name: str) -> None:
             )
 
 
+def _is_plain(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
+    """Whether its own code tells its parameters: it stands for no other function, and nobody gave it a signature."""
+    return type(function) is FunctionType and not function.__dict__
+
+
 def _resolved_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+    if _is_plain(function) and all(hint.__class__ is type for hint in function.__annotations__.values()):
+        return dict(function.__annotations__)  # classes: there is nothing to resolve
     try:
         return get_type_hints(function, include_extras=True)
     except NameError as error:
@@ -200,6 +212,8 @@ def _resolved_hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
 
 def _context_parameter(hints: Mapping[str, Any]) -> str | None:
     for name, hint in hints.items():
+        if hint.__class__ is type and hint is not ToolContext:  # nothing can be inside it
+            continue
         kinds = (hint, get_origin(hint), *get_args(hint), *map(get_origin, get_args(hint)))
         if ToolContext in kinds and name != "return":
             return name

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
+from holdfast.contract.permission import PermissionUpdate, RuleUpdate
+
 if TYPE_CHECKING:
     from holdfast.contract.context import ToolContext
     from holdfast.contract.forms import Form
@@ -24,6 +26,7 @@ __all__ = [
     "Question",
     "QuestionBrief",
     "QuestionPart",
+    "QuestionStanding",
     "Resource",
     "Spawner",
 ]
@@ -50,19 +53,37 @@ class QuestionBrief(NamedTuple):
     """The danger that is seen, or that none is, in words."""
     is_confined: bool = False
     """What it starts runs in the sandbox."""
+    passes_in: str = ""
+    """The permission mode in which such changes of files need no yes; empty: none that could be offered."""
+
+
+class QuestionStanding(NamedTuple):
+    """How an open question would be decided now."""
+
+    behavior: Literal["allow", "ask", "deny"]
+    """Anything but ask: nobody needs to answer it any more."""
+    reason: str
+    suggestions: tuple[str, ...] = ()
+    """Rules that "always allow" would save now."""
 
 
 class Question(NamedTuple):
     """One permission question to a person."""
 
     id: str
+    """What an answer is sent to."""
     tool_use_id: str
+    """The call that waits."""
     tool: str
+    """The name of the tool."""
     input: Mapping[str, Any]
+    """The arguments of the call."""
     reason: str
+    """Why it is asked about."""
     suggestions: tuple[str, ...] = ()
     """Rules that "always allow" would save, shown before they are saved."""
     trace: tuple[Any, ...] = ()
+    """What each layer of the decision said."""
     preview: str = ""
     """What the call would change, as a diff, where the tool can tell."""
     form: "Form | None" = None
@@ -73,46 +94,17 @@ class Question(NamedTuple):
     """The subagent that wants it; empty: the main one."""
     brief: "Callable[[], QuestionBrief] | None" = None
     """Works out more for an interface that shows it: the parts of a command, its risk."""
-
-
-class RuleUpdate(NamedTuple):
-    """Rules that an answer adds or takes away, and where they are kept."""
-
-    behavior: Literal["allow", "ask", "deny"]
-    rules: tuple[str, ...]
-    destination: str = "session"
-    replaces: bool = False
-    """They stand in place of the allow rules that were kept there; rules that deny or ask are only ever added."""
-    removes: bool = False
-    """They go instead: only allow rules ever do."""
-
-
-class ModeUpdate(NamedTuple):
-    """Another permission mode, for the rest of the session."""
-
-    mode: str
-    destination: str = "session"
-    """Where it is kept, too, for later sessions."""
-
-
-class DirectoryUpdate(NamedTuple):
-    """Directories that count as inside for the rest of the session, or no longer do."""
-
-    directories: tuple[str, ...]
-    removes: bool = False
-    """Only what an answer has added ever goes."""
-    destination: str = "session"
-    """Where they are kept, too, for later sessions."""
-
-
-PermissionUpdate = RuleUpdate | ModeUpdate | DirectoryUpdate
+    standing: "Callable[[], QuestionStanding] | None" = None
+    """Judges the call anew while the question is open: other answers, or somebody else, may have changed the rights."""
 
 
 class Answer(NamedTuple):
     """What the person said. The default is no."""
 
     behavior: Literal["allow", "deny"] = "deny"
+    """Whether the call may run."""
     updated_input: Mapping[str, Any] | None = None
+    """Other arguments to run it with; they are judged again."""
     message: str = ""
     """Feedback to the model; a refusal without it ends the turn."""
     rules: tuple[str, ...] = ()
@@ -277,6 +269,8 @@ class AgentTask(NamedTuple):
     """A skill is done by it: the call that a person or a rule let pass was not one of Agent."""
     hooks: "EventHooks | None" = None
     """The user's hooks, which may make a place to work apart."""
+    is_ours: bool = False
+    """The type that we bring, also where a file has taken its name."""
 
 
 class AgentReport(NamedTuple):

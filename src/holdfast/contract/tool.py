@@ -56,6 +56,7 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     """
 
     name: str = ""
+    """What a model calls it by."""
     aliases: tuple[str | Alias, ...] = ()
     """Older names; each always resolves to this tool."""
     renamed_arguments: Mapping[str, str] = MappingProxyType({})
@@ -63,19 +64,24 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     search_hint: str = ""
     """Three to ten words that are not in the name, for tool search."""
     args_type: type[BaseModel] | None = None
+    """The type of its arguments; their schema is made from it."""
     json_schema: Mapping[str, Any] | None = None
     """Instead of `args_type`, for remote tools; may also be set on the instance."""
     output_type: Any = None
     """The type of the result's data, for SDK users; optional."""
 
     read_only: bool = False
+    """A promise: a call changes nothing."""
     destructive: bool = False
+    """A call may destroy something that cannot be brought back."""
     concurrency_safe: bool = False
+    """A promise: a call may run beside other safe ones."""
     interrupt_behavior: InterruptBehavior = "block"
     """`cancel`: stops when the user sends a message mid-run; `block`: finishes first."""
     folds_into: Literal["search", "read"] | None = None
     """Interfaces may show many such calls as one line, "searched" or "read"."""
     requires_user_interaction: bool = False
+    """A person is asked about each call; where nobody can be asked it is refused."""
     session_state: bool = False
     """Touches nothing but the session's own records, such as a task list."""
     failure_cancels_dependents: bool = False
@@ -84,19 +90,26 @@ class Tool(Rendering, Generic[ArgsT, OutT]):
     max_result_chars: int | None
     """Larger results go to disk; `None` only for a tool that bounds itself."""
     overflow: OverflowStrategy = "keep-start"
+    """Which part of a result that is too long the model still sees."""
     preview_chars: int = 2_000
+    """How much of it."""
     resources: tuple[Resource, ...] = ()
     """What the tool holds; its executor closes it at the end."""
     timeout_s: float | None = None
-    """The call is cancelled after this time; time spent asking a person does not count."""
+    """The call is cancelled after this time; time spent asking a person is not counted."""
 
     should_defer: bool = False
+    """Told by name only, and loaded when the model searches for it."""
     always_load: bool = False
+    """Never told by name only."""
     strict: bool | None = None
+    """Whether the provider holds the model to the schema, where it can."""
     input_examples: tuple[Mapping[str, Any], ...] = ()
+    """Arguments that show the model how it is called."""
     run_by_provider: Mapping[str, Any] | None = None
     """The entry of a tool that Anthropic runs on its own side; offered instead while rules let this one run unasked."""
     mcp_info: McpInfo | None = None
+    """The server and name of a remote tool."""
 
     has_validate: ClassVar[bool] = False
     has_opinion: ClassVar[bool] = False

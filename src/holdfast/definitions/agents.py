@@ -42,6 +42,8 @@ class AgentDefinition(msgspec.Struct, frozen=True):
     source: Source
     path: str = ""
     """The file; empty for `--agents`."""
+    folder: str | None = None
+    """The project that brings it; None for the user's and the policy's own."""
     prompt: str | None = None
     """What it is told about itself, where no file holds it."""
     tools: tuple[str, ...] | None = None
@@ -100,7 +102,7 @@ class AgentDefinition(msgspec.Struct, frozen=True):
         """
         if self.prompt is not None:
             return self.prompt
-        return read_front_matter(read_whole(self.path)[0]).body.strip()
+        return read_front_matter(read_whole(self.path, self.folder)[0]).body.strip()
 
 
 class Agents(NamedTuple):
@@ -140,10 +142,9 @@ def find_agents(
             waiting = []
         for head in scan.markdown(place):
             agent = read_agent(head, place.source)
-            if agent is not None and place.plugin:
-                agent = msgspec.structs.replace(agent, name=f"{place.plugin}:{agent.name}")
             if agent is not None:
-                take(agent)
+                name = f"{place.plugin}:{agent.name}" if place.plugin else agent.name
+                take(msgspec.structs.replace(agent, name=name, folder=place.boundary))
     for agent in waiting:
         take(agent)
     return Agents(found, tuple(hidden), tuple(scan.problems))

@@ -164,12 +164,14 @@ def decode_head(data: bytes) -> str:
     return data.decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
-def read_whole(path: str) -> tuple[str, bytes]:
+def read_whole(path: str, boundary: str | None = None) -> tuple[str, bytes]:
     """The whole text of a file that is about to be used, and its bytes.
 
     Raises:
-        OSError: It is gone, too long or no regular file; the text says which.
+        OSError: It is gone, too long, no regular file, or a link leads out of the boundary by now; the text says which.
     """
+    if boundary is not None and not is_below(os.path.realpath(path), boundary):
+        raise OSError(errno.EPERM, "it leads out of the folder it stands in", path)
     data = read_guarded(path, limit_bytes=MAX_BODY_BYTES)
     if data is None:
         raise FileNotFoundError(errno.ENOENT, "it is not there any more", path)

@@ -167,7 +167,7 @@ class Skill:
         Raises:
             OSError: It is gone, too long, or no text.
         """
-        text, data = read_whole(self.path)
+        text, data = read_whole(self.path, self.folder)
         body = read_front_matter(text).body.strip("\n")
         return Loaded(body, hashlib.sha256(data).hexdigest(), tuple(find_injections(body)))
 

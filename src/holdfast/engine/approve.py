@@ -20,7 +20,7 @@ from holdfast.contract import (
     Tool,
     ToolContext,
 )
-from holdfast.engine.asked import Approval, Asked, again_seen, fully_told, with_circumstances
+from holdfast.engine.asked import Approval, Asked, Heard, again_seen, fully_told, with_circumstances
 from holdfast.engine.askers import nobody_to_ask
 from holdfast.engine.call import Call
 from holdfast.engine.call_hooks import CallHooks, opinion_of
@@ -237,7 +237,7 @@ class Approver:
                 return answered
         if nobody_to_ask(self._asker) is not None:
             return self.conclude(call, tool, decision)
-        return await self._ask(call, tool, ctx, decision)
+        return await self._ask(call, tool, ctx, decision, (hook, opinion))
 
     def facts(self, call: Call, tool: Tool, ctx: ToolContext) -> CallFacts:
         """What the input would do. It is worked out once: every later look is at the same places."""
@@ -280,13 +280,13 @@ class Approver:
         elif decision.layer in _HELD_FOR_PEOPLE or decision.guarded or tool.requires_user_interaction:
             return None
         else:
-            said = Answer("allow", heard.updated_input, updates=chosen_by_hook(heard.updates))
+            said = Answer("allow", heard.updated_input, updates=chosen_by_hook(heard.updates, self._state.permissions))
             approval = await self._take_answer(call, tool, ctx, said, asked=asked)
             ctx.asked, ctx.granted = False, "hook"  # a hook is no person
         self._announce(call, tool, decision, approval, layer="hook", began_s=began_s)
         return approval
 
-    async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision) -> Approval:
+    async def _ask(self, call: Call, tool: Tool, ctx: ToolContext, decision: Decision, heard: Heard) -> Approval:
         from holdfast.permissions.policy.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
 
         assert self._asker is not None
@@ -301,7 +301,7 @@ class Approver:
         self._asked += 1  # people tell questions apart by the number, programs by the rest
         id_ = f"ask-{self._asked}-{os.urandom(4).hex()}"
         question = Question(id_, call.id, tool.name, call.raw, decision.reason, rules, decision.trace, shown)
-        question = with_circumstances(question, facts, self._state)
+        question = with_circumstances(question, facts, self._state, heard)
         self.emit(PermissionAsked(question.id, call.id, tool.name, call.raw, decision.reason, rules))
         began_s = perf_counter()
         self._hooks.notify(f"{tool.name} needs your permission: {decision.reason}", "permission_prompt")

@@ -3,15 +3,19 @@
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.contract import Question, QuestionBrief
-from holdfast.permissions import CallFacts, Decision, PermissionContext
+from holdfast.contract import Opinion, Question, QuestionBrief, QuestionStanding
+from holdfast.permissions import CallFacts, Decision, HookOpinion, PermissionContext, decide
 from holdfast.permissions.facts import places_of, with_places
 from holdfast.permissions.paths import PathFacts
 
 if TYPE_CHECKING:
     from holdfast.engine.state import AgentState
 
-__all__ = ["Approval", "Asked", "again_seen", "fully_told", "with_circumstances"]
+__all__ = ["Approval", "Asked", "Heard", "again_seen", "fully_told", "with_circumstances"]
+
+
+Heard = tuple[HookOpinion | None, Opinion | None]
+"""What the user's gates and the tool itself have said about a call."""
 
 
 class Approval(NamedTuple):
@@ -64,11 +68,25 @@ def fully_told(decision: Decision, facts: CallFacts, permissions: PermissionCont
     return with_every_layer(decision, facts, permissions)
 
 
-def with_circumstances(question: Question, facts: CallFacts, state: "AgentState") -> Question:
+def with_circumstances(question: Question, facts: CallFacts, state: "AgentState", heard: Heard) -> Question:
     """The question with who asks it, where, and what a face may want to know besides."""
     session = state.session
     agent = "" if session.agent_id is None else session.agent_type or session.agent_id
-    return question._replace(cwd=facts.cwd, agent=agent, brief=partial(_brief, facts, state.permissions))
+    return question._replace(
+        cwd=facts.cwd,
+        agent=agent,
+        brief=partial(_brief, facts, state.permissions),
+        standing=partial(_standing, facts, state, heard),
+    )
+
+
+def _standing(facts: CallFacts, state: "AgentState", heard: Heard) -> QuestionStanding:
+    """By the rights of this moment; a yes that follows from it is looked at again like a person's."""
+    from holdfast.permissions.policy.suggest import suggest_rules_for  # noqa: PLC0415 - with the first question
+
+    decision = decide(facts, state.permissions, hook=heard[0], opinion=heard[1])
+    rules = suggest_rules_for(facts, state.permissions) if decision.behavior == "ask" else ()
+    return QuestionStanding(decision.behavior, decision.reason, rules)
 
 
 def _brief(facts: CallFacts, permissions: PermissionContext) -> QuestionBrief:

@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 MAX_CONTEXT_CHARS = 10_000
 _PREVIEW_CHARS = 2_000
 _AFTER_INTERRUPT_S = 3.0
+_NOT_FOR_PEOPLE = "updatedToolOutput for {} is ignored: the model reads what the person answered"
 _Input = TypeVar("_Input", bound="HookInput")
 FactsOf = Callable[[], CallFacts]
 
@@ -197,7 +198,7 @@ class CallHooks:
                 tool_output=response,
                 duration_ms=reply.duration_ms,
             )
-            self._change(call, await self._hear(found, event))
+            self._change(call, tool, await self._hear(found, event))
 
     async def _failed(self, call: Call, tool: Tool, ctx: ToolContext, reply: CallFinished, facts: FactsOf) -> None:
         found = self._meant(self.hooks.fitting("PostToolUseFailure", tool.names), facts)
@@ -216,7 +217,7 @@ class CallHooks:
             duration_ms=reply.duration_ms,
         )
         if reply.outcome != "cancelled":
-            self._change(call, await self._hear(found, event))
+            self._change(call, tool, await self._hear(found, event))
             return
         try:  # whoever interrupted waits for this
             async with asyncio.timeout(_AFTER_INTERRUPT_S):
@@ -282,10 +283,12 @@ class CallHooks:
         call, permissions = facts(), self.state.permissions
         return tuple(hook for hook in found if hook.condition is None or is_meant(hook.condition, call, permissions))
 
-    def _change(self, call: Call, verdict: "Verdict") -> None:
+    def _change(self, call: Call, tool: Tool, verdict: "Verdict") -> None:
         reply = call.reply
         assert reply is not None
-        if verdict.updated_output is not None:
+        if verdict.updated_output is not None and tool.requires_user_interaction:
+            self.emit(HookSpoke("PostToolUse", _NOT_FOR_PEOPLE.format(tool.name), is_warning=True))
+        elif verdict.updated_output is not None:
             text = _as_text(verdict.updated_output)
             reply = msgspec.structs.replace(reply, content=self._bounded([text], call.id)[0])
             call.reply = reply

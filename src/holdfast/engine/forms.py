@@ -9,7 +9,7 @@ from typing import Any, cast
 from holdfast.contract import Answer, Asker, Form, FormAnswer, Question, UsageError, check_answer, form_to_wire
 from holdfast.events import Event, FormAnswered, FormAsked, FormWithdrawn
 
-__all__ = ["NOBODY", "FormDesk", "fill_by"]
+__all__ = ["NOBODY", "FormDesk", "fill_by", "from_answer", "sampling_question"]
 
 _log = logging.getLogger(__name__)
 NOBODY = FormAnswer(message="nobody can be asked here")
@@ -68,10 +68,17 @@ async def fill_by(asker: Asker, form: Form) -> FormAnswer:
         if not isinstance(answer, FormAnswer):
             raise UsageError(f"a form was answered with {answer!r}, which is not a FormAnswer; it is taken as a no")
         return answer
+    if form.kind == "sampling":
+        return from_answer(form, await asker.ask(sampling_question(form)))
     if not form.tool_use_id:
         return FormAnswer(message="whoever answers questions here takes no forms")
     question = Question(form.id, form.tool_use_id, form.source, form.input, form.message, form=form)
     return from_answer(form, await asker.ask(question))
+
+
+def sampling_question(form: Form) -> Question:
+    """A server's wish to ask the model, for whoever only says yes or no."""
+    return Question(form.id, "", f"mcp__{form.source}__sampling", form.details, form.message, form=form)
 
 
 def from_answer(form: Form, answer: Answer) -> FormAnswer:

@@ -7,7 +7,7 @@ from holdfast.contract import ModeChanged, ModeUpdate, PermissionUpdate, RuleUpd
 from holdfast.engine.call import Call
 from holdfast.engine.state import AgentState
 from holdfast.events import ContextChanged, Event
-from holdfast.permissions import Rule
+from holdfast.permissions import PermissionContext, Rule
 
 __all__ = ["KeepRules", "RightsUpdater", "chosen_by_hook"]
 
@@ -50,12 +50,14 @@ class RightsUpdater:
         return () if keep is None else keep(update)
 
 
-def chosen_by_hook(updates: Iterable[PermissionUpdate]) -> tuple[PermissionUpdate, ...]:
-    """What of these a hook may choose: the mode that lifts every question is entered by people alone."""
+def chosen_by_hook(updates: Iterable[PermissionUpdate], rights: PermissionContext) -> tuple[PermissionUpdate, ...]:
+    """What of these a hook may choose: people alone lift every question, and end the planning."""
     kept: list[PermissionUpdate] = []
     for update in updates:
         if isinstance(update, ModeUpdate) and update.mode == "bypassPermissions":
             _log.warning("a PermissionRequest hook wants the mode bypassPermissions, which no hook may choose")
+        elif isinstance(update, ModeUpdate) and rights.effective_mode == "plan":
+            _log.warning("a PermissionRequest hook wants the mode %s; plan mode ends with a person's yes", update.mode)
         else:
             kept.append(update)
     return tuple(kept)

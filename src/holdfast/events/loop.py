@@ -96,10 +96,11 @@ class TextStreamed(Event, frozen=True, tag="text"):
 
 
 class ThinkingStreamed(Event, frozen=True, tag="thinking"):
-    """More of the model's thinking."""
+    """More of the model's thinking; the last piece of it is its signature."""
 
     text: str
     index: int = 0
+    signature: str = ""
 
 
 class ToolUseStreamed(Event, frozen=True, tag="tool_use_delta"):
@@ -145,6 +146,10 @@ class RequestRetried(Event, frozen=True, tag="retry"):
     delay_s: float
     reason: str
     kind: str
+    most: int = 0
+    """So many attempts may follow the first."""
+    status: int | None = None
+    """The status of the provider's answer, where it gave one."""
 
 
 class ContextCompacting(Event, frozen=True, tag="compacting"):

@@ -30,6 +30,8 @@ class Verdict:
     behavior: HookBehavior | None = None
     reason: str = ""
     updated_input: Mapping[str, Any] | None = None
+    allows_updated: bool = False
+    """Who changed the input allows it so; the others have seen it as it came."""
     contexts: list[str] = field(default_factory=list[str])
     stop: str | None = None
     """The run ends, and why."""
@@ -64,6 +66,9 @@ async def hear(
         if answer.behavior == "allow" and not hook.may_allow:
             answer = answer._replace(behavior=None, updates=())  # noqa: PLW2901 - the same
         _add(verdict, hook, answer)
+    if verdict.behavior == "allow" and verdict.updated_input is not None and not verdict.allows_updated:
+        verdict.behavior, verdict.reason, verdict.updates = None, "", ()
+        verdict.warnings.append("a hook changed the input that another one allowed, so that yes is ignored")
     return verdict
 
 
@@ -142,6 +147,7 @@ def _add(verdict: Verdict, hook: Hook, answer: HookAnswer) -> None:
         if verdict.updated_input is not None and verdict.updated_input != answer.updated_input:
             verdict.warnings.append("several hooks changed the input; the last one in the configuration counts")
         verdict.updated_input = answer.updated_input
+        verdict.allows_updated = behavior == "allow"
     if answer.additional_context:
         verdict.contexts.append(answer.additional_context)
     if answer.stops and verdict.stop is None:

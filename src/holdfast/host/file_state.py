@@ -5,6 +5,8 @@ The rules are shared by all tools that show or change files; a shell command tha
 """
 
 import os
+from collections.abc import Callable
+from threading import Thread
 
 from holdfast.contract import FileRead, FileStamp, ToolContext, ToolFailed
 from holdfast.lib.handles import regular_file
@@ -88,6 +90,23 @@ def is_unchanged(stamp: FileStamp, fd: int, data: bytes | None = None) -> bool:
             return False
         return (hash_bytes(data) if data is not None else hash_fd(fd)) == content
     return _same_state(stamp, facts) and hash_fd(fd, start=stamp.shown[0], end=stamp.shown[1]) == stamp.sha256
+
+
+def found_unchanged(stamp: FileStamp, fd: int, data: bytes) -> Callable[[], bool]:
+    """As `is_unchanged` for the bytes of the file, answered when asked; many bytes are hashed beside other work."""
+    content = stamp.sha256 if stamp.whole else stamp.content_sha256
+    if content is None or len(data) < HASHED_BYTES or len(data) != stamp.size:
+        same = is_unchanged(stamp, fd, data)
+        return lambda: same
+    found: list[str] = []
+    helper = Thread(target=lambda: found.append(hash_bytes(data)))
+    helper.start()
+
+    def ask() -> bool:
+        helper.join()
+        return found == [content]
+
+    return ask
 
 
 def require_read(ctx: ToolContext, path: str, shown_as: str, *, whole: bool) -> FileStamp:

@@ -63,12 +63,14 @@ class HttpClient:
         self._addresses = addresses
         self._idle: list[tuple[Route, _Connection, float]] = []
         self._coming: dict[Route, asyncio.Task[_Connection]] = {}
-        self._tls: asyncio.Task[ssl.SSLContext] | None = None
+        self._tls: asyncio.Future[ssl.SSLContext] | None = None
 
     def expect(self, url: str) -> None:
         """A request to this address will follow: begin to connect. What fails is told by the request."""
         route = self._route(url)
         if route not in self._coming and not any(known == route for known, _, _ in self._idle):
+            if route.is_tls:
+                self._read_certificates()  # while the connection opens, and while the caller does something else
             task = self._coming[route] = asyncio.create_task(self._connect(route))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())  # its request tells it
 
@@ -153,10 +155,14 @@ class HttpClient:
             raise HttpError(f"no connection in {self._connect_timeout_s:g} s", "connect_timeout") from error
 
     async def _certificates(self) -> ssl.SSLContext:
-        """What to trust: read once, beside the event loop, because it takes tens of milliseconds."""
+        return await asyncio.shield(self._read_certificates())
+
+    def _read_certificates(self) -> asyncio.Future[ssl.SSLContext]:
+        """What to trust: read once, and in a thread that begins at once, because it takes tens of milliseconds."""
         if self._tls is None or (self._tls.done() and (self._tls.cancelled() or self._tls.exception())):
-            self._tls = asyncio.create_task(asyncio.to_thread(tls_context, self._environ))
-        return await asyncio.shield(self._tls)
+            self._tls = asyncio.get_running_loop().run_in_executor(None, tls_context, self._environ)
+            self._tls.add_done_callback(lambda done: done.cancelled() or done.exception())  # its connection tells it
+        return self._tls
 
 
 class _Connection:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from holdfast.host import guard, tree
 from holdfast.host.capture import Output, SpillFile
@@ -24,6 +24,9 @@ from holdfast.host.sidecar import Sidecar
 from holdfast.host.watchdog import MAX_DESCENDANTS, TICK_S, Pressure
 from holdfast.lib import posix
 from holdfast.lib.shortage import shortage
+
+if TYPE_CHECKING:
+    from holdfast.host.handed_over import HandedOver
 
 _GIVE_UP_S = 5.0
 _SIDECAR_END_S = 2.0
@@ -58,6 +61,7 @@ class Processes:
         self._running: dict[int, Process] = {}
         self._lingering: dict[int, Process] = {}
         self._entered: dict[int, Entering] = {}
+        self._hands_over = False
         self._zombies: dict[int, float] = {}
         self._has_orphans = self._has_strangers = False
         self._census = Census(self.mark)
@@ -135,6 +139,17 @@ class Processes:
                 await process.kill_tree(0.0)
                 raise
         return process
+
+    def hand_over(self, directory: str, name: str) -> "HandedOver":
+        """A command that another program will start; what it leaves running ends with us, too.
+
+        Raises:
+            OSError: There is no place for it.
+        """
+        from holdfast.host.handed_over import HandedOver  # noqa: PLC0415 - only in an editor with terminals
+
+        self._hands_over = True
+        return HandedOver(directory, name, self._environments.job_entry(next(self._jobs)), self._environments.of)
 
     def _check(self, command: Command) -> None:
         if not command.argv:
@@ -270,6 +285,10 @@ class Processes:
         everyone = self._lingering | self._running
         if everyone:
             await self._end_jobs(everyone, grace_s)
+        if self._hands_over:
+            from holdfast.host.handed_over import end_marked  # noqa: PLC0415 - loaded by then
+
+            await end_marked(f"{tree.SESSION_MARK}={self.mark}".encode(), grace_s)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_GIVE_UP_S)
         if self._limiting is not None and (limit := await self._limiting) is not None:

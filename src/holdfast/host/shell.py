@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Sequence
 
 _CWD_LIMIT_BYTES = 1 << 16
@@ -19,6 +18,8 @@ class CwdReport:
         if hasattr(os, "memfd_create"):
             self.fd = os.memfd_create("cwd", os.MFD_CLOEXEC)
         else:
+            import tempfile  # noqa: PLC0415 - only for systems without memfd
+
             with tempfile.TemporaryFile() as file:
                 self.fd = os.dup(file.fileno())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from holdfast.lib.text import UTF8, Encoding
@@ -159,6 +158,8 @@ def _edits(old: list[bytes], new: list[bytes]) -> list[_Edit]:
     if max(rows, columns) > _MAX_ALIGNED_LINES or rows * columns > _MAX_ALIGNED_PRODUCT:
         edits.append((False, head, old_end, head, new_end))
     else:
+        from difflib import SequenceMatcher  # noqa: PLC0415 - with the first change
+
         matcher = SequenceMatcher(None, old[head:old_end], new[head:new_end], autojunk=False)
         edits += [
             (tag == "equal", head + i1, head + i2, head + j1, head + j2)

@@ -10,7 +10,6 @@ import errno
 import hashlib
 import os
 import stat as st
-import tempfile
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -99,6 +98,8 @@ def _wait(handle: int, path: str, timeout_s: float) -> None:
 
 @contextmanager
 def _private_lock(path: str, timeout_s: float) -> Generator[None]:
+    import tempfile  # noqa: PLC0415 - only where the directory itself cannot be locked
+
     home = os.path.join(tempfile.gettempdir(), f"holdfast-locks-{os.geteuid()}")
     with suppress(FileExistsError):
         os.mkdir(home, 0o700)

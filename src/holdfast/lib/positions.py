@@ -17,13 +17,14 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _PLAIN_STRING = re.compile(r'"[^"\\\x00-\x1f]*"')
 # A plain text with the comma and space after it, before a further text: the common element of long lists.
 _LIST_ITEM = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\n\r]*,[ \t\n\r]*(?=")')
+# From here on as text: few files have escapes or numbers, and a pattern that is not used is never compiled.
 # Some of a text at a time: the engine remembers every turn of a loop until its end.
-_CONTENT = re.compile(r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*){0,1000}')
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][-+]?[0-9]+)?")
-_AFTER_NUMBER = re.compile(r"[0-9A-Za-z_.+-]")
-_HALF = re.compile("[\ud800-\udfff]")
-_PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
+_CONTENT = r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*){0,1000}'
+_ESCAPE = r"\\(?:u([0-9a-fA-F]{4})|(.))"
+_NUMBER = r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][-+]?[0-9]+)?"
+_AFTER_NUMBER = r"[0-9A-Za-z_.+-]"
+_HALF = "[\ud800-\udfff]"
+_PAIR = "([\ud800-\udbff])([\udc00-\udfff])"
 _SHORT_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: tuple[tuple[str, bool | None], ...] = (("true", True), ("false", False), ("null", None))
 _BOM = "\ufeff"
@@ -196,7 +197,7 @@ class _Scanner:
         for word, literal in _LITERALS:
             if text.startswith(word, offset):
                 end = offset + len(word)
-                if _AFTER_NUMBER.match(text, end):
+                if re.compile(_AFTER_NUMBER).match(text, end):
                     break
                 return Scalar(literal, offset, end, self.line(offset))
         if first in "-0123456789" and first:
@@ -204,8 +205,8 @@ class _Scanner:
         raise self.unexpected(offset, "a value")
 
     def number(self, offset: int) -> Scalar:
-        match = _NUMBER.match(self.text, offset)
-        if match is None or _AFTER_NUMBER.match(self.text, match.end()):
+        match = re.compile(_NUMBER).match(self.text, offset)
+        if match is None or re.compile(_AFTER_NUMBER).match(self.text, match.end()):
             raise self.problem(offset, "this is not JSON number")
         if match.end() - offset > _MAX_NUMBER_CHARS:
             raise self.problem(offset, f"this number has more than {_MAX_NUMBER_CHARS} characters")
@@ -225,16 +226,16 @@ class _Scanner:
         if not self.text.startswith('"', end):
             raise self._bad_string(offset)
         raw = self.text[offset + 1 : end]
-        content = _ESCAPE.sub(_unescape, raw)
-        if _HALF.search(content):
+        content = re.compile(_ESCAPE).sub(_unescape, raw)
+        if re.compile(_HALF).search(content):
             # A pair of \u escapes makes one character; half a pair is no text and could not be written back.
-            content = _PAIR.sub(_joined, content)
-            if _HALF.search(content):
+            content = re.compile(_PAIR).sub(_joined, content)
+            if re.compile(_HALF).search(content):
                 raise self.problem(offset, r"this text has half of a \u surrogate pair")
         return content, end + 1
 
     def _content_end(self, at: int) -> int:
-        while (match := _CONTENT.match(self.text, at)) is not None and match.end() > at:
+        while (match := re.compile(_CONTENT).match(self.text, at)) is not None and match.end() > at:
             at = match.end()
         return at
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from holdfast.lib.lenient import Level, split_lines, straight, take_apart
@@ -42,6 +41,8 @@ def _aligned(asked: list[str], wanted: list[str]) -> dict[int, tuple[int, bool]]
     pairs: dict[int, tuple[int, bool]] = {}
     if len(asked) * len(wanted) > _MAX_ALIGNED_PRODUCT:
         return {number: (number, asked[number] == text) for number, text in enumerate(wanted) if number < len(asked)}
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only where a text was found by overlooking something
+
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, asked, wanted, autojunk=False).get_opcodes():
         if tag == "equal":
             pairs.update((j1 + step, (i1 + step, True)) for step in range(j2 - j1))

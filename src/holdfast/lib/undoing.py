@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -84,6 +83,8 @@ def restore_all(plans: Sequence[Plan], home: str) -> list[Restored]:
     except OSError as error:
         raise UndoRefusedError(_tell(plans, done, error)) from error
     finally:
+        import shutil  # noqa: PLC0415 - only here
+
         shutil.rmtree(aside, ignore_errors=True)
     return [step.restored for step in done]
 

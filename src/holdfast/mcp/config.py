@@ -138,7 +138,9 @@ class _Filling:
         if self._is_folders and is_provider_credential(name):
             self.warnings.append(f"the folder's server does not get {name}, which is a model provider's credential")
             return found[0]
-        value = self._environ.get(name) or default
+        value = self._environ.get(name)
+        if not value and default is not None:
+            value = default
         if value is None:
             self.warnings.append(f"the variable {name} is not set, so ${{{name}}} stays as it is")
             return found[0]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
@@ -13,6 +13,7 @@ from holdfast.mcp.content import SaveBlob
 from holdfast.mcp.elicitation import CAPABILITY
 from holdfast.mcp.host_transport import AskHost, HostTransport
 from holdfast.mcp.records import Record
+from holdfast.mcp.sampling import CAPABILITY as SAMPLING
 from holdfast.mcp.session import Session
 from holdfast.mcp.stdio import start_stdio, stdio_command
 from holdfast.mcp.wire import METHOD_NOT_FOUND, McpError, RpcError
@@ -21,10 +22,22 @@ if TYPE_CHECKING:
     from holdfast.mcp.auth.badge import AskPerson, Badge
     from holdfast.mcp.auth.credentials import CredentialStore
 
-__all__ = ["Roots", "Surroundings", "open_transport"]
+__all__ = ["Roots", "Sampling", "Surroundings", "open_transport"]
 
 Roots = Callable[[], Sequence[str]]
 Elicit = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class Sampling(Protocol):
+    """Puts what servers ask of the user's model."""
+
+    def is_for(self, server: str) -> bool:
+        """This server may ask."""
+        ...
+
+    async def sample(self, server: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """One request; raises `RpcError` when it is refused."""
+        ...
 
 
 class Surroundings:
@@ -43,6 +56,7 @@ class Surroundings:
         save_blob: SaveBlob | None = None,
         roots: Roots | None = None,
         elicit: Elicit | None = None,
+        sampling: Sampling | None = None,
         ask_host: AskHost | None = None,
         own_servers: Mapping[str, Any] = MappingProxyType({}),
         log_path: Callable[[str], str | None] | None = None,
@@ -60,6 +74,8 @@ class Surroundings:
         """The setting `mcp.pin`: a tool that changed is off."""
         self.save_blob = save_blob
         self.elicit = elicit
+        self.sampling = sampling
+        """Where the user lets servers ask the model."""
         self.roots = roots
         """The directories that servers are told of, where the user wants that."""
         self.ask_host = ask_host
@@ -82,10 +98,11 @@ class Surroundings:
         # It looks at files: those that the server runs, and those that rules deny.
         return command if self._confine is None else await asyncio.to_thread(self._confine, config, command)
 
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
+    def capabilities(self, server: str) -> Mapping[str, Any]:
         """What we can do for a server."""
         found: dict[str, Any] = {} if self.elicit is None else {"elicitation": CAPABILITY}
+        if self.sampling is not None and self.sampling.is_for(server):
+            found["sampling"] = SAMPLING
         return found if self.roots is None else {**found, "roots": {}}
 
     async def answer(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -96,6 +113,8 @@ class Surroundings:
         """
         if method == "elicitation/create" and self.elicit is not None:
             return await self.elicit(server, params)
+        if method == "sampling/createMessage" and self.sampling is not None:
+            return await self.sampling.sample(server, params)
         if method == "roots/list" and self.roots is not None:
             places = [Path(place) for place in self.roots()]
             return {"roots": [{"uri": place.as_uri(), "name": place.name or "/"} for place in places]}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from holdfast.host.http_errors import HttpError
+from holdfast.mcp.wire import BOM
 
 __all__ = ["EventReader", "ServerEvent"]
 
@@ -25,6 +26,9 @@ class EventReader:
         self._rest: list[bytes] = []
         self._lines: list[bytes] = []
         self._held = 0
+        self._is_first = True
+        self._skips_newline = False
+        """The last piece ended with a carriage return: a newline right behind it is the same end."""
 
     def feed(self, piece: bytes) -> Iterator[ServerEvent]:
         """Take the next piece.
@@ -35,10 +39,11 @@ class EventReader:
         self._held += len(piece)
         if self._held > self._limit:
             raise HttpError(f"an event has more than {self._limit} bytes", "too_large", has_begun=True)
+        piece = self._with_newlines(piece)
         self._rest.append(piece)
         if b"\n" not in piece:
             return
-        lines = b"".join(self._rest).replace(b"\r\n", b"\n").split(b"\n")
+        lines = b"".join(self._rest).split(b"\n")
         rest = lines.pop()
         self._rest = [rest] if rest else []
         for line in lines:
@@ -49,6 +54,15 @@ class EventReader:
                 yield _event(self._lines)
             self._lines = []
             self._held = len(rest)
+
+    def _with_newlines(self, piece: bytes) -> bytes:
+        """Without the mark that some streams begin with, and every end of a line as a newline: there are three."""
+        if self._is_first:
+            piece = piece.removeprefix(BOM)
+        if self._skips_newline:
+            piece = piece.removeprefix(b"\n")
+        self._is_first, self._skips_newline = False, piece.endswith(b"\r")
+        return piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in piece else piece
 
 
 def _event(lines: list[bytes]) -> ServerEvent:

@@ -6,13 +6,18 @@ from typing import Any, Literal, NamedTuple, cast
 from holdfast.mcp.session import Limits, Session
 from holdfast.mcp.wire import UNSUPPORTED_VERSION, McpError, RpcError, read_object
 
-__all__ = ["MODERN", "Greeting", "greet"]
+__all__ = ["MODERN", "Era", "Greeting", "LostByQuestionError", "greet"]
 
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _PREFIX = "io.modelcontextprotocol/"
+Era = Literal["unknown", "older", "only older"]
 _PROBE_S = 5.0
 """A program may not answer a question that it does not know; behind an address there is always an answer."""
+
+
+class LostByQuestionError(McpError):
+    """It was lost when it was asked whether it speaks the newer protocol."""
 
 
 class Greeting(NamedTuple):
@@ -35,7 +40,7 @@ async def greet(
     *,
     who: Mapping[str, Any],
     timeout_s: float,
-    era: Literal["unknown", "older", "only older"] = "unknown",
+    era: Era = "unknown",
     may_be_silent: bool = True,
 ) -> Greeting:
     """Find out what the server speaks, and begin.
@@ -86,8 +91,10 @@ async def _discover(
         return None
     except McpError as error:
         session.meta = None
-        if session.why_lost is not None or getattr(error, "needs_auth", False):
+        if getattr(error, "needs_auth", False):
             raise
+        if session.why_lost is not None:
+            raise LostByQuestionError(str(error)) from error
         return None
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or MODERN not in versions:
@@ -122,7 +129,7 @@ async def _initialize(
         _object(result.get("serverInfo")),
     )
     session.version = greeting.version
-    await session.notify("notifications/initialized")
+    await session.notify("notifications/initialized", limit_s=timeout_s)
     return greeting
 
 

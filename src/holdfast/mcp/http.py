@@ -1,6 +1,7 @@
 """Servers behind an address: one request for each message, answers as JSON or as a stream of events.
 
-Redirects are not followed: what the user configured, headers with tokens included, goes to that address and no other.
+Redirects to another server are not followed: what goes with a request, tokens included, goes to the one that the user
+configured.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from holdfast.host.http import HttpClient, HttpError, Request, Response
 from holdfast.lib.visible import visible
 from holdfast.mcp.auth.badge import AskPerson, Badge, Refused, refusal_of
 from holdfast.mcp.event_stream import EventReader, ServerEvent
+from holdfast.mcp.moved import exchanged
 from holdfast.mcp.parameter_headers import as_header
 from holdfast.mcp.session import Session
 from holdfast.mcp.wire import METHOD_NOT_FOUND, Incoming, McpError, error_bytes
@@ -56,7 +58,8 @@ class HttpTransport:
         if self._session.meta is not None and method:
             return  # the newer protocol knows no notifications to a server over HTTP
         try:
-            async with self._client.exchange(self._request("POST", method, params, message)) as response:
+            request = self._request("POST", method, params, message)
+            async with exchanged(self._client, request) as (response, self._url):
                 await response.read_all(_MAX_BYTES)
         except HttpError as error:
             raise McpError(f"The MCP server {self._session.name!r} cannot be reached: {error}.") from error
@@ -131,7 +134,7 @@ class HttpTransport:
         """The request, unless the server does not know who asks."""
         request = self._request("POST", method, params, message)
         mark = self._badge.mark
-        async with self._client.exchange(request) as response:
+        async with exchanged(self._client, request) as (response, self._url):
             refused = await refusal_of(response, mark, request.headers.get("mcp-protocol-version", ""))
             if refused is not None:
                 return refused
@@ -170,7 +173,8 @@ class HttpTransport:
         elif (error := _error_in(body)) is not None:
             session.take(error_bytes(key, error[0], error[1], error[2]))
         else:
-            session.take(error_bytes(key, METHOD_NOT_FOUND, f"the server answered with HTTP {status}"))
+            said = f"the server answered with HTTP {status}"
+            session.take(error_bytes(key, METHOD_NOT_FOUND, said, {"status": status}))
 
     async def _read_events(self, response: Response, key: int | None) -> ServerEvent | None:
         """Take the messages of a stream until it ends or the answer has come; returns the last event with an id."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from holdfast.mcp.auth.badge import AskPerson
 from holdfast.mcp.auth.credentials import CredentialStore
 from holdfast.mcp.authenticate import Authenticate
 from holdfast.mcp.config import ServerConfig
-from holdfast.mcp.connect import Elicit, Roots, Surroundings
+from holdfast.mcp.connect import Elicit, Roots, Sampling, Surroundings
 from holdfast.mcp.content import SaveBlob
 from holdfast.mcp.host_transport import AskHost
 from holdfast.mcp.names import PREFIX, safe_part, tool_names
@@ -29,6 +30,7 @@ __all__ = ["Hub", "HubChoices"]
 
 _log = logging.getLogger(__name__)
 _WAIT_S = 5.0
+_MARK = re.compile(r"<\s*(/?)\s*server", re.IGNORECASE)
 
 
 class HubChoices(NamedTuple):
@@ -47,6 +49,8 @@ class HubChoices(NamedTuple):
     max_result_chars: int = DEFAULT_RESULT_CHARS
     save_blob: SaveBlob | None = None
     elicit: Elicit | None = None
+    sampling: Sampling | None = None
+    """Lets servers ask the user's model; without it none can."""
     roots: Roots | None = None
     """The directories that servers are told of; without it they are told none."""
     ask_host: AskHost | None = None
@@ -98,6 +102,7 @@ class Hub:
             pins=choices.pins,
             save_blob=choices.save_blob,
             elicit=choices.elicit,
+            sampling=choices.sampling,
             roots=choices.roots,
             ask_host=choices.ask_host,
             own_servers=choices.own_servers,
@@ -164,6 +169,10 @@ class Hub:
         label, mark, _ = name.removeprefix(PREFIX).partition("__")
         return self.servers.get(label) if mark and name.startswith(PREFIX) else None
 
+    async def listed(self, server: Server) -> None:
+        """Wait until it is known what the server offers, or cannot be."""
+        await _settled(server)
+
     async def reached(self, name: str) -> None:
         """Wait until a server is connected, or cannot be; a call that fails then says why."""
         server = self.find(name)
@@ -183,12 +192,12 @@ class Hub:
         return any(server.record.has_resources for server in self.servers.values())
 
     def said(self) -> list[tuple[str, str]]:
-        """By server: what it wants a model to know, in its own bounded part."""
-        return [
-            (server.label, f'<server name="{server.label}">\n{words}\n</server>')
-            for server in self.servers.values()
-            if (words := "\n".join(filter(None, (server.instructions.strip(), server.prompts.listing()))))
-        ]
+        """By server, what it wants a model to know and what it offers beside tools, each in its own bounded part."""
+        said: list[tuple[str, str]] = []
+        for server in self.servers.values():
+            parts = {"says": server.instructions.strip(), "offers": server.offers}
+            said += [(f"{server.label}: {what}", _block(server.label, text)) for what, text in parts.items() if text]
+        return said
 
     # The Resource protocol.
 
@@ -273,13 +282,19 @@ class Hub:
         return None if directory is None else os.path.join(directory, f"mcp-{label}.log")
 
 
+def _block(label: str, text: str) -> str:
+    """What a server says, between marks that nothing in it can close or open."""
+    inner = _MARK.sub(r"<\\\1server", text)
+    return f'<server name="{label}">\n{inner}\n</server>'
+
+
 def _offered(server: Server) -> list[Tool]:
     return [] if server.state == "disabled" else [*server.tools, *server.own_tools]
 
 
 async def _settled(server: Server) -> None:
     if await _reached(server):
-        await server.prompts_listed.wait()
+        await server.offers_listed.wait()
 
 
 async def _reached(server: Server) -> bool:

@@ -1,8 +1,9 @@
 """Lists that come in pages, with bounds on how many and how long: a server cannot keep us listing for ever."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, Protocol
 
 import msgspec
 
@@ -10,7 +11,9 @@ from holdfast.mcp.remote_tool import Listed, read_listed
 from holdfast.mcp.session import Limits, Session
 from holdfast.mcp.wire import McpError
 
-__all__ = ["Again", "list_all", "list_tools"]
+__all__ = ["Again", "list_all", "list_offers", "list_tools"]
+
+_log = logging.getLogger(__name__)
 
 _MAX_PAGES = 200
 _MAX_ENTRIES = 20_000
@@ -70,6 +73,26 @@ async def list_tools(session: Session, limits: Limits) -> list[Listed]:
         if not cursor or len(found) >= _MAX_ENTRIES:
             break
     return list(found.values())[:_MAX_ENTRIES]
+
+
+class Offered(Protocol):
+    """What a server offers beside tools: prompts, skills."""
+
+    async def refresh(self) -> None:
+        """Ask for the list; raises `McpError` when it cannot be had."""
+        ...
+
+
+async def list_offers(offered: Iterable[Offered], server: str, are_listed: asyncio.Event) -> None:
+    """All of it; a list that cannot be had keeps no other back."""
+    try:
+        for one in offered:
+            try:
+                await one.refresh()
+            except McpError as error:
+                _log.info("what the MCP server %s offers could not be listed: %s", server, error)
+    finally:
+        are_listed.set()
 
 
 async def list_all(session: Session, method: str, key: str, limits: Limits) -> list[dict[str, Any]]:

@@ -46,6 +46,9 @@ class Prompts:
         Raises:
             McpError: It does not answer.
         """
+        greeting = self._server.greeting
+        if greeting is not None and "prompts" not in greeting.capabilities:
+            return
         found = [_read(entry) for entry in await self._server.list("prompts/list", "prompts")]
         listed = list({one.name: one for one in found[:_MAX_PROMPTS] if one is not None}.values())
         if listed != self._server.record.prompts:

@@ -17,7 +17,7 @@ from holdfast.settings.errors import SettingsError
 from holdfast.settings.mcp_servers import ServerEntry
 from holdfast.settings.merge import canonical
 
-__all__ = ["PromptArgument", "PromptListed", "Record", "Records", "record_key"]
+__all__ = ["PromptArgument", "PromptListed", "Record", "Records", "SkillListed", "record_key"]
 
 _log = logging.getLogger(__name__)
 _VERSION = 1
@@ -40,6 +40,16 @@ class PromptListed(msgspec.Struct, frozen=True):
     arguments: list[PromptArgument] = []
 
 
+class SkillListed(msgspec.Struct, frozen=True):
+    """A skill as a server lists it."""
+
+    uri: str
+    name: str
+    description: str = ""
+    for_model: bool = True
+    """False: only a person calls it."""
+
+
 class Record(msgspec.Struct):
     """What is known of one server."""
 
@@ -50,7 +60,12 @@ class Record(msgspec.Struct):
     """Each tool's identity, by its own name."""
     changed: dict[str, str] = {}
     """Tools that are off, with the identity that waits for a yes."""
+    now: dict[str, Listed] = {}
+    """What they say now."""
+    was: dict[str, Listed] = {}
+    """And what they said when they were last on, where that is known."""
     prompts: list[PromptListed] = []
+    skills: list[SkillListed] = []
     instructions: str = ""
     is_known: bool = False
     """The server was connected to once."""
@@ -61,14 +76,17 @@ class Record(msgspec.Struct):
     def judge(self, listed: list[Listed], *, pinned: bool) -> list[Listed]:
         """Take a fresh list: who is new is pinned, who has changed is off. Returns those that may be offered."""
         offered: list[Listed] = []
-        self.changed = {}
+        known = {tool.name: tool for tool in self.tools} | self.was
+        self.changed, self.now, self.was = {}, {}, {}
         for tool in listed:
             pin = tool.pin
             if not pinned or self.pins.setdefault(tool.name, pin) == pin:
                 self.pins[tool.name] = pin
                 offered.append(tool)
             else:
-                self.changed[tool.name] = pin
+                self.changed[tool.name], self.now[tool.name] = pin, tool
+                if tool.name in known:
+                    self.was[tool.name] = known[tool.name]
         self.tools = offered
         self.is_known = True
         return offered
@@ -78,6 +96,8 @@ class Record(msgspec.Struct):
         accepted = [name for name in self.changed if names is None or name in names]
         for name in accepted:
             self.pins[name] = self.changed.pop(name)
+            self.now.pop(name, None)
+            self.was.pop(name, None)
         return accepted
 
 

@@ -116,10 +116,11 @@ class ReadMcpResource(_OfServers, Tool[ReadArgs, dict[str, Any]]):
         server = self._server(args.server)
         try:
             answer = await server.request("resources/read", {"uri": args.uri})
+            contents = answer.get("contents")
+            items = cast("list[Any]", contents) if isinstance(contents, list) else []
+            server.skills.check_read(args.uri, items)
         except McpError as error:
             raise ToolFailed(f"{server.label}: {error}") from error
-        contents = answer.get("contents")
-        items = cast("list[Any]", contents) if isinstance(contents, list) else []
         return ToolResult(
             {
                 "contents": [

@@ -40,6 +40,11 @@ class Retrying:
         """Only a call tries again."""
         return self._failures > len(_BACKOFF_S)
 
+    @property
+    def is_first_failure(self) -> bool:
+        """The connection that just failed was the first one tried, so nobody has heard of it."""
+        return self._failures == 1 and not self._connected_at
+
     def start(self) -> None:
         """Connect in the background."""
         if self._task is None or self._task.done():

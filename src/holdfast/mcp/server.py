@@ -11,17 +11,19 @@ from holdfast.contract import Tool, ToolContext, ToolFailed, ToolResult
 from holdfast.lib.visible import visible
 from holdfast.mcp.auth.badge import AskPerson, NeedsAuthError
 from holdfast.mcp.config import ServerConfig
-from holdfast.mcp.connect import Surroundings, open_transport
+from holdfast.mcp.connect import Surroundings
 from holdfast.mcp.content import CallReply, plain, read_reply, to_content
 from holdfast.mcp.elicitation import URL_NEEDED
-from holdfast.mcp.handshake import Greeting, greet
-from holdfast.mcp.listing import Again, list_all, list_tools
+from holdfast.mcp.handshake import Era, Greeting
+from holdfast.mcp.listing import Again, list_all, list_offers, list_tools
+from holdfast.mcp.opening import opened
 from holdfast.mcp.parameter_headers import parameter_headers
 from holdfast.mcp.prompts import Prompts
 from holdfast.mcp.records import Record
 from holdfast.mcp.remote_tool import Listed, RemoteTool
 from holdfast.mcp.retrying import Retrying
 from holdfast.mcp.session import Limits, Progress, Session
+from holdfast.mcp.skills import Skills
 from holdfast.mcp.wire import McpError, RpcError, read_object
 
 __all__ = ["Server", "State"]
@@ -61,12 +63,12 @@ class Server:
         self._retrying = Retrying(self.ensure, self.spawn, is_useless=lambda: self.wants_login)
         self._connecting: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.prompts = Prompts(self)
-        self.prompts_listed = asyncio.Event()
-        """The prompts of this connection are known, or cannot be."""
+        self.prompts, self.skills = Prompts(self), Skills(self)
+        self.offers_listed = asyncio.Event()
+        """The prompts and skills of this connection are known, or cannot be."""
         self._again = {
             "notifications/tools/list_changed": Again(self._list_tools),
-            "notifications/prompts/list_changed": Again(self._list_prompts),
+            "notifications/prompts/list_changed": Again(self._list_offers),
         }
 
     @property
@@ -98,22 +100,10 @@ class Server:
         self._retrying.start()
 
     async def _connect(self) -> None:
-        session = Session(self.config.name)
-        session.on_notice = self._notice
-        session.on_request = self._answer
-        session.more_headers = self._more_headers
-        around = self._around
+        session, around = None, self._around
         self.state = "pending" if self.state != "closed" else self.state
         try:
-            await open_transport(session, self.config, around)
-            self.greeting = await greet(
-                session,
-                around.capabilities,
-                who=around.who,
-                timeout_s=around.startup_s,
-                era=self._era,
-                may_be_silent=self.config.kind == "stdio",
-            )
+            session, self.greeting = await opened(self._new_session, self.config, around, self._era)
             self.record.is_older = not self.greeting.is_modern
             self.record.has_resources = "resources" in self.greeting.capabilities
             self._session = session
@@ -121,7 +111,8 @@ class Server:
                 self.take(await list_tools(session, Limits(min(_LIST_S, around.startup_s * 2))))
         except BaseException as error:
             self._retrying.failed()
-            await session.close()
+            if session is not None:
+                await session.close()
             self._failed(error)
             raise
         self.state, self.detail = "connected", ""
@@ -133,13 +124,19 @@ class Server:
         if self.greeting.is_modern:
             self._spawn(self._listen(session))
         self._told.tools(self)
-        if "prompts" in self.greeting.capabilities:
-            self._spawn(self._list_prompts())
+        if "prompts" in self.greeting.capabilities or self.skills.is_offered:
+            self._spawn(self._list_offers())
         else:
-            self.prompts_listed.set()
+            self.offers_listed.set()
+
+    def _new_session(self) -> Session:
+        session = Session(self.config.name)
+        session.on_notice, session.on_request = self._notice, self._answer
+        session.more_headers = self._more_headers
+        return session
 
     @property
-    def _era(self) -> Literal["unknown", "older", "only older"]:
+    def _era(self) -> Era:
         if self.config.legacy:
             return "only older"
         return "older" if self.record.is_older else "unknown"
@@ -196,6 +193,8 @@ class Server:
         self.detail = str(error) or type(error).__name__
         if isinstance(error, McpError):
             self._told.tools(self)
+            if self.state == "failed" and self._retrying.is_first_failure:
+                self._told.notice(self.detail if self.detail.endswith(".") else f"{self.detail}.")
 
     def _lost(self, reason: str) -> None:
         session, self._session = self._session, None
@@ -294,13 +293,16 @@ class Server:
         else:
             self._told.tools(self)
 
-    async def _list_prompts(self) -> None:
-        try:
-            await self.prompts.refresh()
-        except McpError as error:
-            _log.info("the prompts of the MCP server %s could not be listed: %s", self.config.name, error)
-        finally:
-            self.prompts_listed.set()
+    @property
+    def offers(self) -> str:
+        """The prompts and skills that a model may use."""
+        return "\n".join(filter(None, (self.prompts.listing(), self.skills.listing())))
+
+    async def _list_offers(self) -> None:
+        before = self.offers
+        await list_offers((self.prompts, self.skills), self.config.name, self.offers_listed)
+        if self.offers != before:
+            self._told.tools(self)
 
     # Calls.
 

@@ -3,13 +3,14 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, Protocol
 
 import msgspec
 
 from holdfast.mcp.wire import (
+    BOM,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     Incoming,
@@ -29,8 +30,13 @@ __all__ = ["Limits", "Progress", "Session", "Transport"]
 
 _log = logging.getLogger(__name__)
 _MAX_SERVER_REQUESTS = 16
+_MOST_ANSWERS = 256
+"""On their way, refusals included: a server that asks and never reads must not fill our memory."""
 _SHOWN_CHARS = 200
 _CLOSE_S = 5.0
+_TELL_S = 30.0
+"""How long it may take to hand over what has no answer."""
+_ASKS_PEOPLE = frozenset({"elicitation/create", "sampling/createMessage"})
 _NO_CANCEL = frozenset({"initialize", "server/discover"})
 
 Progress = Callable[[float, float | None, str], None]
@@ -99,6 +105,9 @@ class Session:
         self._waiting: dict[int, _Waiting] = {}
         self._next = 0
         self._answering: set[asyncio.Task[None]] = set()
+        self._questions = 0
+        """To a person, that are open."""
+        self._stopped = ExitStack()
 
     # Out.
 
@@ -134,12 +143,11 @@ class Session:
             raise RpcError(int(problem.code), message, read_value(problem.data))
         return answer.result
 
-    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None, *, limit_s: float = _TELL_S) -> None:
         """Tell the server something; nobody answers."""
         self._check_alive()
-        assert self.transport is not None
         sent = params if self.meta is None else self._with_meta(params, None)
-        await self.transport.send(notification_bytes(method, sent), key=None, method=method, params=sent)
+        await self._handed_over(notification_bytes(method, sent), method, sent, limit_s)
 
     async def close(self) -> None:
         """End the connection; whoever still waits is told."""
@@ -157,7 +165,9 @@ class Session:
     def take(self, line: bytes) -> None:
         """Take what the server sent: one line, or the body of one answer. Whatever it is, it raises nothing."""
         if line[:1] not in (b"{", b"[") and line.strip()[:1] not in (b"{", b"["):
-            if line.strip():
+            if line.startswith(BOM):
+                self.take(line.lstrip(BOM))
+            elif line.strip():
                 _log.debug("%s wrote something that is not a message: %r", self.name, line[:_SHOWN_CHARS])
             return
         try:
@@ -203,6 +213,20 @@ class Session:
             waiting.began += took_s
             if key is not None and self._waiting.get(key) is waiting:
                 alarm.reschedule(when + took_s)
+
+    @contextmanager
+    def _clocks_stopped(self) -> Generator[None]:
+        """The same for every request, while a person is asked for the server."""
+        self._questions += 1
+        if self._questions == 1:
+            for key in self._waiting:
+                self._stopped.enter_context(self.clock_stopped(key))
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                self._stopped.close()
 
     def is_waiting(self, key: int) -> bool:
         """Somebody still waits for this answer."""
@@ -256,7 +280,7 @@ class Session:
                 waiting.last = time.monotonic()
                 left_s = limits.total_s - (waiting.last - waiting.began)
                 now = asyncio.get_running_loop().time()
-                if not alarm.expired():
+                if not alarm.expired() and alarm.when() is not None:
                     alarm.reschedule(now + min(limits.idle_s, max(left_s, 0.0)))
                 inner(done, total, message)
 
@@ -277,16 +301,18 @@ class Session:
         if not self.transport.abandon(key):
             self._spawn(self.notify("notifications/cancelled", {"requestId": key, "reason": reason}))
 
-    def _spawn(self, work: Awaitable[None]) -> None:
-        async def quietly() -> None:
-            try:
-                await work
-            except McpError as error:
-                _log.debug("the MCP server %s could not be told: %s", self.name, error)
-
-        task = asyncio.ensure_future(quietly())
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        task.add_done_callback(self._told)
+
+    def _told(self, task: "asyncio.Task[None]") -> None:
+        self._answering.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, McpError):
+            _log.debug("the MCP server %s could not be told: %s", self.name, error)
+        elif error is not None:
+            _log.error("an answer to the MCP server %s failed", self.name, exc_info=error)
 
     def _hear(self, message: Incoming, method: str) -> None:
         try:
@@ -295,6 +321,8 @@ class Session:
             return
         if message.id is None:
             self._notice(method, params)
+        elif len(self._answering) >= _MOST_ANSWERS:
+            _log.debug("the MCP server %s asks more than it reads answers to; %s is dropped", self.name, method)
         elif len(self._answering) >= _MAX_SERVER_REQUESTS:
             self._spawn(self._answer_error(message.id, INVALID_REQUEST, "too many requests at once"))
         else:
@@ -324,7 +352,8 @@ class Session:
             await self._answer_error(key, METHOD_NOT_FOUND, f"{method} is not supported")
             return
         try:
-            answer = await self.on_request(method, params)
+            with self._clocks_stopped() if method in _ASKS_PEOPLE else nullcontext():
+                answer = await self.on_request(method, params)
         except RpcError as error:
             await self._answer_error(key, error.code, str(error))
         else:
@@ -335,5 +364,14 @@ class Session:
 
     async def _send(self, message: bytes) -> None:
         self._check_alive()
+        await self._handed_over(message, "", None, _TELL_S)
+
+    async def _handed_over(self, message: bytes, method: str, params: Mapping[str, Any] | None, limit_s: float) -> None:
+        """A message without an answer; nobody waits for ever for a server that does not take it."""
         assert self.transport is not None
-        await self.transport.send(message, key=None, method="", params=None)
+        try:
+            async with asyncio.timeout(limit_s):
+                await self.transport.send(message, key=None, method=method, params=params)
+        except TimeoutError as error:
+            what = method or "an answer"
+            raise McpError(f"The MCP server {self.name!r} did not take {what} within {limit_s:.0f} s.") from error

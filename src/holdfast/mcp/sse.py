@@ -10,6 +10,7 @@ from holdfast.host.http import HttpClient, HttpError, Request, Response
 from holdfast.lib.visible import visible
 from holdfast.mcp.auth.badge import AskPerson, Badge, Refused, refusal_of
 from holdfast.mcp.event_stream import EventReader
+from holdfast.mcp.moved import exchanged
 from holdfast.mcp.session import Session
 from holdfast.mcp.wire import METHOD_NOT_FOUND, McpError, error_bytes
 
@@ -50,7 +51,7 @@ class SseTransport:
     async def _post(self, url: str, message: bytes, key: int | None) -> Refused | None:
         headers = {**self._badge.headers(), "content-type": "application/json"}
         mark = self._badge.mark
-        async with self._client.exchange(Request("POST", url, headers, message)) as response:
+        async with exchanged(self._client, Request("POST", url, headers, message)) as (response, _):
             refused = await refusal_of(response, mark)
             if refused is None:
                 await response.read_all(_MAX_BYTES)
@@ -93,7 +94,7 @@ class SseTransport:
     async def _read_stream(self) -> Refused | None:
         headers = {**self._badge.headers(), "accept": "text/event-stream"}
         mark = self._badge.mark
-        async with self._client.exchange(Request("GET", self._url, headers)) as response:
+        async with exchanged(self._client, Request("GET", self._url, headers)) as (response, self._url):
             refused = await refusal_of(response, mark)
             if refused is None and not response.is_success:
                 raise McpError(f"The MCP server {self._session.name!r} answered with HTTP {response.status}.")
@@ -112,7 +113,11 @@ class SseTransport:
 
     def _address(self, said: str) -> str:
         """Where messages go: only the server that was configured, whatever it says."""
-        url = urljoin(self._url, said.strip())
-        if urlsplit(url)[:2] != urlsplit(self._url)[:2]:
+        try:
+            url = urljoin(self._url, said.strip())
+            is_there = urlsplit(url)[:2] == urlsplit(self._url)[:2]
+        except ValueError:
+            url, is_there = said, False
+        if not is_there:
             raise HttpError(f"it wants messages to go to {visible(url, limit_chars=200)}, another server", "invalid")
         return url

@@ -9,6 +9,7 @@ import msgspec
 from holdfast.contract import HoldfastError
 
 __all__ = [
+    "BOM",
     "HEADER_MISMATCH",
     "INVALID_PARAMS",
     "INVALID_REQUEST",
@@ -34,6 +35,13 @@ HEADER_MISMATCH = -32020
 PARSE_ERROR = -32700
 METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
+BOM = b"\xef\xbb\xbf"
+"""Some programs begin what they write with it."""
+_ESCAPED = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""Whole letters of two halves, halves that stand alone (the group), and other escapes."""
+_UNKNOWN_LETTER = rb"\ufffd"
 _ID = re.compile(rb'"id"\s*:\s*(?:([0-9]{1,15})|"([0-9]{1,15})")')
 
 
@@ -94,9 +102,23 @@ def read_line(line: bytes) -> list[Incoming]:
         ValueError: It is no message.
     """
     try:
-        return _many.decode(line) if line.lstrip()[:1] == b"[" else [_one.decode(line)]
+        try:
+            return _decoded(line)
+        except msgspec.DecodeError:
+            if (mended := _with_whole_letters(line)) == line:
+                raise
+            return _decoded(mended)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError) as error:
         raise ValueError(str(error)) from error
+
+
+def _decoded(line: bytes) -> list[Incoming]:
+    return _many.decode(line) if line.lstrip()[:1] == b"[" else [_one.decode(line)]
+
+
+def _with_whole_letters(line: bytes) -> bytes:
+    """The same where halves of letters stand for letters: Python writes file names so that are no text."""
+    return _ESCAPED.sub(lambda found: _UNKNOWN_LETTER if found[1] else found[0], line)
 
 
 def id_in(text: bytes) -> int | None:

@@ -9,7 +9,7 @@ from holdfast.models.anthropic_body import BodyChoices, request_body, tools_with
 from holdfast.models.anthropic_stream import AnthropicReader, ErrorEvent, events_of_message
 from holdfast.models.call_ids import CallIds
 from holdfast.models.catalog import price_for, window_of
-from holdfast.models.claude import is_first_party, traits_of
+from holdfast.models.claude import is_first_party, traits_of, window_with
 from holdfast.models.errors import ModelError
 from holdfast.models.http import Channel, Exchange, header_lines
 from holdfast.models.interface import ModelRequest, StreamEvent, Usage, Wire
@@ -54,9 +54,11 @@ class AnthropicModel:
         self.name = f"{provider}:{model}"
         options = options or ModelOptions()
         traits = traits_of(model)
-        self.context_window = options.context_window or window_of(model) or traits.context_window
         base_url = options.base_url or environ.get("ANTHROPIC_BASE_URL") or _BASE_URL
         headers = _headers(base_url, environ, options)
+        asked = {**headers, **{name.lower(): value for name, value in options.headers.items()}}
+        wide = window_with(model, traits, asked.get("anthropic-beta", ""))
+        self.context_window = options.context_window or window_of(model) or wide
         # Gateways and other clouds speak the same words, and refuse some of the newer ones.
         self._takes_strict = traits.takes_strict_tools and is_first_party(base_url)
         self._takes_references = traits.takes_references and is_first_party(base_url)

@@ -26,13 +26,24 @@ class KnownModel(msgspec.Struct, frozen=True):
     cache_write: float
     long_from: int = 0
     long_factor: float = 1.0
+    long_output_factor: float = 0.0
     as_of: str = ""
     """When this was looked up; empty: with the others."""
+    source: str = ""
+    """Where it was looked up, if not on the provider's own page."""
 
     @property
     def price(self) -> Price:
         """What its tokens cost."""
-        return Price(self.input, self.output, self.cache_read, self.cache_write, self.long_from, self.long_factor)
+        return Price(
+            input=self.input,
+            output=self.output,
+            cache_read=self.cache_read,
+            cache_write=self.cache_write,
+            long_from=self.long_from,
+            long_factor=self.long_factor,
+            long_output_factor=self.long_output_factor,
+        )
 
 
 class _Catalog(msgspec.Struct, frozen=True):

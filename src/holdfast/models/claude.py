@@ -5,13 +5,16 @@ from typing import Any, NamedTuple
 
 from holdfast.models.interface import Effort
 
-__all__ = ["ClaudeTraits", "is_first_party", "thinking_and_effort", "traits_of"]
+__all__ = ["ClaudeTraits", "is_first_party", "thinking_and_effort", "traits_of", "window_with"]
 
 _NAME = re.compile(
     r"claude-(?:(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?(?!\d)|(\d)(?:-(\d))?-(opus|sonnet|haiku))"
 )
 _OWN_ADDRESS = re.compile(r"https://api\.anthropic\.com(?:[:/]|\Z)")
 _DEFAULT_OUTPUT = 32_000
+_WIDE = "context-1m-"
+"""The beta feature of a wide window, for models that have a small one by default."""
+_WIDE_WINDOW = 1_000_000
 _BUDGETS: dict[Effort | None, int] = {None: 16_000, "low": 4_000, "medium": 10_000, "high": 16_000}
 _LARGEST_BUDGET = 31_999
 _LEAST_BUDGET = 1_024
@@ -66,6 +69,14 @@ def traits_of(model: str) -> ClaudeTraits:
         takes_strict_tools=True,
         takes_references=family != "haiku",
     )
+
+
+def window_with(model: str, traits: ClaudeTraits, betas: str) -> int:
+    """The context window where requests ask for these beta features."""
+    wants_more = any(one.strip().startswith(_WIDE) for one in betas.split(","))
+    found = _NAME.search(model.lower().replace(".", "-")) if wants_more else None
+    is_wide = found is not None and (found[1] or found[6]) == "sonnet" and (found[2] or found[4]) == "4"
+    return max(_WIDE_WINDOW, traits.context_window) if is_wide else traits.context_window
 
 
 def is_first_party(base_url: str) -> bool:

@@ -9,7 +9,7 @@ from holdfast.contract.errors import UsageError
 from holdfast.models.interface import Model
 from holdfast.models.options import ModelOptions, as_options
 
-__all__ = ["ALIASES", "KEYS", "open_model", "provider_of"]
+__all__ = ["ALIASES", "KEYS", "is_played", "open_model", "provider_of"]
 
 ALIASES: dict[str, str] = {
     "opus": "claude-opus-5-5",
@@ -90,6 +90,11 @@ def provider_of(spec: str) -> str:
     """Who answers for a model that a text names, `anthropic` for `sonnet`; empty where no provider is known to us."""
     provider = _split(spec.strip())[0]
     return provider if provider in _CLIENTS or provider in _FROM_FILE else ""
+
+
+def is_played(spec: str) -> bool:
+    """Whether a text names no model but a file that speaks in the place of one."""
+    return _split(spec.strip())[0] in _FROM_FILE
 
 
 def _split(spec: str) -> tuple[str, str]:

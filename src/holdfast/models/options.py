@@ -35,7 +35,7 @@ class ModelOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     silence_timeout_s: float = 180.0
     """Between two events of a stream that has begun, whatever they are."""
     idle_timeout_s: float = 600.0
-    """Waited for more of the answer itself; pings, comments and blanks do not count."""
+    """Waited for more of the answer itself; pings, comments and blank lines are ignored."""
     max_event_bytes: int = 16 * 1024 * 1024
     max_answer_bytes: int = 32 * 1024 * 1024
     """Of an answer that comes as a whole."""

@@ -23,7 +23,7 @@ from holdfast.models.interface import (
 from holdfast.models.script import ScriptedBlock, ScriptedError, Turn
 from holdfast.models.tokens import estimate_request_tokens
 
-__all__ = ["DEFAULT_CHUNK", "called_ids", "newest_text", "play_turn"]
+__all__ = ["DEFAULT_CHUNK", "all_text", "called_ids", "newest_text", "play_turn"]
 
 DEFAULT_CHUNK = 24
 """Characters in a piece: about what providers send."""
@@ -60,6 +60,11 @@ async def play_turn(
 def newest_text(request: ModelRequest) -> str:
     """Everything the newest message says: texts and results, one below the other."""
     return "\n".join(_texts(request.messages[-1].get("content", ""))) if request.messages else ""
+
+
+def all_text(request: ModelRequest) -> str:
+    """The same of all messages."""
+    return "\n".join(text for message in request.messages for text in _texts(message.get("content", "")))
 
 
 def called_ids(messages: Iterable[Mapping[str, Any]]) -> set[str]:

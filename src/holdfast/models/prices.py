@@ -15,19 +15,24 @@ class Price(NamedTuple):
     cache_read: float
     cache_write: float
     long_from: int = 0
-    """Above so many tokens of input, everything costs `long_factor` times as much; 0: never."""
+    """Above this many tokens of input, everything costs `long_factor` times as much; 0: never."""
     long_factor: float = 1.0
+    long_output_factor: float = 0.0
+    """The same for output, where it is another one; 0: it is not."""
 
 
 def usage_cost_usd(price: Price | None, usage: Usage) -> float | None:
     """What a usage costs at this price."""
     if price is None:
         return None
-    total = (
+    read = (
         usage.input_tokens * price.input
-        + usage.output_tokens * price.output
         + usage.cache_read_tokens * price.cache_read
         + usage.cache_write_tokens * price.cache_write
-    ) / 1_000_000
+    )
+    written = usage.output_tokens * price.output
     sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-    return total * price.long_factor if price.long_from and sent > price.long_from else total
+    if price.long_from and sent > price.long_from:
+        read *= price.long_factor
+        written *= price.long_output_factor or price.long_factor
+    return (read + written) / 1_000_000

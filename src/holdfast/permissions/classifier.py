@@ -16,15 +16,9 @@ if TYPE_CHECKING:
     from holdfast.permissions.verdicts import ShellVerdict
 
 __all__ = [
-    "Classifier",
-    "ClassifierAnswer",
-    "ClassifierRequest",
-    "Classify",
-    "DeterministicClassifier",
-    "Risk",
-    "SecondOpinion",
-    "Seen",
-]
+    "Classifier", "ClassifierAnswer", "ClassifierRequest", "Classify", "DeterministicClassifier", "Risk",
+    "SecondOpinion", "Seen",
+]  # fmt: skip
 
 _MAX_REASON_CHARS = 300
 _MAX_NAME_CHARS = 80

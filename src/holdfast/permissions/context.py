@@ -73,24 +73,10 @@ class PermissionContext:
     """
 
     __slots__ = (
-        "_known_forms",
-        "_options",
-        "before_plan",
-        "book",
-        "disabled_modes",
-        "disk",
-        "effective_mode",
-        "grant_directories",
-        "home",
-        "mode",
-        "parent",
-        "project_root",
-        "roots",
-        "rules",
-        "sandbox_auto_allow",
-        "start_directories",
-        "trusted",
-    )
+        "_known_forms", "_options", "before_plan", "book", "disabled_modes", "disk", "effective_mode",
+        "grant_directories", "home", "mode", "parent", "project_root", "roots", "rules", "sandbox_auto_allow",
+        "start_directories", "trusted",
+    )  # fmt: skip
 
     mode: PermissionMode
     effective_mode: PermissionMode

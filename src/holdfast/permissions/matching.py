@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from holdfast.permissions.paths import PathFacts
 from holdfast.permissions.rules.grammar import Behavior, Rule
-from holdfast.permissions.web import WebTarget
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
@@ -162,6 +161,8 @@ def whole_allow(context: "PermissionContext", voices: Voices) -> Rule | None:
 def _by_subject(behavior: Behavior, call: "CallFacts", context: "PermissionContext", sight: "Sight") -> Rule | None:
     kind, value = call.subject
     if kind == "domain":
+        from holdfast.permissions.web import WebTarget  # noqa: PLC0415 - the first request needs no addresses
+
         return context.book.domain(behavior, sight.web.host) if isinstance(sight.web, WebTarget) else None
     if kind == "agent":
         return context.book.named(behavior, "Agent", value, with_arguments=False)

@@ -15,7 +15,7 @@ __all__ = ["PROTECTED_NAMES", "is_secret", "protected_by"]
 
 _PROTECTED_DIRECTORIES: Final = (
     *(".git", ".config/git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn"),
-    *(".claude", ".holdfast", ".config/holdfast", ".local/state/holdfast", ".config/fish", ".direnv"),
+    *(".claude", ".holdfast", ".agents/skills", ".config/holdfast", ".local/state/holdfast", ".config/fish", ".direnv"),
 )
 _PROTECTED_FILES: Final = (
     *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".inputrc"),

@@ -38,6 +38,8 @@ class AgentAbout(msgspec.Struct, frozen=True, omit_defaults=True):
     modes: tuple[str, ...] = ()
     """Every mode that it was narrowed by."""
     allowed_tools: tuple[str, ...] | None = None
+    tools: tuple[str, ...] | None = None
+    """What it had when it began; none: it has not begun."""
     cwd: str = ""
     background: bool = False
     isolation: str | None = None

@@ -5,7 +5,7 @@ from holdfast.session.errors import SessionError
 from holdfast.session.records import MessageRecorded
 from holdfast.session.transcript import Message, Transcript
 
-__all__ = ["ResumeRejected", "cut_after", "place_of"]
+__all__ = ["ResumeRejected", "cut_after", "names_of", "place_of"]
 
 
 class ResumeRejected(SessionError):
@@ -15,14 +15,16 @@ class ResumeRejected(SessionError):
 def place_of(transcript: Transcript, uuid: str) -> int | None:
     """Which message has this name, or a part with it; none where nobody is called so."""
     for index, message in enumerate(transcript.messages):
-        if any(uuid == name for name, _ in message.prompts) or uuid in _names(message):
+        if uuid in names_of(message):
             return index
     return None
 
 
-def _names(message: Message) -> list[str]:
+def names_of(message: Message) -> list[str]:
+    """What the prompts in it, and its parts, are called."""
     parts = 1 if isinstance(message.content, str) else len(message.content)
-    return [part_uuid(message.uuid, index) for index in range(parts)] if message.uuid else []
+    own = [part_uuid(message.uuid, index) for index in range(parts)] if message.uuid else []
+    return [*(name for name, _ in message.prompts), *(message.parts or own)]
 
 
 def cut_after(transcript: Transcript, uuid: str, *, drops: str | None = None) -> Transcript:

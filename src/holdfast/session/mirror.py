@@ -62,14 +62,14 @@ class Mirror:
         self._session = session
         self._known = {"session_id": session.id, "cwd": cwd, "version": version}
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        is_ours = _is_new(path)
         link = os.path.join(session.path, _LINK)
-        if not os.path.islink(link) or os.readlink(link) != path:
+        if is_ours and (not os.path.islink(link) or os.readlink(link) != path):
             with suppress(FileNotFoundError):
                 os.unlink(link)
-            os.symlink(path, link)
+            os.symlink(path, link)  # what others have begun stays when the session is removed
         journal = os.path.join(session.path, JOURNAL_NAME)
-        self._main = SharedTranscript(journal, path, **self._known)
+        self._main = SharedTranscript(journal, path, is_shared=True, **self._known)
         self._agents: dict[str, SharedTranscript] = {}
         session.journal.flush()
         self._refresh()  # what is there already is no news
@@ -97,7 +97,7 @@ class Mirror:
         os.makedirs(directory, 0o700, exist_ok=True)
         journal = os.path.join(self._session.path, "agents", f"{agent_id}.jsonl")
         path = os.path.join(directory, f"agent-{agent_id}.jsonl")
-        return SharedTranscript(journal, path, agent_id=agent_id, **self._known)
+        return SharedTranscript(journal, path, agent_id=agent_id, is_shared=True, **self._known)
 
     def _tell_about(self, agent_id: str, about: Entry) -> Entry:
         """What is known of an agent besides its words, in a file of its own; the same as an entry."""
@@ -109,6 +109,15 @@ class Mirror:
         with os.fdopen(handle, "wb") as file:
             file.write(msgspec.json.encode(told))
         return {"type": "agent_metadata", **told}
+
+
+def _is_new(path: str) -> bool:
+    """Make the file if it is not there, and say whether nobody has written to it."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        return os.fstat(handle).st_size == 0
+    finally:
+        os.close(handle)
 
 
 def forget_mirror(session_path: str) -> None:

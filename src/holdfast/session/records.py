@@ -9,6 +9,7 @@ __all__ = [
     "DEFERRED",
     "DELIVERS_QUEUED",
     "JOURNAL_VERSION",
+    "PARTS",
     "PROMPTS",
     "PROMPT_QUEUED",
     "JournalGap",
@@ -35,6 +36,8 @@ DELIVERS_QUEUED = "delivers_queued"
 """In a message's meta: it tells the model everything that was queued before it."""
 PROMPTS = "prompts"
 """In a message's meta: its first blocks are prompts of people; the name of each, and of how many blocks it is."""
+PARTS = "parts"
+"""In the notes of a message that another program wrote: what each of its blocks was called there."""
 Role = Literal["user", "assistant", "system"]
 
 

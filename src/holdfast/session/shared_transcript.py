@@ -23,9 +23,19 @@ class SharedTranscript:
     """Follows one journal."""
 
     def __init__(
-        self, journal: str, path: str, *, session_id: str, cwd: str, version: str, agent_id: str | None = None
+        self,
+        journal: str,
+        path: str,
+        *,
+        session_id: str,
+        cwd: str,
+        version: str,
+        agent_id: str | None = None,
+        is_shared: bool = False,
     ) -> None:
+        """Follow this journal; `is_shared`: others may have written to the file, so only what it lacks is added."""
         self.path = path
+        self._is_shared = is_shared
         self._known: dict[str, Any] = {"session_id": session_id, "cwd": cwd, "version": version, "agent_id": agent_id}
         self._journal = journal
         self._offset = 0
@@ -54,11 +64,37 @@ class SharedTranscript:
         return entries
 
     def _write(self, entries: list[dict[str, Any]]) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_APPEND
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_APPEND
+        is_new = not self._is_begun and not self._is_shared
         try:
-            handle = os.open(self.path, flags if self._is_begun else flags | os.O_TRUNC, 0o600)
+            handle = os.open(self.path, flags | os.O_TRUNC if is_new else flags, 0o600)
         except OSError:
             return
-        with os.fdopen(handle, "wb") as file:
-            file.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries))
+        lines = [msgspec.json.encode(entry) + b"\n" for entry in entries]
+        with os.fdopen(handle, "r+b", buffering=0) as file:
+            if self._is_shared and not self._is_begun:
+                lines = _lacking(file.readall(), lines, entries)
+            file.write(b"".join(lines))
         self._is_begun = True
+
+
+class _Named(msgspec.Struct):
+    uuid: str = ""
+
+
+def _lacking(data: bytes, lines: list[bytes], entries: list[dict[str, Any]]) -> list[bytes]:
+    """Of the lines those that are not there yet, by their names; behind a line that was cut they begin anew."""
+    present: set[bytes] = set()
+    names: set[str] = set()
+    for line in data.splitlines(keepends=True):
+        try:
+            names.add(msgspec.json.decode(line, type=_Named).uuid)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            continue
+        present.add(line)
+    missing = [
+        line
+        for line, entry in zip(lines, entries, strict=True)
+        if line not in present and entry.get("uuid", "") not in names - {""}
+    ]
+    return [b"\n", *missing] if data and not data.endswith(b"\n") else missing

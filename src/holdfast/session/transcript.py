@@ -24,9 +24,7 @@ from holdfast.events import (
 from holdfast.session import records as own_records
 from holdfast.session.records import (
     COMPACTION,
-    DELIVERS_QUEUED,
     JOURNAL_VERSION,
-    PROMPT_QUEUED,
     PROMPTS,
     MessageRecorded,
     NoteRecorded,
@@ -91,6 +89,8 @@ class Message(msgspec.Struct, frozen=True):
     """Its name; older journals have none."""
     prompts: tuple[tuple[str, int], ...] = ()
     """Its first blocks are prompts of people: the name of each, and of how many blocks it is."""
+    parts: tuple[str, ...] = ()
+    """What its blocks are called, where they have names of their own."""
 
 
 class Restart(NamedTuple):
@@ -127,9 +127,11 @@ class Transcript:
         self.closed = False
         """The last writer ended in order."""
         self.cwd: str | None = None
+        """Where the session stood at its end."""
         self.worktree: WorktreeChanged | None = None
         """The worktree that the session was in at the end."""
-        """Where the session stood at its end."""
+        self.mode = ""
+        """The permission mode that it went to last; empty: it stayed in its first."""
         self.file_reads: dict[str, FileStamp] = {}
         """The files the model has seen, as they were then."""
         self.damaged_lines = 0
@@ -222,7 +224,7 @@ class Transcript:
             self.notes.append(record)
             if record.kind == COMPACTION:
                 self._restart(record.data)
-            elif record.kind == PROMPT_QUEUED and isinstance(record.data, dict):
+            elif record.kind == own_records.PROMPT_QUEUED and isinstance(record.data, dict):
                 self.queued.append(cast("dict[str, Any]", record.data))
         elif isinstance(record, own_records.JournalGap):
             self.lost_lines += record.lines
@@ -232,7 +234,7 @@ class Transcript:
 
     def _take_message(self, at: float | None, record: MessageRecorded) -> None:
         meta = record.meta or {}
-        if meta.get(DELIVERS_QUEUED):
+        if meta.get(own_records.DELIVERS_QUEUED):
             self.queued.clear()
         model = meta.get("asked") or meta.get("model")
         self.messages.append(
@@ -244,7 +246,8 @@ class Transcript:
                 at,
                 model if isinstance(model, str) else "",
                 str(meta.get("uuid") or ""),
-                _prompts(meta.get(PROMPTS)),
+                _read(meta.get(PROMPTS), tuple[tuple[str, int], ...]),
+                _read(meta.get(own_records.PARTS), tuple[str, ...]),
             )
         )
 
@@ -252,9 +255,8 @@ class Transcript:
         given: Any = cast("dict[str, Any]", data).get("messages") if isinstance(data, dict) else None
         if not isinstance(given, list):
             return
-        messages = [
-            cast("dict[str, Any]", message) for message in cast("list[Any]", given) if isinstance(message, dict)
-        ]
+        told = cast("list[Any]", given)
+        messages = [cast("dict[str, Any]", message) for message in told if isinstance(message, dict)]
         self.restart = Restart(messages, len(self.messages), len(self.calls))
         # What was shown may be gone from the conversation: the same read again shows it again.
         self.file_reads = {path: stamp._replace(window=None) for path, stamp in self.file_reads.items()}
@@ -266,6 +268,8 @@ class Transcript:
     def _take_change(self, record: ContextChanged) -> None:
         value = cast("dict[str, Any]", record.value) if isinstance(record.value, dict) else {}
         path = value.get("path")
+        if record.change == "ModeChanged":
+            self.mode = str(value.get("mode"))
         if not isinstance(path, str):
             return
         if record.change == "CwdChanged":
@@ -285,9 +289,9 @@ class Transcript:
             self.worktree = WorktreeChanged(**known) if known["path"] else None
 
 
-def _prompts(found: Any) -> tuple[tuple[str, int], ...]:
+def _read(found: Any, kind: Any) -> Any:
     try:
-        return msgspec.convert(found or (), tuple[tuple[str, int], ...])
+        return msgspec.convert(found or (), kind)
     except msgspec.ValidationError:
         return ()
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from holdfast.lib.uuids import part_uuid
-from holdfast.session.records import COMPACTION, PROMPTS, TITLE
+from holdfast.session.records import COMPACTION, PARTS, PROMPTS, TITLE
 
 __all__ = ["TranscriptLines", "exported_lines"]
 
@@ -94,7 +94,7 @@ class TranscriptLines:
         for index, block in enumerate(blocks):
             reason = meta.get("stop_reason") if index == len(blocks) - 1 else None
             about: Entry = {**message, "content": [block], "stop_reason": reason or None}
-            yield self._entry("assistant", part_uuid(name, index), message=about, requestId=f"req_{id_}")
+            yield self._entry("assistant", _part(meta, name, index), message=about, requestId=f"req_{id_}")
 
     def _said(self, blocks: list[Entry], meta: Entry) -> Iterator[Entry]:
         """Each prompt by itself, then each result; what we have added ourselves is marked."""
@@ -114,7 +114,7 @@ class TranscriptLines:
                 more = {} if data is None else {"toolUseResult": data}
             elif is_added:
                 more = {"isMeta": True}
-            yield self._entry("user", part_uuid(name, index), message=message, **more)
+            yield self._entry("user", _part(meta, name, index), message=message, **more)
 
     def _named(self, meta: Entry) -> str:
         """What the message is called; older journals give no names."""
@@ -156,6 +156,13 @@ def _header(*lines: bytes) -> Entry:
         if isinstance(found, dict) and cast("Entry", found).get("type") == "session":
             return cast("Entry", found)
     return {}
+
+
+def _part(meta: Entry, name: str, index: int) -> str:
+    """What a block is called."""
+    given: Any = meta.get(PARTS)
+    own = cast("list[Any]", given) if isinstance(given, list) else []
+    return str(own[index]) if index < len(own) else part_uuid(name, index)
 
 
 def _blocks(content: Any) -> list[Entry]:

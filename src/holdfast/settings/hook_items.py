@@ -21,15 +21,16 @@ _MAX_WORDS = 256
 _MAX_FILES = 1_000
 _MAX_BYTES = 16_000_000
 _HOOK_DIRECTORIES = (".claude/hooks", ".holdfast/hooks")
-_WORD = re.compile(r"[^\s;|&()<>`=]+")
-_ROOT = re.compile(
+# Patterns as text: most folders bring no hooks, and then none is compiled.
+_WORD = r"[^\s;|&()<>`=]+"
+_ROOT = (
     r"\$\((?:git rev-parse --show-toplevel|pwd)(?: 2>\s*/dev/null)?(?:\s*\|\|\s*(?:pwd|echo [^)]*))?\)"
     r"|`(?:git rev-parse --show-toplevel|pwd)`"
     r"|\$\{(?:CLAUDE|HOLDFAST)_PROJECT_DIR(?::?[-=+?][^}]*)?\}|\$(?:CLAUDE|HOLDFAST)_PROJECT_DIR\b"
     r"|\$\{PWD\}|\$PWD\b"
 )
-_MODULE = re.compile(r"\w+(?:\.\w+)*")
-_CD = re.compile(r"^\s*cd\s+(?:--\s+)?([^\s;&|]+)\s*(?:&&|;)")
+_MODULE = r"\w+(?:\.\w+)*"
+_CD = r"^\s*cd\s+(?:--\s+)?([^\s;&|]+)\s*(?:&&|;)"
 _MANIFESTS = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "npx"), ("package.json",)),
     **dict.fromkeys(("poetry", "pdm", "hatch", "rye"), ("pyproject.toml",)),
@@ -93,7 +94,7 @@ def what_is_not_pinned(handler: Mapping[str, object], root: str) -> str:
         return f"its files are more than {_MAX_FILES:,} or {_MAX_BYTES // 1_000_000} MB, so not all are pinned"
     if any(relative in found for relative in _named(texts, root)):
         return ""
-    first = next(iter(_words(_CD.sub("", texts[0]))), "")
+    first = next(iter(_words(re.sub(_CD, "", texts[0]))), "")
     return "" if _is_program(first) else "what it runs is not pinned"
 
 
@@ -113,9 +114,9 @@ def _texts(handler: Mapping[str, object]) -> list[str]:
 
 def _named(texts: list[str], root: str) -> Iterator[str]:
     """Yield the paths below the root that words of the command may mean, in every directory they may start from."""
-    expanded = [_ROOT.sub(root.replace("\\", "\\\\"), text) for text in texts]
+    expanded = [re.sub(_ROOT, root.replace("\\", "\\\\"), text) for text in texts]
     bases = [root]
-    if (moved := _CD.match(expanded[0].replace('"', "").replace("'", ""))) is not None:
+    if (moved := re.match(_CD, expanded[0].replace('"', "").replace("'", ""))) is not None:
         bases.append(os.path.join(root, moved[1]))
     words = [word for text in expanded for word in _words(text)][:_MAX_WORDS]
     for word in dict.fromkeys(words):
@@ -132,7 +133,7 @@ def _named(texts: list[str], root: str) -> Iterator[str]:
 def _modules(words: list[str]) -> Iterator[str]:
     """Yield the files in which Python would look for a module that a command names."""
     for flag, name in pairwise(words):
-        if flag == "-m" and _MODULE.fullmatch(name):
+        if flag == "-m" and re.fullmatch(_MODULE, name):
             path = name.replace(".", os.sep)
             yield from (f"{path}.py", f"{path}/__main__.py", f"{path}/__init__.py")
 
@@ -196,7 +197,7 @@ def _thawed(value: object) -> object:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.replace('"', "").replace("'", ""))
+    return re.findall(_WORD, text.replace('"', "").replace("'", ""))
 
 
 def _below(word: str, base: str, root: str) -> str | None:

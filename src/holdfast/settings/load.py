@@ -162,7 +162,7 @@ def read_documents(request: Request, layout: ProjectLayout, memory: Memory) -> l
     ]
     found = [document for path, reader in readers if (document := memory.read(path, reader)) is not None]
     if (flags := request.cli.flags()) is not None:
-        place = Candidate(SourceKind.COMMAND_LINE, "the command line", anchor=cwd, folder=cwd)
+        place = Candidate(SourceKind.COMMAND_LINE, "the options", anchor=cwd, folder=cwd)
         found.append(_pathless(flags, place))
     if request.session:
         place = Candidate(SourceKind.SESSION, "the session's settings", anchor=cwd, folder=cwd)

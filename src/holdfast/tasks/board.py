@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -150,7 +151,7 @@ class TaskBoard:
         return task.record
 
     def adopt_job(
-        self, job: Job, *, task_id: str, kind: TaskType, description: str, tool_use_id: str, prompt: str
+        self, job: Job, *, task_id: str, kind: TaskType, description: str, tool_use_id: str, prompt: str, cwd: str
     ) -> TaskRecord:
         """Take over work that goes on in this process, under the id that it has; its room is its own affair."""
         record = TaskRecord(
@@ -162,6 +163,7 @@ class TaskBoard:
             start_time=now_ms(),
             tool_use_id=tool_use_id or None,
             prompt=prompt,
+            cwd=cwd or None,
         )
         task = self._tasks[task_id] = Task(record)
         task.job = job
@@ -180,6 +182,11 @@ class TaskBoard:
     def all(self) -> list[TaskRecord]:
         """Every known task, oldest first."""
         return [task.record for task in self._tasks.values()]
+
+    def at_work_in(self, directory: str) -> list[TaskRecord]:
+        """The tasks that have not ended and began in this directory or below it."""
+        inside = directory.rstrip(os.sep) + os.sep
+        return [task.record for task in self._alive() if f"{task.record.cwd or ''}{os.sep}".startswith(inside)]
 
     def process_of(self, task_id: str) -> Process | None:
         """The process of a running task."""

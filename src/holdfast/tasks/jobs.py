@@ -5,11 +5,14 @@ import os
 from typing import NamedTuple, Protocol
 
 from holdfast.contract import HoldfastError
+from holdfast.lib.collector import as_often_as_usual, more_seldom
 from holdfast.tasks.states import TaskStatus
 
 __all__ = ["MAX_AGENTS", "AgentRoom", "Job", "JobEnd", "TooManyTasks", "append_output", "end_jobs", "job_end"]
 
 MAX_AGENTS = 50
+_MANY = 16
+"""So many conversations side by side are worth another rhythm of the garbage collector."""
 
 
 class TooManyTasks(HoldfastError):
@@ -58,9 +61,13 @@ class AgentRoom:
                 "wait until one of them is done, or do it yourself"
             )
         self.working += 1
+        if self.working == _MANY:
+            more_seldom()
 
     def leave(self) -> None:
         """One has ended."""
+        if self.working == _MANY:
+            as_often_as_usual()
         self.working -= 1
 
 

@@ -17,6 +17,8 @@ __all__ = ["Deadlock", "VirtualClock", "run_virtual"]
 T = TypeVar("T")
 _OWN_FILES = 1
 """The loop's own wake-up pipe."""
+_LAST_WAIT_S = 30.0
+"""How long to really wait for threads where no timer is left that time could move on to."""
 
 
 class Deadlock(HoldfastError):
@@ -37,9 +39,13 @@ class _JumpingSelector(selectors.DefaultSelector):
             events = super().select(self.clock.outside_wait_s)
             if events:
                 return events
-        if timeout is None:
+        if timeout is not None:
+            self.clock.jump(timeout)
+            return events
+        if self.clock.outside_work:  # time cannot move on, so a thread gets the time that a busy machine may take
+            events = super().select(max(_LAST_WAIT_S, self.clock.outside_wait_s))
+        if not events:
             raise Deadlock(self.clock.describe_deadlock())
-        self.clock.jump(timeout)
         return events
 
 
@@ -84,7 +90,7 @@ class VirtualClock(asyncio.SelectorEventLoop):
         waiting = sorted(_describe(task) for task in asyncio.all_tasks(self))
         listed = "".join(f"\n  {line}" for line in waiting) or "\n  (no task)"
         return (
-            f"Deadlock at {self._now_s:.3f} s: no timer, no thread and no input is left, "
+            f"Deadlock at {self._now_s:.3f} s: no timer is left, and no thread and no input comes, "
             f"so these will wait forever:{listed}\nOpen the gate or set the event that they wait for."
         )
 

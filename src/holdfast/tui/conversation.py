@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-import sys
+from collections import deque
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -10,24 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.app.begin import SessionChoice
 from holdfast.app.call_lines import CallLines
-from holdfast.app.choose_model import NoModelError
 from holdfast.contract.errors import HoldfastError, UsageError
-from holdfast.events import Event, RunEnded
+from holdfast.events import ContextChanged, Event, PermissionDecided, RunEnded
 from holdfast.tui.asides import find_resources, keep_note, paste_picture, run_shell_line
 from holdfast.tui.ask.approval import home_relative
 from holdfast.tui.ask.asker import TerminalAsker
 from holdfast.tui.ask.first_run import tell_sandbox
 from holdfast.tui.ask.menu import Menu, Option
+from holdfast.tui.beginning import begin_agent
+from holdfast.tui.early import STARTING
 from holdfast.tui.face import Face
-from holdfast.tui.launch import Launch
+from holdfast.tui.launch import ENDS_FOR_THE_PERSON, Launch
 from holdfast.tui.loading import load_beside
-from holdfast.tui.preferences import Preferences, preferences_of, read_preferences
+from holdfast.tui.modes import go_to_next_mode
+from holdfast.tui.preferences import Preferences, preferences_of
 from holdfast.tui.prompts import PromptMaker
 from holdfast.tui.show.recall import recall
 from holdfast.tui.show.view import View
 from holdfast.tui.show.words import Line, prose, wrapped
 from holdfast.tui.status import status_line
 from holdfast.tui.status_command import StatusCommand
+from holdfast.tui.stoppable import Stoppable, StoppedError
 
 if TYPE_CHECKING:
     from holdfast.app.running import RunningAgent
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Conversation", "Launch"]
 
-_CYCLE = ("default", "acceptEdits", "plan")
 _WAKE = "\0"
 """Stands in the queue of prompts for what waits in the agent itself; nobody can type it."""
 _IDLE_S = 60.0
@@ -66,11 +68,18 @@ class Conversation:
         self._shown: str | None = None
         """The prompt that is on the screen already, before the model has it."""
         self._first_mode = "default"
-        self.status_command: StatusCommand | None = None
+        self.status_command = StatusCommand()
+        self._preferences = Preferences()
         self.resources: list[tuple[str, str]] = []
         """What the servers offer to read, as `server:uri`, each with its name."""
         self._prompts: asyncio.Queue[str] = asyncio.Queue()
+        self._later: deque[str] = deque()
+        """What was typed while something else than a run was under way."""
         self._is_busy = False
+        self.beside = Stoppable()
+        self._is_stopped = False
+        self._outcome = ""
+        """How the last run ended."""
         self._has_started = asyncio.Event()
         self._jobs: set[asyncio.Task[Any]] = set()
 
@@ -90,15 +99,24 @@ class Conversation:
         self._has_started.set()
         while True:
             text = await self._next_prompt()
-            self._is_busy = True
+            self._is_busy, self._is_stopped, self._outcome = True, False, ""
+            if self._later and self._later[0] == text:
+                self._later.popleft()
             try:
                 await self._answer(text)
             finally:
                 self._is_busy = False
+                self.view.rest()
                 self._prompts.task_done()
                 self.face.refresh()
-            if self.launch.ends:
-                self.face.leave()
+            if self.launch.ends and self._outcome:
+                self._after_the_last_prompt()
+
+    def _after_the_last_prompt(self) -> None:
+        if self._outcome in ENDS_FOR_THE_PERSON and self.launch.answers is None:
+            self.say("dim", "Write anything, and it goes on; Ctrl-D leaves.")
+        else:
+            self.face.leave()
 
     async def _next_prompt(self) -> str:
         """What is typed next; after a while of waiting the user's notifiers are told, once for each answer."""
@@ -113,23 +131,11 @@ class Conversation:
 
     async def start(self, choice: SessionChoice) -> bool:
         """Start an agent in place of the one there is; false if that one stays."""
-        from holdfast.app.start_agent import start_agent  # noqa: PLC0415 - the prompt is on the screen by now
-        from holdfast.tui.ask.trust import ask_trust  # noqa: PLC0415 - the same
-
+        keeping = self._until_the_end if self.agent is None else None
         try:
-            await ask_trust(self.face, self.launch.options)
-            agent = await start_agent(
-                self.launch.options,
-                self.launch.agent,
-                choice=choice,
-                asker=self.asker,
-                on_event=self._hear,
-                waits=False,
+            self.launch, agent = await begin_agent(
+                self.face, self.launch, choice, self.asker, self._hear, until_the_end=keeping
             )
-        except NoModelError:
-            if self.agent is not None or not await self._set_up_model():
-                raise
-            return await self.start(self.launch.choice)
         except HoldfastError as error:
             if self.agent is None:
                 raise
@@ -138,49 +144,32 @@ class Conversation:
         before, self.agent = self.agent, agent
         if before is not None:
             await before.close("clear" if choice.is_cleared else "resume")
-        agent.let_hooks_defer(False)  # noqa: FBT003 - the one thing it says
         agent.wake_by(self._wake)
         for notice in agent.notices():
             self.say("warn", notice)
         agent.tell_of_servers(partial(self.say, "warn"))
         self._first_mode = agent.mode
         self._prefer(preferences_of(agent.rights.settings))
+        self.status_command.wish(agent, self.face.refresh)
         self.say("dim", f"{agent.model.name} · {home_relative(agent.cwd)} · session {agent.session_id} · /help")
         self.spawn(find_resources(self, agent))
         if agent.history:
             recall(self.face, self.view.naming, agent.history)
         return True
 
-    async def _set_up_model(self) -> bool:
-        """Nobody named a model: ask, where somebody sits there. False: there is none."""
-        if not sys.stdin.isatty():
-            return False
-        from holdfast.app.rights import load_rights  # noqa: PLC0415 - loaded by now
-        from holdfast.tui.ask.first_run import DEMO, set_up_model  # noqa: PLC0415 - only the first time
-
-        rights = load_rights(self.launch.options)
-        name = await set_up_model(self.face, rights, has_demo=self.launch.demo is not None)
-        if name == DEMO and self.launch.demo is not None:
-            self.launch = self._until_the_end.enter_context(self.launch.demo())
-        elif name is not None:
-            self.launch = self.launch._replace(agent=self.launch.agent._replace(model=name))
-        return name is not None
-
     def _prefer(self, preferences: Preferences) -> None:
+        self._preferences = preferences
         self.face.prefer(preferences)
-        if self.status_command is not None:
-            self.status_command.close()
-        command = preferences.status_command
-        self.status_command = StatusCommand(command) if command else None
+        self.status_command.use(preferences.status_command)
 
     async def close(self) -> None:
         """End everything that was started, and have a last word ready."""
+        self.farewell = self.launch.farewell
         if self.agent is not None and self.agent.history and self.launch.choice.is_kept:
             self.farewell = f"to go on: holdfast --resume {self.agent.session_id}"
         for job in self._jobs:
             job.cancel()
-        if self.status_command is not None:
-            self.status_command.close()
+        await self.status_command.close()
         try:
             if self.agent is not None:
                 await self.agent.close("prompt_input_exit")
@@ -191,10 +180,10 @@ class Conversation:
 
     def submit(self, text: str) -> None:
         """Take what was typed: a command, a shell line, or words for the model, now or between two turns."""
-        from holdfast.tui.commands.run import is_command, runs_beside  # noqa: PLC0415 - with the first line
-
         agent = self.agent
         if agent is not None and self._is_busy and agent.is_running:
+            from holdfast.tui.commands.run import is_command, runs_beside  # noqa: PLC0415 - with the first line
+
             if runs_beside(text):
                 self.spawn(self._answer(text))
             elif is_command(self, text) or text.startswith(("!", "#")):
@@ -205,6 +194,8 @@ class Conversation:
                 agent.submit(self.prompts.plain(text))
         else:
             self._prompts.put_nowait(text)
+            if self._is_busy:
+                self._later.append(text)
         self.face.refresh()
 
     def _wake(self) -> None:
@@ -218,25 +209,21 @@ class Conversation:
         await self._prompts.join()
 
     def interrupt(self) -> bool:
-        """Stop the run, if there is one."""
+        """Stop what is under way: a run, a call of the person's own, or work beside them."""
         agent = self.agent
-        if agent is None or not agent.is_running:
-            return False
+        if agent is None or not (agent.is_running or agent.is_calling):
+            return self.beside.stop()
+        self._is_stopped = True
         self.spawn(agent.interrupt())
         return True
 
     def next_mode(self) -> None:
         """Go to the next permission mode; the one that the session began with is one of them."""
-        if self.agent is None:
-            return
-        modes = list(dict.fromkeys((*_CYCLE, self._first_mode)))
-        mode = self.agent.mode
-        wanted = modes[(modes.index(mode) + 1) % len(modes)] if mode in modes else "default"
-        try:
-            self.agent.change_mode(wanted)
-        except UsageError as error:
-            self.say("warn", str(error))
-        self.face.refresh()
+        if self.agent is not None:
+            if problem := go_to_next_mode(self.agent, self._first_mode):
+                self.say("warn", problem)
+            self.asker.look_again_soon()
+            self.face.refresh()
 
     def background(self) -> None:
         """Let the newest call that can go on in the background."""
@@ -267,14 +254,20 @@ class Conversation:
 
     def live(self, rows: int) -> list[Line]:
         """What runs, and what waits to be told."""
-        waiting: list[Line] = [[("dim", f"  queued: {prose(text).splitlines()[0][:60]}")] for text in self.queued[-2:]]
+        waiting: list[Line] = [
+            [("dim", f"  queued: {prose(text).splitlines()[0][:60]}")] for text in self._waiting()[-2:]
+        ]
         if self.agent is None:
-            waiting.append([("dim", "✻ starting")])
+            waiting.append([("dim", STARTING)])
         return [*self.view.live(max(1, rows - len(waiting))), *waiting]
 
     def status(self) -> Line:
         """Mode, model, context, cost, and what a message now would do."""
-        return status_line(self.agent, self.face.columns, waiting=len(self.queued))
+        stops = self.beside.is_on or (self.agent is not None and self.agent.is_calling)
+        return status_line(self.agent, self.face.columns, waiting=len(self._waiting()), stops=stops)
+
+    def _waiting(self) -> list[str]:
+        return [*self.queued, *self._later]
 
     def offers(self) -> "Offers":
         """What the input line can offer."""
@@ -328,10 +321,12 @@ class Conversation:
                 await keep_note(self, text[1:].strip())
             else:
                 await self.ask(text)
+        except StoppedError as error:
+            self.view.note("warn", str(error))
         except (HoldfastError, ModelError) as error:
             self.say("bad", str(error))
 
-    async def ask(self, text: str | None) -> None:
+    async def ask(self, text: str | None, *, is_shown: bool = False) -> None:
         """Let the model answer a prompt; without one, what it was told meanwhile."""
         agent = self.agent
         if agent is None:
@@ -339,8 +334,12 @@ class Conversation:
         prompt = None
         if text is not None:
             self._shown = text
-            self.view.show_prompt(text)
+            if not is_shown:
+                self.view.show_prompt(text)
             prompt = await self.prompts.whole(text, agent)
+            if self._is_stopped:  # while something that it names was read
+                self.face.fill_input(text)
+                raise StoppedError("stopped; the model has not got it")
         async for _event in agent.run(prompt):
             pass
         if self.queued:  # said too late for this run
@@ -363,20 +362,21 @@ class Conversation:
         self.view.take(event)
         if self.launch.on_event is not None:
             self.launch.on_event(event)
+        if isinstance(event, PermissionDecided | ContextChanged):
+            self.asker.look_again()
         if isinstance(event, RunEnded):
+            self._outcome = event.outcome
             self.face.call_attention("the answer is there")
-        if self.status_command is not None and self.agent is not None:
+        if self.agent is not None:
             self.status_command.wish(self.agent, self.face.refresh)
 
     def preferred(self, key: str, value: str) -> None:
         """The person has set one of the terminal's own settings; it holds at once."""
-        fields = {"theme": "theme", "preferredNotifChannel": "notify"}
-        if key in fields:
-            self._prefer(read_preferences({key: value}))
+        self._prefer(self._preferences.changed(key, value))
 
     def own_status(self) -> str:
         """What the user's own command says, with colours."""
-        return "" if self.status_command is None else self.status_command.line
+        return self.status_command.line
 
     def _use_of(self, name: str, raw: Mapping[str, Any]) -> str:
         return name if self.agent is None else self._lines.use(name, raw).replace(f"{self.agent.cwd}{os.sep}", "")

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from holdfast.events import Event
     from holdfast.tui.ask.menu import Menu
 
-__all__ = ["Launch"]
+__all__ = ["ENDS_FOR_THE_PERSON", "Launch"]
+
+ENDS_FOR_THE_PERSON = ("interrupted", "refused")
+"""How runs end that now wait for the person's words."""
 
 
 class Launch(NamedTuple):
@@ -25,7 +28,9 @@ class Launch(NamedTuple):
     set_up: tuple[str, ...] = ()
     """What Setup hooks are told before the first prompt."""
     ends: bool = False
-    """It ends with the answer to its first prompt."""
+    """It ends with the first answer that the person has not stopped."""
+    farewell: str = ""
+    """What is said in the end, where the session says nothing of its own."""
     watched_s: float | None = None
     """Questions answer themselves after so long, with what `answers` says: a person only watches."""
     answers: "Callable[[Menu], int] | None" = None

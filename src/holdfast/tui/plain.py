@@ -6,9 +6,11 @@ import os
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 
 from holdfast.tui.ask.menu import Chosen, Menu
 from holdfast.tui.conversation import Conversation
+from holdfast.tui.holding import Holding
 from holdfast.tui.launch import Launch
 from holdfast.tui.notify import notification
 from holdfast.tui.panels.pages import Page
@@ -27,6 +29,7 @@ _HINT = " (/output)"
 _HOW_ALLOWED = "Permission required: a number and Enter. Other words are a no, and the model is told them"
 _HOW_SAID = "A number and Enter, or words of your own"
 _HOW = "A number and Enter; anything else puts the question away"
+_HOW_WRITTEN = "Write it, and Enter"
 _HOW_MANY = "The numbers with spaces between them, and Enter"
 
 
@@ -37,9 +40,11 @@ class PlainFace:
         self.lines: asyncio.Queue[str | None] = asyncio.Queue()
         self.is_over = asyncio.Event()
         self._asking = asyncio.Lock()
+        self._asked = 0
         self.menu: Menu | None = None
         self.has_ended = False
         """Nobody can answer any more."""
+        self._holding = Holding()
         self._is_blank = True
         self._notify = ""
 
@@ -51,7 +56,10 @@ class PlainFace:
         return _COLUMNS
 
     def commit(self, lines: list[Line]) -> None:
-        """Write the lines."""
+        """Write the lines; while a question is open, behind its answer."""
+        self._holding.do(partial(self._write, lines))
+
+    def _write(self, lines: list[Line]) -> None:
         for line in lines:
             text = "".join(_HINT if style == "hint" else _GLYPHS.get(part, part) for style, part in line).rstrip()
             if text or not self._is_blank:
@@ -112,20 +120,33 @@ class PlainFace:
 
     async def choose(self, menu: Menu) -> Chosen:
         """Write the question with its numbers; the next line is the answer."""
+        self._asked += 1
+        try:
+            return await self._choose(menu)
+        finally:
+            self._asked -= 1
+
+    async def _choose(self, menu: Menu) -> Chosen:
         async with self._asking:
+            if menu.answer.done():  # settled while it waited behind others
+                return await menu.answer
             if self.has_ended:
                 return Chosen(None)
-            self.commit(menu.body)
-            self.commit(menu.lines()[:1])
+            self._holding.release()
+            if self._asked > 1:
+                self._write([[], [("", f"{self._asked} questions wait; this is the first of them.")]])
+            self._write([*menu.body, *menu.lines()[:1]])
             for number, option in enumerate(menu.options, 1):
-                if option.value != "done":
-                    self.commit([[("", f"{number}. {menu.labels[number - 1]}")], *menu.details.get(number - 1, [])])
-            self.commit([[("", _how(menu))]])
+                if option.value != "done" and not menu.is_only_words:
+                    self._write([[("", f"{number}. {menu.labels[number - 1]}")], *menu.details.get(number - 1, [])])
+            self._write([[("", _how(menu))]])
+            self._holding.hold()
             self.menu = menu
             try:
                 return await menu.answer
             finally:
                 self.menu = None
+                self._holding.answered()
 
     def end(self) -> None:
         """The input is over: what is open is put away, and nothing more is asked."""
@@ -138,6 +159,9 @@ class PlainFace:
         menu = self.menu
         if menu is None:
             return False
+        if menu.is_only_words:
+            menu.answer_in_words(line.strip())
+            return True
         words = line.replace(",", " ").split() if menu.has_many else line.split(maxsplit=1)
         first = _place(menu, words[0]) if words else None
         if first is None:
@@ -151,6 +175,8 @@ class PlainFace:
 
 def _how(menu: Menu) -> str:
     """How this question is answered."""
+    if menu.is_only_words:
+        return f"{_HOW_WRITTEN}; Enter alone: {prose(menu.prefilled)}" if menu.prefilled else _HOW_WRITTEN
     if menu.has_many:
         return _HOW_MANY
     if any(option.value == "why" for option in menu.options):

@@ -10,7 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from holdfast.settings import Settings
 
-__all__ = ["Preferences", "early_preferences", "preferences_of", "read_preferences"]
+__all__ = ["Preferences", "early_preferences", "preferences_of"]
 
 _MOST_BYTES = 1 << 20
 _CHANNELS = {
@@ -35,7 +35,14 @@ class Preferences(NamedTuple):
     notify: str = ""
     """`preferredNotifChannel`: how to call when somebody waits; empty: not at all."""
     status_command: str = ""
-    """`statusLine.command`: its first line is shown above the status line."""
+    """`statusLine.command`: what it writes is shown above the status line."""
+
+    def changed(self, key: str, value: str) -> "Preferences":
+        """The same with one setting changed; those that count from the next session on stay as they are."""
+        read = _read({key: value}.get)
+        if key == "theme":
+            return self._replace(theme=read.theme)
+        return self._replace(notify=read.notify) if key == "preferredNotifChannel" else self
 
 
 def early_preferences() -> Preferences:
@@ -60,11 +67,6 @@ def preferences_of(settings: "Settings") -> Preferences:
         return None if not origins or origins[-1].source.is_folder else settings.get(key)
 
     return _read(get)
-
-
-def read_preferences(given: Mapping[str, Any]) -> Preferences:
-    """What these settings say."""
-    return _read(given.get)
 
 
 def _read(get: Callable[[str], Any]) -> Preferences:

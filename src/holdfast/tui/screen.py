@@ -3,10 +3,9 @@
 import asyncio
 import os
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import Application, in_terminal
@@ -21,20 +20,24 @@ from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.layout.processors import BeforeInput, ConditionalProcessor, PasswordProcessor
 from prompt_toolkit.output import Output
-from prompt_toolkit.output.defaults import create_output
-from prompt_toolkit.styles import DynamicStyle, Style
+from prompt_toolkit.styles import DynamicStyle
 from prompt_toolkit.widgets import SearchToolbar
 
-from holdfast.tui.ask.menu import GUARD_S, Chosen, Menu
+from holdfast.tui.ask.menu import Chosen, Menu
+from holdfast.tui.ask.queue import QuestionQueue
+from holdfast.tui.background import ASK, BackgroundReply, may_be_asked
+from holdfast.tui.early import MARK
+from holdfast.tui.holding import Holding
 from holdfast.tui.input.keys import Actions, Keys
+from holdfast.tui.looks import offer_lines, style_of, terminal_output
 from holdfast.tui.notify import notification
-from holdfast.tui.panels.pages import Page, TextPage
+from holdfast.tui.panels.pages import Page, cut_line
 from holdfast.tui.preferences import Preferences
 from holdfast.tui.scrollback import Scrollback
 from holdfast.tui.show.markdown import Piece
 from holdfast.tui.show.pictures import Picture, picture_lines
-from holdfast.tui.show.themes import THEMES, Theme, choose_theme
-from holdfast.tui.show.words import Line, as_ansi, cut, fragments
+from holdfast.tui.show.themes import Theme, choose_theme
+from holdfast.tui.show.words import Line, as_ansi, fragments
 
 if TYPE_CHECKING:
     from holdfast.tui.panels.panel import Panel
@@ -44,7 +47,7 @@ __all__ = ["Screen"]
 _REFRESH_S = 0.06
 _LIVE_ROWS = 8
 _INPUT_ROWS = 6
-_OFFERED = 6
+_NARROW = 60
 
 
 class Screen:
@@ -59,23 +62,27 @@ class Screen:
     ) -> None:
         self.actions = Actions()
         self.theme: Theme | None = None if os.environ.get("NO_COLOR") else choose_theme("auto")
+        self._wanted_theme = "auto"
+        self._background = ""
+        """What the terminal has said of its background."""
+        self._reply: BackgroundReply | None = None
         self._notify = ""
         self._refreshed_s = 0.0
         self._live_of = -1
         self._live_lines: list[Line] = []
         self._refreshing: asyncio.TimerHandle | None = None
-        self.menus: deque[Menu] = deque()
+        self.questions = QuestionQueue(self)
+        self.menus = self.questions.menus
+        self.holding = Holding()
         self._panel: Panel | None = None
         self._was_code = False
-        self._draft = ""
-        """What was being typed when the first question came."""
         self._jobs: list[asyncio.Future[None]] = []
         self.buffer = Buffer(
             multiline=True,
             history=history,
             complete_while_typing=Condition(lambda: self.buffer.text.startswith("/") or "@" in self.buffer.text),
         )
-        self._style = DynamicStyle(lambda: _style_of(self.theme))
+        self._style = DynamicStyle(lambda: style_of(self.theme))
         self.app: Application[None] = Application(
             layout=self._layout(),
             key_bindings=Keys(self).bindings(),
@@ -86,7 +93,7 @@ class Screen:
             min_redraw_interval=0.005,
             refresh_interval=0.5,
             input=given_input,
-            output=output or _output(),
+            output=output or terminal_output(),
         )
         self.paper = Scrollback(self.app)
         self.app.ttimeoutlen = 0.05
@@ -102,17 +109,24 @@ class Screen:
         return self.app.output.get_size().columns
 
     def commit(self, lines: list[Line]) -> None:
-        """Show these for good."""
+        """Show these for good; while a question is open, behind its answer."""
+        self.holding.do(partial(self.write, lines))
+
+    def write(self, lines: list[Line]) -> None:
+        """Show these for good now."""
         self._was_code = False
         self.paper.write([as_ansi(line, self.theme) if line else "" for line in lines])
 
     def commit_piece(self, piece: Piece) -> None:
         """Show a finished piece of an answer for good."""
+        self.holding.do(partial(self._write_piece, piece))
+
+    def _write_piece(self, piece: Piece) -> None:
         from holdfast.tui.show.rich_text import render  # noqa: PLC0415 - rich waits for the first answer
 
         is_code = piece.language is not None
         lines = render(piece, columns=self.columns, theme=self.theme).split("\n")
-        if self._was_code and not is_code:
+        if self._was_code and (piece.begins or not is_code):
             lines.insert(0, "")
         self.paper.write(lines if is_code else [*lines, ""], keeps_blank=is_code)
         self._was_code = is_code
@@ -120,7 +134,7 @@ class Screen:
     def commit_picture(self, picture: Picture) -> None:
         """Draw it, where the terminal can."""
         if lines := picture_lines(picture):
-            self.paper.write(lines, keeps_blank=True)
+            self.holding.do(partial(self.paper.write, lines, keeps_blank=True))
 
     def signal(self, sequence: str) -> None:
         """Let the terminal ring, notify or have a title."""
@@ -142,50 +156,48 @@ class Screen:
 
     async def choose(self, menu: Menu) -> Chosen:
         """Put a question behind those that wait."""
-        if not self.menus:
-            self._draft = self.buffer.text
-        self.menus.append(menu)
-        if len(self.menus) == 1:
-            self._show(menu)
-        try:
-            return await menu.answer
-        finally:
-            was_first = self.menus[0] is menu
-            self.menus.remove(menu)
-            if self.menus and was_first:
-                self._show(self.menus[0])
-            elif not self.menus:
-                self.fill_input(self._draft)
-            self.refresh()
-
-    def next_question(self, step: int) -> None:
-        """Go to another of the questions that wait."""
-        if len(self.menus) > 1:
-            self.menus.rotate(-step)
-            self._show(self.menus[0])
-
-    def open_question(self) -> None:
-        """Show all that the question is about."""
-        menu = self.menus[0]
-        lines = menu.body if menu.opens is None else menu.opens()
-        self._spawn(self.open(TextPage(menu.title, lambda: lines)))
+        return await self.questions.choose(menu)
 
     async def open(self, page: Page) -> None:
         """Show a page above everything until the person closes it; lines and questions wait meanwhile."""
+        await self._open(page, lambda: "a question waits for you: Esc" if self.menus else "")
+
+    async def _open(self, page: Page, notice: Callable[[], str]) -> None:
         from holdfast.tui.panels.panel import Panel  # noqa: PLC0415 - with the first one
 
         if self._panel is not None or not self.app.is_running:
             return
         panel = Panel(page, style=self._style, given_input=self.app.input, output=self.app.output)
-        panel.notice = self._notice
+        panel.notice = notice
         async with self._set_aside():
             self._panel = panel
             try:
                 await panel.run()
             finally:
                 self._panel = None
-        if self.menus:
-            self._show(self.menus[0])
+                self.questions.uncovered()
+        self.questions.show_first()
+
+    def open_beside(self, page: Page) -> None:
+        """Show a page about the questions themselves."""
+        self._spawn(self._open(page, lambda: ""))
+
+    @property
+    def has_panel(self) -> bool:
+        """A panel covers everything."""
+        return self._panel is not None
+
+    def tell_panel(self, *, rings: bool) -> None:
+        """Something waits behind the panel."""
+        if self._panel is not None:
+            if rings:
+                self.app.output.bell()
+            self._panel.app.invalidate()
+
+    def close_panel(self) -> None:
+        """Close it, where one is open."""
+        if self._panel is not None:
+            self._panel.close()
 
     async def edit(self, text: str) -> str | None:
         """In the editor, which has the terminal meanwhile."""
@@ -236,9 +248,28 @@ class Screen:
 
     def prefer(self, preferences: Preferences) -> None:
         """Take the theme and the way to call."""
+        self._wanted_theme, self._notify = preferences.theme, preferences.notify
+        self._take_background(self._background)
+
+    def ask_background(self) -> None:
+        """Let the terminal say whether it is light or dark; what it answers is no key."""
+        parser = getattr(self.app.input, "vt100_parser", None)
+        if self.theme is not None and parser is not None and may_be_asked():
+            self._reply = BackgroundReply(parser.feed, self._take_background)
+            parser.feed = self._reply.feed
+            self.signal(ASK)
+            self._reply.asked()
+
+    def _take_background(self, background: str) -> None:
+        self._background = background
         if self.theme is not None:
-            self.theme = choose_theme(preferences.theme)
-        self._notify = preferences.notify
+            self.theme = choose_theme(self._wanted_theme, background=background)
+            self.refresh()
+
+    def ended(self) -> None:
+        """Nothing is read here any more."""
+        if self._reply is not None:
+            self._reply.drop_late(self.app.input.fileno())
 
     def call_attention(self, text: str) -> None:
         """By the bell or a message of the terminal's, where the person wants that."""
@@ -248,8 +279,8 @@ class Screen:
 
     def leave(self) -> None:
         """End the application; what is committed stays."""
-        if self._panel is not None:
-            self._panel.close()
+        self.close_panel()
+        self.holding.release()
         self.paper.flush()
         if self.app.is_running and not self.app.is_done:
             self.buffer.reset()
@@ -263,25 +294,6 @@ class Screen:
         self._jobs = [job for job in self._jobs if not job.done()]
         self._jobs.append(asyncio.ensure_future(work))
 
-    # Questions.
-
-    def _show(self, menu: Menu) -> None:
-        if self._panel is not None:  # it is shown when the panel is closed
-            self.app.output.bell()
-            self._panel.app.invalidate()
-            return
-        self.buffer.text = ""
-        if menu.body and not menu.was_shown:
-            self.commit(menu.body)
-        self.paper.flush()
-        menu.shown()
-        self.refresh()
-        if self.app.loop is not None:
-            self.app.loop.call_later(GUARD_S, self.refresh)  # then keys count, and the hint says so
-
-    def _notice(self) -> str:
-        return "a question waits for you: Esc" if self.menus else ""
-
     # The live region.
 
     def _layout(self) -> Layout:
@@ -293,7 +305,9 @@ class Screen:
             BufferControl(
                 self.buffer,
                 input_processors=[
-                    ConditionalProcessor(PasswordProcessor(), Condition(self._is_secret)),
+                    ConditionalProcessor(
+                        PasswordProcessor(), Condition(lambda: bool(self.menus) and self.menus[0].is_secret)
+                    ),
                     BeforeInput(self._prompt),
                 ],
                 search_buffer_control=searching.control,
@@ -303,22 +317,24 @@ class Screen:
             dont_extend_height=True,
             wrap_lines=True,
         )
+        offers = self._window(lambda: offer_lines(self.buffer.complete_state, self.columns - 1))
         rows: list[Any] = [
             ConditionalContainer(self._window(self._live), Condition(lambda: not self.menus and bool(self._live()))),
             ConditionalContainer(self._window(self._menu_lines), has_menu),
             ConditionalContainer(text, is_writing),
             searching,
-            ConditionalContainer(self._window(self._offers), has_offers),
+            ConditionalContainer(offers, has_offers),
             ConditionalContainer(
-                Window(FormattedTextControl(self._own_status), height=1, dont_extend_height=True),
+                Window(
+                    FormattedTextControl(lambda: to_formatted_text(ANSI(self.actions.own_status()))),
+                    height=1,
+                    dont_extend_height=True,
+                ),
                 Condition(lambda: bool(self.actions.own_status()) and not self.menus),
             ),
             Window(FormattedTextControl(self._status), height=1, dont_extend_height=True),
         ]
         return Layout(HSplit(rows), focused_element=text)
-
-    def _is_secret(self) -> bool:
-        return bool(self.menus) and self.menus[0].is_secret
 
     def _window(self, lines: Callable[[], list[Line]]) -> Window:
         return Window(
@@ -342,55 +358,11 @@ class Screen:
         return self.menus[0].lines(size.columns - 1, max(3, size.rows - 2 - typing))
 
     def _prompt(self) -> StyleAndTextTuples:
-        return [("class:hf-you", "say: " if self.menus else "❯ ")]  # noqa: RUF001 - the mark people know
-
-    def _offers(self) -> list[Line]:
-        state = self.buffer.complete_state
-        if state is None:
-            return []
-        at = state.complete_index or 0
-        first = max(0, min(at - _OFFERED // 2, len(state.completions) - _OFFERED))
-        columns = self.columns - 1
-        return [
-            [
-                (
-                    "chosen" if place == state.complete_index else "dim",
-                    cut(f"  {one.display_text}  {one.display_meta_text}", columns),
-                )
-            ]
-            for place, one in enumerate(state.completions[first : first + _OFFERED], first)
-        ]
-
-    def _own_status(self) -> StyleAndTextTuples:
-        return to_formatted_text(ANSI(self.actions.own_status()))
+        return [("class:hf-you", "say: " if self.menus else MARK)]
 
     def _status(self) -> StyleAndTextTuples:
         if self.menus:
-            return fragments([[("dim", cut(self.menus[0].hint(len(self.menus) - 1), self.columns - 1))]])
+            hint = self.menus[0].hint(len(self.menus) - 1, is_narrow=self.columns < _NARROW)
+            mode = [*self.actions.mode(), ("dim", " · ")] if self.actions.mode() else []
+            return fragments([cut_line([*mode, ("dim", hint)], self.columns - 1)])
         return fragments([self.actions.status()])
-
-
-def _output() -> Output:
-    output = create_output()
-    if hasattr(output, "enable_cpr"):  # where the cursor is need not be asked: the region never grows into free rows
-        output.enable_cpr = False  # pyright: ignore[reportAttributeAccessIssue] - of the terminals' class alone
-    return output
-
-
-@cache
-def _styles() -> dict[int, Style]:
-    return {}
-
-
-def _style_of(theme: Theme | None) -> Style:
-    """The theme as prompt_toolkit reads it; without one only what is no colour."""
-    known = _styles()
-    if id(theme) not in known:
-        looks = THEMES["ansi"] if theme is None else theme
-        specs = {
-            f"hf-{name}": (look._replace(colour=None) if theme is None else look).spec
-            for name, look in looks.items()
-            if name
-        }
-        known[id(theme)] = Style.from_dict(specs)
-    return known[id(theme)]

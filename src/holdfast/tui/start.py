@@ -11,9 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.settings.directories import private_directory, user_directories
+from holdfast.tui import early
 from holdfast.tui.conversation import Conversation
 from holdfast.tui.launch import Launch
 from holdfast.tui.preferences import early_preferences
+from holdfast.tui.status import mode_words
 
 if TYPE_CHECKING:
     from holdfast.tui.screen import Screen
@@ -22,7 +24,6 @@ __all__ = ["is_terminal", "run_session"]
 
 _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 _HISTORY_CHARS = 20_000
-_READERS = ("HOLDFAST_SCREEN_READER", "CLAUDE_AX_SCREEN_READER")
 
 
 def run_session(launch: Launch) -> int:
@@ -30,6 +31,7 @@ def run_session(launch: Launch) -> int:
     reason = _why_plain(launch)
     if not reason:
         return asyncio.run(_on_screen(launch))
+    early.put_away()  # something else than what it looks at wants lines
     from holdfast.tui.plain import run_plain  # noqa: PLC0415 - one of the two
 
     return asyncio.run(run_plain(launch, announcement=reason))
@@ -39,7 +41,7 @@ def _why_plain(launch: Launch) -> str:
     """Why lines are read and written instead of a screen; empty: there is one."""
     if launch.plain:
         return "flag"
-    for name in _READERS:
+    for name in early.READERS:
         if os.environ.get(name) not in (None, "", "0", "false"):
             return f"variable {name}"
     if not is_terminal():
@@ -62,6 +64,9 @@ async def _on_screen(launch: Launch) -> int:
 
     def begin() -> None:
         nonlocal work
+        if (first := early.current()) is not None:
+            _take_over(screen, first)
+        screen.ask_background()
         work = asyncio.ensure_future(talk.run())
         work.add_done_callback(lambda _task: screen.leave())
 
@@ -70,6 +75,8 @@ async def _on_screen(launch: Launch) -> int:
         with patch_stdout(raw=True), _leaving(screen, ended_by), _telling_of_bugs(talk):
             await screen.app.run_async(pre_run=begin, set_exception_handler=False)
     finally:
+        screen.ended()
+        early.put_away()
         if work is not None:
             work.cancel()
             await asyncio.wait({work})
@@ -79,6 +86,22 @@ async def _on_screen(launch: Launch) -> int:
     if talk.farewell:
         print(talk.farewell)  # noqa: T201 - the screen has ended
     return 128 + ended_by[0] if ended_by else 0
+
+
+def _take_over(screen: "Screen", first: early.EarlyPrompt) -> None:
+    """Stand in the place of the prompt that was drawn by hand, and take what was typed there."""
+    from prompt_toolkit.input.typeahead import store_typeahead  # noqa: PLC0415 - only on a screen
+    from prompt_toolkit.input.vt100 import Vt100Input  # noqa: PLC0415 - the same, and not everywhere
+
+    def is_drawn(_app: object) -> None:
+        screen.app.after_render -= is_drawn
+        first.drawn()
+
+    given, typed = screen.app.input, first.take()
+    if isinstance(given, Vt100Input) and typed:
+        given.vt100_parser.feed(typed)
+        store_typeahead(given, given.flush_keys())
+    screen.app.after_render += is_drawn
 
 
 def _connected(launch: Launch) -> "tuple[Screen, Conversation]":
@@ -100,6 +123,7 @@ def _connected(launch: Launch) -> "tuple[Screen, Conversation]":
     actions.paste, actions.paste_picture = talk.prompts.attachments.paste, talk.paste_picture
     actions.history_line = lambda line: talk.prompts.attachments.expand(line).text[:_HISTORY_CHARS]
     actions.live, actions.status, actions.own_status = talk.live, talk.status, talk.own_status
+    actions.mode = lambda: mode_words(talk.agent)
     return screen, talk
 
 

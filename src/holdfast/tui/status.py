@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 from holdfast.lib.visible import visible
+from holdfast.tui.early import WAITING
 from holdfast.tui.show.words import Line, cells
 
 if TYPE_CHECKING:
     from holdfast.app.running import RunningAgent
 
-__all__ = ["status_line"]
+__all__ = ["mode_words", "status_line"]
 
 _RISKY = ("bypassPermissions", "auto")
 _CYCLE = " (shift+tab)"
@@ -18,15 +19,22 @@ _CUTS_IN = ("message cuts in", "a message now cuts in", "a message now cuts the 
 _WAITS = ("message waits", "a message now waits", "a message now waits for the end of this step")
 
 
-def status_line(agent: "RunningAgent | None", columns: int, *, waiting: int = 0) -> Line:
-    """As many of the words as fit, the weightiest first; the mode always, and during a run what a message would do."""
+def status_line(agent: "RunningAgent | None", columns: int, *, waiting: int = 0, stops: bool = False) -> Line:
+    """As many of the words as fit, the weightiest first; the mode always, and during a run what a message would do.
+
+    Args:
+        agent: Whose session it is; none while it starts.
+        columns: How wide the terminal is.
+        waiting: How many messages wait.
+        stops: Something beside a run is under way that Esc ends.
+    """
     if agent is None:
-        return [("dim", "starting; what you type is kept")]
-    mode = agent.mode
-    shown: Line = [("warn" if mode in _RISKY else "accent", mode)]
-    room = columns - 1 - cells(mode)
-    parts = _parts(agent, columns, waiting)
-    must = sum(cells(part) + 3 for _, part in parts[:2]) if agent.is_running else 0
+        return [("dim", WAITING)]
+    shown = mode_words(agent)
+    room = columns - 1 - cells(agent.mode)
+    is_busy = stops or agent.is_running
+    parts = [*(_busy_parts(agent, columns) if is_busy else []), *_parts(agent, waiting)]
+    must = sum(cells(part) + 3 for _, part in parts[:2]) if is_busy else 0
     if room >= len(_CYCLE) + must:
         shown.append(("dim", _CYCLE))
         room -= len(_CYCLE)
@@ -37,13 +45,20 @@ def status_line(agent: "RunningAgent | None", columns: int, *, waiting: int = 0)
     return shown
 
 
-def _parts(agent: "RunningAgent", columns: int, waiting: int) -> list[tuple[str, str]]:
+def mode_words(agent: "RunningAgent | None") -> Line:
+    """The permission mode, with its colour."""
+    return [] if agent is None else [("warn" if agent.mode in _RISKY else "accent", agent.mode)]
+
+
+def _busy_parts(agent: "RunningAgent", columns: int) -> list[tuple[str, str]]:
+    cuts_in = agent.would_interrupt
+    narrow, middle, wide = _CUTS_IN if cuts_in else _WAITS
+    said = narrow if columns < _MIDDLE else middle if columns < _WIDE else wide
+    return [("warn" if cuts_in else "dim", said), ("dim", "Esc stops" if columns < _MIDDLE else "Esc interrupts")]
+
+
+def _parts(agent: "RunningAgent", waiting: int) -> list[tuple[str, str]]:
     parts: list[tuple[str, str]] = []
-    if agent.is_running:
-        narrow, middle, wide = _CUTS_IN if agent.would_interrupt else _WAITS
-        said = narrow if columns < _MIDDLE else middle if columns < _WIDE else wide
-        parts.append(("warn" if agent.would_interrupt else "dim", said))
-        parts.append(("dim", "Esc stops" if columns < _MIDDLE else "Esc interrupts"))
     running = sum(task.status == "running" for task in agent.tasks)
     if running:
         parts.append(("accent", f"{running} in the background (/tasks)"))

@@ -1,10 +1,11 @@
-"""The user's own status line: a command that reads what we know as JSON and writes one line (`statusLine`)."""
+"""The user's own status line: a command that reads what we know as JSON and writes a line or a few (`statusLine`)."""
 
 import asyncio
 import os
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,34 +20,60 @@ __all__ = ["StatusCommand", "safe_colours"]
 _EVERY_S = 0.3
 _LIMIT_S = 5.0
 _MOST_BYTES = 16_384
+_MOST_ROWS = 3
 _COLOUR = re.compile(r"(\x1b\[[0-9;]{0,40}m)")
 
 
 class StatusCommand:
-    """Runs the command when something has changed, never more than one at a time."""
+    """Runs the user's command when something has changed, never more than one at a time; without one it is silent."""
 
-    def __init__(self, command: str) -> None:
-        self._command = command
+    def __init__(self) -> None:
+        self._command: str = ""
         self._began_s = time.monotonic()
         self._last_s = 0.0
         self._job: asyncio.Task[None] | None = None
+        self._again: asyncio.TimerHandle | None = None
         self.line = ""
-        """What it wrote last; colours are kept, everything else that a terminal would obey is spelled out."""
+        """What it wrote last, in rows; colours are kept, everything else that a terminal would obey is spelled out."""
 
-    def wish(self, agent: "RunningAgent", on_done: Any) -> None:
-        """Something has changed: run it soon."""
-        if self._job is not None or time.monotonic() - self._last_s < _EVERY_S:
+    def use(self, command: str) -> None:
+        """Run this one from now on; empty: none."""
+        if command != self._command:
+            self._stop()
+            self._command, self.line = command, ""
+
+    def wish(self, agent: "RunningAgent", on_done: Callable[[], object]) -> None:
+        """Something has changed: run it soon, so that it has seen the last change, too."""
+        if not self._command or self._again is not None:
+            return
+        wait_s = self._last_s + _EVERY_S - time.monotonic()
+        if self._job is not None or wait_s > 0:
+            loop = asyncio.get_running_loop()
+            self._again = loop.call_later(max(wait_s, _EVERY_S / 2), self._wish_again, agent, on_done)
             return
         self._last_s = time.monotonic()
         self._job = asyncio.ensure_future(self._run(self._facts(agent), agent.cwd))
         self._job.add_done_callback(lambda _job: self._ended(on_done))
 
-    def close(self) -> None:
-        """End it."""
+    async def close(self) -> None:
+        """End it for good."""
+        self._command, job = "", self._job
+        self._stop()
+        if job is not None:
+            await asyncio.wait({job})
+
+    def _stop(self) -> None:
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
         if self._job is not None:
             self._job.cancel()
 
-    def _ended(self, on_done: Any) -> None:
+    def _wish_again(self, agent: "RunningAgent", on_done: Callable[[], object]) -> None:
+        self._again = None
+        self.wish(agent, on_done)
+
+    def _ended(self, on_done: Callable[[], object]) -> None:
         self._job = None
         on_done()
 
@@ -68,7 +95,8 @@ class StatusCommand:
             async with asyncio.timeout(_LIMIT_S):
                 out, _ = await process.communicate(facts)
             text = out[:_MOST_BYTES].decode("utf-8", "replace")
-            self.line = safe_colours(text.split("\n", 1)[0])
+            rows = text.rstrip().split("\n")[:_MOST_ROWS]
+            self.line = "\n".join(safe_colours(row) for row in rows)
         except TimeoutError:
             pass
         finally:
@@ -82,19 +110,30 @@ class StatusCommand:
             "total_cost_usd": agent.cost_usd or 0.0,
             "total_duration_ms": round((time.monotonic() - self._began_s) * 1000),
         }
-        window = agent.model.context_window or 0
+        window, used = agent.model.context_window or 0, agent.context_tokens
+        percentage = min(100, round(100 * used / window)) if window else 0
+        usage = agent.usage
         return msgspec.json.encode(
             {
                 "hook_event_name": "Status",
                 "session_id": agent.session_id,
+                "transcript_path": agent.transcript_path,
                 "cwd": agent.cwd,
                 "model": {"id": name, "display_name": name.rpartition(":")[2]},
                 "workspace": {"current_dir": agent.cwd, "project_dir": agent.rights.settings.root},
                 "version": __version__,
                 "permission_mode": agent.mode,
                 "cost": spent,
-                "context_window": {"context_window_size": window, "used_tokens": agent.context_tokens},
-                "exceeds_200k_tokens": agent.context_tokens > 200_000,
+                "output_style": {"name": "default"},
+                "context_window": {
+                    "context_window_size": window,
+                    "used_tokens": used,
+                    "used_percentage": percentage,
+                    "remaining_percentage": 100 - percentage,
+                    "total_input_tokens": usage.input_tokens,
+                    "total_output_tokens": usage.output_tokens,
+                },
+                "exceeds_200k_tokens": used > 200_000,
             }
         )
 

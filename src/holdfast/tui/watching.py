@@ -106,7 +106,7 @@ class _WrittenLines:
 
         is_code = piece.language is not None
         lines = render(piece, columns=self.columns, theme=self.theme).split("\n")
-        if self._was_code and not is_code:
+        if self._was_code and (piece.begins or not is_code):
             lines.insert(0, "")
         self._write(lines if is_code else [*lines, ""], keeps_blank=is_code)
         self._was_code = is_code

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from tests.host.sandbox.escapes import CALLS
 from tests.host.sandbox.escapes_again import AGAIN, CALLS_AGAIN, HOSTS
+from tests.host.sandbox.escapes_more import CALLS_MORE
 from tests.host.sandbox.surroundings import Outside, snapshot, tried
 
 from holdfast.host.command import Command, Finished
@@ -150,6 +151,18 @@ def test_where_the_settings_let_sockets_pass_these_calls_do_what_they_say(
     named = ["datagram of a pair", "pair of datagrams, connected", "raw pair", "pair with flags"]
     assert shown[:-1] == named
     assert again.has_guests()
+
+
+def test_no_newer_or_odder_system_call_gets_out(run: Run, project: Path, again: Again) -> None:
+    before = snapshot(*again.kept)
+    (project / "calls.py").write_text(CALLS_MORE, encoding="utf-8")
+    done = run("python3 calls.py", again.policy, env=again.variables)
+    count = CALLS_MORE.count('\n    "')
+    assert done.output.stdout.text() == f"tried {count}\n", done.output.stderr.text()
+    assert count > 50
+    assert snapshot(*again.kept) == before
+    assert not again.has_guests()
+    assert again.process.poll() is None
 
 
 def test_there_are_many_of_them() -> None:

@@ -4,7 +4,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from holdfast.host.sandbox.governing import governing_paths, pinned_paths
+import pytest
+
+from holdfast.host.sandbox.governing import governing_paths, linked_tree, pinned_paths
 
 
 def git(place: Path, *words: str) -> None:
@@ -85,3 +87,74 @@ def test_what_is_no_ordinary_file_is_not_waited_for(project: Path) -> None:
     (place / "HEAD").touch()
     os.mkfifo(place / "config")
     assert ".git/modules/evil/config" in named(project)
+
+
+HOOKS = (
+    "[core]\n\thooksPath = tools/hooks ; where ours are\n",
+    "[core]\n\thooksPath = tools/hooks # where ours are\n",
+    '[core]\n\thooksPath = "tools/"hooks\n',
+    '[core]\n\thooksPath = "tools/hooks" ; "no"\n',
+    "[core]\n\thooksPath = tools/\\\nhooks\n",
+    '[core]\n\thooksPath = "a b/c\\\\d"\n',
+    "[CORE] HOOKSPATH=tools/hooks\r\n",
+    "[core]hooksPath=tools/../tools/hooks/\n[core]\n\tbare = false\n",
+    "[core]\n\thooksPath = one\n\thooksPath = tools/hooks\n",
+    '[include]\n\tpath = "more" ; and more\n',
+    '[includeIf "gitdir:**"]\n\tpath = mo\\\nre # and more\n',
+    "\ufeff[core]\n\thooksPath = tools/hooks\n[broken\n",
+)
+
+
+@pytest.mark.parametrize("text", HOOKS)
+@pytest.mark.parametrize("whose", [".git/config", ".git/config.worktree", "home"])
+def test_the_directory_of_hooks_is_the_one_that_git_finds(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, whose: str
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    git(project, "config", "extensions.worktreeConfig", "true")
+    own = project / whose if whose != "home" else home / ".gitconfig"
+    kept = own.read_text("utf-8") if own.exists() else ""
+    own.write_text(text if whose == "home" or not kept else f"{kept}{text.removeprefix(chr(0xFEFF))}", encoding="utf-8")
+    (own.parent / "more").write_text("[core]\n\thooksPath = tools/hooks\n", encoding="utf-8")
+    asked = ["git", "-C", str(project), "config", "core.hooksPath"]
+    said = subprocess.run(asked, check=False, timeout=60, capture_output=True, text=True).stdout.rstrip("\n")
+    wanted = said or "tools/hooks"  # a broken file: whoever mends it has these hooks
+    assert os.path.normpath(wanted) in named(project)
+
+
+def test_settings_in_a_file_behind_a_link_count_and_the_users_are_found_where_variables_say(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = tmp_path / "dotfiles"
+    real.write_text("[core]\n\thooksPath = .githooks\n", encoding="utf-8")
+    (tmp_path / ".gitconfig").symlink_to(real)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert ".githooks" in named(project)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    assert ".githooks" not in named(project)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", str(real))
+    assert ".githooks" in named(project)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    assert ".githooks" not in named(project)
+
+
+def test_a_bare_repository_is_governed_by_what_lies_in_it(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "b.git")
+    git(tmp_path / "b.git", "config", "core.hooksPath", "mine")
+    assert {"hooks", "config", "mine"} <= named(tmp_path / "b.git")
+    pinned = {os.path.basename(path) for path in pinned_paths(str(tmp_path / "b.git"))}
+    assert {"commondir", "config.worktree"} <= pinned
+
+
+def test_a_worktree_belongs_to_a_repository_only_where_that_one_says_so_too(project: Path, tmp_path: Path) -> None:
+    git(project, "commit", "-q", "--allow-empty", "-m", "one")
+    git(project, "worktree", "add", "-q", str(tmp_path / "tree"))
+    found = linked_tree(str(tmp_path / "tree"))
+    assert found == (str(project / ".git" / "worktrees" / "tree"), str(project / ".git"))
+    (tmp_path / "evil").mkdir()
+    (tmp_path / "evil" / ".git").write_text((tmp_path / "tree" / ".git").read_text("utf-8"), encoding="utf-8")
+    for place in (tmp_path / "evil", project, tmp_path):
+        assert linked_tree(str(place)) is None

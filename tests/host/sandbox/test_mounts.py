@@ -34,6 +34,7 @@ def test_an_ordinary_project_needs_few_masks(project: Path, policy: Policy) -> N
         ".git/hooks": "fixed",
         ".git/config": "fixed",
         ".git/commondir": "fixed",
+        ".git/config.worktree": "fixed",
     }
     assert len(plan_mounts(policy).mounts) <= 12
 

@@ -120,6 +120,31 @@ def test_what_a_crash_left_is_removed_and_what_is_used_stays(tmp_path: Path) -> 
     assert [name.split("-")[0] for name in os.listdir(journal) if name.endswith(".blanks")] == [str(os.getpid())]
 
 
+def test_two_owners_in_one_process_do_not_take_each_others_placeholders_away(tmp_path: Path) -> None:
+    first, second = Placeholders(str(tmp_path / "journal")), Placeholders(str(tmp_path / "journal"))
+    path = str(tmp_path / ".claude")
+    by_first = first.hold([path])
+    by_second = second.hold([], [path])
+    assert by_second == (path,)
+    first.release(by_first)
+    assert os.path.isdir(path)
+    second.release(by_second)
+    assert not os.path.exists(path)
+    assert os.listdir(tmp_path / "journal") == []
+
+
+def test_a_placeholder_that_went_between_the_look_and_the_start_is_made_anew(tmp_path: Path) -> None:
+    placeholders = Placeholders(str(tmp_path / "journal"))
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    gone, link = str(tmp_path / ".claude"), str(tmp_path / "commondir")
+    held = placeholders.hold([], [gone, link, str(kept)])
+    assert held == (gone, link)
+    assert (os.path.isdir(gone), (tmp_path / "commondir").read_text("utf-8")) == (True, ".\n")
+    placeholders.release(held)
+    assert sorted(os.listdir(tmp_path)) == ["journal", "kept"]
+
+
 def test_a_wall_that_cannot_be_built_starts_nothing(found: Found, project: Path) -> None:
     (project / "a").symlink_to("b")
     (project / "b").symlink_to("a")

@@ -2,7 +2,7 @@ from holdfast.contract import Opinion
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decision import NO_OPINION, HookOpinion, Step, decide, survey
 from holdfast.permissions.paths import NoDisk
-from holdfast.permissions.policy.explain import explain_lines, explain_wire, place_of
+from holdfast.permissions.policy.explain import explain_lines, explain_wire
 from holdfast.permissions.rules.grammar import Rule, RuleSource
 from holdfast.permissions.shell.judge.verdict import judge_shell
 from holdfast.permissions.tool_facts import facts_from_input
@@ -100,5 +100,5 @@ def test_text_from_outside_is_escaped_on_the_screen() -> None:
 
 
 def test_the_place_of_a_rule_is_as_exact_as_its_source() -> None:
-    assert place_of(ALLOW) == "/home/u/settings.json"
-    assert place_of(Rule.parse("deny", "Read")) == "session"
+    assert ALLOW.source.place == "/home/u/settings.json"
+    assert Rule.parse("deny", "Read").source.place == "session"

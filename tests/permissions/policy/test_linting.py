@@ -95,9 +95,9 @@ def test_what_is_fine_stays_silent(lists: dict[str, list[str]]) -> None:
 
 def test_a_finding_names_the_place() -> None:
     (finding,) = lint([Rule.parse("allow", "Bash", RuleSource("user", "s.json", 3))])
-    assert finding.place == "s.json:3"
-    assert lint([Rule.parse("allow", "Bash", RuleSource("cli"))])[0].place == "cli"
-    assert lint([Rule.parse("allow", "Bash", RuleSource("user", "s.json"))])[0].place == "s.json"
+    assert finding.source.place == "s.json:3"
+    assert lint([Rule.parse("allow", "Bash", RuleSource("cli"))])[0].source.place == "cli"
+    assert lint([Rule.parse("allow", "Bash", RuleSource("user", "s.json"))])[0].source.place == "s.json"
 
 
 def test_a_rule_made_by_hand_that_cannot_hold_shadows_nothing() -> None:

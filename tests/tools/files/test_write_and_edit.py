@@ -130,6 +130,21 @@ def test_edit_answers_with_the_codes_of_the_contract(session: Any, tools: Any, t
     assert path.read_text() == "changed\n"
 
 
+@pytest.mark.parametrize("old", ["last", "gone"], ids=["its text is still there", "its text is gone"])
+def test_a_large_file_that_changed_is_never_edited(session: Any, tools: Any, tmp_path: Path, old: str) -> None:
+    """It is hashed beside the search, so both have an answer when the edit is refused."""
+    read, _, edit = tools
+    path = tmp_path / "large.txt"
+    path.write_bytes(b"a line of text\n" * 700_000 + b"last\n")
+    session.call(read, file_path="large.txt", limit=1)
+    session.call(edit, file_path="large.txt", old_string="last", new_string="gone")  # all of it is known now
+    assert path.read_bytes().endswith(b"\ngone\n")
+    changed = b"b line of text\n" * 700_000 + b"last\n"  # of the same length
+    path.write_bytes(changed)
+    assert code_of(lambda: session.call(edit, file_path="large.txt", old_string=old, new_string="x")) == 3
+    assert path.read_bytes() == changed
+
+
 def test_a_miss_names_the_nearest_place_and_a_double_match_its_lines(session: Any, tools: Any, tmp_path: Path) -> None:
     read, _, edit = tools
     (tmp_path / "a.py").write_text("alpha\nbeta\nalpha\nvalue = compute(1)\n")

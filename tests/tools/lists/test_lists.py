@@ -176,12 +176,12 @@ def test_a_refused_task_is_taken_away_and_a_refused_end_stays_open() -> None:
 
 
 def test_a_new_owner_is_told_and_three_ends_without_a_check_are_worth_a_word() -> None:
-    work, told = WorkList(), list[tuple[str, str]]()
-    tool = TaskUpdate(work, tell_owner=lambda owner, item: told.append((owner, item.subject)))
+    work, told = WorkList(), list[tuple[str, str, str]]()
+    tool = TaskUpdate(work, tell_owner=lambda owner, item, giver: told.append((owner, item.subject, giver)))
     for subject in ("a", "b", "c", "Run the tests"):
         run(TaskCreate(work), subject=subject, description="")
     run(tool, taskId="1", owner="ann")
-    assert told == [("ann", "a")]
+    assert told == [("ann", "a", "main")]
     nudges = [run(tool, taskId=str(n), status="completed").data.get("verificationNudgeNeeded") for n in range(1, 5)]
     assert nudges == [None, None, True, None]
 

@@ -1,16 +1,22 @@
 """Plan mode from its beginning to the work: with real files, and rights that hold below the tools."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holdfast.app.begin import SessionChoice
+from holdfast.app.options import AgentOptions, Options
+from holdfast.app.start_agent import start_agent
 from holdfast.contract import Answer, FormAnswer, ModeUpdate, PromptFacts, SessionFacts, Tool
 from holdfast.engine import Executor
 from holdfast.events import CallFinished
+from holdfast.hooks import Hook, HookAnswer, HookCall, Hooks
 from holdfast.host.targets import Targets
 from holdfast.permissions import PermissionContext, Rule
-from holdfast.testing import ScriptedAsker
+from holdfast.testing import ScriptedAsker, ScriptedModel
+from holdfast.tools.files.read import Read
 from holdfast.tools.files.workbench import Workbench
 from holdfast.tools.files.write import Write
 from holdfast.tools.people._plan_rules import rules_of_plan
@@ -29,7 +35,7 @@ class Scene:
         self.project.mkdir()
         self.file.parent.mkdir()
         context = PermissionContext.started_in(str(self.project), mode, rules, plan_file=str(self.file))
-        tools: list[Tool] = [EnterPlanMode(), ExitPlanMode(), Write(Workbench(Targets()))]
+        tools: list[Tool] = [EnterPlanMode(), ExitPlanMode(), Read(Targets()), Write(Workbench(Targets()))]
         self.executor = Executor(tools, permissions=context, cwd=str(self.project), session=SESSION, asker=person)
 
     def call(self, name: str, **raw: Any) -> CallFinished:
@@ -246,3 +252,45 @@ def test_an_agent_of_a_team_asks_its_leader_and_stays_in_plan_mode(tmp_path: Pat
         True,
     )
     assert (sent, executor.state.permissions.mode) == ([(PLAN, str(file))], "plan")
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "dontAsk", "bypassPermissions"])
+def test_no_hook_leads_out_of_plan_mode(tmp_path: Path, mode: str) -> None:
+    """A PermissionRequest hook may answer a question that plan mode leaves open; its mode does not count."""
+    scene = Scene(tmp_path, ScriptedAsker(), mode="plan")
+    outside = tmp_path / "outside.txt"
+    outside.write_text("x")
+
+    async def says(_: HookCall) -> HookAnswer:
+        return HookAnswer("allow", updates=(ModeUpdate(mode),))
+
+    scene.executor.hooks = Hooks([Hook("PermissionRequest", says)])
+    assert not scene.call("Read", file_path=str(outside)).is_error
+    assert scene.mode == "plan"
+    assert scene.write(scene.project / "code.py").outcome == "denied"
+
+
+def test_a_session_that_was_left_while_it_planned_goes_on_planning(tmp_path: Path) -> None:
+    def mode_of(choice: SessionChoice, *, given: str | None = None, **more: Any) -> tuple[str, str]:
+        async def whole() -> tuple[str, str]:
+            options = Options(cwd=str(tmp_path), permission_mode=given)
+            settings = AgentOptions(model=ScriptedModel([[{"tool": "EnterPlanMode", "input": {}}], "So."]))
+            async with await start_agent(options, settings, choice=choice, asker=ScriptedAsker()) as agent:
+                before = agent.mode
+                if more.get("enters"):
+                    async for _ in agent.run("Plan."):
+                        pass
+                if "goes" in more:
+                    agent.change_mode(more["goes"])
+                return agent.session_id, before
+
+        return asyncio.run(asyncio.wait_for(whole(), 60))
+
+    id_, mode = mode_of(SessionChoice(), enters=True)
+    assert mode == "default"
+    assert mode_of(SessionChoice(resume=id_))[1] == "plan"
+    assert mode_of(SessionChoice(resume=id_, fork=True))[1] == "plan"
+    assert mode_of(SessionChoice(resume=id_), given="acceptEdits")[1] == "acceptEdits"
+    assert mode_of(SessionChoice(resume=id_), goes="plan")[1] == "default"  # it was left by name
+    assert mode_of(SessionChoice(resume=id_), goes="acceptEdits")[1] == "plan"
+    assert mode_of(SessionChoice(resume=id_))[1] == "default"

@@ -10,8 +10,10 @@ from holdfast.app import build_executor
 from holdfast.app.options import Options
 from holdfast.events import CallFinished
 from holdfast.settings.schema import KNOWN
+from holdfast.settings.tastes import TASTES, THEME_NAMES
 from holdfast.testing import ScriptedAsker
 from holdfast.tools.settings.config import SETTABLE
+from holdfast.tui.show.themes import THEMES
 
 
 class Scene:
@@ -54,14 +56,14 @@ def test_a_setting_is_changed_in_the_users_file_after_a_yes(isolated_home: Path,
 def test_no_allow_rule_and_no_quiet_mode_changes_a_setting(isolated_home: Path, tmp_path: Path) -> None:
     scene = Scene(isolated_home, tmp_path, {}, mode="acceptEdits", allowed_tools=("Config", "Edit"))
     scene.asker._answers.clear()
-    assert scene.call(setting="model", value="a:b").outcome == "denied"
+    assert scene.call(setting="model", value="ollama:b").outcome == "denied"
     assert (scene.kept, len(scene.asker.questions)) == ({}, 1)
 
 
 @pytest.mark.parametrize("mode", ["plan", "dontAsk"])
 def test_nothing_is_changed_where_nothing_may_be(isolated_home: Path, tmp_path: Path, mode: str) -> None:
     scene = Scene(isolated_home, tmp_path, {}, mode=mode)
-    assert scene.call(setting="model", value="a:b").outcome == "denied"
+    assert scene.call(setting="model", value="ollama:b").outcome == "denied"
     assert scene.kept == {}
 
 
@@ -78,6 +80,16 @@ def test_nothing_is_changed_where_nothing_may_be(isolated_home: Path, tmp_path: 
         ),
         *("env", "env.PATH", "apiKeyHelper", "enableAllProjectMcpServers", "classifier.model", "shell.functions"),
         *("web.proxy", "telemetry", "unheard.of", "agents.maxDepth", "model.x", "", "Model"),
+        *(
+            "permissions..defaultMode",
+            ".model",
+            "model.",
+            "model ",
+            "model\n",
+            "m\u043edel",
+            "\uff4dodel",
+            "model\u200b",
+        ),
     ],
 )
 @pytest.mark.parametrize("mode", ["default", "bypassPermissions"])
@@ -90,7 +102,21 @@ def test_what_governs_rights_or_is_not_known_cannot_be_set(
 
 
 def test_every_key_that_can_be_set_is_known(isolated_home: Path) -> None:
-    assert all(key in KNOWN or key.split(".")[0] in KNOWN for key in SETTABLE)
+    assert all(key in KNOWN or key.split(".")[0] in KNOWN or key in TASTES for key in SETTABLE)
+    assert set(THEME_NAMES) == set(THEMES)
+    assert set(TASTES) <= set(SETTABLE)
+
+
+def test_the_looks_of_the_terminal_can_be_changed(isolated_home: Path, tmp_path: Path) -> None:
+    scene = Scene(isolated_home, tmp_path, {"theme": "dark"})
+    assert scene.call(setting="theme").data["value"] == "dark"
+    reply = scene.call(setting="theme", value="light")
+    assert (reply.data["previousValue"], reply.data["newValue"]) == ("dark", "light")
+    assert "next start" in str(reply.content)
+    refused = scene.call(setting="theme", value="pink")
+    assert (refused.outcome, refused.error_code) == ("invalid", 4)
+    assert "light-daltonized" in str(refused.content)
+    assert scene.kept == {"theme": "light"}
 
 
 @pytest.mark.parametrize("key", ["env", "env.TOKEN", "mcpServers", "telemetry", "modelOptions", "web.search"])
@@ -102,7 +128,7 @@ def test_what_may_hold_a_secret_is_not_told(isolated_home: Path, tmp_path: Path,
 
 def test_a_value_of_a_wrong_kind_changes_nothing(isolated_home: Path, tmp_path: Path) -> None:
     scene = Scene(isolated_home, tmp_path, {"model": "a:b"})
-    for key, value in (("tools.taskList", "both"), ("globLimits.maxResults", -1), ("model", True)):
+    for key, value in (("tools.taskList", "both"), ("globLimits.maxResults", -1)):
         reply = scene.call(setting=key, value=value)
         assert (reply.is_error, reply.data is None or reply.data["success"]) == (True, False), key
     assert scene.kept == {"model": "a:b"}
@@ -110,5 +136,22 @@ def test_a_value_of_a_wrong_kind_changes_nothing(isolated_home: Path, tmp_path: 
 
 def test_it_is_said_where_another_source_has_the_last_word(isolated_home: Path, tmp_path: Path) -> None:
     scene = Scene(isolated_home, tmp_path, {}, settings=('{"model": "a:flag"}',))
-    reply = scene.call(setting="model", value="a:mine")
-    assert ("has no effect yet" in str(reply.content), scene.kept) == (True, {"model": "a:mine"})
+    reply = scene.call(setting="model", value="ollama:mine")
+    assert ("has no effect yet" in str(reply.content), scene.kept) == (True, {"model": "ollama:mine"})
+
+
+@pytest.mark.parametrize("key", ["model", "fallbackModel"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("", " ", "x", "a:b", "http://models.example", "scripted:turns.jsonl", "replay:turns.jsonl"),
+        *("ollama:\0x", "ollama:" + "x" * 300, 3, True),
+    ],
+)
+def test_what_no_later_session_should_begin_with_is_refused(
+    isolated_home: Path, tmp_path: Path, key: str, value: Any
+) -> None:
+    scene = Scene(isolated_home, tmp_path, {}, mode="bypassPermissions")
+    reply = scene.call(setting=key, value=value)
+    assert (reply.outcome, scene.kept) == ("invalid", {})
+    assert "names no model" in str(reply.content)

@@ -96,6 +96,28 @@ def test_git_that_would_start_programs_of_the_repository_is_asked_about(desk: An
     assert "filter" in asker.questions[-1].reason
 
 
+def test_git_in_a_part_of_the_repository_runs_unasked_hardened_and_looked_at(desk: Any, tmp_path: Path) -> None:
+    asker = _Yes()
+    show = "git config --get core.hooksPath"
+
+    async def work() -> list[tuple[int, str]]:
+        await desk.sh("git init -q . && mkdir sub")
+        found = [(len(asker.questions), "")]
+        bad = "git config filter.x.clean evil"
+        texts = (f"cd sub && {show}", f"git -C sub {show[4:]}", bad, f"(cd sub && {show})", f"cd {tmp_path} && {show}")
+        for command in texts:
+            reply = text(await desk.sh(command))
+            found.append((len(asker.questions), reply.split("\n")[0]))
+            await desk.sh(f"cd {tmp_path}")
+        return found
+
+    told = desk.run(work, permission_mode="default", asker=asker)
+    assert told[:3] == [(1, ""), (1, "/dev/null"), (1, "/dev/null")]
+    # What the repository starts is found from a part of it, and behind a `cd` to where the session is.
+    assert [asked for asked, _ in told[3:]] == [2, 3, 4]
+    assert "filter" in asker.questions[-1].reason
+
+
 def test_a_version_that_a_project_chooses_is_asked_about(desk: Any, tmp_path: Path) -> None:
     asker = _Yes()
 

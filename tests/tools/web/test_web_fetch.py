@@ -437,9 +437,9 @@ def test_a_fetch_can_be_cancelled() -> None:
             tool = WebFetch(client=lab.client)
             args = tool.arguments.parse({"url": "https://example.com/", "prompt": "x"})
             task = asyncio.create_task(tool.call(args, ToolContext("/", tool_use_id="c1")))
-            await asyncio.wait_for(came.wait(), 10)
+            await asyncio.wait_for(came.wait(), 30)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
-                await asyncio.wait_for(task, 10)
+                await asyncio.wait_for(task, 30)
 
     asyncio.run(go())

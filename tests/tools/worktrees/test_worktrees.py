@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import secrets
 import shutil
 import subprocess
 from pathlib import Path
@@ -100,7 +101,28 @@ def test_a_kept_worktree_stays_with_its_branch_and_can_be_entered_again_but_not_
     assert git(tree, "rev-parse", "HEAD") == made
 
 
-@pytest.mark.parametrize("work", ["changed", "new", "staged", "hidden by a setting", "committed", "on a detached head"])
+@pytest.mark.parametrize("marker", ["nothing", "its own repository", "a link to another one"])
+def test_a_repository_that_lists_any_directory_does_not_get_it(tmp_path: Path, marker: str) -> None:
+    scene = Scene(tmp_path)
+    victim, listed = tmp_path / "victim", scene.repository / ".git" / "worktrees" / "evil"
+    victim.mkdir()
+    if marker == "its own repository":
+        git(victim, "init", "-q")
+    elif marker == "a link to another one":
+        (victim / ".git").write_text(f"gitdir: {tmp_path}/elsewhere/.git/worktrees/evil\n")
+    listed.mkdir(parents=True)
+    for name, text in {"gitdir": f"{victim}/.git", "commondir": "../..", "HEAD": "ref: refs/heads/main"}.items():
+        (listed / name).write_text(f"{text}\n")
+    reply = scene.call("EnterWorktree", path=str(victim))
+    assert reply.is_error
+    assert "does not say itself" in str(reply.content)
+    assert scene.executor.state.cwd == str(scene.repository)
+
+
+DETACHED = ("on a detached head", "left behind")
+
+
+@pytest.mark.parametrize("work", ["changed", "new", "staged", "hidden by a setting", "committed", *DETACHED])
 def test_work_is_not_removed_unless_it_is_given_up(tmp_path: Path, work: str) -> None:
     scene = Scene(tmp_path)
     tree = scene.enter()
@@ -108,9 +130,11 @@ def test_work_is_not_removed_unless_it_is_given_up(tmp_path: Path, work: str) ->
         (tree / "code.py").write_text("x = 2\n")
     elif work == "committed":
         scene.commit(tree)
-    elif work == "on a detached head":
+    elif work in DETACHED:
         git(tree, "checkout", "-q", "--detach")
         scene.commit(tree)
+        if work == "left behind":
+            git(tree, "checkout", "-q", "worktree-a")
     else:
         (tree / "new.py").write_text("z\n")
         if work == "staged":
@@ -146,6 +170,26 @@ def test_work_in_ignored_files_is_seen_and_caches_are_none(tmp_path: Path) -> No
     (tree / "local.env").unlink()
     assert not scene.call("ExitWorktree", action="remove").is_error
     assert not tree.exists()
+
+
+def test_who_still_works_in_a_worktree_keeps_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+
+    async def whole() -> None:
+        async with open_again(scene, SessionChoice()) as session:
+            tree = Path((await call_in(session, "EnterWorktree", name="a")).data["worktreePath"])
+            words = {"command": "sleep 300; echo late > work.txt", "run_in_background": True}
+            task = (await call_in(session, "Bash", **words)).data["backgroundTaskId"]
+            refused = await call_in(session, "ExitWorktree", action="remove")
+            assert (refused.error_code, task in str(refused.content), tree.exists()) == (6, True, True)
+            removed = await call_in(session, "ExitWorktree", action="remove", discard_changes=True)
+            assert (removed.is_error, tree.exists()) == (False, False)
+            record = session.shell.board.get(task)
+            assert record is not None
+            assert record.status == "killed"
+
+    asyncio.run(whole())
+    assert scene.branches == ["main"]
 
 
 def test_merged_work_is_no_loss(tmp_path: Path) -> None:
@@ -328,7 +372,7 @@ def open_again(scene: Scene, choice: SessionChoice) -> OpenSession:
 
 
 async def call_in(opened: OpenSession, tool: str, **raw: Any) -> CallFinished:
-    opened.executor.add({"id": f"{tool}-1", "name": tool, "input": raw})
+    opened.executor.add({"id": f"{tool}-{secrets.token_hex(4)}", "name": tool, "input": raw})
     return [event async for event in opened.executor.results() if isinstance(event, CallFinished)][-1]
 
 
@@ -352,6 +396,32 @@ def test_a_resumed_session_is_in_its_worktree_and_a_fork_may_not_remove_it(tmp_p
 
     asyncio.run(whole())
     assert scene.branches == ["main"]
+
+
+@pytest.mark.parametrize("put", ["a link", "a directory", "another repository"])
+def test_what_was_put_in_the_place_of_a_worktree_is_not_worked_in(tmp_path: Path, put: str) -> None:
+    scene = Scene(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+
+    async def whole() -> None:
+        async with open_again(scene, SessionChoice()) as first:
+            tree = Path((await call_in(first, "EnterWorktree", name="a")).data["worktreePath"])
+            assert first.session is not None
+            id_ = first.session.id
+        tree.rename(tmp_path / "moved")
+        if put == "a link":
+            tree.symlink_to(other)
+        else:
+            tree.mkdir()
+        if put == "another repository":
+            git(tree, "init", "-q")
+        async with open_again(scene, SessionChoice(resume=id_)) as again:
+            state = again.executor.state
+            assert (state.cwd, state.worktree) == (str(scene.repository), None)
+            assert not state.is_inside(str(other))
+
+    asyncio.run(whole())
 
 
 # Rights
@@ -498,3 +568,14 @@ def test_a_person_who_says_no_keeps_everything(tmp_path: Path) -> None:
     scene.asker._answers.append(Answer(message="no"))
     assert scene.call("ExitWorktree", action="remove", discard_changes=True).outcome == "denied"
     assert (tree / "new.txt").exists()
+
+
+def test_what_was_thrown_away_unseen_is_not_said_to_be_nothing(tmp_path: Path, failing: Path) -> None:
+    scene = Scene(tmp_path)
+    tree = scene.enter()
+    (tree / "draft.txt").write_text("not committed")
+    failing.write_text("status\n:\n")
+    reply = scene.call("ExitWorktree", action="remove", discard_changes=True)
+    assert (reply.is_error, tree.exists()) == (False, False)
+    assert "git could not tell" in str(reply.content)
+    assert "discardedFiles" not in reply.data

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.tui.faces import AnsweringFace
 
-from holdfast.contract import Answer, Question, QuestionBrief, QuestionPart, RuleUpdate
+from holdfast.contract import Answer, Question, QuestionBrief, QuestionPart, QuestionStanding, RuleUpdate
 from holdfast.permissions import Step
 from holdfast.permissions.rules.grammar import Rule, RuleSource
 from holdfast.tui.ask.asker import TerminalAsker
@@ -133,4 +133,75 @@ def test_a_question_that_is_withdrawn_says_so(tmp_path: Path) -> None:
         assert waiting.cancelled()
         return face.text
 
-    assert asyncio.run(run()) == "  ⎿ no longer asked: Let Bash do this?"
+    assert asyncio.run(run()) == "  ⎿ no longer asked: Let Bash do this? ls && rm -rf build"
+
+
+class WaitingFace(SilentFace):
+    """Somebody sits there who answers later."""
+
+    async def choose(self, menu: Menu) -> Chosen:
+        self.menus.append(menu)
+        return await menu.answer
+
+
+async def turn() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("standing", "expected"),
+    [
+        (QuestionStanding("allow", "the rule Bash(rm *) allows it"), Answer("allow")),
+        (QuestionStanding("deny", "the rule Bash(rm *) denies it"), Answer(message="the rule Bash(rm *) denies it")),
+    ],
+)
+@pytest.mark.parametrize("is_keeping", [False, True])
+def test_a_question_that_the_rights_have_settled_meanwhile_leaves(
+    tmp_path: Path, standing: QuestionStanding, expected: Answer, *, is_keeping: bool
+) -> None:
+    async def run() -> tuple[Answer, str]:
+        now = QuestionStanding("ask", "the rule Bash(rm *) asks about it", ("Bash(rm -rf build)",))
+        face = WaitingFace(columns=200)
+        asker = TerminalAsker(face)
+        asked = asyncio.ensure_future(asker.ask(question(tmp_path, standing=lambda: now)))
+        await turn()
+        if is_keeping:
+            face.menus[0].answer_with(2)
+            await turn()
+        asker.look_again()
+        await turn()
+        assert not asked.done()
+        now = standing
+        asker.look_again()
+        async with asyncio.timeout(60):
+            return await asked, face.text
+
+    answer, shown = asyncio.run(run())
+    assert answer == expected
+    assert f"no longer asked: Let Bash do this? ls && rm -rf build: {standing.reason}" in shown
+
+
+def test_other_rules_are_offered_where_some_hold_already_and_only_these_are_kept(tmp_path: Path) -> None:
+    async def run() -> Answer:
+        now = QuestionStanding("ask", "it creates files", ("Bash(curl *)",))
+        face = WaitingFace(columns=200)
+        asker = TerminalAsker(face)
+        asked = asyncio.ensure_future(
+            asker.ask(question(tmp_path, suggestions=("Bash(touch *)", "Bash(curl *)"), standing=lambda: now))
+        )
+        await turn()
+        menu = face.menus[0]
+        assert menu.options[1].label == "Yes, and for this session allow Bash(touch *), Bash(curl *)"
+        menu.is_typing = True
+        asker.look_again()
+        assert "touch" in menu.options[1].label  # not under the fingers of who writes
+        menu.is_typing = False
+        asker.look_again()
+        assert menu.options[1].label == "Yes, and for this session allow Bash(curl *)"
+        assert menu.place == len(menu.options) - 1
+        menu.answer_with(1)
+        async with asyncio.timeout(60):
+            return await asked
+
+    assert asyncio.run(run()) == Answer("allow", rules=("Bash(curl *)",), destination="session")

@@ -53,7 +53,9 @@ def test_a_number_that_does_not_fit_is_asked_for_again() -> None:
 
 
 def test_what_is_not_required_may_stay_open_and_what_is_put_away_is_no_answer() -> None:
-    assert fill(AnsweringFace(2), form(COUNT)) == FormAnswer("accept", {})
+    face = AnsweringFace((1, ""))
+    assert fill(face, form(COUNT)) == FormAnswer("accept", {})
+    assert face.menus[0].title == "How many?: a whole number (Enter alone leaves it open)"
     assert fill(AnsweringFace(None), form(DATABASE)).action == "cancel"
 
 

@@ -78,6 +78,31 @@ def test_several_answers_are_marked_and_ended_with_done() -> None:
     assert asyncio.run(run()) == Chosen("done", marked=("a", "b"))
 
 
+def test_words_alone_are_typed_at_once_but_not_sent_as_the_question_appears() -> None:
+    async def run() -> tuple[list[str], str]:
+        menu = Menu("Its name?", [Option("Write it", "text", wants_text=True)])
+        menu.shown()
+        lines = [as_text(line) for line in menu.lines(40)]
+        assert menu.is_typing
+        menu._shown_at = 0.0
+        menu.key("escape")
+        return lines, menu.said(await menu.answer)
+
+    assert asyncio.run(run()) == (["? Its name?"], "put away")
+
+
+def test_escape_is_told_as_the_answer_that_it_stands_for() -> None:
+    async def run() -> tuple[str, str]:
+        menu = Menu("Which?", [Option("One", "1"), Option("Leave (Esc)", "")])
+        menu.shown()
+        menu._shown_at = 0.0
+        hint = menu.hint()
+        menu.key("escape")
+        return hint, menu.said(await menu.answer)
+
+    assert asyncio.run(run()) == ("1-9 or ↑↓ Enter · Esc: leave", "Leave")
+
+
 def test_it_can_be_changed_from_outside_and_is_deaf_again_then() -> None:
     def change(menu: Menu) -> None:
         menu.update(title="Really?", options=[Option("No", "no"), Option("Yes", "yes")])

@@ -1,8 +1,21 @@
 """Pages of panels: what is in sight, and what keys do."""
 
+import asyncio
+import json
+from pathlib import Path
+
+from holdfast.app.begin import SessionChoice
+from holdfast.app.options import AgentOptions, Options
+from holdfast.app.start_agent import start_agent
+from holdfast.definitions.agents import read_agents_option
+from holdfast.events import AgentTold, CallQueued
+from holdfast.models.scripted import ScriptedModel
+from holdfast.tui.panels.agents import agents_page
 from holdfast.tui.panels.outputs import output_page
 from holdfast.tui.panels.pages import ListPage, Page, Row, TextPage
+from holdfast.tui.show.agents import AgentTree
 from holdfast.tui.show.kept import Kept, KeptTexts
+from holdfast.tui.show.themes import THEMES
 from holdfast.tui.show.words import Line, as_text
 
 
@@ -77,3 +90,26 @@ def test_what_is_kept_is_bounded() -> None:
         kept.add(Kept(str(number), "x" * 100_000))
     assert sum(len(item.text) for item in kept.all()) <= 4_000_000
     assert kept.all()[-1].title == "999"
+
+
+def test_an_agent_has_the_colour_that_its_definition_wants(tmp_path: Path) -> None:
+    defined = {
+        "reviewer": {"description": "Reviews.", "prompt": "Review.", "color": "Purple"},
+        "plain": {"description": "Looks.", "prompt": "Look.", "color": "chartreuse"},
+    }
+
+    async def styles() -> dict[str, str]:
+        options = Options(cwd=str(tmp_path))
+        chosen = AgentOptions(model=ScriptedModel([]), agents=tuple(read_agents_option(json.dumps(defined))))
+        agent = await start_agent(options, chosen, choice=SessionChoice(is_kept=False))
+        async with agent:
+            tree = AgentTree(lambda name, given: name)
+            tree.take(AgentTold("a1", "reviewer", "toolu_1", CallQueued("c", "Read", {})))
+            page = agents_page(agent, tree)
+            lines = page.view(80, 40)
+        return {part[1].strip(): part[0] for line in lines for part in line}
+
+    found = asyncio.run(styles())
+    assert found["reviewer"] == "agent-purple"
+    assert found["plain"] == "bold"
+    assert all(found["reviewer"] in theme for theme in THEMES.values())

@@ -28,10 +28,13 @@ def test_a_piece_shows_all_that_it_says(text: str, shown: str) -> None:
 
 def test_what_stands_behind_the_language_of_a_fence_is_shown() -> None:
     stream = MarkdownStream()
-    assert stream.feed("```python title=x.py\nprint(1)\n```\n") == [Piece("title=x.py"), Piece("print(1)", "python")]
+    assert stream.feed("```python title=x.py\nprint(1)\n```\n") == [
+        Piece("title=x.py"),
+        Piece("print(1)", "python", begins=True),
+    ]
     assert stream.feed("```a-name-that-is-no-language-at-all\nx\n```\n") == [
         Piece("a-name-that-is-no-language-at-all "),
-        Piece("x", "text"),
+        Piece("x", "text", begins=True),
     ]
     assert stream.feed("```a``` is code in a line\n\nb") == []
     assert stream.end() == [Piece("```a``` is code in a line\n"), Piece("b")]

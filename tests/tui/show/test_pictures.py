@@ -51,4 +51,4 @@ def test_a_call_that_read_a_picture_shows_it_below_its_line() -> None:
     ended(view, "a", name="Read", data=result())
     over(view)
     assert face.text.split("\n")[0].startswith("● Read(a) · picture")
-    assert face.lines[-1] == "<picture image/png>"
+    assert face.text.split("\n")[-1] == "<picture image/png>"

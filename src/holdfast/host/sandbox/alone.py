@@ -68,7 +68,7 @@ class LoneWall:
             rights = rights._replace(scopes=0)
             return Starter(rights, grants_for(rights, writable_roots(policy), also=("/proc",)), is_alone=True)
         rights = rights_of(self._version, network=True)
-        program = filter_program(unix=False, internet=False, users=False)
+        program = filter_program(unix=False, internet=False)
         return Starter(
             rights, grants_for(rights, writable_roots(policy)), program, is_alone=True, drops_capabilities=True
         )

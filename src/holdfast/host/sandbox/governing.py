@@ -1,12 +1,16 @@
 """What governs the agent in a project's directory: its settings, its servers, and what git runs by itself."""
 
 import os
-import re
 import stat
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-__all__ = ["governing_paths", "pinned_paths"]
+from holdfast.host.sandbox.policy import PINNED
+from holdfast.lib.git_config_text import ConfigUnreadableError, parse_config
+
+__all__ = ["LinkedTree", "governing_paths", "is_repository", "linked_tree", "pinned_paths"]
 
 _SETTINGS = (".claude", ".holdfast", ".mcp.json")
 _LINK_LIMIT_BYTES = 4096
@@ -15,15 +19,31 @@ _MAX_MODULES = 8
 _MAX_NAMED = 16
 _MAX_LOOKED_AT, _DEPTH = 500, 3
 _GOVERNED: Final = frozenset({"hooks", "agents", "commands", "skills", "rules", "output-styles", "plugins"})
-_SECTION: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"[^"\n]*")?\s*\]')
-_VALUE: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*?)\s*\Z")
+_OF_TREE: Final = ("commondir", "gitdir")
+"""By these a linked worktree and its repository know each other."""
+_OF_SYSTEM: Final = ("/etc/gitconfig", "/usr/local/etc/gitconfig")
 
 
 def governing_paths(directory: str) -> list[str]:
     """The paths that no confined command may change or make, whether or not they exist."""
     own = [os.path.join(directory, name) for name in _SETTINGS]
     linked = [path for place in own for path in _behind_links(place, only=_GOVERNED)]
-    return [*own, *linked, *_git(os.path.join(directory, ".git"))]
+    here = [path for place in _places(directory) for path in _git(place, directory)]
+    return [*own, *linked, *here]
+
+
+def is_repository(directory: str) -> bool:
+    """Whether git would take it for one: checked out, or bare."""
+    return os.path.lexists(os.path.join(directory, ".git")) or _is_bare(directory)
+
+
+def _is_bare(directory: str) -> bool:
+    return all(os.path.lexists(os.path.join(directory, name)) for name in ("HEAD", "objects", "config"))
+
+
+def _places(directory: str) -> list[str]:
+    """Where a repository is: its `.git`, and the directory itself where that is a bare one."""
+    return [os.path.join(directory, ".git"), *([directory] if _is_bare(directory) else [])]
 
 
 def _behind_links(place: str, *, only: frozenset[str] | None = None) -> list[str]:
@@ -55,13 +75,40 @@ def _counts(name: str, only: frozenset[str]) -> bool:
 
 def pinned_paths(directory: str) -> list[str]:
     """Files by which git would take its configuration and hooks from elsewhere."""
+    found: list[str] = []
+    tree = linked_tree(directory)
+    places = _places(directory) if tree is None else [tree.common]
+    for place in places:
+        if not os.path.isdir(place) or not os.path.lexists(os.path.join(place, "HEAD")):
+            continue
+        # Git reads the latter only where the configuration says so, and some day a user may have it say so.
+        found += [os.path.join(place, name) for name in PINNED]
+        found += [] if tree is None else [os.path.join(tree.gitdir, "config.worktree")]
+        included, _ = _named_in(_configs(place), directory)
+        found += [path for path in included if _lacks_only_itself(path)]
+    return found
+
+
+class LinkedTree(NamedTuple):
+    """A worktree that belongs to a repository elsewhere."""
+
+    gitdir: str
+    """What that repository keeps of it: its index, where it stands."""
+    common: str
+    """The repository."""
+
+
+def linked_tree(directory: str) -> LinkedTree | None:
+    """What a linked worktree belongs to, where both say so: its `.git` alone could name anybody's repository."""
     place = os.path.join(directory, ".git")
-    if not os.path.isdir(place) or not os.path.lexists(os.path.join(place, "HEAD")):
-        return []
-    # The second is read only where the configuration, which no command can change, says so.
-    names = ["commondir", "config.worktree"] if _has_worktree_settings(place) else ["commondir"]
-    included, _ = _named_in(os.path.join(place, "config"), directory)
-    return [*(os.path.join(place, name) for name in names), *(path for path in included if _lacks_only_itself(path))]
+    gitdir = _gitdir(place) if os.path.isfile(place) else None
+    common = None if gitdir is None else _common_of(gitdir)
+    if gitdir is None or common is None or not _is_bare(common):
+        return None
+    back = _text(os.path.join(gitdir, "gitdir"), _LINK_LIMIT_BYTES).strip()
+    if not back or os.path.realpath(os.path.join(gitdir, back)) != os.path.realpath(place):
+        return None
+    return LinkedTree(gitdir, common)
 
 
 def _lacks_only_itself(path: str) -> bool:
@@ -69,18 +116,19 @@ def _lacks_only_itself(path: str) -> bool:
     return not os.path.lexists(path) and os.path.isdir(os.path.dirname(path))
 
 
-def _has_worktree_settings(place: str) -> bool:
-    return "worktreeconfig" in _text(os.path.join(place, "config"), _CONFIG_LIMIT_BYTES).lower()
+def _git(place: str, top: str) -> list[str]:
+    """What governs git there.
 
-
-def _git(place: str) -> list[str]:
+    Args:
+        place: The repository: a directory, or the file that names one.
+        top: Where its files are checked out.
+    """
     try:
         found = os.lstat(place)
     except OSError:
         return [place]  # no repository may begin here
     if stat.S_ISREG(found.st_mode):
-        target = _gitdir(place)
-        return [place, *([] if target is None else [target, *_shared(target, place)])]
+        return [place, *_behind(place, top)]
     if stat.S_ISLNK(found.st_mode) and not os.path.isdir(place):
         return [place]
     trees = os.path.join(place, "worktrees")
@@ -92,48 +140,81 @@ def _git(place: str) -> list[str]:
         config,
         *present,
         *_modules(place),
-        *_kept_of(config, os.path.dirname(place)),
+        *_kept_of(_configs(place), top),
     ]
 
 
-def _kept_of(config: str, top: str) -> list[str]:
-    included, hooks = _named_in(config, top)
+def _behind(place: str, top: str) -> list[str]:
+    """The same for what a `.git` file names."""
+    target = _gitdir(place)
+    if target is None:
+        return []
+    common = _common_of(target)
+    if common is None:
+        return [target, *_kept_of(_configs(target), top)]
+    own = [os.path.join(target, name) for name in _OF_TREE]
+    return [target, *own, *_modules(target), *_kept_of(_configs(target), top), *_git(common, top)]
+
+
+def _configs(place: str) -> list[str]:
+    """Where a repository's own configuration stands."""
+    return [os.path.join(place, name) for name in ("config", "config.worktree")]
+
+
+def _kept_of(configs: Iterable[str], top: str) -> list[str]:
+    included, hooks = _named_in(configs, top)
     return [*(path for path in included if not _lacks_only_itself(path)), *hooks]
 
 
-def _named_in(config: str, top: str) -> tuple[list[str], list[str]]:
+def _named_in(configs: Iterable[str], top: str) -> tuple[list[str], list[str]]:
     """Files that belong to a configuration, and the directory of hooks that it names with what links there lead to.
 
+    The user's own configuration holds in every repository, and what it names may lie in this one.
+
     Args:
-        config: The configuration of a repository.
+        configs: The configuration of a repository.
         top: Where its files are checked out.
     """
     included: dict[str, None] = {}
     hooks: dict[str, None] = {}
-    waiting = [config]
+    waiting = [*_of_user(), *configs]
     while waiting and len(included) < _MAX_NAMED:
         file = waiting.pop()
-        for section, key, value in _settings(file):
-            if section in ("include", "includeif") and key == "path":
+        for key, value in _settings(file):
+            if key == "include.path" or (key.startswith("includeif.") and key.endswith(".path")):
                 path = os.path.normpath(os.path.join(os.path.dirname(file), os.path.expanduser(value)))
                 waiting += [] if path in included else [path]
                 included[path] = None
-            elif (section, key) == ("core", "hookspath"):
+            elif key == "core.hookspath" and value:
                 place = os.path.normpath(os.path.join(top, os.path.expanduser(value)))
                 hooks |= dict.fromkeys((place, *_behind_links(place)))
     return list(included), list(hooks)
 
 
-def _settings(config: str) -> Iterator[tuple[str, str, str]]:
-    """The plain ones: section and key in small letters, and the value."""
-    section = ""
-    for line in _text(config, _CONFIG_LIMIT_BYTES).split("\n"):
-        head = _SECTION.match(line)
-        if head is not None:
-            section = head[1].lower()
-        given = _VALUE.match(line, 0 if head is None else head.end())
-        if section and given is not None and (value := given[2].strip('"')):
-            yield section, given[1].lower(), value
+def _of_user() -> Iterator[str]:
+    """The files of this user and this machine."""
+    environ = os.environ
+    if environ.get("GIT_CONFIG_NOSYSTEM", "").lower() not in ("1", "true", "yes", "on"):
+        yield from [environ["GIT_CONFIG_SYSTEM"]] if "GIT_CONFIG_SYSTEM" in environ else _OF_SYSTEM
+    if "GIT_CONFIG_GLOBAL" in environ:
+        yield environ["GIT_CONFIG_GLOBAL"]
+        return
+    yield os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git", "config")
+    yield os.path.expanduser("~/.gitconfig")
+
+
+def _settings(config: str) -> tuple[tuple[str, str], ...]:
+    """Keys, with section and name in small letters, and values, as git reads them."""
+    return _parsed(_text(config, _CONFIG_LIMIT_BYTES))
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = []
+    with suppress(ConfigUnreadableError):  # git goes no further either
+        for pair in parse_config(text):
+            found.append(pair)  # noqa: PERF402 - what comes before an error counts
+    return tuple(found)
 
 
 def _modules(place: str) -> list[str]:
@@ -168,7 +249,7 @@ def _links_of(trees: str) -> list[str]:
 
 def _link_to(gitdir: str, config: str) -> list[str]:
     """The file by which the place where a submodule is checked out names its repository: git follows it unasked."""
-    trees = [value for section, key, value in _settings(config) if (section, key) == ("core", "worktree")]
+    trees = [value for key, value in _settings(config) if key == "core.worktree"]
     links = [os.path.normpath(os.path.join(gitdir, tree, ".git")) for tree in trees[-1:]]
     return [link for link in links if os.path.lexists(link)]
 
@@ -180,20 +261,17 @@ def _gitdir(place: str) -> str | None:
     return os.path.realpath(os.path.join(os.path.dirname(place), text.removeprefix("gitdir:").strip()))
 
 
-def _shared(gitdir: str, link: str) -> list[str]:
-    """The main repository of a linked worktree."""
-    common = os.path.dirname(os.path.dirname(gitdir))
-    is_worktree = os.path.basename(os.path.dirname(gitdir)) == "worktrees" and os.path.isdir(common)
-    if not is_worktree:
-        return _kept_of(os.path.join(gitdir, "config"), os.path.dirname(link))
-    config = os.path.join(common, "config")
-    return [os.path.join(common, "hooks"), config, *_kept_of(config, os.path.dirname(link))]
+def _common_of(gitdir: str) -> str | None:
+    """The repository of a linked worktree; None: it is no such tree's."""
+    trees = os.path.dirname(gitdir)
+    common = os.path.dirname(trees)
+    return common if os.path.basename(trees) == "worktrees" and os.path.isdir(common) else None
 
 
 def _text(path: str, limit_bytes: int) -> str:
     """The content of an ordinary file; a command may have put anything there that waits for ever when it is read."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return ""
     try:

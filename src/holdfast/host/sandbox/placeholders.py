@@ -5,6 +5,7 @@ needs stays: taking a mount point away would open its mask.
 """
 
 import contextlib
+import itertools
 import os
 import stat
 from collections import Counter
@@ -19,6 +20,8 @@ from holdfast.lib.lock import directory_lock
 __all__ = ["Placeholders", "remove_leftovers"]
 
 _SUFFIX = ".masks"
+_numbers = itertools.count(1)
+"""Several owners may live in one process: each has a record of its own."""
 
 
 class Placeholders:
@@ -40,7 +43,7 @@ class Placeholders:
             files: What of it is a file.
         """
         with self._locked():
-            held = (*paths, *(path for path in perhaps if self._held[path] or self._is_needed_elsewhere(path)))
+            held = (*paths, *(path for path in perhaps if self._must_hold(path)))
             fresh = [path for path in held if not self._held[path]]
             if fresh:
                 self._note(fresh)
@@ -78,7 +81,7 @@ class Placeholders:
         if self._directory is None:
             return
         if self._record is None:
-            self._record = os.path.join(self._directory, f"{_owner()}{_SUFFIX}")
+            self._record = os.path.join(self._directory, f"{_owner()}.{next(_numbers)}{_SUFFIX}")
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         with os.fdopen(os.open(self._record, flags, 0o600), "ab") as file:
             file.write(b"".join(os.fsencode(path) + b"\0" for path in paths))
@@ -89,6 +92,10 @@ class Placeholders:
             return Blanks()
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
         return Blanks(self._directory, owner=_owner())
+
+    def _must_hold(self, path: str) -> bool:
+        """Whether what was there a moment ago is a placeholder, or was one that is gone by now."""
+        return bool(self._held[path]) or self._is_needed_elsewhere(path) or not os.path.lexists(path)
 
     def _is_needed_elsewhere(self, path: str) -> bool:
         if self._directory is None:

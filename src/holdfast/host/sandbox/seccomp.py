@@ -93,17 +93,13 @@ ARCHITECTURES: Final = MappingProxyType(
 
 
 @lru_cache(maxsize=16)
-def filter_program(
-    machine: str | None = None, *, unix: bool = False, internet: bool = True, users: bool = True
-) -> bytes:
+def filter_program(machine: str | None = None, *, unix: bool = False, internet: bool = True) -> bytes:
     """The filter for one kind of processor.
 
     Args:
         machine: As `uname -m` names it; this machine's when omitted.
         unix: Unix sockets may be made; pairs of connected ones that stay connected always may.
         internet: Internet sockets may be made. A network namespace makes them harmless, so only where there is none.
-        users: Something else already keeps user namespaces from being made. Otherwise clone3, whose arguments no
-            filter sees, does not exist, and libraries fall back to clone.
 
     Raises:
         KeyError: Nothing is known about this kind of processor.
@@ -123,8 +119,7 @@ def filter_program(
             lines.add(_JUMP_EQUAL, getattr(arch, name), then=name)
     _choose_by_mode(lines, arch)
     lines.add(_JUMP_EQUAL, _OPENAT2, then="missing")
-    if not users:
-        lines.add(_JUMP_EQUAL, _CLONE3, then="missing")
+    lines.add(_JUMP_EQUAL, _CLONE3, then="missing")
     lines.label("allow").add(_RETURN, _ALLOW)
     _look_at_sockets(lines, domains)
     # The kernel looks at the lower half of a request only, so no upper half can disguise one.
@@ -137,7 +132,7 @@ def filter_program(
     _look_at_modes(lines, arch)
     lines.label("allow too").add(_RETURN, _ALLOW)
     lines.label("refuse too").add(_RETURN, _ERRNO | errno.EPERM)
-    # Libraries do without these two, whose arguments no filter sees.
+    # Libraries do without these two, whose arguments no filter sees: a namespace, another group of processes, a mode.
     lines.label("missing").add(_RETURN, _ERRNO | errno.ENOSYS)
     lines.label("kill").add(_RETURN, _KILL)
     return lines.assembled()

@@ -124,9 +124,7 @@ class Wall:
             disables_users=found.disables_users,
             opened=self._opener(handles) if found.binds_handles else None,
         )
-        program = filter_program(
-            unix=bool(policy.sockets) or policy.all_sockets, users=found.disables_users, internet=True
-        )
+        program = filter_program(unix=bool(policy.sockets) or policy.all_sockets, internet=True)
         if way is not None:
             made += way.arguments
         filter_handle = _readable(program, handles)

@@ -12,7 +12,6 @@ import msgspec
 from holdfast.contract import Opinion
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decision import STRICTNESS, Decision, HookOpinion, Step, decide
-from holdfast.permissions.policy.explain import place_of
 from holdfast.permissions.rules.grammar import Behavior, Rule
 from holdfast.permissions.tool_facts import KNOWN_TOOLS, facts_from_input
 
@@ -71,7 +70,7 @@ class Comparison(NamedTuple):
 
 
 def _verdict(behavior: str, layer: str, rule: Rule | None) -> dict[str, Any]:
-    source = None if rule is None else place_of(rule)
+    source = None if rule is None else rule.source.place
     return {"verdict": behavior, "layer": layer, "rule": rule.text if rule else None, "source": source}
 
 

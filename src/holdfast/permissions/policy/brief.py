@@ -13,19 +13,27 @@ __all__ = ["brief_of"]
 _MOST_PARTS = 40
 """The further ones are counted by whoever shows them; to judge each would keep the person waiting."""
 
+_EDITS = "acceptEdits"
 _WRITES = "it writes to "
 
 
 def brief_of(call: CallFacts, context: PermissionContext) -> QuestionBrief:
     """Look at the call once more, for the eyes of a person. Nothing is decided here."""
     if call.subject.kind != "command":
-        return _told((), DeterministicClassifier().classify(call, context, Seen(look(call, context))), call)
+        risk = DeterministicClassifier().classify(call, context, Seen(look(call, context)))
+        return _told((), risk, call)._replace(passes_in=_looser_mode(call, context))
     from holdfast.permissions.shell.judge.verdict import judge_shell  # noqa: PLC0415 - with the first command
 
     shell = judge_shell(call, context)
     parts = tuple(_part(part, call, context) for part in shell.parts[:_MOST_PARTS])
     risk = Risk("high", shell.critical) if shell.critical else shell.risk
     return _told(parts, risk, call)
+
+
+def _looser_mode(call: CallFacts, context: PermissionContext) -> str:
+    if context.mode != "default" or _EDITS in context.disabled_modes:
+        return ""
+    return _EDITS if decide(call, context.with_mode(_EDITS)).behavior == "allow" else ""
 
 
 def _told(parts: tuple[QuestionPart, ...], risk: Risk, call: CallFacts) -> QuestionBrief:

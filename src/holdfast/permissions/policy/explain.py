@@ -8,23 +8,14 @@ import msgspec
 from holdfast.permissions.decision import Decision, Step, survey
 from holdfast.permissions.facts import CallFacts
 from holdfast.permissions.policy.advice import Advice, flags_for
-from holdfast.permissions.rules.grammar import Rule
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
 
-__all__ = ["explain_lines", "explain_wire", "place_of", "with_every_layer"]
+__all__ = ["explain_lines", "explain_wire", "with_every_layer"]
 
 _VERDICTS = {"allow": "allowed", "ask": "asks first", "deny": "denied"}
-
-
-def place_of(rule: Rule) -> str:
-    """Where a rule was written: file and line, or the kind of its source."""
-    source = rule.source
-    if source.path is None:
-        return source.kind
-    return source.path if source.line is None else f"{source.path}:{source.line}"
 
 
 def explain_lines(
@@ -46,7 +37,7 @@ def explain_lines(
     """
     lines = [f"{_VERDICTS[decision.behavior]}: {decision.reason}", f"  layer  {decision.layer}"]
     if decision.rule is not None:
-        lines.append(f"  rule   {decision.rule.text}   ({place_of(decision.rule)})")
+        lines.append(f"  rule   {decision.rule.text}   ({decision.rule.source.place})")
     if shell is not None:
         lines.append(f"  shell  {'only reads' if shell.read_only else 'may change something'}")
         lines += [f"    - {_part(part)}" for part in shell.parts]
@@ -70,7 +61,7 @@ def _trace(decision: Decision, layers: Sequence[Step]) -> list[Step]:
 
 
 def _step(step: Step) -> str:
-    where = f"   ({place_of(step.rule)})" if step.rule is not None else ""
+    where = f"   ({step.rule.source.place})" if step.rule is not None else ""
     said = ", ".join(filter(None, (step.behavior, step.reason)))
     return f"{step.layer}: {_one_line(said)}{where}"
 
@@ -98,7 +89,7 @@ def explain_wire(
         "layer": decision.layer,
         "reason": decision.reason,
         "rule": decision.rule.text if decision.rule else None,
-        "source": place_of(decision.rule) if decision.rule else None,
+        "source": decision.rule.source.place if decision.rule else None,
         "trace": [_step_wire(step) for step in _trace(decision, layers)],
     }
     if shell is not None:
@@ -114,7 +105,7 @@ def explain_wire(
 def _step_wire(step: Step) -> dict[str, Any]:
     wire: dict[str, Any] = {"layer": step.layer, "behavior": step.behavior, "reason": step.reason}
     if step.rule is not None:
-        wire |= {"rule": step.rule.text, "source": place_of(step.rule)}
+        wire |= {"rule": step.rule.text, "source": step.rule.source.place}
     return wire
 
 

@@ -26,13 +26,6 @@ class Finding(NamedTuple):
     source: RuleSource
     advice: str
 
-    @property
-    def place(self) -> str:
-        """File and line of the rule, or the kind of its source."""
-        if self.source.path is None:
-            return self.source.kind
-        return self.source.path if self.source.line is None else f"{self.source.path}:{self.source.line}"
-
 
 def lint(rules: Sequence[Rule], problems: Iterable[RuleProblem] = ()) -> list[Finding]:
     """Findings for rules in force and for those that `parse_rules` reported."""
@@ -64,12 +57,8 @@ def _duplicates(rules: Sequence[Rule]) -> list[Finding]:
         root = rule.source.root if rule.content is not None and rule.content.startswith("/") else None
         first = seen.setdefault((rule.behavior, rule.tool, rule.content, root), rule)
         if first is not rule:
-            findings.append(_finding("duplicate", rule, f"the same rule stands in {_place(first)}; remove one"))
+            findings.append(_finding("duplicate", rule, f"the same rule stands in {first.source.place}; remove one"))
     return findings
-
-
-def _place(rule: Rule) -> str:
-    return _finding("duplicate", rule, "").place
 
 
 def _covers(stronger: Rule, weaker: Rule) -> bool:

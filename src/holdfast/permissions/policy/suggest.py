@@ -137,12 +137,11 @@ def _part_rules(
 def _whole_text(analysis: "Analysis", writes: tuple[str, ...]) -> "Iterator[tuple[str, ...]]":
     """Exactly this text and no other."""
     from holdfast.permissions.rules.command_index import WHOLE_TEXT  # noqa: PLC0415 - see above
-    from holdfast.permissions.shell.programs.program import having  # noqa: PLC0415 - see above
     from holdfast.permissions.shell.risk.classes import REMOTE_CODE, risks  # noqa: PLC0415 - with the first question
     from holdfast.settings.steering import is_steering_variable  # noqa: PLC0415 - see above
 
     text = analysis.command.strip()
-    if len(text) > _MAX_WHOLE_CHARS or analysis.dynamic or not having("privilege").isdisjoint(analysis.names):
+    if len(text) > _MAX_WHOLE_CHARS or analysis.dynamic or "privilege" in analysis.effects.classes:
         return
     assigned = (*analysis.assigned, *(name for part in analysis.parts for name in part.assigns))
     if not any(map(is_steering_variable, assigned)) and REMOTE_CODE not in risks(analysis):

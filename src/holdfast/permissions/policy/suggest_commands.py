@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Final
 from holdfast.permissions.shell.judge.coverage import allowed_environment, named_environment
 from holdfast.permissions.shell.judge.variables import settings_of
 from holdfast.permissions.shell.programs.program import having, runs_code, told, words_told
+from holdfast.permissions.shell.programs.runners import WRAPPERS
 from holdfast.permissions.shell.programs.tool_table import TOOLS
-from holdfast.permissions.shell.programs.wrappers import WRAPPERS
-from holdfast.permissions.shell.text.emit import written_by
 from holdfast.settings.steering import is_steering_variable
 
 if TYPE_CHECKING:
@@ -58,13 +57,13 @@ def rules_of_parts(
     rules: dict[str, None] = {}
     spelled: set[int] = set()
     for number, part in enumerate(analysis.parts):
-        if number in analysis.guessed or part.refusal is None or not part.argv or part.hull == "strip":
+        if number in analysis.guessed or part.refusal is None or not part.argv or part.cover == "strip":
             continue
         parent = part.parent
-        if parent >= 0 and (analysis.parts[parent].hull == "same" or parent in spelled):
+        if parent >= 0 and (analysis.parts[parent].cover == "same" or parent in spelled):
             spelled.update((number,) if parent in spelled else ())
             continue
-        if _only_redirected(part) or (is_covered is not None and is_covered(part)):
+        if part.only_redirected or (is_covered is not None and is_covered(part)):
             continue
         rule = _rule_for(part)
         if rule is None and exact and part.name not in _PRIVILEGE:
@@ -76,17 +75,12 @@ def rules_of_parts(
     return tuple(rules) if len(rules) <= MAX_RULES else None
 
 
-def _only_redirected(part: "Part") -> bool:
-    """Whether a command reads and no more, and only its redirect writes: that place has a rule of its own."""
-    return any(part.refusal == written_by(redirect) for redirect in part.redirects)
-
-
 def _rule_for(part: "Part") -> str | None:
     name = part.name
     words = [word.text for word in part.argv]
-    if part.hull in ("", "opaque") and not part.more and (tool := _known_tool(part, words)):
+    if part.cover in ("", "opaque") and not part.more and (tool := _known_tool(part, words)):
         return tool
-    if part.hull not in ("", "same") or part.more or not part.argv[0].static:
+    if part.cover not in ("", "same") or part.more or not part.argv[0].static:
         return None
     if _OFFER.get(name) == "none" or name in _PRIVILEGE or runs_code(name):
         return None

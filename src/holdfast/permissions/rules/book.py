@@ -52,26 +52,10 @@ class RuleBook:
     """
 
     __slots__ = (
-        "_by_tool",
-        "_commands",
-        "_domains",
-        "_globs",
-        "_hosts",
-        "_named",
-        "_parameters",
-        "_servers",
-        "_shell",
-        "_whole",
-        "_wholes",
-        "edit_names",
-        "grants_reads",
-        "grants_writes",
-        "holds_back",
-        "holds_edits",
-        "holds_reads",
-        "paths",
-        "read_names",
-    )
+        "_by_tool", "_commands", "_domains", "_globs", "_hosts", "_named", "_parameters", "_servers", "_shell",
+        "_whole", "_wholes", "edit_names", "grants_reads", "grants_writes", "holds_back", "holds_edits", "holds_reads",
+        "paths", "read_names",
+    )  # fmt: skip
 
     def __init__(
         self, rules: Iterable[Rule], *, home: str, project_root: str, forms: Callable[[str], tuple[str, ...]]

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from holdfast.permissions.rules.star_glob import StarGlob
-from holdfast.permissions.web import WebRefusal, canonical_host
 
 __all__ = ["DomainRule", "compile_domain"]
 
@@ -39,6 +38,8 @@ def compile_domain(text: str) -> DomainRule | str:
     text = text.strip()
     if text == "*":
         return DomainRule("*", "any")
+    from holdfast.permissions.web import WebRefusal, canonical_host  # noqa: PLC0415 - few start with such rules
+
     if "*" not in text:
         host = canonical_host(text)
         if isinstance(host, WebRefusal) or (":" in text.strip("[]") and not text.startswith("[")):

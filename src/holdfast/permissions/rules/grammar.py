@@ -59,6 +59,13 @@ class RuleSource(msgspec.Struct, frozen=True, omit_defaults=True):
     kept_in: str | None = None
     """For a rule that an answer added: the destination it is kept in besides this session."""
 
+    @property
+    def place(self) -> str:
+        """File and line, or the kind of the source."""
+        if self.path is None:
+            return self.kind
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
 
 class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
     """One rule: a whole tool, or with `content` some of its calls."""

@@ -104,17 +104,9 @@ class PathIndex(Generic[_T]):
     """Patterns with values; `find` gives the values of all patterns that cover a path."""
 
     __slots__ = (
-        "_absolute",
-        "_always",
-        "_answers",
-        "_component",
-        "_filed",
-        "_folded",
-        "_heads",
-        "_known_places",
-        "_relative",
+        "_absolute", "_always", "_answers", "_component", "_filed", "_folded", "_heads", "_known_places", "_relative",
         "_tails",
-    )
+    )  # fmt: skip
 
     def __init__(self, filed: Iterable[Filed[_T]]) -> None:
         self._filed = tuple(filed)

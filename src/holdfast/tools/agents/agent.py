@@ -196,7 +196,8 @@ class Agent(Tool[AgentArgs, AgentOutput]):
         data = result.data
         if not data or data["status"] == "async_launched":
             return f"works in the background as {data['agentId']}" if data else result.text
-        said: Line = [("dim", f"{data['totalToolUseCount']} calls, {data['totalTokens']:,} tokens")]
+        calls = data["totalToolUseCount"]
+        said: Line = [("dim", f"{calls} call{'' if calls == 1 else 's'}, {data['totalTokens']:,} tokens")]
         words = super().render_result(ShownResult(text=data["result"]), condensed=condensed)
         return [*lines_of(words), said]
 

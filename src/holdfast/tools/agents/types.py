@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from holdfast.definitions.agents import AgentDefinition
 
-__all__ = ["BUILTIN_TYPES", "AgentType", "defined_type"]
+__all__ = ["BUILTIN_TYPES", "AgentType", "defined_type", "names_tool"]
 
 _REMEMBERS: Final = frozenset({"Read", "Write", "Edit"})
 _LOOKS: Final = frozenset({"Read", "Glob", "Grep", "Bash", "WebFetch", "WebSearch", "LSP"})
@@ -31,18 +31,22 @@ class AgentType(NamedTuple):
         """It always works in the background."""
         return self.definition is not None and self.definition.background
 
+    def forbids(self, name: str) -> bool:
+        """Whether whoever wrote it took a tool of this name away from it."""
+        return self.definition is not None and names_tool(self.definition.disallowed_tools, name)
+
     def may_use(self, name: str) -> bool:
         """Whether a tool of this name is one of its own."""
         definition = self.definition
-        if definition is not None and _names(definition.disallowed_tools, name):
+        if self.forbids(name):
             return False
-        if self.tools is None or name in self.tools or _names(tuple(self.tools), name):
+        if self.tools is None or name in self.tools or names_tool(tuple(self.tools), name):
             return True
         if definition is None:
             return False
         # What it remembers it reads and writes; servers that it names it may use.
         servers = tuple(f"mcp__{one}" for one in definition.mcp_servers if isinstance(one, str))
-        return (definition.memory is not None and name in _REMEMBERS) or _names(servers, name)
+        return (definition.memory is not None and name in _REMEMBERS) or names_tool(servers, name)
 
 
 def defined_type(definition: "AgentDefinition") -> AgentType:
@@ -56,7 +60,7 @@ def defined_type(definition: "AgentDefinition") -> AgentType:
     )
 
 
-def _names(entries: tuple[str, ...], name: str) -> bool:
+def names_tool(entries: tuple[str, ...], name: str) -> bool:
     """Whether one of these means the tool: by its name, or the server that it is of (`mcp__srv`, `mcp__srv__*`)."""
     return any(
         entry == name or (entry.startswith("mcp__") and name.startswith(entry.removesuffix("*").rstrip("_") + "__"))

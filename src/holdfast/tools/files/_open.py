@@ -1,6 +1,5 @@
 """Open a file that a call is about, or say in helpful words why it cannot be opened."""
 
-import difflib
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -43,9 +42,11 @@ def _missing(real: str, shown_as: str, hidden: Hidden | None) -> str:
                     break
     except OSError:
         return f"there is no file {shown_as!r}, nor its directory; look for it with Glob"
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a name that is not there
+
     near = [
         near
-        for near in difflib.get_close_matches(name, names, n=4)
+        for near in get_close_matches(name, names, n=4)
         if hidden is None or not hidden(os.path.join(directory, near))
     ]
     if near:

@@ -21,7 +21,6 @@ from holdfast.host.file_state import require_read
 from holdfast.lib.diff import Span, apply_spans
 from holdfast.lib.edit import Editable, EditAmbiguousError, EditMissedError, Plan, plan_edit
 from holdfast.lib.editorconfig import declared_charset
-from holdfast.lib.nearest import find_nearest
 from holdfast.lib.text import UTF8, NotEncodableError, NotTextError
 from holdfast.tools.files._output import EditOutput
 from holdfast.tools.files.workbench import (
@@ -124,8 +123,8 @@ class Edit(Tool[EditArgs, dict[str, Any]]):
             return self._create(args, ctx, real)
         with self.bench.seen_file(ctx, real, args.file_path, whole=False) as current:
             content, plan, own = _plan(args, current)
-            read = self.bench.replace(ctx, current, apply_spans(current.data, own), args.file_path)
             fields, diff = describe(real, args.file_path, content.utf8, plan.spans, encoding=content.encoding)
+            read = self.bench.replace(ctx, current, apply_spans(current.data, own), args.file_path)
         data = {**fields, "oldString": args.old_string, "newString": args.new_string, "replaceAll": args.replace_all}
         first, places = first_line(fields), len(plan.spans)
         where = f"line {first:,}" if places == 1 else f"{places:,} places, the first in line {first:,}"
@@ -196,6 +195,8 @@ def _ambiguous(args: EditArgs, error: EditAmbiguousError) -> str:
 
 
 def _missed(args: EditArgs, data: bytes) -> str:
+    from holdfast.lib.nearest import find_nearest  # noqa: PLC0415 - most texts are there
+
     near = find_nearest(data, args.old_string)
     message = f"old_string is not in {args.file_path!r}"
     if near is None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import tempfile
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -128,6 +127,8 @@ class Read(Tool[ReadArgs, dict[str, Any]]):
     def _of_editor(self, args: ReadArgs, real: str, held: str) -> ToolResult[dict[str, Any]]:
         """What the person sees. It does not count as read: the file on the disk is another."""
         window = (args.offset or 1, args.limit or DEFAULT_LINES)
+        import tempfile  # noqa: PLC0415 - only with an editor
+
         with tempfile.TemporaryFile() as file:
             file.write(held.encode("utf-8", "replace"))
             file.flush()

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.contract import FileRead, Preview, ToolContext, ToolFailed
 from holdfast.contract.roles import OpenBuffers
-from holdfast.host.file_state import is_unchanged, require_read, stale, stamp_written
+from holdfast.host.file_state import HASHED_BYTES, found_unchanged, require_read, stale, stamp_written
 from holdfast.host.targets import Targets
 from holdfast.lib.atomic import ABSENT, FileChangedError, StrayNotes, write_atomic
 from holdfast.lib.checkpoints import Change, CheckpointStore
@@ -38,6 +38,8 @@ class Current:
     stamp: Stamp | None
     whole: bool = True
     """Whether the model has seen all of it."""
+    is_as_seen: Callable[[], bool] = lambda: True
+    """Whether the bytes are what the model has seen; waits for the answer."""
 
 
 class Workbench:
@@ -78,6 +80,8 @@ class Workbench:
     def seen_file(self, ctx: ToolContext, real: str, shown_as: str, *, whole: bool) -> Generator[Current]:
         """Open a file that the model has read and that did not change since.
 
+        A large one is yielded while it is still being compared; `replace` waits for that.
+
         Raises:
             ToolFailed: Code 1 if there is no such file, 2 if it was not read, 3 if it changed since.
         """
@@ -87,9 +91,17 @@ class Workbench:
             if facts.st_size > MAX_BYTES:
                 raise ToolFailed(f"{shown_as!r} has {facts.st_size:,} bytes; files up to {MAX_BYTES:,} can be changed")
             data = _read(handle)
-            if not is_unchanged(known, handle, data):
+            is_seen = found_unchanged(known, handle, data)
+            if len(data) < HASHED_BYTES and not is_seen():
                 raise stale(shown_as)
-            yield Current(handle, real, data, Stamp.of(facts), known.whole)
+            try:
+                yield Current(handle, real, data, Stamp.of(facts), known.whole, is_seen)
+            except ToolFailed as error:
+                if not is_seen():  # then what is wrong with a plan for other bytes does not matter
+                    raise stale(shown_as) from error
+                raise
+            finally:
+                is_seen()  # nobody hashes any more when this is left
 
     @contextmanager
     def file_or_nothing(self, ctx: ToolContext, real: str, shown_as: str) -> Generator[Current]:
@@ -109,6 +121,8 @@ class Workbench:
         Raises:
             ToolFailed: Code 3 if it is not; otherwise naming what the system said.
         """
+        if not current.is_as_seen():
+            raise stale(shown_as)
         change = self._checkpoint(ctx, current, parts)
         expect = ABSENT if current.handle is None else _expected(current)
         try:

@@ -14,8 +14,8 @@ from holdfast.tools.lists.task_create import hooks_refusal
 __all__ = ["MAIN", "TaskUpdate", "TaskUpdateArgs", "TaskUpdateOutput"]
 
 NewStatus = Literal["pending", "in_progress", "completed", "deleted"]
-TellOwner = Callable[[str, WorkItem], None]
-"""Leaves a note for the new owner of a task."""
+TellOwner = Callable[[str, WorkItem, str], None]
+"""Leaves a note for the new owner of a task; the last is who gave it."""
 MAIN = "main"
 """What the session's own agent is called as an owner."""
 
@@ -99,7 +99,7 @@ class TaskUpdate(Tool[TaskUpdateArgs, TaskUpdateOutput]):
             return _failed(task_id, f"there is no task {task_id!r}; TaskList shows which there are")
         owner = change.item.owner
         if self.tell_owner is not None and owner not in (None, change.before.owner, caller):
-            self.tell_owner(str(owner), change.item)
+            self.tell_owner(str(owner), change.item, caller)
         return _done(change, args)
 
 

@@ -120,9 +120,9 @@ class AskUserQuestion(Tool[AskUserQuestionArgs, AskUserQuestionOutput]):
         if len(set(texts)) != len(texts):
             raise ArgumentsInvalid("two questions have the same text; ask each once", error_code=1)
         for question in args.questions:
-            labels = [option.label for option in question.options]
-            values = [option.value or option.label for option in question.options]
-            if len(set(labels)) != len(labels) or len(set(values)) != len(values):
+            # Interfaces answer with either, so a label is no other option's value.
+            meanings = [{option.label, option.value or option.label} for option in question.options]
+            if len(set[str]().union(*meanings)) != sum(map(len, meanings)):
                 raise ArgumentsInvalid(
                     f"two options of {question.question!r} are the same; give each its own label and value",
                     error_code=2,
@@ -181,7 +181,8 @@ def _said(answer: Any) -> str:
 def _reply(args: AskUserQuestionArgs, answers: Mapping[str, Any], open_: list[str]) -> str:
     lines = ["The user answered:"] if answers else ["The user answered none of the questions."]
     for question, answer in answers.items():
-        lines.append(f"- {question}\n  {_said(answer) or '(nothing chosen)'}")
+        # The question in one line: what stands in it looks like no other answer.
+        lines.append(f"- {' '.join(question.split())}\n  {_said(answer) or '(nothing chosen)'}")
         note: Any = (args.notes or {}).get(question)
         if note:
             text = cast("dict[str, Any]", note).get("notes") if isinstance(note, dict) else note

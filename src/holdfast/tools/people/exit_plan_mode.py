@@ -170,7 +170,9 @@ class ExitPlanMode(Tool[ExitPlanModeArgs, ExitPlanModeOutput]):
             return await self._ask_leader(args, ctx)
         shown = self._shown.pop(ctx.tool_use_id, None)
         if shown is None or not ctx.asked:
-            raise ToolFailed("nobody has approved the plan; call ExitPlanMode where the user can be asked")
+            raise ToolFailed(
+                "nobody has approved the plan; call ExitPlanMode where the user can be asked", error_code=4
+            )
         file = ctx.rights.plan.file
         plan = shown.plan if args.plan is None else args.plan
         if not plan.strip():

@@ -14,9 +14,11 @@ from holdfast.settings import Settings, SettingsError, SettingsRoots, SourceKind
 __all__ = ["Config", "ConfigArgs", "ConfigOutput"]
 
 Value = str | bool | int | float
+_LOOKS: Final = ("theme", "preferredNotifChannel")
 SETTABLE: Final = (
     *("model", "fallbackModel", "tools.siblingErrors", "tools.taskList"),
     *("globLimits.maxResults", "agents.maxRunning", "tasks.maxRunning"),
+    *_LOOKS,
 )
 """Matters of taste. Whatever is not here governs rights, or is not known, and stays out of a model's reach."""
 _TOLD: Final = (
@@ -32,6 +34,10 @@ _TOLD: Final = (
 _GOVERNING: Final = frozenset(
     {"permissions", "hooks", "mcpServers", "sandbox", "env", "web", "telemetry", "apiKeyHelper", "enabledPlugins"}
 )
+
+
+_MODELS: Final = frozenset({"model", "fallbackModel"})
+_MODEL_CHARS: Final = 200
 
 
 class ConfigArgs(Args):
@@ -117,6 +123,10 @@ class Config(Tool[ConfigArgs, ConfigOutput]):
             governs = key in _TOLD or key.split(".")[0] in _GOVERNING
             reason = f"{key!r} governs what you may do, so it cannot be set here; tell the user, who can change it"
             raise ArgumentsInvalid(reason if governs else _unknown(key, SETTABLE), error_code=2 if governs else 1)
+        elif key in _MODELS:
+            _check_model(key, args.value)
+        elif key in _LOOKS:
+            _check_look(key, args.value)
 
     async def call(self, args: ConfigArgs, ctx: ToolContext) -> ToolResult[ConfigOutput]:
         """Tell it, or write it."""
@@ -135,6 +145,25 @@ class Config(Tool[ConfigArgs, ConfigOutput]):
             return ToolResult(failed, f"{key} was not changed: {error}", is_error=True)
         data = {"success": True, "operation": "set", "setting": key, "previousValue": before, "newValue": value}
         return ToolResult(data, f"{key} is {value!r} in {saved} now.{_but(settings, key)}")
+
+
+def _check_model(key: str, value: Value) -> None:
+    """Later sessions begin with it: it is the name of a provider's model, and no file that speaks in its place."""
+    from holdfast.models.open import KEYS, provider_of  # noqa: PLC0415 - only where something is changed
+
+    name = value if isinstance(value, str) and value.isprintable() and len(value) <= _MODEL_CHARS else ""
+    if provider_of(name) not in KEYS:
+        raise ArgumentsInvalid(
+            f"{str(value)[:80]!r} names no model that {key} could be; write provider:name, such as anthropic:sonnet",
+            error_code=4,
+        )
+
+
+def _check_look(key: str, value: Value) -> None:
+    from holdfast.settings.tastes import TASTES  # noqa: PLC0415 - only where something is changed
+
+    if value not in TASTES[key]:
+        raise ArgumentsInvalid(f"{key} is one of {', '.join(TASTES[key])}, not {str(value)[:80]!r}", error_code=4)
 
 
 def _file(cwd: str) -> str:
@@ -167,11 +196,13 @@ def _but(settings: Settings, key: str) -> str:
     where = settings.where(key)
     if where is not None and where.source is not SourceKind.USER:
         return f" It has no effect yet: {where} says {_plain(settings.get(key))!r}."
-    return " A running conversation keeps its model." if key in ("model", "fallbackModel") else ""
+    if key in _LOOKS:
+        return " The terminal follows it from its next start on; `/config` changes it at once."
+    return " A running conversation keeps its model." if key in _MODELS else ""
 
 
 def _unknown(key: str, known: tuple[str, ...]) -> str:
-    return f"there is no setting {key[:80]!r} here{did_you_mean(key, known)}; these are known: {', '.join(known)}"
+    return f"there is no setting {key[:80]!r} here.{did_you_mean(key, known)} These are known: {', '.join(known)}"
 
 
 def _plain(value: Any) -> Any:

@@ -1,8 +1,7 @@
 """Bash with the functions and aliases of the user's login shell (setting `shell.functions`)."""
 
 from holdfast.contract import NO_OBJECTION, Opinion, ToolContext
-from holdfast.permissions import shell
-from holdfast.tools.shell.bash import Bash, BashArgs
+from holdfast.tools.shell.bash import Bash, BashArgs, analysed_here
 
 __all__ = ["BashWithFunctions"]
 
@@ -18,7 +17,7 @@ class BashWithFunctions(Bash):
     async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
         """Ask about a command whose names the text does not explain."""
         await self.environment.prepare(self.board.processes)
-        analysis = shell.analyse(args.command, cwd=ctx.cwd)
+        analysis = analysed_here(args.command, ctx.cwd)
         if analysis.read_only and self.is_shadowed(analysis):
             return Opinion.ask("a name in the command is a function or alias of your login shell")
         return await super().check_permission(args, ctx) if Bash.may_object(self, args) else NO_OBJECTION

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.contract import ContextModifier, ToolContext, ToolFailed, ToolResult
+from holdfast.host.capture import Output
 from holdfast.host.command import Command, Exit, StartError, Stopped
 from holdfast.host.process import Process
 from holdfast.host.shell import CwdReport, shell_argv
@@ -72,6 +73,8 @@ class Run:
         self._env = env
         if self._args.run_in_background:
             return await self._in_background(env)
+        if (shown_there := await self._in_terminal(env)) is not None:
+            return shown_there
         if may_move(self._analysis):
             self._report = CwdReport()
         try:
@@ -79,7 +82,7 @@ class Run:
             process = await processes.start(self._command(env))
             ended = await self._follow(process)
             if isinstance(ended, Exit):
-                return self._finished(process, ended, shown)
+                return self._finished(process.output, ended, shown)
             return await self._leave(process, ended)
         except StartError as error:
             if not os.path.isdir(self._ctx.cwd):
@@ -101,6 +104,34 @@ class Run:
                 label=self._description,
             )
         )
+
+    async def _in_terminal(self, env: Mapping[str, str | None]) -> ToolResult[BashOutput] | None:
+        """In a terminal of the editor, where it has some and no wall is to be around the command; None: run it here."""
+        terminals, wall, before = self._tool.terminals, self._tool.wall, list(self._notices)
+        if terminals is None or not terminals.are_usable:
+            return None
+        if wall is not None and wall.is_on and self._tool.runs_confined(self._args, self._ctx):
+            return None
+        from holdfast.tools.shell._terminals import handed_over, run_in_terminal  # noqa: PLC0415 - only in an editor
+
+        text, board = self._args.command, self._tool.board
+        with handed_over(board.processes, board.places, text) as handed:
+            if handed is None:
+                return None
+            report = handed.reports() if may_move(self._analysis) else None
+            argv = shell_argv(text if report is None else report.script(text))
+            command = Command(argv=argv, cwd=self._ctx.cwd, env=env, label=self._description)
+            if self._walled(command) is not command:
+                return None
+            shown_file = ShownFile.of(self._analysis, self._ctx)
+            done = await run_in_terminal(terminals, handed, command, self._ctx, self._limit_s)
+            if done is None:
+                self._notices = before
+                return None
+            self._report = report
+            if done.is_cut:
+                self._notices.append("The editor kept only the end of the output")
+            return self._finished(done.output, done.ended, shown_file)
 
     def _walled(self, command: Command) -> Command:
         wall, args = self._tool.wall, self._args
@@ -161,22 +192,22 @@ class Run:
 
     # The ways to end.
 
-    def _finished(self, process: Process, ended: Exit, shown_file: ShownFile | None) -> ToolResult[BashOutput]:
+    def _finished(self, output: Output, ended: Exit, shown_file: ShownFile | None) -> ToolResult[BashOutput]:
         analysis, ctx = self._analysis, self._ctx
         meaning = analysis.exit_meaning(ended.code) if ended.code else None
         opening, is_error = ending(ended, meaning, limit_s=self._limit_s)
         if ended.code == _NOT_FOUND and (left_out := self._tool.environment.left_out(self._env)):
             self._notices.append(_NOT_FROM_HERE.format(", ".join(map(show_name, left_out))))
         if self._is_confined and (wall := self._tool.wall) is not None:
-            errors = process.output.stderr.text() if is_error else ""
+            errors = output.stderr.text() if is_error else ""
             self._notices += wall.notices(self._args.command, errors, failed=is_error)
         modifiers = () if self._report is None else self._moved(self._report)
-        if not opening and not self._notices and not process.output.total_bytes:
+        if not opening and not self._notices and not output.total_bytes:
             self._notices.append("The command gave no output")
-        shown = show(process.output, opening=opening, notices=self._notices, spill_path=self._new_result_file)
+        shown = show(output, opening=opening, notices=self._notices, spill_path=self._new_result_file)
         if shown_file is not None and ended.code == 0:
             modifiers = (*modifiers, *shown_file.read(ctx, whole_output=shown.is_whole))
-        operations = {} if is_error else git_operations(analysis, process.output)
+        operations = {} if is_error else git_operations(analysis, output)
         data = self._data(shown.fields, exitCode=ended.shell_code)
         if meaning is not None:
             data["returnCodeInterpretation"] = meaning
@@ -200,13 +231,13 @@ class Run:
         """Stop waiting: the command goes on as a task, or ends here if it may not."""
         if reason == "timeout" and not self._may_go_on_alone:
             ended = await process.kill_tree(stopped_by=Stopped.TIMEOUT)
-            return self._finished(process, ended, None)
+            return self._finished(process.output, ended, None)
         try:
             record = self._tool.board.adopt(process, **self._as_task())
         except TooManyTasks as error:
             ended = await process.kill_tree(stopped_by=Stopped.TIMEOUT)
             self._notices.append(f"It could not go on in the background: {error}")
-            return self._finished(process, ended, None)
+            return self._finished(process.output, ended, None)
         waited_s = self._limit_s if reason == "timeout" else self._tool.limits.automatic_background_s
         why = "The user let the command go on" if reason == "user" else f"After {waited_s:g} s the command goes on"
         result = self._background_result(record, f"{why} in the background as task {record.id}.")

@@ -129,7 +129,7 @@ def _parse(command: str) -> _Parsed | None:
     if analysis.doubt or analysis.redirects or len(analysis.parts) != 1:
         return None
     part = analysis.parts[0]
-    plain = part.name == "sed" and part.certain_text and not part.assigns and not part.hull
+    plain = part.name == "sed" and part.certain_text and not part.assigns and not part.cover
     if not plain or not any(word.text in _IN_PLACE for word in part.argv):
         return None
     return _split([word.text for word in part.argv[1:]])

@@ -35,9 +35,10 @@ from holdfast.tools.shell._sed import SedEdit, preview_sed_edit, write_shown_edi
 
 if TYPE_CHECKING:
     from holdfast.tools.shell._run import Run
+    from holdfast.tools.shell._terminals import CommandTerminals
     from holdfast.tools.shell._wall import ShellWall
 
-__all__ = ["Bash", "BashArgs", "BashLimits"]
+__all__ = ["Bash", "BashArgs", "BashLimits", "analysed_here"]
 
 _LONGEST_FIRST_SLEEP_S = 2.0
 _NO_EFFECTS = Effects()
@@ -99,6 +100,7 @@ class Bash(Tool[BashArgs, BashOutput]):
         environment: ShellEnvironment | None = None,
         inside: Inside | None = None,
         wall: "ShellWall | None" = None,
+        terminals: "CommandTerminals | None" = None,
     ) -> None:
         """Take what commands need.
 
@@ -108,12 +110,14 @@ class Bash(Tool[BashArgs, BashOutput]):
             environment: What commands see.
             inside: Says whether a directory is one of the allowed ones.
             wall: The sandbox, where there is one.
+            terminals: The editor that runs the session, where it shows commands.
         """
         self.environment = environment or ShellEnvironment()
         self.board = board or TaskBoard(environment=self.environment.base)
         self.limits = limits or BashLimits()
         self.inside = inside or InsideProject()
         self.wall = wall
+        self.terminals = terminals
         self.resources = (self.board,) if wall is None else (self.board, wall)
         self.followed = Followed()
 
@@ -156,13 +160,14 @@ class Bash(Tool[BashArgs, BashOutput]):
     def effects(self, args: BashArgs, ctx: ToolContext) -> Effects:
         """The files that the text tells; known only where the whole command is proven."""
         analysis = shell.analyse(args.command, cwd=ctx.cwd)
-        if analysis.read_only and not analysis.touches:
+        told = analysis.effects
+        if analysis.read_only and not told.touches:
             return _NO_EFFECTS
         return Effects(
-            reads=[os.path.join(ctx.cwd, path) for path in analysis.effects_reads],
-            writes=[os.path.join(ctx.cwd, path) for path in analysis.effects_writes],
-            process=analysis.process,
-            known=analysis.read_only and not analysis.reads_unknown,
+            reads=[os.path.join(ctx.cwd, path) for path in told.reads],
+            writes=[os.path.join(ctx.cwd, path) for path in told.writes],
+            process=bool(told.runs),
+            known=analysis.read_only and not told.unknown,
         )
 
     def is_confined(self, args: BashArgs, ctx: ToolContext) -> bool:
@@ -215,7 +220,10 @@ class Bash(Tool[BashArgs, BashOutput]):
     @staticmethod
     def _is_proven(args: BashArgs) -> bool:
         analysis = shell.analyse(args.command)
-        return analysis.read_only and (analysis.uses_git or analysis.steered_by_files)
+        starts_more = analysis.uses_git or analysis.steered_by_files
+        if analysis.read_only or analysis.moves:  # whether it moves at all only the session's directory tells
+            return starts_more or _may_be_known_here(analysis)
+        return _may_be_known_here(analysis)
 
     async def check_permission(self, args: BashArgs, ctx: ToolContext) -> Opinion:
         """Ask about a command that only reads by its words, where files of the project start programs."""
@@ -254,7 +262,7 @@ class Bash(Tool[BashArgs, BashOutput]):
         """Run it, or write the edit that was shown instead of it."""
         if args.simulated_sed_edit is not None:
             return write_shown_edit(args.simulated_sed_edit, ctx)
-        return await _run_type()(self, args, ctx, shell.analyse(args.command, cwd=ctx.cwd)).result()
+        return await _run_type()(self, args, ctx, analysed_here(args.command, ctx.cwd)).result()
 
     def is_shadowed(self, analysis: "shell.Analysis") -> bool:
         """Whether a name in the command is a function or alias of the user."""
@@ -277,11 +285,29 @@ def _waits_first_s(analysis: "shell.Analysis") -> float | None:
     return None if behind.startswith("&") and not behind.startswith("&&") else sleep_s
 
 
+def analysed_here(command: str, cwd: str) -> "shell.Analysis":
+    """The analysis by which the call is judged."""
+    analysis = shell.analyse(command, cwd=cwd)
+    if analysis.read_only:
+        return analysis
+    from holdfast.permissions.shell.reach.known_here import with_facts  # noqa: PLC0415 - loaded by the judgement
+
+    return with_facts(analysis, cwd)
+
+
+def _may_be_known_here(analysis: "shell.Analysis") -> bool:
+    from holdfast.permissions.shell.reach.known_here import may_be_known_here  # noqa: PLC0415 - loaded by the judgement
+
+    return may_be_known_here(analysis)
+
+
 def _started_by_the_project(command: str, cwd: str, environment: ShellEnvironment) -> str | None:
     from holdfast.permissions.shell.reach.git_config import git_config_refusal, git_variables_refusal  # noqa: PLC0415 - loaded by the analysis
     from holdfast.permissions.shell.reach.toolchains import toolchain_refusal  # noqa: PLC0415 - loaded by the analysis
 
-    analysis = shell.analyse(command, cwd=cwd)
+    analysis = analysed_here(command, cwd)
+    if not analysis.read_only:
+        return None  # it is asked about, or somebody allowed it
     reason = toolchain_refusal(analysis, cwd)
     if reason is None and "git" in analysis.names:
         reason = git_variables_refusal(environment.names) or git_config_refusal(cwd)

@@ -29,7 +29,8 @@ def check_prompt(name: str, server: str, ctx: ToolContext) -> None:
     """
     if ctx.session.agent_id is not None:
         raise ToolFailed(
-            f"only the main agent uses prompts of servers; go on without {visible(name, limit_chars=80)!r}"
+            f"only the main agent uses prompts of servers; go on without {visible(name, limit_chars=80)!r}",
+            error_code=6,
         )
     state = ctx.rights
     if not isinstance(state, AgentState):
@@ -37,4 +38,4 @@ def check_prompt(name: str, server: str, ctx: ToolContext) -> None:
     for bound in (state.permissions, *state.permissions.ancestors()):
         rule = bound.book.whole("deny", (name,), server=server)
         if rule is not None:
-            raise ToolFailed(f"the rule {rule.text} denies that server; go on without its prompt")
+            raise ToolFailed(f"the rule {rule.text} denies that server; go on without its prompt", error_code=6)

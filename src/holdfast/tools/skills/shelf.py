@@ -1,11 +1,13 @@
 """What a session's skills stand on, and one use of one of them: its text, what it wants, and who agreed to that."""
 
 import hashlib
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.contract import Granted, SessionFacts, Tool, ToolFailed
 from holdfast.definitions.expand import Part, expand
+from holdfast.definitions.places import is_below
 from holdfast.lib.visible import visible
 from holdfast.tools.skills._commands import run_commands
 from holdfast.tools.skills.server_prompts import ServerPrompts
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.models import Effort
     from holdfast.settings.model import HookEntry
 
-__all__ = ["NOT_GRANTED", "NOT_HEARD", "Shelf", "Use", "split_call"]
+__all__ = ["NOT_GRANTED", "NOT_HEARD", "Shelf", "Use", "own_directory", "split_call"]
 
 NOT_HEARD: Final = "[Its hooks are not heard: nobody agreed to them, or an agent uses it.]"
 NOT_GRANTED: Final = "[Nobody agreed to its allowed-tools, so calls are asked about as always.]"
@@ -42,6 +44,8 @@ class Use(NamedTuple):
     has_arguments: bool = False
     hooks: "tuple[HookEntry, ...]" = ()
     """Hooks that it wants to be heard until the turn ends."""
+    runs_arguments: bool = False
+    """What it is called with stands in its commands: it runs what nobody has written into the file."""
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -112,12 +116,13 @@ class Shelf:
             ToolFailed: There is none; the text names the nearest.
         """
         if self.library is None or not len(self.library):
-            raise ToolFailed("there are no skills in this session")
+            raise ToolFailed("there are no skills in this session", error_code=2)
         found = self.library.find(name)
         if found is None:
             raise ToolFailed(
                 f"there is no skill {visible(name, limit_chars=80)!r}.{self.library.nearest(name)} Use a name from the "
-                "list of skills; a skill of a folder counts once the folder is trusted"
+                "list of skills; a skill of a folder counts once the folder is trusted",
+                error_code=2,
             )
         return found
 
@@ -130,23 +135,28 @@ class Shelf:
         try:
             loaded = skill.load()
         except OSError as error:
-            raise ToolFailed(f"the skill's file {skill.path!r} cannot be read: {error.strerror or error}") from error
+            reason = error.strerror or error
+            raise ToolFailed(f"the skill's file {skill.path!r} cannot be read: {reason}", error_code=4) from error
         variables = {"SESSION_ID": session.session_id, "SKILL_DIR": skill.directory}
         if skill.plugin_root:
             variables["PLUGIN_ROOT"] = skill.plugin_root
         variables |= {"PROJECT_DIR": session.project_root or self._project_root, "EFFORT": skill.effort or ""}
-        parts = expand(
-            loaded.body,
-            loaded.injections,
-            arguments=arguments,
-            names=skill.arguments,
-            variables=variables,
-            is_command=skill.is_command,
+        parts, plain = (
+            expand(
+                loaded.body,
+                loaded.injections,
+                arguments=given,
+                names=skill.arguments,
+                variables=variables,
+                is_command=skill.is_command,
+            )
+            for given in (arguments, "")
         )
         commands = [part.text for part in parts if part.is_command]
+        runs_arguments = commands != [part.text for part in plain if part.is_command]
         key = hashlib.sha256("\0".join((loaded.hash, *commands)).encode("utf-8", "surrogateescape")).hexdigest()
         hooks = skill.hook_entries() if skill.hooks else ()
-        return Use(skill, tuple(parts), _grants(skill), key, bool(arguments), hooks)
+        return Use(skill, tuple(parts), _grants(skill), key, bool(arguments), hooks, runs_arguments)
 
     def take_up(self, use: Use, *, consented: bool, in_agent: bool) -> str:
         """Let the use begin: its hooks are heard. Returns what does not count, in words."""
@@ -161,7 +171,7 @@ class Shelf:
         """What a model reads of it, with the output of its commands; they run with the rights of whoever uses it."""
         answers: list[str] = []
         if self.let_read is not None:
-            self.let_read(_own_directory(use.skill))
+            self.let_read(own_directory(use.skill))
         if use.commands:
             refusal = self._refusal(use, consented=consented)
             if refusal or self._shell is None:
@@ -188,7 +198,7 @@ class Shelf:
     def grant(self, use: Use) -> Granted:
         """What it may for one turn, once somebody has agreed."""
         denied = use.skill.disallowed_tools.rules
-        return Granted(use.grants, turns=1, denied=denied, readable=_own_directory(use.skill))
+        return Granted(use.grants, turns=1, denied=denied, readable=own_directory(use.skill))
 
     def limits(self, use: Use) -> Granted:
         """What holds for one turn although nobody has agreed to anything."""
@@ -214,9 +224,10 @@ def _grants(skill: "Definition") -> tuple[str, ...]:
     return tuple(rule for rule in skill.allowed_tools.rules if rule.partition("(")[0] not in _NEVER_GRANTED)
 
 
-def _own_directory(skill: "Definition") -> tuple[str, ...]:
-    """Where its resources are; a command is a file beside others, and has none."""
-    return () if skill.is_command else (skill.directory,)
+def own_directory(skill: "Definition") -> tuple[str, ...]:
+    """Where its resources are; a command is a file beside others, and has none. Nothing outside of its folder is."""
+    leads_out = skill.folder is not None and not is_below(os.path.realpath(skill.directory), skill.folder)
+    return () if skill.is_command or leads_out else (skill.directory,)
 
 
 def _about(skill: "Definition") -> str:

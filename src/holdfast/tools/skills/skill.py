@@ -83,8 +83,8 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         return bool(session.prompt.agents) or session.agent_id is not None
 
     def is_session_state(self, args: SkillArgs) -> bool:
-        """The same; a server's prompt is asked for elsewhere."""
-        return self._server(args) is None
+        """The same; a server's prompt is asked for elsewhere, and for an agent a place may have to be made."""
+        return self._server(args) is None and self._isolation(args) is None
 
     def is_read_only(self, args: SkillArgs) -> bool:
         """It only reads, unless commands stand in its text, an agent follows it, or a server is asked."""
@@ -99,7 +99,7 @@ class Skill(Tool[SkillArgs, SkillOutput]):
     def effects(self, args: SkillArgs, ctx: ToolContext) -> Effects:
         """It reads a file that whoever trusts the place has agreed to; what a server does, nobody knows."""
         del ctx
-        return Effects() if self._server(args) is None else UNKNOWN_EFFECTS
+        return Effects() if self.is_session_state(args) else UNKNOWN_EFFECTS
 
     def permission_matcher(self, args: SkillArgs, ctx: ToolContext) -> RuleSubject:
         """Rules are about the skill's whole name, however it was called: `Skill(deploy)`."""
@@ -120,6 +120,8 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         """A skill that wants rights or runs commands is asked about; where nobody can be, it is used without them."""
         if self._server(args) is not None:
             return NO_OBJECTION
+        if self._isolation(args) == "worktree" and (reason := await _starts_programs(ctx.cwd)) is not None:
+            return Opinion.ask(reason)
         use = self._use(args, ctx)
         if not use.wants_consent or not _can_ask(ctx) or self._agreed_before(use, ctx):
             return NO_OBJECTION
@@ -154,7 +156,7 @@ class Skill(Tool[SkillArgs, SkillOutput]):
             return ToolResult({"success": True, "commandName": name, "status": "inline"}, said, display=f"read {name}")
         use = self._use(args, ctx)
         if shelf is None or not isinstance(state, AgentState):
-            raise ToolFailed(_NO_LOOP)
+            raise ToolFailed(_NO_LOOP, error_code=1)
         shown = self._shown.pop(ctx.tool_use_id, None)
         consented = self._agreed_before(use, ctx) or (ctx.asked and shown == use.key)
         if consented and ctx.asked:
@@ -188,9 +190,10 @@ class Skill(Tool[SkillArgs, SkillOutput]):
             background=use.skill.background,
             by_skill=True,
             asked=ctx.asked,
+            hooks=ctx.hooks,
         )
         if problem := spawner.problem(task):
-            raise ToolFailed(f"the skill {use.skill.name!r} wants an agent of its own, and {problem}")
+            raise ToolFailed(f"the skill {use.skill.name!r} wants an agent of its own, and {problem}", error_code=5)
         report = await spawner.run(task, ctx.progress)
         data["status"], data["agentId"], data["result"] = "forked", report.agent_id, report.text
         if report.goes_on:
@@ -200,6 +203,14 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         said = report.text if not report.error else f"The skill's agent did not finish: {report.error}\n\n{report.text}"
         return ToolResult(data, said, is_error=bool(report.error))
 
+    def _isolation(self, args: SkillArgs) -> str | None:
+        """Where the agent that follows it would work apart; none where it does not, or there is none."""
+        spawner = None if self.shelf is None else self.shelf.spawner
+        if self.shelf is None or self.shelf.library is None or spawner is None:
+            return None
+        skill = self.shelf.library.find(args.split()[0])
+        return None if skill is None or not skill.forks else spawner.isolation(skill.agent, None, None)
+
     def _server(self, args: SkillArgs) -> str | None:
         """The server whose prompt is meant; none where a skill is."""
         prompts = None if self.shelf is None else self.shelf.prompts
@@ -207,10 +218,10 @@ class Skill(Tool[SkillArgs, SkillOutput]):
 
     def _found(self, args: SkillArgs) -> "Definition":
         if self.shelf is None:
-            raise ToolFailed(_NO_LOOP)
+            raise ToolFailed(_NO_LOOP, error_code=1)
         skill = self.shelf.find(args.split()[0])
         if not skill.for_model and skill.name not in self.shelf.called:
-            raise ToolFailed(f"only the user calls {skill.name!r}; say that they can, with /{skill.name}")
+            raise ToolFailed(f"only the user calls {skill.name!r}; say that they can, with /{skill.name}", error_code=3)
         return skill
 
     def _use(self, args: SkillArgs, ctx: ToolContext) -> Use:
@@ -227,9 +238,18 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         rights = state.permissions
         if all(one.effective_mode == "bypassPermissions" for one in (rights, *rights.ancestors())):
             return True
+        if use.skill.folder is not None or use.runs_arguments:  # a rule names the file, and not what a model adds
+            return False
         book = rights.book
         rule = book.named("allow", "Skill", use.skill.name, with_arguments=use.has_arguments)
-        return use.skill.folder is None and (rule or book.whole("allow", self.names)) is not None
+        return (rule or book.whole("allow", self.names)) is not None
+
+
+async def _starts_programs(cwd: str) -> str | None:
+    from holdfast.tools.worktrees.checkout import find_checkout, starts_programs  # noqa: PLC0415 - few work apart
+
+    checkout = find_checkout(cwd)
+    return None if checkout is None else await starts_programs(checkout)
 
 
 def _can_ask(ctx: ToolContext) -> bool:

@@ -6,17 +6,20 @@ branch goes only while it stands where it was looked at and every commit of it i
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from holdfast.contract import WorktreeChanged
 from holdfast.host.command import Command, StartError
 from holdfast.host.processes import Processes
 from holdfast.host.programs import find_program
+from holdfast.lib.guarded_read import read_guarded
 from holdfast.lib.visible import visible
 from holdfast.permissions.rules import worktrees as worktree_rules
 from holdfast.settings.directories import home_directory
-from holdfast.settings.layout import find_layout
+from holdfast.settings.layout import find_layout, main_checkout
 
 __all__ = [
     "FOLDER",
@@ -26,6 +29,7 @@ __all__ = [
     "Work",
     "amount_of",
     "find_checkout",
+    "is_still_there",
     "look_at",
     "make_tree",
     "remove_tree",
@@ -39,6 +43,7 @@ _WRITE_S: Final = 600.0
 _KEPT_BYTES: Final = 64 << 10
 _LISTED_BYTES: Final = 16 << 20
 _MAX_NAMES: Final = 10
+_OLD: Final = re.compile(rb"(?!0+ )([0-9a-f]{40}|[0-9a-f]{64}) ")
 _SAID_CHARS: Final = 500
 _CACHES: Final = frozenset(
     {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox", ".venv", "venv"}
@@ -166,6 +171,13 @@ def find_checkout(cwd: str) -> str | None:
     return layout.main_checkout
 
 
+def is_still_there(tree: WorktreeChanged) -> bool:
+    """Whether this is the worktree that it was: no link, nothing put in its place, and of the same checkout."""
+    if not os.path.isdir(tree.path) or os.path.realpath(tree.path) != tree.path:
+        return False
+    return tree.made_by == "hook" or main_checkout(tree.path) == os.path.realpath(tree.root)
+
+
 async def make_tree(git: Git, name: str) -> Tree:
     """Make a worktree of the main checkout's commit, with a branch of its own.
 
@@ -208,16 +220,31 @@ async def look_at(git: Git, tree: Tree) -> Work:
     unseen = await _unseen(git, tree)
     own = [f"--exclude={tree.branch}"] if tree.branch else []
     tip = await _stands_at(git, tree.branch) if tree.branch else ""
-    begun = [tree.head] if tree.head else []
-    counted = await git(
-        *("rev-list", "--count", "HEAD", *([tip] if tip else []), "--not", *begun),
-        *(*own, "--branches", "--tags", "--remotes"),
-        cwd=tree.path,
-    )
-    if not counted.strip().isdigit():
-        raise GitFailed(f"git rev-list answered {visible(counted, limit_chars=80)!r}")
+    known = [*([tree.head] if tree.head else []), *own, "--branches", "--tags", "--remotes"]
+    ours = ["HEAD", *([tip] if tip else [])]
+    commits = await _count(git, tree, *ours, "--not", *known)
+    if left := await _left_behind(git, tree):
+        commits += await _count(git, tree, "--ignore-missing", *left, "--not", *ours, *known)
     ignored, more = await _ignored(git, tree)
-    return Work(files + len(unseen), (*names, *unseen, *more)[:_MAX_NAMES], int(counted), tip, ignored)
+    return Work(files + len(unseen), (*names, *unseen, *more)[:_MAX_NAMES], commits, tip, ignored)
+
+
+async def _count(git: Git, tree: Tree, *words: str) -> int:
+    counted = (await git("rev-list", "--count", *words, cwd=tree.path)).strip()
+    if not counted.isdigit():
+        raise GitFailed(f"git rev-list answered {visible(counted, limit_chars=80)!r}")
+    return int(counted)
+
+
+async def _left_behind(git: Git, tree: Tree) -> list[str]:
+    """Where it stood before it went to another branch: only its own record knows commits that are on none."""
+    log = (await git("rev-parse", "--git-path", "logs/HEAD", cwd=tree.path)).rstrip("\n")
+    try:
+        data = await asyncio.to_thread(read_guarded, os.path.join(tree.path, log), limit_bytes=_LISTED_BYTES)
+    except OSError as error:
+        raise GitFailed(f"its record of commits cannot be read: {error.strerror or error}") from error
+    moves = (line for line in (data or b"").splitlines() if b"\tcheckout: " in line)
+    return sorted({found[1].decode() for line in moves if (found := _OLD.match(line))})
 
 
 async def _unseen(git: Git, tree: Tree) -> list[str]:

@@ -22,6 +22,7 @@ from holdfast.contract import (
 )
 from holdfast.contract.render import Line, ShownResult
 from holdfast.host.processes import Processes
+from holdfast.settings.layout import main_checkout
 from holdfast.tools.worktrees.checkout import Git, GitFailed, Tree, find_checkout, starts_programs, trees_of
 
 if TYPE_CHECKING:
@@ -145,6 +146,9 @@ async def _known(git: Git, path: str) -> Tree:
     main, *others = await trees_of(git)
     for tree in others:
         if os.path.realpath(tree.path) == path and os.path.isdir(path):
+            # A repository may list any directory: it becomes the session's own only where it says so itself.
+            if main_checkout(path) != os.path.realpath(git.checkout):
+                raise GitFailed(f"{path!r} does not say itself that it is a worktree of {git.checkout!r}")
             return tree._replace(path=path)
     if os.path.realpath(main.path) == path:
         raise GitFailed(f"{path!r} is the main checkout, not a worktree")

@@ -1,7 +1,7 @@
 """Leave a worktree. The text the model reads is in exit_worktree.md, beside this file."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 from pydantic import Field
@@ -20,7 +20,7 @@ from holdfast.contract import (
     WorktreeChanged,
 )
 from holdfast.contract.render import Line, ShownResult
-from holdfast.host.processes import Processes
+from holdfast.tasks import TaskBoard
 from holdfast.tools.worktrees.checkout import (
     Git,
     GitFailed,
@@ -33,6 +33,8 @@ from holdfast.tools.worktrees.checkout import (
 )
 
 __all__ = ["ExitWorktree", "ExitWorktreeArgs", "ExitWorktreeOutput"]
+
+_NOTHING_SEEN = Work(0, (), 0, "")
 
 
 class ExitWorktreeArgs(Args):
@@ -65,9 +67,9 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
     max_result_chars = 100_000
     should_defer = True
 
-    def __init__(self, processes: Callable[[], Processes]) -> None:
-        """Take where git is started."""
-        self._processes = processes
+    def __init__(self, board: TaskBoard) -> None:
+        """Take where git is started, and what may still work in a worktree."""
+        self._board = board
 
     def is_enabled(self, session: SessionFacts) -> bool:
         """Only for the first agent, as EnterWorktree."""
@@ -117,6 +119,8 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
                 "a hook made this worktree, and no WorktreeRemove hook says how it goes; use action 'keep'",
                 error_code=2,
             )
+        if not args.discard_changes:
+            self._check_tasks(tree)
         if not args.discard_changes and await starts_programs(tree.path) is None:
             await self._work(tree, ctx)
 
@@ -143,19 +147,35 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
             data["message"] = f"{said} The worktree stays in {tree.path}.{where}"
         else:
             seen = await self._removable(args, tree, ctx)
-            stays = await self._remove(args, tree, seen, ctx)
-            data["discardedFiles"], data["discardedCommits"] = seen.files + seen.ignored, seen.commits
+            stays = await self._remove(args, tree, _NOTHING_SEEN if seen is None else seen, ctx)
+            if seen is not None:
+                data["discardedFiles"], data["discardedCommits"] = seen.files + seen.ignored, seen.commits
             lost = f" Thrown away: {amount_of(seen)}." if seen else ""
+            lost = " What was in it git could not tell." if seen is None else lost
             data["message"] = " ".join(f"{said} The worktree {tree.path} is removed.{lost} {stays}".split())
         return ToolResult(data, data["message"], modifiers=(WorktreeChanged(back),))
 
-    async def _removable(self, args: ExitWorktreeArgs, tree: WorktreeChanged, ctx: ToolContext) -> Work:
+    async def _removable(self, args: ExitWorktreeArgs, tree: WorktreeChanged, ctx: ToolContext) -> Work | None:
+        """What goes with it; None where it goes whatever is in it, and nobody can say how much that is."""
         if not args.discard_changes:
+            self._check_tasks(tree)
             return await self._work(tree, ctx)
+        for record in self._board.at_work_in(tree.path):
+            await self._board.stop(record.id)
         try:
             return await look_at(self._git(tree, ctx), _tree(tree))
-        except GitFailed:  # it goes whatever is in it; how much that is nobody can say
-            return Work(0, (), 0, "")
+        except GitFailed:
+            return None
+
+    def _check_tasks(self, tree: WorktreeChanged) -> None:
+        """Whoever works there in the background has work that git does not know yet."""
+        tasks = ", ".join(record.id for record in self._board.at_work_in(tree.path))
+        if tasks:
+            raise ToolFailed(
+                f"{tasks} still works in the worktree {tree.path!r}, so it is not removed; wait for the end or use "
+                "TaskStop, use action 'keep', or discard_changes: true if the user wants it gone with what works there",
+                error_code=6,
+            )
 
     async def _work(self, tree: WorktreeChanged, ctx: ToolContext) -> Work:
         """What git says of it, which must be nothing."""
@@ -194,7 +214,7 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
 
     def _git(self, tree: WorktreeChanged, ctx: ToolContext) -> Git:
         checkout = tree.path if tree.made_by == "hook" else tree.root
-        return Git(self._processes, checkout, is_asked=ctx.asked)
+        return Git(lambda: self._board.processes, checkout, is_asked=ctx.asked)
 
 
 async def _by_hook(tree: WorktreeChanged, ctx: ToolContext) -> str:

@@ -12,7 +12,15 @@ from holdfast.tui.ask.menu import Menu, Option
 from holdfast.tui.show.diffs import diff_lines, is_diff
 from holdfast.tui.show.words import Line, shown_lines, wrapped
 
-__all__ = ["approval_body", "approval_menu", "home_relative", "keeping_menu", "whole_question"]
+__all__ = [
+    "approval_body",
+    "approval_menu",
+    "approval_options",
+    "home_relative",
+    "keeping_menu",
+    "mode_offered",
+    "whole_question",
+]
 
 _SHOWN_DIFF = 120
 _FIRST_LINES, _LAST_LINES = 60, 20
@@ -24,24 +32,41 @@ _TITLES = {"Bash": "run this command", "Write": "write this file", "Edit": "make
 
 def approval_menu(question: Question, columns: int, *, has_body: bool = True, is_whole: bool = False) -> Menu:
     """The question with its answers; the one that is chosen beforehand is no."""
-    rules = ", ".join(visible(rule) for rule in question.suggestions)
-    options = [Option("Yes, this once", "once", takes_text=True)]
-    if rules:
-        options.append(Option(f"Yes, and for this session allow {rules}", "session", takes_text=True))
-        options.append(Option("Always or never: keep a rule about this …", "keep"))
-    options.append(Option("No, and tell the model what to do instead (Tab)", "why", wants_text=True))
-    options.append(Option("No (Esc)", "no"))
+    options = approval_options(question)
     body = approval_body(question, columns, is_whole=is_whole) if has_body else []
     menu = Menu(f"Let {visible(question.tool)} do this?", options, body=body, default=len(options) - 1)
     menu.subject = next((visible(str(question.input[key])) for key in _SUBJECTS if question.input.get(key)), "")
+    menu.opens = lambda: whole_question(question)
+    menu.has_plain_answers = True
     return menu
+
+
+def approval_options(question: Question) -> list[Option]:
+    """The answers: a yes comes first, and the last is the plain no."""
+    rules = ", ".join(visible(rule) for rule in question.suggestions)
+    options = [Option("Yes, this once", "once", takes_text=True)]
+    if mode_offered(question):
+        options.append(Option("Yes, and make such changes without asking (acceptEdits mode)", "mode", takes_text=True))
+    elif rules:
+        options.append(Option(f"Yes, and for this session allow {rules}", "session", takes_text=True))
+    if rules:
+        options.append(Option("Always or never: keep a rule about this …", "keep"))
+    options.append(Option("No, and tell the model what to do instead (Tab)", "why", wants_text=True))
+    options.append(Option("No (Esc)", "no"))
+    return options
+
+
+def mode_offered(question: Question) -> str:
+    """The permission mode in which such calls need no yes, where one is offered."""
+    return _brief(question).passes_in
 
 
 def keeping_menu(question: Question, files: dict[str, str]) -> Menu:
     """Where a rule is kept; `files` names each place's file."""
     rules = ", ".join(visible(rule) for rule in question.suggestions)
     yes, no = "Always allow", "Always refuse"
-    options = [
+    options = [Option("Allow for this session", "allow session")] if mode_offered(question) else []
+    options += [
         Option(f"{yes}, in this folder, for me ({files['localSettings']})", "allow localSettings"),
         Option(f"{yes}, in this folder, for everybody ({files['projectSettings']})", "allow projectSettings"),
         Option(f"{yes}, in all folders, for me ({files['userSettings']})", "allow userSettings"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from holdfast.contract import HoldfastError
@@ -12,15 +13,30 @@ from holdfast.tui.face import Face
 from holdfast.tui.show.words import Line, prose, wrapped
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from holdfast.app.rights import Rights
     from holdfast.app.running import RunningAgent
+    from holdfast.tui.launch import Launch
 
-__all__ = ["DEMO", "set_up_model", "tell_sandbox"]
+__all__ = ["DEMO", "set_up_model", "tell_sandbox", "with_model"]
 
 DEMO = "demo"
 """What `set_up_model` gives for who wants the demo instead."""
 _KEYS = {"anthropic": ("ANTHROPIC_API_KEY", "anthropic:sonnet"), "openai": ("OPENAI_API_KEY", "openai:gpt-6-sol")}
 _WELCOMED = "welcomed"
+
+
+async def with_model(face: Face, launch: "Launch", until_the_end: "ExitStack") -> "Launch | None":
+    """The session with a model that the person sets up; none where nobody sits there, or nobody wants one."""
+    if not sys.stdin.isatty():
+        return None
+    from holdfast.app.rights import load_rights  # noqa: PLC0415 - loaded by now
+
+    name = await set_up_model(face, load_rights(launch.options), has_demo=launch.demo is not None)
+    if name == DEMO and launch.demo is not None:
+        return until_the_end.enter_context(launch.demo())
+    return None if name is None else launch._replace(agent=launch.agent._replace(model=name))
 
 
 async def set_up_model(face: Face, rights: "Rights", *, has_demo: bool) -> str | None:
@@ -62,7 +78,10 @@ async def _take_key(face: Face, variable: str) -> str | None:
     """The variable that now holds what was typed; empty where it was set before, none where nobody gave a key."""
     if os.environ.get(variable, "").strip():
         return ""
-    menu = Menu(f"The key, as {variable} would hold it", [Option("Write or paste it", "key", wants_text=True)])
+    menu = Menu(
+        f"Type or paste the key, as {variable} would hold it; it is not shown",
+        [Option("Write it", "key", wants_text=True)],
+    )
     menu.is_secret = True
     chosen = await face.choose(menu)
     if not chosen.text.strip():

@@ -145,7 +145,10 @@ def _field_menu(field: FormField, count: str) -> Menu:
         options = [Option("Yes", "true"), Option("No", "false"), *is_open]
         return Menu(title, options, body=body, default=0 if field.default is True else 1)
     if not field.choices:
-        menu = Menu(title, [Option(f"Write {_kind_words(field)}", "text", wants_text=True), *is_open], body=body)
+        words = _kind_words(field)
+        title += f": {words}" if words else ""
+        title += "" if field.required or field.default is not None else " (Enter alone leaves it open)"
+        menu = Menu(title, [Option("Write it", "text", wants_text=True)], body=body)
         menu.prefilled = "" if field.default is None else str(field.default)
         return menu
     options = [
@@ -168,8 +171,8 @@ def _field_menu(field: FormField, count: str) -> Menu:
 
 
 def _kind_words(field: FormField) -> str:
-    word = {"integer": "a whole number", "number": "a number"}.get(field.kind, "the answer")
-    return f"{word} ({visible(field.format)})" if field.format else word
+    word = {"integer": "a whole number", "number": "a number"}.get(field.kind, "")
+    return f"{word} {visible(field.format)}".strip() if field.format else word
 
 
 def _default_place(field: FormField) -> int:

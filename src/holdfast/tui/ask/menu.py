@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
+from itertools import count
 from typing import NamedTuple
 
 from holdfast.lib.visible import visible
@@ -14,6 +15,9 @@ __all__ = ["GUARD_S", "Chosen", "Menu", "Option"]
 GUARD_S = 0.3
 """What is typed so soon after a question appears was not meant for it."""
 
+_NUMBERS = count()
+_ESCAPE = " (Esc)"
+_SHORT = 22
 _KEY = re.compile(r" \((?:Esc|Tab)\)$")
 
 
@@ -51,14 +55,18 @@ class Menu:
         has_many: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.number = next(_NUMBERS)
+        """Later ones have greater numbers."""
         self.title = title
         self.body: list[Line] = body or []
         """What stands above it for good."""
-        self.options = options
+        self.options: list[Option] = options
         self.place = default
         self.has_many = has_many
         self.marked: set[str] = set()
-        self.is_typing = False
+        self.is_only_words = len(options) == 1 and options[0].wants_text
+        """Nothing is to be chosen: it wants words and nothing else."""
+        self.is_typing = self.is_only_words
         """It waits for words in the input line."""
         self.is_secret = False
         """What is typed for it is not shown."""
@@ -72,6 +80,8 @@ class Menu:
         """It is one of several things to fill in: what was answered is told with its title."""
         self.opens: Callable[[], list[Line]] | None = None
         """All that the question is about, for who wants to see more than the body."""
+        self.has_plain_answers = False
+        """Its first answer is a plain yes and its last a plain no, so that a list of questions may give these."""
         self._clock = clock
         self._shown_at: float | None = None
         self._times_shown = 0
@@ -113,12 +123,15 @@ class Menu:
 
     def say(self, text: str) -> None:
         """The words that it waited for."""
-        self.is_typing = False
+        self.is_typing = self.is_only_words
         marked = tuple(option.value for option in self.options if option.value in self.marked)
         self._end(Chosen(self.options[self.place].value, text, marked))
 
     def answer_in_words(self, text: str) -> None:
         """Words instead of a choice: those that an option wants, or else nothing is chosen."""
+        if self.is_only_words:
+            self.say(text or self.prefilled)
+            return
         place = next((at for at, option in enumerate(self.options) if option.wants_text), None)
         if place is None or not text:
             self.withdraw()
@@ -136,9 +149,9 @@ class Menu:
         """Choose several options at once."""
         self._end(Chosen("done", marked=tuple(self.options[place].value for place in sorted(set(places)))))
 
-    def withdraw(self) -> None:
-        """Nobody needs the answer any more."""
-        self._end(Chosen(None))
+    def withdraw(self, value: str | None = None, text: str = "") -> None:
+        """Nobody needs the answer any more: it is put away, or what has settled it says why."""
+        self._end(Chosen(value, text))
 
     def update(
         self,
@@ -149,16 +162,21 @@ class Menu:
     ) -> None:
         """Change the question while it is open; keys are deaf again for a moment where the answers change."""
         self.title = self.title if title is None else title
-        if options is not None:
-            self.options, self.place, self.marked = options, default, set()
-            if self._shown_at is not None:
-                self._shown_at = self._clock()
+        if options is not None and options != self.options:
+            self.options, self.place, self.marked, self.is_typing = options, default, set(), False
+            self.deafen()
+
+    def deafen(self) -> None:
+        """Let no key count for a moment, as when it appeared."""
+        if self._shown_at is not None:
+            self._shown_at = self._clock()
 
     def lines(self, columns: int = 10_000, rows: int = 1_000) -> list[Line]:
         """The question as it is now, in so many rows: those around the chosen answer."""
         subject = f" {cut(self.subject, 60)}" if self._times_shown > 1 and self.subject else ""
         head = broken([("warn", "? "), ("bold", self.title), ("", subject)], columns)
-        blocks = [self._option_lines(number, columns) for number in range(len(self.options))]
+        numbers = range(0 if self.is_only_words else len(self.options))
+        blocks = [self._option_lines(number, columns) for number in numbers]
         room = max(1, rows - len(head))
         if sum(map(len, blocks)) > room:  # short answers first, then only those around the chosen one
             head = _shortened(head, columns)
@@ -186,7 +204,7 @@ class Menu:
         """An answer in words, safe to show."""
         title = f"{self.title} " if self.is_field else ""
         if chosen.value is None:
-            return f"{title}put away"
+            return f"{title}{self._escape_label or 'put away'}"
         label = next((option.label for option in self.options if option.value == chosen.value), chosen.value)
         label = _KEY.sub("", label)
         if self.has_many and chosen.marked:
@@ -205,21 +223,32 @@ class Menu:
         """An answer as the line that stays in sight."""
         return [("dim", f"  ⎿ you: {self.said(chosen)}")]
 
-    def hint(self, waiting: int = 0) -> str:
-        """Which keys count now."""
+    def hint(self, waiting: int = 0, *, is_narrow: bool = False) -> str:
+        """Which keys count now, and how many other questions wait."""
         if self.is_deaf:
             return "a moment …"
-        if self.is_typing:
+        if self.is_only_words:
+            keys = "Enter sends · Esc: none"
+        elif self.is_typing:
             keys = "Enter sends · Esc goes back"
         elif self.has_many:
             keys = "Space marks · Enter on Done · Esc puts it away"
         else:
             has_words = any(option.wants_text for option in self.options)
-            keys = "1-9 or ↑↓ Enter · Esc: no" + (" · Tab: words" if has_words else "")
-        return (f"{waiting} more: ←→ · " if waiting else "") + keys
+            label = self._escape_label.lower()
+            keys = f"1-9 or ↑↓ Enter · Esc: {label if 0 < len(label) <= _SHORT else 'none' if self.is_field else 'no'}"
+            keys = keys.replace(" Enter", "") if is_narrow else keys
+            keys += " · Tab: words" if has_words else ""
+        return (f"{waiting} more: ←→, r lists · " if waiting else "") + keys
+
+    @property
+    def _escape_label(self) -> str:
+        """The answer that Escape stands for."""
+        label = next((option.label for option in self.options if option.label.endswith(_ESCAPE)), "")
+        return label.removesuffix(_ESCAPE)
 
     def _escape(self) -> None:
-        if self.is_typing:
+        if self.is_typing and not self.is_only_words:
             self.is_typing = False
         else:
             self._end(Chosen(None))

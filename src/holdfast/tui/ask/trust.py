@@ -42,7 +42,7 @@ async def choose_items(face: Face, question: TrustQuestion) -> tuple[str, ...] |
     body = [part for line in body for part in wrapped(line, face.columns - 1)]
     single = [line for line in question.lines if line.hash in question.approvals]
     options = [
-        Option("No, work here without it (its deny and ask rules count)", "no"),
+        Option("No, work here without it; its deny and ask rules count (Esc)", "no"),
         Option("Yes, trust it" + (" and approve all of this" if single else ""), "yes"),
     ]
     if single:

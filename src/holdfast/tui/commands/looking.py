@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "KEYS"]
 
-KEYS = """\
-Enter sends · \\Enter, Alt-Enter or Ctrl-J a new line · Esc or Ctrl-C interrupts · Esc Esc clears the line, or goes back
-Shift-Tab the next permission mode · Ctrl-O whole outputs · Ctrl-T tasks · Ctrl-B to the background · Ctrl-D leaves
-Ctrl-R earlier lines · Ctrl-G your editor · Ctrl-V a picture · @file goes with the prompt
-!command runs through the same rules · #note is remembered"""
+KEYS = (
+    ("Enter", "sends; \\Enter, Alt-Enter or Ctrl-J: a new line"),
+    ("Esc, Ctrl-C", "interrupts; Ctrl-C twice or Ctrl-D leaves"),
+    ("Esc Esc", "clears the line; where it is empty, goes back to before a prompt"),
+    ("Shift-Tab", "the next permission mode"),
+    ("Ctrl-O", "whole outputs; in a question, all that it is about"),
+    ("Ctrl-T", "tasks; Ctrl-B lets the running command go on in the background"),
+    ("Ctrl-R", "earlier lines; Ctrl-G your editor; Ctrl-V a picture"),
+    ("@file", "goes with the prompt; !command runs through the same rules; #note is remembered"),
+)
 _LIMIT_S = 60.0
 
 
@@ -28,13 +33,13 @@ async def _help(talk: "Conversation", rest: str) -> None:
     from holdfast.tui.commands.run import offered_commands  # noqa: PLC0415 - it knows this module
 
     offered = offered_commands(talk.agent)
-    width = max(len(name) for name, _ in offered) + 3
+    width = max(12, *(len(name) + 3 for name, _ in offered))
     rows: list[Line] = [
         [("accent", f"{'/' + name:<{width}}"), ("", visible(about, limit_chars=100))] for name, about in offered
     ]
+    rows += [[], *([("accent", f"{key:<{width}}"), ("", does)] for key, does in KEYS)]
     columns = talk.face.columns - 1
     talk.face.commit([part for row in rows for part in wrapped(row, columns, inset=width)])
-    talk.say("dim", KEYS)
 
 
 async def _status(talk: "Conversation", rest: str) -> None:
@@ -94,12 +99,12 @@ async def _output(talk: "Conversation", rest: str) -> None:
 
 async def _hooks(talk: "Conversation", rest: str) -> None:
     del rest
-    await _own_command(talk, "hooks", "list")
+    await talk.beside.run(_own_command(talk, "hooks", "list"))
 
 
 async def _doctor(talk: "Conversation", rest: str) -> None:
     del rest
-    await _own_command(talk, "doctor")
+    await talk.beside.run(_own_command(talk, "doctor"))
 
 
 async def _own_command(talk: "Conversation", *words: str) -> None:
@@ -120,10 +125,12 @@ async def _own_command(talk: "Conversation", *words: str) -> None:
         async with asyncio.timeout(_LIMIT_S):
             out, _ = await process.communicate()
     except TimeoutError:
-        process.kill()
-        await process.wait()
         talk.say("warn", f"`holdfast {' '.join(words)}` took longer than {_LIMIT_S:.0f} s and was ended")
         return
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     talk.say("", out.decode("utf-8", "replace").rstrip("\n"))
 
 

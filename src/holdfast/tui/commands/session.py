@@ -30,7 +30,7 @@ async def _clear(talk: "Conversation", rest: str) -> None:
 
 
 async def _compact(talk: "Conversation", rest: str) -> None:
-    if talk.agent is not None and await talk.agent.compact(rest) is None:
+    if talk.agent is not None and await talk.beside.run(talk.agent.compact(rest)) is None:
         talk.say("dim", "there is nothing to shorten yet")
 
 

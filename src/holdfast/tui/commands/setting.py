@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from holdfast.app.belongings import save_setting
 from holdfast.contract import UsageError
 from holdfast.lib.visible import visible
+from holdfast.settings.tastes import TASTES
 from holdfast.tui.ask.approval import home_relative
 from holdfast.tui.ask.menu import Menu, Option
 from holdfast.tui.commands.command import SlashCommand
-from holdfast.tui.show.themes import THEMES
 
 if TYPE_CHECKING:
     from holdfast.tui.conversation import Conversation
@@ -22,11 +22,7 @@ Look at this project and write AGENTS.md in its root, for agents that will work 
 tested and checked (the exact commands), how the code is laid out, and the rules that its files show. Read the README,
 the build files and some of the code first. Keep it under 60 lines, write only what you found, and if the file is there
 already, improve it instead."""
-_OWN = {
-    "theme": ("auto", *THEMES),
-    "preferredNotifChannel": ("notifications_disabled", "terminal_bell", "iterm2", "iterm2_with_bell", "kitty"),
-    "axScreenReader": ("false", "true"),
-}
+_OWN = {**TASTES, "axScreenReader": ("false", "true")}
 
 
 async def _model(talk: "Conversation", rest: str) -> None:
@@ -98,7 +94,7 @@ async def _memory(talk: "Conversation", rest: str) -> None:
 
 
 async def _init(talk: "Conversation", rest: str) -> None:
-    await talk.ask(f"{_INIT} {rest}".strip())
+    await talk.ask(f"{_INIT} {rest}".strip(), is_shown=True)
 
 
 COMMANDS = (

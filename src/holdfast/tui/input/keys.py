@@ -40,6 +40,7 @@ class Actions:
         self.history_line: Callable[[str], str] = lambda text: text
         self.live: Callable[[int], list[Line]] = lambda _rows: []
         self.status: Callable[[], Line] = list
+        self.mode: Callable[[], Line] = list
         self.own_status: Callable[[], str] = lambda: ""
 
 
@@ -67,8 +68,9 @@ class Keys:
             _bind(keys, digit, do=partial(self._menu_key, digit), when=choosing)
         _bind(keys, "escape", do=partial(self._menu_key, "escape"), when=choosing | saying, eager=True)
         for key, step in (("left", -1), ("right", 1)):
-            _bind(keys, key, do=partial(self._screen.next_question, step), when=choosing)
-        _bind(keys, "c-o", do=self._screen.open_question, when=choosing | saying)
+            _bind(keys, key, do=partial(self._screen.questions.go, step), when=choosing)
+        _bind(keys, "r", do=self._screen.questions.review, when=choosing)
+        _bind(keys, "c-o", do=self._screen.questions.open_whole, when=choosing | saying)
         for swallowed in ("<any>", "<bracketed-paste>"):  # what is typed or pasted blindly answers nothing
             _bind(keys, swallowed, do=lambda: None, when=choosing)
         _bind(keys, "enter", do=self._say, when=saying)
@@ -129,6 +131,8 @@ class Keys:
             buffer.start_completion(select_first=True)
 
     def _say(self) -> None:
+        if self._menu.is_deaf:
+            return
         buffer = self._screen.buffer
         text, buffer.text = buffer.text, ""
         self._menu.say(_PASTED.sub("\n", text).strip())

@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING
 
 from holdfast.lib.visible import visible
+from holdfast.tui.ask.approval import home_relative
 from holdfast.tui.panels.pages import ListPage, Page, Row, TextPage
 from holdfast.tui.show.agents import AgentNode, AgentTree
 from holdfast.tui.show.outcomes import counted
+from holdfast.tui.show.themes import agent_style
 from holdfast.tui.show.words import Line, shown_lines
 
 if TYPE_CHECKING:
@@ -18,14 +20,34 @@ def agents_page(agent: "RunningAgent", tree: AgentTree) -> Page:
     """Who works and has worked here; Enter shows what one did."""
 
     def rows() -> list[Row]:
-        found = [_row(depth, node) for depth, node in tree.rows()]
-        types = [Row([("dim", "type "), ("", visible(name))]) for name in agent.agent_types]
+        found = [_row(depth, node, _style(agent, node.type)) for depth, node in tree.rows()]
+        types = [_type_row(agent, name) for name in agent.agent_types]
         return [*found, *types]
 
     return ListPage("Agents", rows, empty="no agent has been started, and none can be")
 
 
-def _row(depth: int, node: AgentNode) -> Row:
+def _type_row(agent: "RunningAgent", name: str) -> Row:
+    about = agent.about_type(name)
+
+    def page() -> Page:
+        lines: list[Line] = [[("", line)] for line in shown_lines(about or "nobody has said what it is for")]
+        definition = agent.definitions.agents.get(name)
+        where = "comes with Holdfast" if definition is None else f"defined in {home_relative(definition.source)}"
+        return TextPage(f"type {visible(name)}", lambda: [*lines, [], [("dim", visible(where))]])
+
+    return Row(
+        [("dim", "type "), (_style(agent, name), visible(name)), ("dim", f"  {visible(about, limit_chars=160)}")],
+        open=page,
+    )
+
+
+def _style(agent: "RunningAgent", name: str) -> str:
+    definition = agent.definitions.agents.get(name)
+    return agent_style("" if definition is None else definition.color.strip().lower())
+
+
+def _row(depth: int, node: AgentNode, name_style: str) -> Row:
     style, state = ("accent", "works") if node.ended_s is None else ("ok", "done")
     if node.outcome not in ("", "success"):
         style, state = "bad", node.outcome.replace("_", " ")
@@ -34,7 +56,7 @@ def _row(depth: int, node: AgentNode) -> Row:
     line: Line = [
         ("dim", "  " * depth + ("└ " if depth else "")),
         (style, "● "),
-        ("bold", node.type),
+        (name_style, node.type),
         (style, f"  {state}"),
         ("dim", f"  {', '.join(facts)}  {node.steps[-1] if node.steps else ''}"),
     ]

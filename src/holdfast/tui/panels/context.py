@@ -6,6 +6,7 @@ from holdfast.app.ledger import Entry, Ledger, ledger_of
 from holdfast.lib.visible import visible
 from holdfast.tui.ask.approval import home_relative
 from holdfast.tui.panels.pages import Page, TextPage
+from holdfast.tui.show.outcomes import counted
 from holdfast.tui.show.words import Line
 
 if TYPE_CHECKING:
@@ -33,13 +34,10 @@ def _lines(ledger: Ledger) -> list[Line]:
         [("dim", "the entries are estimates; the sum above is the provider's count where there is one")],
         [],
         *_part("system prompt", ledger.system, ledger.instructions),
-        *_part("tools", sum(entry.tokens for entry in ledger.tools), ledger.tools),
+        *_part("tools", sum(entry.tokens for entry in ledger.tools), ledger.tools)[:-1],
+        *([[("dim", f"{'':>13}{counted(ledger.deferred, 'more tool')} only named")]] if ledger.deferred else []),
+        [],
         *_part("servers", sum(entry.tokens for entry in ledger.servers), ledger.servers, "tools"),
-        *(
-            [[("dim", f"    {ledger.deferred} more tools are only named until somebody wants them")]]
-            if ledger.deferred
-            else []
-        ),
         *_part("calls and results", sum(entry.tokens for entry in ledger.results), ledger.results, "blocks"),
         *_part("prompts and answers", ledger.said, ()),
     ]

@@ -7,7 +7,11 @@ from typing import NamedTuple
 
 from holdfast.tui.show.words import Line, as_text, broken, cells, cut
 
-__all__ = ["ListPage", "Page", "Row", "TextPage"]
+__all__ = ["Actions", "ListPage", "Page", "Row", "TextPage", "cut_line"]
+
+
+Actions = Mapping[str, tuple[str, Callable[[], Awaitable[None] | None]]]
+"""By key: a word for it, and what it does."""
 
 
 class Row(NamedTuple):
@@ -16,8 +20,7 @@ class Row(NamedTuple):
     line: Line
     open: "Callable[[], Page | None] | None" = None
     """What Enter opens."""
-    actions: "Mapping[str, tuple[str, Callable[[], Awaitable[None]]]]" = MappingProxyType({})
-    """By key: a word for it, and what it does."""
+    actions: Actions = MappingProxyType({})
 
 
 class Page:
@@ -26,6 +29,11 @@ class Page:
     def __init__(self, title: str) -> None:
         self.title = title
         """Safe to show."""
+
+    @property
+    def is_over(self) -> bool:
+        """There is nothing more to see here."""
+        return False
 
     def view(self, columns: int, rows: int) -> list[Line]:
         """The lines in sight now, not more than there are rows."""
@@ -64,18 +72,18 @@ class ListPage(Page):
         for place, row in enumerate(found[first : first + rows], first):
             is_here = place == self.place
             mark: Line = [("chosen", "❯ ")] if is_here else [("", "  ")]  # noqa: RUF001 - the mark people know
-            lines.append([*mark, *_cut_line(row.line, columns - 2, "chosen" if is_here else None)])
+            lines.append([*mark, *cut_line(row.line, columns - 2, "chosen" if is_here else None)])
         return lines
 
     def hint(self) -> str:
         """Which keys count."""
         found = self._rows()
         row = found[self.place] if self.place < len(found) else None
-        words = ["Esc closes", "↑↓ choose"]
+        words = ["Esc closes"]
         if row is not None:
-            words += ["Enter opens"] if row.open is not None else []
             words += [f"{key} {word}" for key, (word, _) in row.actions.items()]
-        return " · ".join(words)
+            words += ["Enter opens"] if row.open is not None else []
+        return " · ".join([*words, "↑↓ choose"] if len(found) > 1 else words)
 
     def key(self, key: str, rows: int) -> "Page | Awaitable[None] | None":
         """Move, open, or act on a row."""
@@ -107,7 +115,7 @@ class TextPage(Page):
         *,
         follows: bool = False,
         neighbour: "Callable[[int], Page | None] | None" = None,
-        actions: "Mapping[str, tuple[str, Callable[[], Awaitable[None]]]]" = MappingProxyType({}),
+        actions: "Callable[[], Actions]" = dict,
     ) -> None:
         super().__init__(title)
         self._lines = lines
@@ -120,30 +128,38 @@ class TextPage(Page):
     def view(self, columns: int, rows: int) -> list[Line]:
         """The lines from the topmost in sight on, broken where they are too long."""
         lines = self._lines()
-        if self._follows:
-            self.top = max(0, len(lines) - rows)
-        self.top = max(0, min(self.top, len(lines) - 1))
         shown: list[Line] = []
+        if self._follows:
+            self.top = len(lines)
+            while self.top and len(shown) < rows:
+                self.top -= 1
+                shown = self._drawn(lines[self.top], columns) + shown
+            return shown[-rows:]
+        self.top = max(0, min(self.top, len(lines) - 1))
         for line in lines[self.top : self.top + rows]:
-            marked = [("chosen", text) for _, text in line] if self._has(line) else line
-            shown += broken(marked, columns)
-        return shown[-rows:] if self._follows else shown[:rows]
+            shown += self._drawn(line, columns)
+        return shown[:rows]
+
+    def _drawn(self, line: Line, columns: int) -> list[Line]:
+        return broken([("chosen", text) for _, text in line] if self._has(line) else line, columns)
 
     def hint(self) -> str:
         """Which keys count, and where in the text we are."""
         count = len(self._lines())
-        words = ["Esc closes", f"line {min(self.top + 1, count):,} of {count:,}", "↑↓ PgUp PgDn g G", "/ searches"]
-        words += ["n next"] if self._found is not None else []
+        words = ["Esc closes", *(f"{key} {word}" for key, (word, _) in self._actions().items())]
+        words.append(f"line {min(self.top + 1, count):,} of {count:,}")
         words += ["←→ other calls"] if self._neighbour is not None else []
-        words += [f"{key} {word}" for key, (word, _) in self._actions.items()]
-        return " · ".join(words)
+        words += ["n next"] if self._found is not None else []
+        return " · ".join([*words, "↑↓ PgUp PgDn g G", "/ searches"])
 
     def key(self, key: str, rows: int) -> "Page | Awaitable[None] | None":
         """Scroll, go to the neighbour, or act."""
         count = len(self._lines())
         moves = {"up": -1, "down": 1, "pageup": -rows, " ": rows, "pagedown": rows, "home": -count, "g": -count}
+        if key in (actions := self._actions()):
+            return actions[key][1]()
         if key in ("end", "G"):
-            self.top = max(0, count - rows)
+            self._follows = True
         elif key in moves:
             self._follows = False
             self.top = max(0, min(self.top + moves[key], count - 1))
@@ -151,8 +167,6 @@ class TextPage(Page):
             return self._neighbour(-1 if key == "left" else 1)
         elif key == "n":
             self._next()
-        elif key in self._actions:
-            return self._actions[key][1]()
         return None
 
     def search(self, text: str) -> bool:
@@ -177,7 +191,8 @@ class TextPage(Page):
         return self._found is not None and self._found.search(as_text(line)) is not None
 
 
-def _cut_line(line: Line, columns: int, style: str | None) -> Line:
+def cut_line(line: Line, columns: int, style: str | None = None) -> Line:
+    """As much of the line as fits; in one style, where one is given."""
     kept: Line = []
     for own, text in line:
         shown = cut(text, columns)

@@ -13,7 +13,7 @@ from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.output import Output
 from prompt_toolkit.styles import BaseStyle
 
-from holdfast.tui.panels.pages import Page, TextPage
+from holdfast.tui.panels.pages import Page, TextPage, cut_line
 from holdfast.tui.show.words import Line, cut, fragments
 
 __all__ = ["Panel"]
@@ -66,6 +66,8 @@ class Panel:
 
     @property
     def _page(self) -> Page:
+        while len(self._pages) > 1 and self._pages[-1].is_over:
+            self._pages.pop()
         return self._pages[-1]
 
     @property
@@ -83,12 +85,11 @@ class Panel:
         return fragments(self._page.view(self._columns, self._rows))
 
     def _foot(self) -> StyleAndTextTuples:
-        line: Line = [("dim", cut(self._page.hint(), self._columns))]
         if self._typed is not None:
-            line = [("accent", cut(f"/{self._typed}", self._columns))]
-        elif notice := self.notice():
-            line = [("warn", cut(notice, self._columns))]
-        return fragments([line])
+            return fragments([[("accent", cut(f"/{self._typed}", self._columns))]])
+        notice, hint = self.notice(), self._page.hint()
+        line: Line = [("warn", cut(notice, self._columns)), ("dim", f" · {hint}")] if notice else [("dim", hint)]
+        return fragments([cut_line(line, self._columns)])
 
     # Keys.
 

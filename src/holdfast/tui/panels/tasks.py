@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.app.belongings import work_items
 from holdfast.lib.visible import visible
 from holdfast.tasks.output import read_output
-from holdfast.tui.panels.pages import ListPage, Page, Row, TextPage
+from holdfast.tui.panels.pages import Actions, ListPage, Page, Row, TextPage
 from holdfast.tui.show.words import Line, shown_lines
 
 if TYPE_CHECKING:
@@ -44,19 +44,24 @@ def _task_row(agent: "RunningAgent", task: "TaskRecord") -> Row:
         ("dim", f" {took:.0f} s  "),
         ("", visible(task.description or task.command or "")),
     ]
-    actions = {"x": ("ends it", partial(_stop, agent, task.id))} if task.status in ("running", "pending") else {}
-    return Row(line, open=lambda: _output(agent, task), actions=actions)
+    return Row(line, open=lambda: _output(agent, task), actions=_actions(agent, task))
+
+
+def _actions(agent: "RunningAgent", task: "TaskRecord") -> Actions:
+    return {"x": ("ends it", partial(_stop, agent, task.id))} if task.status in ("running", "pending") else {}
 
 
 def _output(agent: "RunningAgent", task: "TaskRecord") -> Page:
+    def now() -> "TaskRecord":
+        return next((one for one in agent.tasks if one.id == task.id), task)
+
     def lines() -> list[Line]:
-        found = read_output(task.output_file, _SHOWN_CHARS)
-        now = next((one for one in agent.tasks if one.id == task.id), task)
-        head: list[Line] = [[("dim", f"{now.status}  {visible(now.command or now.prompt or '', limit_chars=400)}")], []]
+        found, it = read_output(task.output_file, _SHOWN_CHARS), now()
+        head: list[Line] = [[("dim", f"{it.status}  {visible(it.command or it.prompt or '', limit_chars=400)}")], []]
         return [*head, *([("", line)] for line in shown_lines(found.text.rstrip("\n")))]
 
-    actions = {"x": ("ends it", partial(_stop, agent, task.id))}
-    return TextPage(f"{task.id}  {visible(task.description)}", lines, follows=True, actions=actions)
+    title = f"{task.id}  {visible(task.description)}"
+    return TextPage(title, lines, follows=True, actions=lambda: _actions(agent, now()))
 
 
 async def _stop(agent: "RunningAgent", task_id: str) -> None:

@@ -24,6 +24,8 @@ class Piece(NamedTuple):
     text: str
     language: str | None = None
     """None: markdown."""
+    begins: bool = False
+    """Lines of code: the first of theirs."""
 
 
 class MarkdownStream:
@@ -35,6 +37,8 @@ class MarkdownStream:
         self._size = 0
         self._fence: str | None = None
         self._language = ""
+        self._begins = False
+        """Nothing of the open fence has come out."""
 
     @property
     def tail(self) -> str:
@@ -79,6 +83,7 @@ class MarkdownStream:
             if found[3] or not is_name:  # what else stands there, such as the name of a file
                 pieces.append(Piece(found[3] if is_name else f"{found[2]} {found[3]}"))
             self._fence, self._language = found[1], (is_name and found[2]) or "text"
+            self._begins = True
             return
         if self._block and not self._block[-1].strip() and line.strip() and self._ends_before(line):
             self._close(pieces)
@@ -98,8 +103,11 @@ class MarkdownStream:
     def _close(self, pieces: list[Piece]) -> None:
         if self._block:
             text = "\n".join(self._block)
-            if self._fence is not None or text.strip():
-                pieces.append(Piece(text, self._language if self._fence is not None else None))
+            if self._fence is not None:
+                pieces.append(Piece(text, self._language, begins=self._begins))
+                self._begins = False
+            elif text.strip():
+                pieces.append(Piece(text))
         self._block, self._size = [], 0
 
 

@@ -4,16 +4,17 @@ import io
 import re
 from collections import Counter
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from markdown_it import MarkdownIt
 from rich.console import Console, JustifyMethod
 from rich.markdown import Heading, Markdown
 from rich.padding import Padding
-from rich.syntax import Syntax
+from rich.syntax import Syntax, SyntaxTheme
 
 from holdfast.tui.show.markdown import Piece
-from holdfast.tui.show.themes import THEMES, Theme
+from holdfast.tui.show.rich_themes import code_theme, markdown_theme
+from holdfast.tui.show.themes import Theme
 from holdfast.tui.show.words import prose
 
 __all__ = ["render"]
@@ -30,8 +31,9 @@ class _LeftHeading(Heading):
 class _Markdown(Markdown):
     elements: ClassVar = {**Markdown.elements, "heading_open": _LeftHeading}
 
-    def __init__(self, text: str, code_theme: str) -> None:
-        super().__init__("", code_theme=code_theme, hyperlinks=False)
+    def __init__(self, text: str, syntax: SyntaxTheme) -> None:
+        super().__init__("", hyperlinks=False)
+        self.code_theme = cast("str", syntax)  # its author takes either, but says it of names alone
         self.markup = text
         self.parsed = _parser().parse(text)
         for token in self.parsed:  # the address of such a link is its text
@@ -55,7 +57,6 @@ def render(piece: Piece, *, columns: int, theme: Theme | None) -> str:
     """The piece for a terminal. Whatever it holds is spelled out before anything draws it."""
     out = io.StringIO()
     has_colour = theme is not None
-    code_theme = "ansi_light" if theme is THEMES["light"] or theme is THEMES["light-daltonized"] else "ansi_dark"
     console = Console(
         file=out,
         width=max(10, columns - 1),
@@ -66,16 +67,17 @@ def render(piece: Piece, *, columns: int, theme: Theme | None) -> str:
         emoji=False,
         markup=False,
         legacy_windows=False,
+        theme=markdown_theme(theme),
     )
     safe = prose(piece.text)
     if piece.language is None:
-        console.print(_Markdown(safe, code_theme))
+        console.print(_Markdown(safe, code_theme(theme)))
         if not _holds_all(safe, out.getvalue()):  # such as a row with more cells than its table has columns
             out.seek(0)
             out.truncate()
             console.print(safe)
     else:
-        code = Syntax(safe, piece.language, theme=code_theme, word_wrap=True, background_color="default")
+        code = Syntax(safe, piece.language, theme=code_theme(theme), word_wrap=True, background_color="default")
         console.print(Padding(code, (0, 0, 0, 2)))
     lines = [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]
     return "\n".join(line if _COLOUR.sub("", line).strip() else "" for line in lines)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["THEMES", "Look", "Theme", "choose_theme"]
+__all__ = ["AGENT_COLOURS", "THEMES", "Look", "Theme", "agent_style", "choose_theme"]
 
 
 class Look(NamedTuple):
@@ -73,8 +73,21 @@ def _hex(number: int) -> str:
     return "#{:02x}{:02x}{:02x}".format(*_rgb(number))
 
 
-def _theme(*, dim: int, ok: int, bad: int, warn: int, accent: int) -> Theme:
+AGENT_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan")
+"""What a definition of an agent may ask for."""
+_BASIC = (1, 4, 2, 3, 5, 3, 5, 6)
+_ON_DARK = (210, 111, 114, 179, 141, 215, 218, 80)
+_ON_LIGHT = (124, 25, 22, 58, 55, 94, 125, 24)
+
+
+def agent_style(colour: str) -> str:
+    """The style of an agent's name, by the colour that its definition wants; bold where it wants none that we know."""
+    return f"agent-{colour}" if colour in AGENT_COLOURS else "bold"
+
+
+def _theme(*, dim: int, ok: int, bad: int, warn: int, accent: int, agents: tuple[int, ...] = _BASIC) -> Theme:
     return {
+        **{agent_style(name): Look(number, bold=True) for name, number in zip(AGENT_COLOURS, agents, strict=True)},
         "": Look(),
         "bold": Look(bold=True),
         "dim": Look(dim),
@@ -94,22 +107,29 @@ def _theme(*, dim: int, ok: int, bad: int, warn: int, accent: int) -> Theme:
 
 THEMES: dict[str, Theme] = {
     "ansi": _theme(dim=8, ok=2, bad=1, warn=3, accent=6),
-    "dark": _theme(dim=246, ok=114, bad=210, warn=179, accent=80),
-    "light": _theme(dim=241, ok=22, bad=124, warn=94, accent=25),
-    "dark-daltonized": _theme(dim=246, ok=75, bad=215, warn=228, accent=153),
-    "light-daltonized": _theme(dim=241, ok=25, bad=94, warn=58, accent=55),
+    "dark": _theme(dim=246, ok=114, bad=210, warn=179, accent=80, agents=_ON_DARK),
+    "light": _theme(dim=241, ok=22, bad=124, warn=94, accent=25, agents=_ON_LIGHT),
+    "dark-daltonized": _theme(dim=246, ok=75, bad=215, warn=228, accent=153, agents=_ON_DARK),
+    "light-daltonized": _theme(dim=241, ok=25, bad=94, warn=58, accent=55, agents=_ON_LIGHT),
 }
 """The daltonized ones tell right from wrong by blue and orange."""
 _SAME = {"dark-ansi": "ansi", "light-ansi": "ansi"}
 
 
-def choose_theme(wanted: str, environ: Mapping[str, str] = os.environ) -> Theme:
-    """The theme of this name; `auto` goes by what the terminal tells of itself, an unknown name like it."""
+def choose_theme(wanted: str, environ: Mapping[str, str] = os.environ, *, background: str = "") -> Theme:
+    """The theme of this name; `auto` goes by what the terminal tells of itself, an unknown name like it.
+
+    Args:
+        wanted: The name.
+        environ: What tells of the terminal.
+        background: `light` or `dark`, where it has said so when it was asked.
+    """
     name = _SAME.get(wanted, wanted)
     has_256 = "256color" in environ.get("TERM", "") or environ.get("COLORTERM", "") in ("truecolor", "24bit")
     if name in THEMES:
         return THEMES[name if has_256 else "ansi"]
     if not has_256:
         return THEMES["ansi"]
-    background = environ.get("COLORFGBG", "").rpartition(";")[2]
-    return THEMES["light" if background in ("7", "15") else "dark"]
+    if not background:
+        background = "light" if environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else "dark"
+    return THEMES[background]

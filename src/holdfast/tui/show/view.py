@@ -238,7 +238,17 @@ class View:
 
     def _compacted(self, event: ContextCompacted) -> None:
         self._busy_with = ""
-        self.note("dim", f"the conversation is shorter now: {event.tokens_before:,} → {event.tokens_after:,} tokens")
+        before, after = event.tokens_before, event.tokens_after
+        what = "is shorter now" if after < before else "is summed up"
+        if event.summary:
+            self.kept.add(Kept("summary of the conversation", event.summary[:_THOUGHT_CHARS]))
+        self.calls.unfold()
+        line: Line = [("dim", f"✻ the conversation {what}: {before:,} → {after:,} tokens")]
+        self._face.commit(wrapped([*line, HINT] if event.summary else line, self._face.columns - 1))
+
+    def rest(self) -> None:
+        """Nothing is under way any more, whatever became of it."""
+        self._asked_since, self._busy_with = None, ""
 
     def _task(self, event: TaskChanged) -> None:
         self.note("accent", f"background task {event.task_id} {event.status}: {event.description}")
@@ -247,6 +257,7 @@ class View:
         self._end_thought()
         self._asked_since = None
         self._settle()
+        self._face.commit([[]])
         if event.outcome == "interrupted":
             self.note("warn", "interrupted. What should happen instead?")
         elif event.outcome == "refused":

@@ -37,7 +37,7 @@ _JOINED = re.compile(
 )
 """A joiner, and before it where it is a part of ordinary emoji and scripts; alone it could hide something."""
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
-_INSET = re.compile(r"[ ?✻●⎿│├└]*(?:\d+ [-+ ] )?")
+_INSET = re.compile(r"[ ?✻●⎿│├└❯]*(?:\d+ [-+ ] )?")  # noqa: RUF001 - the mark people know
 """What stands before the words of a line: marks, branches, the number of a line in a diff."""
 
 

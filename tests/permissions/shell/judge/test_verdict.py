@@ -52,6 +52,11 @@ CASES: list[tuple[str, str, str, dict[str, Any]]] = [
     ("rm -rf /", K, "default", {"allow": ["Bash"]}),
     ("rm -rf ~", D, "dontAsk", {"allow": ["Bash"]}),
     ("rm -rf build", A, "bypassPermissions", {}),
+    # what is read outside is a question, also where a rule lets the output be written
+    ("cat /etc/passwd > src/x", K, "default", {"allow": ["Edit(src/**)"]}),
+    ("ls && cat /etc/passwd > src/x", K, "default", {"allow": ["Edit(src/**)"]}),
+    ("cat a.txt > src/x", A, "default", {"allow": ["Edit(src/**)"]}),
+    ("cat ~/.ssh/id_rsa > src/x", K, "auto", {"allow": ["Edit(src/**)"]}),
     # files a command reads go through the Read rules
     ("cat .env", D, "default", {"deny": ["Read(.env)"]}),
     ("cat .env", D, "bypassPermissions", {"deny": ["Read(.env)"]}),

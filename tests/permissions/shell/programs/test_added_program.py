@@ -5,7 +5,6 @@ import pytest
 from holdfast.permissions import NoDisk, PermissionContext, Rule, decide, facts_from_input
 from holdfast.permissions.policy.suggest_commands import suggest_rules
 from holdfast.permissions.shell import analyse, critical_removal, high_risk
-from holdfast.permissions.shell.risk.classes import risk_words
 
 NAMES = ("fdupes", "jdupes")
 
@@ -54,7 +53,7 @@ def test_auto_mode_knows_a_removal_outside(name: str) -> None:
 def test_two_listings_may_run_side_by_side(name: str) -> None:
     analysis = analyse(f"{name} -r src")
     assert analysis.read_only  # what the scheduler goes by
-    assert not analysis.effects_writes
+    assert not analysis.effects.writes
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,7 +62,7 @@ def test_people_see_what_it_does(name: str) -> None:
     removal = analyse(f"{name} -dN src")
     assert removal.parts[0].kind == "remove"
     assert "option '-d' is not read-only" in removal.reason
-    assert risk_words(removal) == ("writes files",)
+    assert removal.effects.deletes == ("src",)
     assert suggest_rules(removal) == (f"{name} *",)
 
 

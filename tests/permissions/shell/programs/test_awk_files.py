@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.permissions.shell.programs.awk_files import awk_files
+from holdfast.permissions.shell.programs.awk import awk_files
 from holdfast.permissions.shell.programs.inspect import inspect_command
 from holdfast.permissions.shell.words.quoting import known_literal
 

@@ -63,7 +63,7 @@ def judged(text: str) -> tuple[object, ...]:
     return (
         analysis.read_only,
         bool(analysis.doubt),
-        analysis.network,
+        analysis.effects.network,
         analysis.kind,
         critical,
         risk,

@@ -28,7 +28,7 @@ def commands_of_the_corpus() -> list[str]:
 
 def by_the_long_road(command: str, monkeypatch: pytest.MonkeyPatch) -> Analysis:
     with monkeypatch.context() as patched:
-        patched.setattr(emit, "_plain", {})
+        patched.setattr(emit, "PLAIN_JUDGES", {})
         return analyse(command, cwd="/elsewhere")
 
 

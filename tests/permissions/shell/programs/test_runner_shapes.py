@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.permissions.shell.programs.runner_shapes import command_start
+from holdfast.permissions.shell.programs.runners import command_start
 from holdfast.permissions.shell.text.analysis import analyse
 
 

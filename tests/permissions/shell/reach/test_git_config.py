@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.lib.git_config_text import ConfigUnreadableError, parse_config
 from holdfast.permissions.shell.reach.git_config import GIT_HARDENING, git_config_refusal, unasked_environment
-from holdfast.permissions.shell.reach.git_config_text import ConfigUnreadableError, parse_config
 
 PLAIN = {
     "PATH": os.environ.get("PATH", "/usr/bin:/bin"),

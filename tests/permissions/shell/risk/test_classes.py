@@ -1,6 +1,6 @@
 import pytest
 
-from holdfast.permissions.shell.risk.classes import high_risk, risk_words
+from holdfast.permissions.shell.risk.classes import KILLS, high_risk, risks
 from holdfast.permissions.shell.text.analysis import analyse
 
 
@@ -44,8 +44,9 @@ def test_ordinary_development_passes(command: str) -> None:
 
 
 def test_words_for_people() -> None:
-    assert "stops other processes" in risk_words(analyse("kill 1"))
-    assert risk_words(analyse("ls")) == ()
+    assert risks(analyse("kill 1")) == [KILLS]
+    assert KILLS.words == "stops other processes"
+    assert risks(analyse("ls")) == []
 
 
 @pytest.mark.parametrize(

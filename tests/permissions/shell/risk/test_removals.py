@@ -40,7 +40,8 @@ def test_the_home_directory_is_critical_by_its_own_name_too() -> None:
      'rm -rf "$DIR"', "rm -rf src/*", "rm .gitignore", "rmdir empty",
      "find . -name '*.pyc' -delete", "find build -delete", "find -L build -delete", "ls /",
      "rm -rf ../other", "rm -rf /usr/local/share/x",
-     "echo rm -rf /", "rm -rf $BUILD/out/cache", "git rm x"],
+     "echo rm -rf /", "rm -rf $BUILD/out/cache", "git rm x",
+     "find . -name __pycache__ | xargs rm -rf 2>/dev/null", "find . -name '*.pyc' 2>&1 | xargs rm -rf > log 2>&1"],
 )  # fmt: skip
 def test_ordinary_removals_are_not(command: str) -> None:
     assert critical_removal(analyse(command, cwd="/w/project"), cwd="/w/project") is None, command

@@ -2,7 +2,6 @@
 
 import pytest
 
-from holdfast.permissions.shell.risk.classes import risk_words
 from holdfast.permissions.shell.text import syntax as grammar
 from holdfast.permissions.shell.text.analysis import Analysis, analyse
 
@@ -396,11 +395,10 @@ def test_small_facts_for_display_and_scheduling() -> None:
 
 def test_effects_name_files_and_network() -> None:
     analysis = analyse("cat in.txt > out.txt && curl https://example.com")
-    assert "in.txt" in analysis.effects_reads
-    assert "out.txt" in analysis.effects_writes
-    assert analysis.network
-    assert analysis.process
-    assert "writes files" in risk_words(analysis)
+    assert "in.txt" in analysis.effects.reads
+    assert "out.txt" in analysis.effects.writes
+    assert analysis.effects.network
+    assert analysis.effects.runs
 
 
 def test_the_reason_names_the_part() -> None:
@@ -429,9 +427,9 @@ def test_scripts_inside_commands_are_read() -> None:
 
 def test_a_new_home_directory_is_seen_although_the_text_was_analysed_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/one")
-    assert analyse("cat ~/notes.txt").effects_reads == ("/home/one/notes.txt",)
+    assert analyse("cat ~/notes.txt").effects.reads == ("/home/one/notes.txt",)
     monkeypatch.setenv("HOME", "/home/two")
-    assert analyse("cat ~/notes.txt").effects_reads == ("/home/two/notes.txt",)
+    assert analyse("cat ~/notes.txt").effects.reads == ("/home/two/notes.txt",)
 
 
 @pytest.mark.parametrize("text", ["{\U000e007f", "{1..\U0001f600}", "echo '\u4e2d' \u00e9 \ud800 {\U0010ffff,\u20ac}"])
@@ -447,7 +445,7 @@ def test_words_of_other_scripts_stay_what_they_are() -> None:
     analysis = read_only(
         "grep -rn '\u4e2d\u6587' docs/\u00e9t\u00e9.md \u0444\u0430\u0439\u043b | head -n 3; echo \U0001f600"
     )
-    assert analysis.effects_reads == ("docs/\u00e9t\u00e9.md", "\u0444\u0430\u0439\u043b")
+    assert analysis.effects.reads == ("docs/\u00e9t\u00e9.md", "\u0444\u0430\u0439\u043b")
     assert analysis.parts[-1].argv[1].text == "\U0001f600"
 
 

@@ -14,15 +14,41 @@ READING = [
     'name=foo\ngrep -rn "$name" .',
     "A=1; B=2; echo $A ${B}",
     "D=src; for f in $D/*.py; do wc -l $f; done",
+    "D=src && ls $D",
+    "D=src && find $D -name x",
+    "D=src || find $D -name x",
+    "true && D=src && ls $D",
+    "if true; then D=src; fi; ls $D",
+    'count=$(ls | wc -l) && echo "$count"',
+    'for f in *.md; do t=$(grep -c x "$f"); echo "$f: $t"; done',
+    "while read -r l; do n=${l%%:*}; echo $n; done < f",
+    "BASE=$(git merge-base main HEAD) && git diff $BASE..HEAD",
+    "D=-delete; D=src && true | cat; find . $D",
 ]
 ASKED = [
     "FILE=src/a.py",
     "X=1; ls",
-    "D=src & ls $D",
-    "D=src && ls $D",
-    "D=a | cat; ls $D",
-    "(D=src); ls $D",
-    "if true; then D=src; fi; ls $D",
+    "D=src & find $D",
+    "D=src | find $D",
+    "(D=src); find $D",
+    "true && D=src && find $D",
+    "if true; then D=src; fi; find $D",
+    "D=src && ls $D; find $D",
+    "if true; then D=/dev; fi; cat $D/zero",
+    "D=/dev && cat $D/zero",
+    "for f in a b; do cat $D; D=/dev/zero; echo $D; done",
+    "for f in a; do D=-delete; find . $D; done",
+    "false && token=x; echo $token",
+    "i=0; while [ $i -lt 3 ]; do i=$((i+1)); echo $i; done",
+    "OPENAI_X=1 && echo $OPENAI_X",
+    "D=-delete; D=src && true & find . $D",
+    "D=-delete; (D=src && true); find . $D",
+    "D=-delete; { D=src && true; } & find . $D",
+    "D=-delete; { D=src && true; } | cat; find . $D",
+    "D=-delete; true | D=src && true; find . $D",
+    "D=-delete; false && D=src && true; find . $D",
+    "D=-delete; while false; do D=src && true; done; find . $D",
+    "D=-delete; D=src && true 2>f | cat; find . $D",
     "D=a; D+=b; ls $D",
     "D=(a b); ls $D",
     "D[0]=x; ls $D",
@@ -71,6 +97,10 @@ BODIES = [
     "git log $D", "cd $D; cat f", "cat < $D", "echo ${#D} > /dev/null", "wc -l $D/*.py", "printf '%s' $D", "printf $D",
     "$D f", "jq $D f",
 ]  # fmt: skip
+NESTS = [
+    "false && {0}; {1}", "if true; then {0}; fi; {1}", "for x in a b; do {0}; {1}; done", "{0} & {1}", "({0}); {1}",
+    "while read -r x; do {0}; done < f; {1}", "case a in b) {0};; esac; {1}", "true | {0}; {1}", "{0} | cat; {1}",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", READING)
@@ -84,8 +114,17 @@ def test_a_variable_that_may_steer_something_is_asked_about(text: str) -> None:
     assert not analyse(text).read_only
 
 
-@given(st.sampled_from(VALUES), st.sampled_from(BODIES), st.sampled_from(["; ", "\n"]))
+@given(st.sampled_from(VALUES), st.sampled_from(BODIES), st.sampled_from(["; ", "\n", " && ", " || "]))
 def test_an_assignment_passes_only_where_a_loop_over_its_value_does(value: str, body: str, between: str) -> None:
     if analyse(f"D={value}{between}{body}").read_only:
         loop = analyse(f"for D in {value}; do {body}; done")
         assert loop.read_only, f"{value!r}, {body!r}: {loop.reason}"
+
+
+@given(st.sampled_from(VALUES), st.sampled_from(BODIES), st.sampled_from(NESTS))
+def test_an_assignment_that_may_not_happen_says_no_more_than_an_unknown_variable(
+    value: str, body: str, nest: str
+) -> None:
+    if analyse(nest.format(f"D={value}", body)).read_only:
+        unknown = analyse(nest.format("true", body))
+        assert unknown.read_only, f"{value!r}, {body!r}: {unknown.reason}"

@@ -124,7 +124,8 @@ def test_a_move_that_the_grammar_hides_in_a_pipeline_is_seen(text: str) -> None:
     [
         ("ls | sort | uniq && cd sub && cat x", ("sub",)),
         ("ls | sort | uniq | head -1 || cd sub && cat x", ("", "sub")),
-        ("cd sub && ls 2>&1 | cat x", ("", "sub")),
+        ("cd sub && ls 2>&1 | cat x", ("sub",)),
+        ("cat <<E && cd sub | ls || cat x\nE\ncat x", ("",)),
         ("cd sub | sort | uniq && cat x", ("",)),
         ("ls | { cd sub; } 2>&1 | cat x", ("",)),
     ],
@@ -140,7 +141,17 @@ def test_only_the_stages_of_a_pipeline_have_its_output_for_their_input() -> None
     }  # fmt: skip
 
 
-def test_a_list_with_redirects_inside_a_stage_is_doubted() -> None:
-    assert analyse("a | b | c | d || rg x 2>&1 | e && f").doubt
-    assert not analyse("a | b | c | d 2>&1 && e").doubt
-    assert not analyse("cd x && a 2>&1 | b | c && d").doubt
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [
+        ("a | b | c | d || e x 2>&1 | f && g", ["a", "b", "c", "d", "e x 2>&1", "f", "g"]),
+        ("a && b 2>x", ["a", "b 2>x"]),
+        ("a | b 2>x y | c && d", ["a", "b 2>x y", "c", "d"]),
+        ("a <<E | b && c >x || d\nE\ne", ["a <<E | b && c >x || d\nE", "b", "c >x", "d", "e"]),
+        ("a && { b; } >x", ["a", "b", "{ b; } >x"]),
+    ],
+)
+def test_a_redirect_belongs_to_the_last_command_of_a_list(text: str, sources: list[str]) -> None:
+    found = analyse(text)
+    assert [part.source for part in found.parts] == sources
+    assert not found.doubt

@@ -82,7 +82,7 @@ def test_a_here_document_in_which_the_end_of_a_command_is_not_certain_is_doubted
 def test_the_keyword_time_is_transparent_and_still_a_part(group: str, option: str) -> None:
     found = analyse(f"time {option}{group}")
     assert found.read_only
-    assert found.certain
+    assert not found.doubt
     assert found.names[0] == "time"
     assert found.command == f"time {option}{group}"
     assert not analyse(f"time {option}{group.replace('ls', 'touch x').replace('-f a', '-v $x')}").read_only

@@ -1,4 +1,4 @@
-"""A text that is one plain command, or a list of them, is read without the parser, and to the same end."""
+"""A list of plain commands is read without the parser, and to the same end."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from holdfast.permissions.shell.text import analysis, emit
 from holdfast.permissions.shell.words.word import names
 
-NAMES = sorted(emit.plain_names())
+NAMES = sorted(emit.PLAIN_JUDGES)
 WORDS = sorted(
     names(
         "-n -5 --oneline src a.py -r -l --stat HEAD log status -i x=y /dev/tty /etc/passwd ../x ./a 3 -C -c --exec"
@@ -44,16 +44,6 @@ def texts_of_our_tests() -> Iterator[str]:
                     yield from (part.strip() for part in (piece, *piece.split("|"), *piece.split("&&")))
 
 
-def same(command: str) -> bool:
-    """Whether the short way was taken; what it finds must be what the parser finds."""
-    found = analysis.read_plain(command)
-    if found is not None:
-        expected = analysis.read_by_grammar(command)
-        assert found == expected
-        assert [part.argv for part in found.parts] == [part.argv for part in expected.parts]
-    return found is not None
-
-
 def same_list(command: str) -> bool:
     """Whether the list was read without the parser; what is found must be what the parser finds, wherever it starts."""
     for cwd in (None, "/project"):
@@ -68,12 +58,7 @@ def same_list(command: str) -> bool:
 
 @given(st.sampled_from(NAMES), st.lists(st.sampled_from(WORDS), max_size=5))
 def test_a_plain_command_is_read_as_the_parser_reads_it(name: str, words: list[str]) -> None:
-    same(" ".join([name, *words]))
-
-
-@given(st.text("abgit ls-/.=:~{}'\"$`\\\t\n#&|;()<>*?![]%+,@^0", max_size=20))
-def test_whatever_has_a_meaning_to_the_shell_goes_to_the_parser(text: str) -> None:
-    same(text)
+    same_list(" ".join([name, *words]))
 
 
 def one(name: str, words: list[str], redirect: str) -> str:
@@ -97,7 +82,6 @@ def test_whatever_else_a_list_holds_goes_to_the_parser(text: str) -> None:
 
 def test_every_text_of_our_own_corpus_is_read_the_same_way_by_both() -> None:
     texts = dict.fromkeys(texts_of_our_tests())
-    assert sum(map(same, texts)) > 100
     assert sum(map(same_list, texts)) > 1_000
 
 
@@ -124,8 +108,8 @@ def test_these_lists_need_no_parser(text: str) -> None:
     "text",
     ["ls & pwd", "ls |& cat", "ls && $x", "ls; ", "ls | ", "if true; then ls; fi", "ls; done", "export A=1; ls",
      "a=1 ls; b", "ls *; pwd", "(ls); pwd", "{ ls; }; pwd", "! ls; pwd", "ls > x; pwd", "ls < x | cat", "ls ==; pwd",
-     "ls a2>/dev/null; pwd", "ls; pwd\nls", "ls #a; pwd", "git log - 2>&1; pwd", "a | b | c 2>&1 && d", "ls é; pwd",
-     "a | b | c && d 2>&1", "grep '<' x 2>&1; pwd", "time ls; pwd", "; ".join(["ls"] * 65),
+     "ls a2>/dev/null; pwd", "ls; pwd\nls", "ls #a; pwd", "git log - 2>&1; pwd", "ls é; pwd",
+     "grep '<' x 2>&1; pwd", "time ls; pwd", "; ".join(["ls"] * 65),
      "echo " + "a" * 1000 + "; ls"],
 )  # fmt: skip
 def test_these_lists_are_left_to_the_parser(text: str) -> None:
@@ -134,13 +118,13 @@ def test_these_lists_are_left_to_the_parser(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["ls ~", "ls *", "ls $x", "ls {a,b}", "ls 'a'", "ls a;b", "ls  a", "ls ", " ls", "ls\ta", "ls\na", "a=1 ls", "ls é",
-     "ls a\\", "ls #a", "! ls", "if", "ls =x", "echo " + "a" * 200, "", "nosuchprogram -x", "time ls", "sudo ls"],
+    ["ls ~", "ls *", "ls $x", "ls {a,b}", "ls\ta", "ls\na", "a=1 ls", "ls é", "ls a\\", "ls #a", "! ls", "if", "ls =x",
+     "", "time ls"],
 )  # fmt: skip
 def test_these_are_left_to_the_parser(text: str) -> None:
-    assert analysis.read_plain(text) is None
+    assert analysis.read_plain_list(text) is None
 
 
 @pytest.mark.parametrize("text", ["ls", "ls -la src", "git status", "true 5", "cat a.txt", "grep -rn foo src"])
 def test_these_need_no_parser(text: str) -> None:
-    assert analysis.read_plain(text) is not None
+    assert same_list(text)

@@ -35,7 +35,7 @@ def test_an_error_in_the_analysis_is_told_in_words(monkeypatch: pytest.MonkeyPat
     def broken(_command: str, _cwd: str | None = None) -> Analysis:
         raise SystemError("the span is wrong")
 
-    monkeypatch.setattr(analysis, "read_plain", broken)
+    monkeypatch.setattr(analysis, "read_plain_list", broken)
     found = analyse("php -r 'rm x'")
     assert not found.read_only
     assert "the span is wrong" in found.doubt

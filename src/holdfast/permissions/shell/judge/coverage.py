@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.permissions.rules.command_index import GAP, BashRule, RuleIndex, wild_match
 from holdfast.permissions.shell.judge.variables import named_with_variables, names_settings, names_whole
 from holdfast.permissions.shell.programs.program import having
-from holdfast.permissions.shell.programs.subcommands import GLOBAL_VALUED, after_global_options, subcommand_places
-from holdfast.permissions.shell.text.emit import TRUSTED_DIRECTORIES, safe_environment, written_by
+from holdfast.permissions.shell.programs.subcommands import FRONTS, after_global_options, subcommand_places
+from holdfast.permissions.shell.text.emit import TRUSTED_DIRECTORIES, safe_environment
 from holdfast.permissions.shell.words.parts import SHELL_CWD
 from holdfast.permissions.shell.words.quoting import known_literal
 from holdfast.permissions.shell.words.word import names
@@ -19,16 +19,9 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words.parts import Part, Redirect
 
 __all__ = [
-    "Coverage",
-    "Hit",
-    "allowed",
-    "allowed_environment",
-    "ask_matches",
-    "deny_matches",
-    "named_environment",
-    "possible_match",
-    "unnamed_readers",
-]
+    "Coverage", "Hit", "allowed", "allowed_environment", "ask_matches", "deny_matches", "named_environment",
+    "possible_match", "unnamed_readers",
+]  # fmt: skip
 
 _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"
@@ -41,7 +34,7 @@ _CONTAINERS: Final = having("in-container")
 _MAX_LEADING_WORDS: Final = 8
 _AT_START: Final = (SHELL_CWD,)
 _COVERED: Final = frozenset({"opaque", "exact", "same"})
-"""Hulls of wrappers whose rule covers what they start."""
+"""Of wrappers whose rule covers what they start."""
 _LOOKED_THROUGH: Final = frozenset({"exact", "strip"})
 _CONNECTS: Final = ("/dev/tcp/", "/dev/udp/")
 """Names that bash itself connects by, when they stand in a redirect."""
@@ -93,7 +86,7 @@ def _part_hit(index: RuleIndex, part: "Part") -> Hit | None:
     if rule is None and part.assigns:
         text = " ".join(part.source.split())
         rule = index.find(text)
-    if rule is None and part.name in GLOBAL_VALUED and len(part.texts) > 2 and part.texts[1][:1] == "-":
+    if rule is None and part.name in FRONTS and len(part.texts) > 2 and part.texts[1][:1] == "-":
         text = _without_global_options(part)
         rule = index.find(text)
     return None if rule is None else Hit(rule, text)
@@ -146,7 +139,7 @@ def possible_match(index: RuleIndex, analysis: "Analysis") -> Hit | None:
         if words[0].static:
             known = part.name + known[len(words[0].text) :]
         rule = index.could_match(known)
-        if rule is None and part.name in GLOBAL_VALUED and known.startswith(f"{part.name} -"):
+        if rule is None and part.name in FRONTS and known.startswith(f"{part.name} -"):
             at = after_global_options(part.name, [word.text for word in words])
             rule = index.could_match(part._replace(words=(known_literal(part.name), *words[at:])).static_text)
         if rule is not None:
@@ -241,11 +234,11 @@ def _open_parts(
     for number, part in enumerate(analysis.parts):
         if number in analysis.guessed:
             continue  # an argument, which is covered with what it is an argument of
-        if part.refusal is not None or part.hull in _LOOKED_THROUGH:
+        if part.refusal is not None or part.cover in _LOOKED_THROUGH:
             reason = _open_reason(index, analysis, number, used)
             if reason is not None:
                 missing.append(reason)
-        if part.parent in used and analysis.parts[part.parent].hull == "same":
+        if part.parent in used and analysis.parts[part.parent].cover == "same":
             continue  # where `git -C` goes is for the rule about git
         if part.cwds != _AT_START or part.assigns:
             rule = used.get(number) if part.assigns else None
@@ -277,11 +270,11 @@ def named_environment(name: str) -> bool:
 
 def _open_reason(index: RuleIndex, analysis: "Analysis", number: int, used: dict[int, BashRule]) -> str | None:
     part = analysis.parts[number]
-    hull = part.hull
-    if hull == "strip" and (spelled := _spelled(index, part)) is not None:
+    cover = part.cover
+    if cover == "strip" and (spelled := _spelled(index, part)) is not None:
         used[number] = spelled  # rules look through it, but one that spells the whole call covers what it starts
         return None
-    if not part.texts or (hull == "strip" and _of_the_system(part)) or _only_redirected(part):
+    if not part.texts or (cover == "strip" and _of_the_system(part)) or part.only_redirected:
         return None
     parent = part.parent
     if parent in used and _covers(analysis.parts[parent], used[parent]):
@@ -305,13 +298,13 @@ def _spelled(index: RuleIndex, part: "Part") -> BashRule | None:
 def _allowing(index: RuleIndex, part: "Part") -> BashRule | None:
     """Find the rule that allows a part by its own words."""
     named = named_with_variables(index, part, allowed_environment) if part.assigns and not part.more else None
-    if named is not None and (part.hull != "exact" or named.kind == "exact"):
+    if named is not None and (part.cover != "exact" or named.kind == "exact"):
         return named
     if part.texts[0] == part.name and index.skips(part.name):
         return None
     for text in _allow_forms(part):
-        rule = index.find_exact(text) if part.hull == "exact" else index.find(text)
-        if rule is None and part.hull == "exact" and part.certain_text:
+        rule = index.find_exact(text) if part.cover == "exact" else index.find(text)
+        if rule is None and part.cover == "exact" and part.certain_text:
             rule = index.find_verbatim(text)
         if rule is not None:
             return rule
@@ -319,11 +312,12 @@ def _allowing(index: RuleIndex, part: "Part") -> BashRule | None:
 
 
 def unnamed_readers(index: RuleIndex, analysis: "Analysis") -> "Iterator[Part]":
-    """Commands that only read, and that no allow rule is about."""
+    """Commands that only read, wherever their output goes, and that no allow rule is about."""
     if index.rules and _whole_text(index, analysis) is not None:
         return
     for part in analysis.parts:
-        if part.refusal is not None or not part.texts or not (part.reads or part.reads_unknown):
+        reads = part.refusal is None or part.only_redirected
+        if not reads or not part.texts or not (part.reads or part.reads_unknown):
             continue
         if not index.rules or not _is_named(index, analysis, part):
             yield part
@@ -335,8 +329,8 @@ def _is_named(index: RuleIndex, analysis: "Analysis", part: "Part") -> bool:
         return True
     while part.parent >= 0:
         part = analysis.parts[part.parent]
-        if part.hull not in _COVERED:
-            return part.hull == "strip" and _spelled(index, part) is not None
+        if part.cover not in _COVERED:
+            return part.cover == "strip" and _spelled(index, part) is not None
         if _allowing(index, part) is not None:
             return True
     return False
@@ -344,13 +338,7 @@ def _is_named(index: RuleIndex, analysis: "Analysis", part: "Part") -> bool:
 
 def _covers(wrapper: "Part", rule: BashRule) -> bool:
     """Whether the rule for a wrapper is also for what that starts."""
-    return wrapper.hull in _COVERED or (wrapper.hull == "strip" and rule.kind == "exact")
-
-
-def _only_redirected(part: "Part") -> bool:
-    """Whether a command reads and no more, and only its redirect writes: that is a question of its own."""
-    refusal = part.refusal
-    return refusal is not None and any(refusal == written_by(redirect) for redirect in part.redirects)
+    return wrapper.cover in _COVERED or (wrapper.cover == "strip" and rule.kind == "exact")
 
 
 def _allow_forms(part: "Part") -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from holdfast.permissions.modes import row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, is_inside
 from holdfast.permissions.shell.programs.operands import is_plain_file_command
 from holdfast.permissions.shell.programs.sed import edits_in_place
-from holdfast.permissions.shell.text.emit import written_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,8 +42,8 @@ def only_edits(
     if analysis.doubt or analysis.assigned or not sight.writes:
         return False
     live = isinstance(context.disk, LiveDisk)
-    if live and _steered(analysis):
-        return False
+    if live and (analysis.steered_by_files or analysis.uses_git):
+        return False  # a file that the text itself makes may choose what a later command of it starts
     fills = bool(analysis.redirect_writes)
     edited: list[Part] = []
     for part in analysis.parts:
@@ -55,7 +54,7 @@ def only_edits(
         if not live or not (_only_redirected(part) or edits_in_place(part)):
             return False
         edited.append(part)
-    if (fills or edited) and not (live and _nothing_else(analysis) and not _places(analysis)):
+    if (fills or edited) and not (live and analysis.only_commands and not _places(analysis)):
         return False
     if any(row_of_write(path, context) != "edit inside" for path in sight.writes):
         return False
@@ -63,11 +62,6 @@ def only_edits(
     if not all(_is_ordinary(path, context) for path in named):
         return False
     return all(row_of_read(path, context) == "free" for path in sight.reads)
-
-
-def _steered(analysis: "Analysis") -> bool:
-    """Whether a file that the text itself makes may choose what a later command of it starts."""
-    return any(part.kind == "version" or part.name in ("git", "tar") for part in analysis.parts)
 
 
 def _places(analysis: "Analysis") -> bool:
@@ -85,15 +79,9 @@ def _is_told(target: object) -> bool:
 
 def _only_redirected(part: "Part") -> bool:
     """Whether a command only reads, and nothing but its output goes into files that the text names."""
-    if part.hull or part.more or part.assigns or not _certain(part):
+    if part.cover or part.more or part.assigns or not _certain(part):
         return False
-    return any(part.refusal == written_by(item) for item in part.redirects if item.kind == "write")
-
-
-def _nothing_else(analysis: "Analysis") -> bool:
-    """Whether what its commands write is the only reason why the text does more than read."""
-    first = next((part for part in analysis.parts if part.refusal is not None), None)
-    return first is not None and analysis.reason == f"{first.name or first.source[:40]}: {first.refusal}"
+    return part.only_redirected
 
 
 def _is_ordinary(path: "PathFacts", context: "PermissionContext") -> bool:

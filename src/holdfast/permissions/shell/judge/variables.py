@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.rules.command_index import GAP
-from holdfast.permissions.shell.programs.wrapper_shapes import is_assignment
+from holdfast.permissions.shell.programs.wrappers import is_assignment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ never taken for harmless where a deny rule could be meant.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.classifier import Risk
@@ -15,6 +15,7 @@ from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import NULL_DEVICE, LiveDisk, PathFacts, is_inside
 from holdfast.permissions.shell.judge.breadth import is_too_wide_command
 from holdfast.permissions.shell.judge.powershell import judge_powershell
+from holdfast.permissions.shell.programs.facts import opens_for_reading
 from holdfast.permissions.shell.programs.operands import (
     changes_untold,
     deep_changes,
@@ -27,7 +28,7 @@ from holdfast.permissions.shell.reach.directories import links_behind, links_out
 from holdfast.permissions.shell.reach.git_tracked import named_by_git, tracked_rule
 from holdfast.permissions.shell.reach.git_trees import removes_tracked
 from holdfast.permissions.shell.reach.made_links import through_links
-from holdfast.permissions.shell.reach.read_names import ReadNames, opens_for_reading
+from holdfast.permissions.shell.reach.read_names import ReadNames
 from holdfast.permissions.shell.reach.searches import FOLLOWERS, follows, reaches
 from holdfast.permissions.shell.reach.written_forms import written_forms
 from holdfast.permissions.shell.words.expansion import dynamic_words, patterns_of, placed
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.rules.command_index import RuleIndex
     from holdfast.permissions.rules.grammar import Rule
+    from holdfast.permissions.shell.judge.coverage import Hit
     from holdfast.permissions.shell.text.analysis import Analysis
     from holdfast.permissions.shell.words.parts import Part, Redirect
 
@@ -57,6 +59,10 @@ def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
     from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - loaded only where it is used
 
     analysis = analyse(call.subject.value, cwd=call.cwd)
+    if not analysis.read_only and isinstance(context.disk, LiveDisk):
+        from holdfast.permissions.shell.reach.known_here import with_facts  # noqa: PLC0415 - loaded only where it is used
+
+        analysis = with_facts(analysis, call.cwd)
     seen = _Seen(call, context, analysis)
     denied, asked, doubt, doubts_files = seen.held() if context.book.holds_back else _UNHELD
     allowed, left_open = seen.granted()
@@ -98,19 +104,19 @@ def is_judged_by_words(tool: str, command: str, effects: "Effects", *, cwd: str)
     from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - loaded only where it is used
 
     analysis = analyse(command, cwd=cwd)
-    return analysis.read_only and not analysis.touches
+    return analysis.read_only and not analysis.effects.touches
 
 
 class _Seen:
     """One command under one context."""
 
-    _placed = staticmethod(placed)
-
     def __init__(self, call: CallFacts, context: "PermissionContext", analysis: "Analysis") -> None:
         self._call = call
         self._context = context
         self._analysis = analysis
-        self._allow: RuleIndex = context.book.shell_index("allow", "Bash", _too_wide(context))
+        # In `auto` mode rules that leave open what is run do not count.
+        too_wide = is_too_wide_command if context.effective_mode == "auto" else None
+        self._allow: RuleIndex = context.book.shell_index("allow", "Bash", too_wide)
         self._known: dict[str, PathFacts] = {}
         self._links: dict[tuple[str, str], list[str]] = {}
         self._edit_rule: Rule | None = None
@@ -119,19 +125,17 @@ class _Seen:
         self._forms = written_forms(analysis, context, call.cwd)
         held = context.book.holds_reads or context.book.holds_edits
         untold = held and not (analysis.read_only and self._read_names.all_named)
-        self.sight = self._look() if analysis.touches or untold or self._forms.writes else _NOTHING
+        self.sight = self._look() if analysis.effects.touches or untold or self._forms.writes else _NOTHING
 
     def _look(self) -> Sight:
         analysis = self._analysis
-        reads = dict.fromkeys(path for part in analysis.parts for path in self._reads_of(part))
-        redirects = (*analysis.redirects, *analysis.guessed_redirects)
-        if redirects:
-            reads.update(dict.fromkeys(self._redirected("read", redirects)))
+        reads = dict.fromkeys(analysis.effects.reads)
+        reads.update(dict.fromkeys(path for part in analysis.parts for path in self._opened_by(part)))
         samples = self._looked(self._read_names.samples())
         if analysis.read_only:
             return Sight(self._looked(reads), (), samples)
-        writes = dict.fromkeys(path for part in self._forms.parts for path in self._writes_of(part))
-        writes.update(dict.fromkeys(self._redirected("write", redirects)))
+        writes = dict.fromkeys(analysis.effects.writes)
+        writes.update(dict.fromkeys(path for part in self._forms.parts for path in self._writes_of(part)))
         return Sight(self._looked(reads), self._looked(writes), samples, changed=self._looked(self._changed()))
 
     def _looked(self, paths: Iterable[str]) -> tuple[PathFacts, ...]:
@@ -149,10 +153,10 @@ class _Seen:
 
     def _writes_of(self, part: "Part") -> Iterator[str]:
         """What a command writes; a copy into a directory is a file in it."""
-        yield from self._placed(part.writes, part.cwds)
+        yield from placed(part.writes, part.cwds)
         for source, place in landing_of(part):
             known = place.endswith("/") or place.rpartition("/")[2] in (".", "..")
-            for path in self._placed((place,), part.cwds):
+            for path in placed((place,), part.cwds):
                 spots = self._looked((path,))
                 if known or any(spot.is_dir or (spot.is_dir is None and not self._live) for spot in spots):
                     yield f"{path.rstrip('/')}/{os.path.basename(source.rstrip('/'))}"
@@ -161,18 +165,22 @@ class _Seen:
         """Names of what the commands may change without naming it."""
         for part in self._forms.parts:
             if part.refusal is not None:
-                yield from self._placed(map(inside, deep_changes(part)), part.cwds)
-                yield from self._placed(written_patterns(part), part.cwds)
+                yield from placed(map(inside, deep_changes(part)), part.cwds)
+                yield from placed(written_patterns(part), part.cwds)
 
     def _reads_of(self, part: "Part") -> Iterator[str]:
-        yield from self._placed(part.reads, part.cwds)
+        yield from placed(part.reads, part.cwds)
+        yield from self._opened_by(part)
+
+    def _opened_by(self, part: "Part") -> Iterator[str]:
+        """What a command reads besides what it is given by name."""
         if part.name == "git" and self._live and self._context.book.read_names:
             for directory in part.cwds or ("",):
                 yield from named_by_git(part, os.path.join(self._call.cwd, directory).rstrip("/"))
         if part.name in FOLLOWERS and self._live:
             yield from self._followed(part)
         if part.reads_unknown:
-            yield from self._placed((place for told in dynamic_words(part) for place in told.directories), part.cwds)
+            yield from placed((place for told in dynamic_words(part) for place in told.directories), part.cwds)
             if self._live:
                 yield from self._linked(part)
 
@@ -192,7 +200,7 @@ class _Seen:
         reach = reaches(self._analysis, part) if follows(part) else None
         if reach is None:
             return
-        for place in self._looked(self._placed(reach.directories, part.cwds)):
+        for place in self._looked(placed(reach.directories, part.cwds)):
             if place.is_dir is not False:
                 key = ("\0".join(("", *reach.passed_over)), place.target)
                 found = self._links.get(key)
@@ -205,7 +213,7 @@ class _Seen:
         for redirect in redirects:
             fits = redirect.kind == kind or (kind == "read" and opens_for_reading(redirect))
             if fits and redirect.target is not None and not redirect.harmless_write:
-                yield from self._placed((redirect.target.text,), redirect.cwds)
+                yield from placed((redirect.target.text,), redirect.cwds)
 
     def held(self) -> "tuple[Rule | None, Rule | None, str, bool]":
         """The deny and the ask rule for some part, why a rule might be meant unseen, and if only one for files is."""
@@ -237,7 +245,7 @@ class _Seen:
             reach = reaches(self._analysis, part)
             if reach is None:
                 continue
-            places = self._looked(self._placed(reach.directories, part.cwds))
+            places = self._looked(placed(reach.directories, part.cwds))
             followed = self._looked(self._followed(part)) if self._live else ()
             opened = [path.target for path in (*places, *followed) if path.is_dir is not False]
             found = rule_below(reach, opened, self._context, self._call.cwd)
@@ -261,7 +269,7 @@ class _Seen:
                 continue
             if changes_untold(part) or (adrift and part.cwds is None and part.writes):
                 return f"{part.name} changes files the text does not tell, and rules are about some"
-            places = self._looked(self._placed(deep_changes(part), part.cwds))
+            places = self._looked(placed(deep_changes(part), part.cwds))
             opened = [path.target for path in places if path.is_dir is not False]
             found = rule_inside(opened, self._context, self._call.cwd) if opened else None
             if found is not None:
@@ -301,7 +309,7 @@ class _Seen:
     def _edit_allowed(self, redirect: "Redirect") -> bool:
         if redirect.target is None or redirect.cwds is None:
             return False
-        for path in self._looked(self._placed((redirect.target.text,), redirect.cwds)):
+        for path in self._looked(placed((redirect.target.text,), redirect.cwds)):
             rule = grant_of("Edit", path, self._call, self._context)
             if rule is None or guard_of_write(path, self._context):
                 return False
@@ -339,7 +347,7 @@ class _Seen:
 
     def unlisted_reads(self) -> tuple[PathFacts, ...]:
         """Reads outside by parts that no allow rule names: the path layer's question."""
-        if not self._analysis.touches:
+        if not self._analysis.effects.touches:
             return ()
         from holdfast.permissions.shell.judge.coverage import unnamed_readers  # noqa: PLC0415 - loaded only where it is used
 
@@ -359,7 +367,7 @@ class _Seen:
         written = () if reason else (path for path in (*self.sight.writes, *self.sight.changed) if path not in scratch)
         if any(row_of_write(path, self._context) != "edit inside" for path in written):
             reason = "it writes outside the working directories or to a protected path"
-        return Risk("low", "nothing about the command is high risk") if reason is None else Risk("high", reason)
+        return Risk("low", "it does nothing that counts as high risk") if reason is None else Risk("high", reason)
 
     def _scratch(self) -> tuple[PathFacts, ...]:
         """What redirects and `tee` write among temporary files: plain files, under their own names."""
@@ -374,19 +382,13 @@ class _Seen:
         return tuple(ShellPart(part.text, part.refusal is None, part.refusal or "") for part in self._analysis.parts)
 
 
-def _too_wide(context: "PermissionContext") -> "Callable[[str], bool] | None":
-    """Which allow rules do not count: in `auto` mode those that leave open what is run."""
-    return is_too_wide_command if context.effective_mode == "auto" else None
-
-
 def _drifts(analysis: "Analysis") -> bool:
     """Whether an unknown directory means another one; the body of a function runs where it is called."""
     return bool(analysis.cd_targets) or any(part.cwds is None and part.parent >= 0 for part in analysis.parts)
 
 
-def _rule(hit: object) -> "Rule | None":
-    origin = getattr(getattr(hit, "rule", None), "origin", None)
-    return None if origin is None else _origin(origin)
+def _rule(hit: "Hit | None") -> "Rule | None":
+    return None if hit is None else _origin(hit.rule.origin)
 
 
 def _origin(origin: object) -> "Rule":

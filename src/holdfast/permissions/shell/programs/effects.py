@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from holdfast.permissions.shell.words.word import Word
 
-__all__ = ["changed_by", "inspect_dd", "inspect_effect", "why_never"]
+__all__ = ["changed_by", "inspect_effect", "why_never"]
 
 _BY_ROLE: Final = {
     "privilege": "privilege", "kills": "process", "system": "system-change", "devices": "system-change",
@@ -100,11 +100,3 @@ def _download(program: Program, args: "Sequence[Word]") -> CommandFacts:
     found = scan(table_of(program.fields["options"]), args)
     writes = tuple(found.writes) or ((".",) if "fills" in program.roles or found.has("-O") else ())
     return CommandFacts("it uses the network", tuple(found.reads), writes, network=True, kind="network")
-
-
-def inspect_dd(args: "Sequence[Word]") -> CommandFacts:
-    """Report what `dd` copies; it is never read-only."""
-    pairs = [word.text.partition("=") for word in args if word.static]
-    reads = tuple(value for key, _, value in pairs if key == "if")
-    writes = tuple(value for key, _, value in pairs if key == "of")
-    return CommandFacts("dd copies raw data", reads, writes, kind="edit")

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
-from holdfast.permissions.shell.programs.git_names import behind_colons, starts_gpg
+from holdfast.permissions.shell.programs.git_names import behind_colons
 from holdfast.permissions.shell.programs.options import Scan, scan
 from holdfast.permissions.shell.programs.program import git_having
 from holdfast.permissions.shell.programs.tool_table import GIT_READS
@@ -20,10 +20,7 @@ GIT_SECOND_WORDS = git_having("second-word")
 _WRITES_TREE = git_having("writes-tree")
 _REFLOG_ACTIONS = frozenset({"expire", "delete", "drop", "write", "exists", "list"})
 _LISTING = ("-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-FORMATS = ("--format", "--pretty", "--sort", "--group", "--submodule")
-"""Options whose value says what is printed, which may take a program."""
 _MOST_DIGITS = 4
-_SUBMODULE_FORMATS = frozenset({"log", "short"})
 
 
 def inspect_git(args: "Sequence[Word]") -> CommandFacts:
@@ -79,9 +76,6 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
     check = CHECKS.get(key)
     if check is not None:
         check(found)
-    for name, value in found.given:
-        if value is not None and name in FORMATS:
-            _judge_format(found, name, value)
     # `git diff` leaves the repository by itself when a path is outside it.
     outside = key in ("hash-object", "diff") or found.has("--no-index")
     skip = 1 if key == "grep" and not found.has("-e", "-f") else 0
@@ -95,15 +89,6 @@ def _read(key: str, rest: "Sequence[Word]") -> CommandFacts:
     reads = tuple(found.reads) or (".",)
     kind = "git" if key != "version" else "version"
     return CommandFacts(found.refusal, reads, tuple(found.writes), False, kind, found.reads_unknown)  # noqa: FBT003 - hot
-
-
-def _judge_format(found: Scan, name: str, value: "Word") -> None:
-    if name == "--submodule":
-        # `diff` starts git in a repository that only a commit names, so that nobody has looked at its settings.
-        if value.text not in _SUBMODULE_FORMATS:
-            found.refuse("git would run in the submodules that a commit names")
-    elif not value.static or starts_gpg(value.text):
-        found.refuse("a format with %G or %(signature) starts gpg")
 
 
 def _branch(found: Scan) -> None:

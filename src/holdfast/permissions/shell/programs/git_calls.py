@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.programs.program import PROGRAMS
-from holdfast.permissions.shell.programs.subcommands import GLOBAL_VALUED
+from holdfast.permissions.shell.programs.subcommands import front
 from holdfast.permissions.shell.words.expansion import literal_words
 from holdfast.permissions.shell.words.word import Word, names
 
@@ -22,7 +22,6 @@ ANY: Final = "*"
 """Stands for a word that may name anything."""
 _CALLS_KEPT: Final = 64
 """Several questions are asked about the same command."""
-_VALUED: Final = GLOBAL_VALUED["git"]
 _ELSEWHERE: Final = names("--git-dir --work-tree --namespace --bare")
 _ELSEWHERE_VARIABLES: Final = names(
     "GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES"
@@ -58,12 +57,13 @@ class Front(NamedTuple):
 
     end: int
     """The number of the subcommand among the arguments, or how many there are without one."""
-    options: "tuple[tuple[str, Word], ...]"
-    """Each with its value, which is empty for those that take none."""
+    given: "tuple[tuple[str, Word | None], ...]"
+    """Options, with the values of those that take one."""
+    unknown: bool
 
     def values(self, name: str) -> "list[Word]":
         """The values that are given to an option."""
-        return [value for option, value in self.options if option == name]
+        return [value for option, value in self.given if option == name and value is not None]
 
     @property
     def moved(self) -> str | None:
@@ -83,15 +83,8 @@ class Front(NamedTuple):
 
 def git_front(words: "Sequence[Word]") -> Front:
     """Read the options in front of the subcommand, as git does; `words` are the arguments."""
-    at, options = 0, list[tuple[str, Word]]()
-    while at < len(words) and words[at].text[:1] == "-":
-        word = words[at]
-        name, equals, glued = word.text.partition("=")
-        pair = name in _VALUED and not equals and at + 1 < len(words)
-        value = words[at + 1] if pair else word._replace(text=glued)
-        options.append((name, value._replace(static=value.static and word.static)))
-        at += 1 + pair
-    return Front(at, tuple(options))
+    found = front("git", words)
+    return Front(len(words) - len(found.operands), tuple(found.given), found.unknown)
 
 
 def git_subcommand(words: "Sequence[Word]") -> str | None:
@@ -108,18 +101,18 @@ def git_call(part: "Part") -> GitCall:
 @lru_cache(maxsize=_CALLS_KEPT)
 def _taken_apart(given_words: "tuple[Word, ...] | None", texts: tuple[str, ...], assigns: tuple[str, ...]) -> GitCall:
     words = literal_words(given_words, texts)
-    front = git_front(words)
-    given = frozenset(name for name, _ in front.options)
-    elsewhere = not _ELSEWHERE_VARIABLES.isdisjoint(assigns) or front.moved is None or not _ELSEWHERE.isdisjoint(given)
-    rest = words[front.end :]
+    before = git_front(words)
+    given = frozenset(name for name, _ in before.given)
+    elsewhere = not _ELSEWHERE_VARIABLES.isdisjoint(assigns) or before.moved is None or not _ELSEWHERE.isdisjoint(given)
+    rest = words[before.end :]
     if not rest:
         return GitCall("")
-    is_told = rest[0].static and all(value.static for _, value in front.options)
+    is_told = rest[0].static and all(value is None or value.static for _, value in before.given)
     name = rest[0].text if is_told else UNKNOWN
     call = _by_table(name, rest[1:]) or _by_looks(name if _is_known(name) else UNKNOWN, rest[1:])
     if not _PATHSPEC_OPTIONS.isdisjoint(given) or any(variable.endswith("_PATHSPECS") for variable in assigns):
         call = call._replace(operands=(*call.operands, ANY), pathspecs=(ANY,) if call.pathspecs else ())
-    return call._replace(moved=front.moved or "", elsewhere=elsewhere)
+    return call._replace(moved=before.moved or "", elsewhere=elsewhere)
 
 
 def _by_table(name: str, rest: "Sequence[Word]") -> GitCall | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.permissions.shell.programs.effects import inspect_effect
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.options import scan
-from holdfast.permissions.shell.programs.program import known, told
+from holdfast.permissions.shell.programs.program import by_subcommand, known, told
 from holdfast.permissions.shell.programs.tool_table import TOOLS, Tool
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ OWN_RULES: Final = told("judge")
 """Programs with a parser of their own: module and function."""
 TABLES: "Mapping[str, Tool]" = {name: tool for name, tool in TOOLS.items() if name not in OWN_RULES and ":" not in name}
 """Every program that is judged by its option table alone."""
-_BINARY: Final = "binaries:inspect_binary"
+HERE: "Mapping[str, Tool]" = by_subcommand(TOOLS, "here:")
+"""Calls that read no more than what is there, but only with the variables that a session gives them; by their words."""
 
 
 @cache
@@ -59,7 +60,7 @@ def inspect_command(name: str, args: "Sequence[Word]", *, stdin_is_data: bool = 
     """
     own = OWN_RULES.get(name)
     if own is not None:
-        facts = _own(own)(args) if own != _BINARY else _own(own)(name, args)
+        facts = _own(own)(args)
     elif (tool := TABLES.get(name)) is not None:
         facts = _by_table(tool, args, stdin_is_data=stdin_is_data)
     else:
@@ -71,10 +72,16 @@ def inspect_command(name: str, args: "Sequence[Word]", *, stdin_is_data: bool = 
     return facts
 
 
+def inspect_here(name: str, args: "Sequence[Word]") -> CommandFacts | None:
+    """Return the facts of a call that only reads where a session runs it, or None when this is something else."""
+    second = f"{name} {args[0].text}" if args and args[0].static else ""
+    tool = HERE.get(second) or HERE.get(name)
+    facts = None if tool is None else _by_table(tool, args[second in HERE :], stdin_is_data=False)
+    return None if facts is None or facts.refusal is not None or any(word.secret for word in args) else facts
+
+
 def _by_table(tool: Tool, args: "Sequence[Word]", *, stdin_is_data: bool) -> CommandFacts:
     found = scan(tool, args)
-    reads = found.reads
-    if stdin_is_data and tool.default and tool.kind == "search" and reads == [tool.default]:
-        reads = []
-    kind = tool.kind if not found.writes else "remove" if found.changes == "removes" else "edit"
-    return CommandFacts(found.refusal, tuple(reads), tuple(found.writes), False, kind, found.reads_unknown)  # noqa: FBT003 - hot
+    if stdin_is_data and tool.default and tool.kind == "search" and found.reads == [tool.default]:
+        found.reads = []
+    return found.facts()

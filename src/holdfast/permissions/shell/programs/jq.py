@@ -123,7 +123,7 @@ def inspect_jq(args: "Sequence[Word]") -> CommandFacts:
     for at, word in enumerate(args[:-2]):
         if word.static and word.text in ("--slurpfile", "--rawfile"):
             found.note_path(args[at + 2], "file")
-    return CommandFacts(found.refusal, tuple(found.reads), (), kind="text", reads_unknown=found.reads_unknown)
+    return found.facts()
 
 
 def _before_arguments(words: "Sequence[Word]") -> int:
@@ -166,4 +166,4 @@ def inspect_yq(args: "Sequence[Word]") -> CommandFacts:
             found.refuse("the yq expression is more than a plain path")
     for word in files:
         found.note_path(word, "file")
-    return CommandFacts(found.refusal, tuple(found.reads), (), kind="text", reads_unknown=found.reads_unknown)
+    return found.facts()

@@ -13,6 +13,7 @@ from holdfast.permissions.shell.programs.find import WRITING, narrows, runs_of, 
 from holdfast.permissions.shell.programs.program import PROGRAMS, having, names_of, told
 from holdfast.permissions.shell.words.expansion import patterns_of
 from holdfast.permissions.shell.words.given import has_option, values_given
+from holdfast.permissions.shell.words.patterns import WILD
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -40,8 +41,7 @@ __all__ = [
 ]
 
 MAX_MATCHES: Final = 1_000
-_MAX_WILD: Final = 2
-_WILD: Final = frozenset("*?[")
+_MAXWILD: Final = 2
 _HERE: Final = ("$PWD/", "${PWD}/", "$(pwd)/")
 INSIDE: Final = "x"
 """Stands for any name inside a directory."""
@@ -84,7 +84,7 @@ class Landing(NamedTuple):
 
 def is_unlisted(part: "Part") -> bool:
     """Whether no table says which of its operands a command reads."""
-    if part.refusal is None or part.hull == "strip" or part.name == "git" or not part.texts:
+    if part.refusal is None or part.cover == "strip" or part.name == "git" or not part.texts:
         return False
     if part.name in _LOADERS:
         return True
@@ -165,7 +165,7 @@ def _deletes(part: "Part") -> bool:
     """Whether a `find` removes what it finds, or may do so when the shell has expanded its words."""
     if "-delete" in part.texts or part.words is None or part.refusal is None:
         return "-delete" in part.texts
-    from holdfast.permissions.shell.programs.late_actions import late_actions  # noqa: PLC0415 - with the first command
+    from holdfast.permissions.shell.programs.finders import late_actions  # noqa: PLC0415 - with the first command
 
     return any(not part.argv[at].single for at in late_actions(part.argv, part.texts, paths=False))
 
@@ -250,7 +250,7 @@ def spares(part: "Part", names: "Collection[str]") -> bool:
 
 def matching_files(pattern: str, cwd: str) -> list[str] | None:
     """The files that the shell would put in the place of a pattern; None when there are too many to look at."""
-    if sum(not _WILD.isdisjoint(part) for part in pattern.split("/")) > _MAX_WILD:
+    if sum(not WILD.isdisjoint(part) for part in pattern.split("/")) > _MAXWILD:
         return None
     found = list(islice(matching_paths(pattern.replace("[^", "[!"), cwd), MAX_MATCHES + 1))
     return found if len(found) <= MAX_MATCHES else None
@@ -308,7 +308,7 @@ def inside(place: str) -> str:
 
 def is_plain_file_command(part: "Part") -> bool:
     """Whether a command only makes, touches, moves or copies the files that it names."""
-    plain = part.name in _FILE_COMMANDS and part.hull == "" and not part.more and not part.assigns
+    plain = part.name in _FILE_COMMANDS and part.cover == "" and not part.more and not part.assigns
     plain = plain and not any(_names_another(text) for text in part.texts[1:])
     return plain and all(word.static for word in part.argv) and part.argv[0].text == part.name
 

@@ -1,11 +1,18 @@
-"""Options as the tool itself reads them: clusters, glued values, abbreviations, `--`, numbers."""
+"""Options as the tool itself reads them: clusters, glued values, abbreviations, `--`, numbers.
 
-from typing import TYPE_CHECKING
+A proof takes a call only without `refusal`; whoever looks for what may be meant goes by `given` and `operands`, and
+takes an option that is `unknown` for anything.
+"""
+
+import re
+from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.programs.devices import special_read_refusal
+from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.tool_table import (
     ANY_NUMBER,
-    Compiled,
+    LOOKS,
+    PATH_KINDS,
     Option,
     Tool,
     compiled,
@@ -17,8 +24,8 @@ from holdfast.permissions.shell.words.word import Word
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
-_MAX_FLAGS = 256
+_MAY_BECOME: Final = "a word known only at run time may become an option"
+_SEVERAL: Final = re.compile("[ ,]+")
 
 
 class Scan:
@@ -33,24 +40,17 @@ class Scan:
         reads_unknown: a path that is read is only known at run time.
         changes: what an option does to the operands: `writes`, `removes` or nothing.
         unknown: an option is in no table, so that it may have taken what counts as an operand.
+        unsure: some word may be read in another way.
         ended_at: how many operands stood before `--`, or None when there was no `--`.
     """
 
     __slots__ = (
-        "changes",
-        "ended_at",
-        "given",
-        "operands",
-        "reads",
-        "reads_unknown",
-        "refusal",
-        "tool",
-        "unknown",
-        "writes",
-    )
+        "_args", "_at", "_table", "changes", "ended_at", "given", "operands", "reads", "reads_unknown", "refusal",
+        "tool", "unknown", "unsure", "writes",
+    )  # fmt: skip
 
-    def __init__(self, tool: Tool) -> None:
-        self.tool = tool
+    def __init__(self, tool: Tool, args: "Sequence[Word]") -> None:
+        self.tool, self._table, self._args, self._at = tool, compiled(tool), args, 0
         self.refusal: str | None = None
         self.given: list[tuple[str, Word | None]] = []
         self.operands: list[Word] = []
@@ -58,13 +58,17 @@ class Scan:
         self.writes: list[str] = []
         self.reads_unknown = False
         self.ended_at: int | None = None
-        self.unknown = False
+        self.unknown = self.unsure = False
         self.changes = ""
 
     def refuse(self, reason: str) -> None:
         """Keep the first reason."""
         if self.refusal is None:
             self.refusal = reason
+
+    def _doubt(self, reason: str) -> None:
+        self.unsure = True
+        self.refuse(reason)
 
     def has(self, *names: str) -> bool:
         """Tell whether one of these options (first aliases) was given."""
@@ -93,65 +97,64 @@ class Scan:
             if word.static:
                 self.writes.append(word.text)
 
+    def look(self, word: "Word", kind: str) -> None:
+        """Refuse a word that does not look like its kind."""
+        looks = LOOKS.get(kind)
+        if looks is not None:
+            fits = word.static and looks.fullmatch(word.text) is not None
+        elif kind == "column":
+            names = _SEVERAL.split(word.text.removeprefix("+").lower())
+            known = self.tool.columns.split()
+            fits = word.static and all(re.split("[=:]", name, maxsplit=1)[0] in known for name in names)
+        else:
+            return
+        if not fits and not (kind == "num" and self.tool.plain):
+            self.refuse(f"{word.text!r} is more than is known to be harmless")
 
-def scan(tool: Tool, args: "Sequence[Word]") -> Scan:
-    """Read the arguments of one call as the tool does; every doubt becomes a refusal."""
-    result = _Reader(compiled(tool), args)
-    if tool.optionless:
-        result.operands.extend(args)
-    else:
-        result.run()
-    _judge_operands(result)
-    return result
+    def facts(self) -> CommandFacts:
+        """What the words that were read so far do."""
+        kind = (
+            self.tool.kind
+            if not self.writes or self.tool.otherwise
+            else "remove"
+            if self.changes == "removes"
+            else "edit"
+        )
+        asks = self.tool.asks and self.refusal is not None
+        reads, writes = tuple(self.reads), tuple(self.writes)
+        return CommandFacts(self.refusal, reads, writes, asks, "network" if asks else kind, self.reads_unknown)
 
-
-class _Reader(Scan):
-    """Walks over the words once."""
-
-    __slots__ = ("args", "at", "table")
-
-    def __init__(self, table: Compiled, args: "Sequence[Word]") -> None:
-        super().__init__(table.tool)
-        self.table, self.args, self.at = table, args, 0
-
-    def run(self) -> None:
-        args, at, count = self.args, 0, len(self.args)
-        operands, flags, permute = self.operands, self.table.flags, self.tool.permute
-        while at < count:
-            word = args[at]
-            at += 1
-            text = word.text
-            if not word.static:
-                self.dynamic(word)
-            elif text[:1] != "-" or text == "-":
+    def sort(self) -> None:
+        """Walk over the words once."""
+        args, operands, permute, signs = self._args, self.operands, self.tool.permute, self._table.signs
+        while self._at < len(args):
+            word = args[self._at]
+            self._at += 1
+            if word.text[:1] not in signs or word.text in ("", "-") or self.tool.optionless:
+                if not word.static:
+                    self._dynamic(word)
                 operands.append(word)
-            elif (known := flags.get(text)) is not None:
-                self.given.extend(known)
-            else:
-                self.at = at
-                going = self.option(text)
-                at = self.at
-                if not going:
-                    break
+            elif not word.static:
+                self._dynamic(word)
+                self._partly_known(word)
+            elif not self._option(word.text):
+                break
             if operands and not permute:
                 break
-        operands.extend(args[at:])
+        operands.extend(args[self._at :])
 
-    def option(self, text: str) -> bool:
+    def _option(self, text: str) -> bool:
         """Read a word that starts with a dash; tell whether more options may follow."""
-        single = self.table.valued.get(text)
-        if single is not None:
-            self.take(single, self.next_value(single))
-        elif text[:2] != "--":
-            self.short(text)
-        elif text == "--" or (text == "--end-of-options" and text in self.tool.options):
-            self.after_dashes(text)
+        if text == "--" or (text == "--end-of-options" and text in self.tool.options):
+            self._after_dashes(text)
             return False
+        if text[:2] == "--":
+            self._long(text)
         else:
-            self.long(text)
+            self._short(text)
         return True
 
-    def after_dashes(self, text: str) -> None:
+    def _after_dashes(self, text: str) -> None:
         """Stop reading options; a word that still looks like one is refused unless the values are certain."""
         self.ended_at = len(self.operands)
         tool = self.tool
@@ -159,144 +162,182 @@ class _Reader(Scan):
         reads_on = tool.reads_on or text != "--"
         if ends_at_dashes(tool) and not reads_on:
             return
-        words = self.args[self.at :]
+        words = self._args[self._at :]
         alone = text == "--" and tool.alone_is_file and len(words) == 1
         for word in words:
             if word.static and word.text[:1] == "-" and len(word.text) > 1:
-                self.refuse(f"{word.text!r} after {text!r} looks like an option")
+                self._doubt(f"{word.text!r} after {text!r} looks like an option")
             elif reads_on and not word.static and word.may_be_flag and not (alone and word.single):
-                self.refuse("a word known only at run time may become an option")
+                self._doubt(_MAY_BECOME)
 
-    def dynamic(self, word: "Word") -> None:
+    def _dynamic(self, word: "Word") -> None:
         if word.may_be_flag and not self.tool.plain:
-            self.refuse("a word known only at run time may become an option")
-        self.operands.append(word)
+            self._doubt(_MAY_BECOME)
 
-    def long(self, text: str) -> None:
+    def _partly_known(self, word: "Word") -> None:
+        """Of `--name=$x` the option is known; it may end in further words."""
+        name, glued, value = word.text[2:].partition("=")
+        option = find_long(self._table, name) if glued and word.text[:2] == "--" else None
+        if option is not None and option.takes != "none":
+            self._take(option, word._replace(text=value))
+        if option is None or self.tool.permute:
+            self.operands.append(word)
+
+    def _long(self, text: str) -> None:
         name, glued, value = text[2:].partition("=")
-        option = find_long(self.table, name)
+        option = find_long(self._table, name)
         if option is None:
-            self.unknown = True
-            self.refuse(f"option {text!r} is not in the table of read-only options")
-            return
-        if glued and option.takes == "none":
-            self.refuse(f"option '--{name}' takes no value")
-            return
-        given = Word(value) if glued else None
-        if given is None and option.takes == "value":
-            given = self.next_value(option)
-        elif option.allowed and option.takes == "none" and len(self.table.flags) < _MAX_FLAGS:
-            self.table.flags[text] = [(option.name, None)]
-        self.take(option, given)
+            self._unknown(text)
+        elif glued and option.takes == "none":
+            self._doubt(f"option '--{name}' takes no value")
+        elif glued:
+            self._take(option, Word(value))
+        else:
+            self._take(option, self._next_value(option) if option.takes == "value" else None)
 
-    def short(self, text: str) -> None:
-        if self.tool.numeric and text[1:].isdigit():
+    def _short(self, text: str) -> None:
+        tool, short = self.tool, self._table.short
+        if tool.numeric and text[1:].isdigit():
             self.given.append(("-NUM", Word(text[1:])))
             return
-        at, simple = 1, list[tuple[str, None]]()
-        while at < len(text):
-            option = self.table.short.get(text[at])
-            if option is None:
-                self.unknown = True
-                self.refuse(f"option '-{text[at]}' is not in the table of read-only options")
-                return
+        at, option = (len(text), short.get(text[1:])) if tool.one_dash and text[1:] in short else (1, None)
+        sign = text[0].lstrip("-")
+        while option is None:
+            option = short.get(sign + text[at : at + 1])
             at += 1
-            if option.takes == "none":
-                self.take(option, None)
-                if option.allowed:
-                    simple.append((option.name, None))
-                continue
-            rest = text[at:]
-            if rest:
-                if not (self.tool.glued_values or rest.isdigit()):
-                    self.refuse(f"{rest!r} after '-{text[at - 1]}' may be further options")
-                self.take(option, Word(rest))
-            else:
-                self.take(option, self.next_value(option) if option.takes == "value" else None)
-            return
-        if len(simple) == len(text) - 1 and len(self.table.flags) < _MAX_FLAGS:
-            self.table.flags[text] = simple
+            if option is None or (tool.one_dash and option.takes == "none"):
+                self._unknown(f"-{text[at - 1 : at]}")
+                return
+            if option.takes == "none" and at < len(text):
+                self._take(option, None)
+                option = None
+        rest = text[at:]
+        if rest and not (tool.glued_values or rest.isdigit()):
+            self._doubt(f"{rest!r} after '-{text[at - 1]}' may be further options")
+        follows = option.takes == "value" or (option.takes == "perhaps" and self._value_follows())
+        self._take(option, Word(rest) if rest else self._next_value(option) if follows else None)
 
-    def next_value(self, option: Option) -> "Word | None":
-        if self.at >= len(self.args):
+    def _unknown(self, text: str) -> None:
+        self.unknown = True
+        self._doubt(f"option {text!r} is not in the table of read-only options")
+
+    def _value_follows(self) -> bool:
+        return self._at < len(self._args) and self._args[self._at].text[:1] not in ("-", "/", "")
+
+    def _next_value(self, option: Option) -> "Word | None":
+        if self._at >= len(self._args):
             self.refuse(f"option {option.name!r} has no value")
             return None
-        word = self.args[self.at]
-        self.at += 1
-        if not word.static and word.may_be_flag and not self.tool.plain:
-            self.refuse("a word known only at run time may become an option")
+        word = self._args[self._at]
+        self._at += 1
         tool = self.tool
-        if word.static and word.text[:1] == "-" and len(word.text) > 1 and not (tool.dashed_values or tool.plain):
-            self.refuse(f"the value {word.text!r} of {option.name!r} looks like an option")
+        if not word.static:
+            self._dynamic(word)
+        elif word.text[:1] == "-" and len(word.text) > 1 and not (tool.dashed_values or tool.plain):
+            self._doubt(f"the value {word.text!r} of {option.name!r} looks like an option")
         return word
 
-    def take(self, option: Option, value: "Word | None") -> None:
+    def _take(self, option: Option, value: "Word | None") -> None:
         self.given.append((option.name, value))
+        kind = option.kind
         if not option.allowed:
             self.refuse(f"option {option.name!r} is not read-only")
         if value is None:
-            self.changes = option.kind if option.kind in ("writes", "removes") else self.changes
+            self.changes = kind if kind in ("writes", "removes") else self.changes
             return
-        if option.kind == "num" and not (value.static and is_count(value.text)) and not self.tool.plain:
-            self.refuse(f"the value of {option.name!r} is not a plain number")
-        if option.kind in PATH_KINDS:
-            self.note_path(value, option.kind)
+        if kind != "text":
+            self.look(value, kind)
+        if kind in PATH_KINDS:
+            self.note_path(value, PATH_KINDS[kind])
+
+    def judge(self) -> None:
+        """Say what the operands mean, and whether what must be there is there."""
+        tool, words = self.tool, self.operands
+        if self.changes:
+            self.writes.extend(word.text for word in words if word.static)
+        for needed in tool.needs.split():
+            if not self.has(*needed.split("/")):
+                self.refuse(tool.why or f"without {needed.replace('/', ' or ')} it does more than read")
+                self.writes.extend(tool.otherwise.split())
+        if tool.plus:
+            words = [word for word in words if not (word.static and word.text[:1] == "+" and word.text[1:].isdigit())]
+        if tool.most < ANY_NUMBER or tool.least:
+            self._count(words)
+        if tool.first and words:
+            self.look(words[0], tool.first)
+        if not tool.permute and tool.operands != "inner":
+            self._no_options(words[1:])
+        self._judge_operands(words, tool.operands)
+        if tool.alone and (self.reads or self.reads_unknown) and self.has(tool.alone):
+            self.refuse(f"with {tool.alone} what it is given is looked for on disks")
+
+    def _judge_operands(self, words: "Sequence[Word]", kind: str) -> None:
+        if kind == "none" and words:
+            self.refuse(f"operand {words[0].text!r} is not in the table of read-only forms")
+        elif kind in ("pattern", "pattern-paths"):
+            words = words[0 if self.has("-e", "-f", "--files", "--filename-pattern") else 1 :]
+            kind = "file" if kind == "pattern" else "path"
+        elif kind == "members":  # the first, unless an option took it
+            words, kind = words[: None if self.unknown else 1], "file"
+        for word in words if kind in LOOKS else ():
+            self.look(word, kind)
+        if kind in PATH_KINDS:
+            self._note_operands(words, PATH_KINDS[kind])
+
+    def _count(self, words: "Sequence[Word]") -> None:
+        tool = self.tool
+        if tool.most < ANY_NUMBER:
+            several = any(not word.static and (word.glob or word.may_be_flag) for word in words)
+            if len(words) > tool.most or (several and not tool.plain):
+                self.refuse("a further operand may name an output")
+        if len(words) < tool.least:
+            self.refuse(tool.why or "operands are missing")
+
+    def _no_options(self, words: "Sequence[Word]") -> None:
+        """Where the first operand ends the options, what looks like one behind it is none to every version."""
+        for word in words:
+            text = word.text
+            is_number = self.tool.numeric and text[1:2].isdigit()
+            if word.static and text[:1] == "-" and len(text) > 1 and not is_number:
+                self.refuse(f"{text!r} behind an operand may be read as an option")
+            elif not word.static and not word.single:
+                self._dynamic(word)
+
+    def _note_operands(self, words: "Sequence[Word]", kind: str) -> None:
+        tool = self.tool
+        recursive = tool.recursive == "*" or (tool.recursive != "" and self.has(*self._table.recursive))
+        if tool.lists and self.has(tool.lists):
+            self.reads_unknown = True
+        for word in words[: tool.most]:
+            text = word.text
+            special = "dev" in text or "proc" in text or (recursive and text[:1] == "/")
+            if word.static and kind != "out" and (kind == "path" or not special):
+                self.reads.append(text)  # what `note_path` does with a file that cannot be special
+            elif not (kind == "out" and word.static and text == "/dev/null"):
+                self.note_path(word, kind, recursive=recursive)
+        for word in words[tool.most :]:
+            self.note_path(word, "out")
+        if not words and tool.default and (recursive or not tool.recursive):
+            self.reads.append(tool.default)
 
 
-PATH_KINDS = frozenset({"file", "path", "out"})
-_COUNT_SIGNS = str.maketrans("", "", "+-.,:%")
+def scan(tool: Tool, args: "Sequence[Word]") -> Scan:
+    """Read the arguments of one call as the tool does; every doubt becomes a refusal."""
+    result = Scan(tool, args if not tool.bundled else _unbundled(tool, args))
+    result.sort()
+    result.judge()
+    if tool.expands and any(word.text[:1] == "@" or not (word.text or word.static or tool.plain) for word in args):
+        result.refuse("a word that starts with '@' stands for words in a file")
+    return result
 
 
-def is_count(text: str) -> bool:
-    """Whether a value is a plain number, perhaps with a sign or a unit; `-i.bak` may be an option after all."""
-    if text[:1] == "-" and not text[1:2].isdigit():
-        return False
-    return text.isascii() and (text.isalnum() or text.translate(_COUNT_SIGNS).isalnum())
-
-
-def _judge_count(result: Scan, words: "Sequence[Word]") -> None:
-    tool = result.tool
-    if tool.most < ANY_NUMBER:
-        several = any(not word.static and (word.glob or word.may_be_flag) for word in words)
-        if len(words) > tool.most or (several and not tool.plain):
-            result.refuse("a further operand may name an output")
-    if len(words) < tool.least:
-        result.refuse("operands are missing")
-
-
-def _judge_operands(result: Scan) -> None:
-    tool, words, kind = result.tool, result.operands, result.tool.operands
-    if result.changes:
-        result.writes.extend(word.text for word in words if word.static)
-    if tool.plus:
-        words = [word for word in words if not (word.static and word.text[:1] == "+" and word.text[1:].isdigit())]
-    if tool.most < ANY_NUMBER or tool.least:
-        _judge_count(result, words)
-    if kind in ("any", "inner", "text"):
-        return
-    if kind == "none":
-        if words:
-            result.refuse(f"operand {words[0].text!r} is not in the table of read-only forms")
-        return
-    if kind in ("pattern", "pattern-paths"):
-        words = words[0 if result.has("-e", "-f", "--files", "--filename-pattern") else 1 :]
-        kind = "file" if kind == "pattern" else "path"
-    recursive = tool.recursive == "*" or (tool.recursive != "" and result.has(*compiled(tool).recursive))
-    if tool.lists and result.has(tool.lists):
-        result.reads_unknown = True
-    _note_operands(result, words, kind, recursive=recursive)
-    if not words and tool.default and (recursive or kind == "path"):
-        result.reads.append(tool.default)
-
-
-def _note_operands(result: Scan, words: "Sequence[Word]", kind: str, *, recursive: bool) -> None:
-    most = result.tool.most
-    for word in words[:most]:
-        text = word.text
-        special = "dev" in text or "proc" in text or (recursive and text[:1] == "/")
-        if word.static and (kind == "path" or not special):
-            result.reads.append(text)  # what `note_path` does with a file that cannot be special
-        else:
-            result.note_path(word, kind, recursive=recursive)
-    for word in words[most:]:
-        result.note_path(word, "out")
+def _unbundled(tool: Tool, args: "Sequence[Word]") -> "Sequence[Word]":
+    """`tvf a.tar` as `-t -v -f a.tar`."""
+    if not args or not args[0].static or args[0].text[:1] in ("-", ""):
+        return args
+    front, rest = list[Word](), list(args[1:])
+    for letter in args[0].text:
+        front.append(Word("-" + letter))
+        option = compiled(tool).short.get(letter)
+        front += [rest.pop(0)] if option is not None and option.takes == "value" and rest else []
+    return front + rest

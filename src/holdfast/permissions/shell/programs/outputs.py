@@ -16,13 +16,14 @@ from holdfast.permissions.shell.words.word import names
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from holdfast.permissions.shell.programs.awk import AwkFiles
+    from holdfast.permissions.shell.programs.sed import SedFiles
     from holdfast.permissions.shell.words.parts import Part
 
 __all__ = ["SCRIPTED", "TELLING", "handed_texts", "outputs_of", "writes_untold"]
 
-_SED: Final = names_of("sed")
 _AWK: Final = names_of("awk")
-SCRIPTED: Final = _SED | _AWK
+SCRIPTED: Final = names_of("sed") | _AWK
 """Programs with a small language of their own."""
 _OUT: Final = (
     *("-o", "--output", "--output-file", "--output-dir", "--output-directory", "--out", "--outfile", "--out-file"),
@@ -113,37 +114,22 @@ def _of_git(part: "Part") -> "Iterator[str]":
 
 def handed_texts(part: "Part") -> "tuple[str, ...]":
     """Texts that the small language of a command gives to a shell."""
-    if part.refusal is None:
-        return ()
-    if part.name in _AWK:
-        from holdfast.permissions.shell.programs.awk_files import awk_files  # noqa: PLC0415 - few programs come here
-
-        return awk_files(part.argv[1:]).commands
-    if part.name in _SED and (script := _sed_script(part)):
-        from holdfast.permissions.shell.programs.sed_files import sed_files  # noqa: PLC0415 - see above
-
-        return sed_files(script).commands
-    return ()
+    return () if (opened := _opened_by_script(part)) is None else opened.commands
 
 
 def writes_untold(part: "Part") -> bool:
     """Whether a script in a command may write a file whose name is not in the text."""
+    return (opened := _opened_by_script(part)) is not None and not opened.understood
+
+
+def _opened_by_script(part: "Part") -> "AwkFiles | SedFiles | None":
+    """What the script of a command does that is not proven to read; None where there is no script."""
     if part.refusal is None or part.name not in SCRIPTED:
-        return False
-    from holdfast.permissions.shell.programs.awk_files import awk_files  # noqa: PLC0415 - few programs come here
-    from holdfast.permissions.shell.programs.sed_files import sed_files  # noqa: PLC0415 - see above
+        return None
+    from holdfast.permissions.shell.programs.awk import awk_files  # noqa: PLC0415 - few programs come here
+    from holdfast.permissions.shell.programs.sed import SedFiles, script_of, sed_files  # noqa: PLC0415 - see above
 
     if part.name in _AWK:
-        return not awk_files(part.argv[1:]).understood
-    script = _sed_script(part)
-    return script is None or not (script == "" or sed_files(script).understood)
-
-
-def _sed_script(part: "Part") -> str | None:
-    """The script; empty when the text tells only some of it, None when it tells nothing."""
-    from holdfast.permissions.shell.programs.sed_files import sed_scripts  # noqa: PLC0415 - see above
-
-    scripts, _, _ = sed_scripts(part.argv[1:])
-    if any(not word.static and not word.text for word in scripts):
-        return None
-    return "\n".join(word.text for word in scripts) if all(word.static for word in scripts) else ""
+        return awk_files(part.argv[1:])
+    script = script_of(part.argv[1:])
+    return SedFiles(understood=script is not None) if not script else sed_files(script)

@@ -10,23 +10,29 @@ from holdfast.permissions.shell.programs.awk import AWK, program_refusal
 from holdfast.permissions.shell.programs.effects import changed_by, is_constant, table_of, why_never
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.find import ALONE, LEADING, WITH_VALUE
-from holdfast.permissions.shell.programs.git import CHECKS, FORMATS, GIT_NETWORK, GIT_SECOND_WORDS, PATHS
+from holdfast.permissions.shell.programs.git import CHECKS, GIT_NETWORK, GIT_SECOND_WORDS, PATHS
 from holdfast.permissions.shell.programs.git_names import behind_colons
 from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES, version_forms
-from holdfast.permissions.shell.programs.options import PATH_KINDS, is_count
+from holdfast.permissions.shell.programs.options import Scan
 from holdfast.permissions.shell.programs.program import PROGRAMS, names_of
-from holdfast.permissions.shell.programs.runners import RUNNERS, starts_another
+from holdfast.permissions.shell.programs.runners import RUNNERS, STARTERS, starts_another
 from holdfast.permissions.shell.programs.sed import SED, script_refusal
-from holdfast.permissions.shell.programs.tool_table import ANY_NUMBER, GIT_READS, Tool, compiled, ends_at_dashes
-from holdfast.permissions.shell.programs.wrappers import STARTERS
+from holdfast.permissions.shell.programs.tool_table import (
+    ANY_NUMBER,
+    GIT_READS,
+    LOOKS,
+    Tool,
+    compiled,
+    ends_at_dashes,
+)
+from holdfast.permissions.shell.words.quoting import known_literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from holdfast.permissions.shell.programs.tool_table import Option
-
 _new_facts: "Callable[[type[CommandFacts], tuple[object, ...]], CommandFacts]" = cast("Any", tuple).__new__
 _MAX_LEARNT: Final = 256
+_PROBE: Final = known_literal("5")
 _PATTERN_OPTIONS: Final = frozenset({"-e", "-f", "--files", "--filename-pattern"})
 _FILE_TESTS: Final = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 _FIND_STARTS: Final = ("-", "(", "!", ",", ")")
@@ -88,73 +94,51 @@ class Sorter:
     def _fits(self, value: str, mark: int) -> bool:
         if value[:1] == "-" and len(value) > 1 and not self._dashed:
             return False
-        return not mark & _COUNTS or is_count(value)
+        return not mark & _COUNTS or LOOKS["num"].fullmatch(value) is not None
 
     def _may_end(self, texts: "Sequence[str]", at: int) -> bool:
         return self._ends or not any(text[:1] == "-" and len(text) > 1 for text in texts[at:])
 
     def _learn(self, text: str) -> int:
-        if self._numeric and text[1:].isdigit():
-            return 0
-        option = text[: text.find("=") + 1] if text[1] == "-" else text[:2]
-        mark = self._glued.get(option) if option != text else None
+        """The marks of a word, which another count, or another text behind the same `=`, has too."""
+        if text == "--" or (self._numeric and text[1:].isdigit()):
+            return _ENDS if text == "--" else 0
+        before = text.rstrip("0123456789")
+        counted, named = (f"{before}0" if before != text else ""), text[: text.find("=") + 1]
+        mark = self._glued.get(counted)
         if mark is None:
-            mark, meant = self._read(text)
-            kept = self._known if meant == text else self._glued
-            if meant and len(kept) < _MAX_LEARNT:
+            mark = self._glued.get(named)
+        if mark is None:
+            found = Scan(self._tool, (known_literal(text), _PROBE))
+            found.sort()
+            mark, kind = self._marks(found)
+            value = found.given[-1][1] if found.given and found.operands and not mark & _OUTSIDE else None
+            if value is not None and value.text == text[len(before) :]:
+                kept, meant = self._glued, counted
+            elif value is not None and kind == "text" and named == text[: -len(value.text) or None]:
+                kept, meant = self._glued, named
+            else:
+                kept, meant = self._known, text
+            if len(kept) < _MAX_LEARNT:
                 kept[meant] = mark
         return mark
 
-    def _read(self, text: str) -> tuple[int, str]:
-        """The marks of a word, and what of it has them always: the word, its option with any value glued on, or ""."""
-        table = compiled(self._tool)  # not before a call needs it: most tools are never met
-        single = table.valued.get(text)
-        if single is not None:
-            marks = self._marks(single)
-            return (marks if marks & _OUTSIDE else marks | _TAKES | self._counts(single)), text
-        if text == "--":
-            return _ENDS, text
-        if text[:2] != "--":
-            return self._short(text)
-        name, glued, _ = text[2:].partition("=")
-        option = table.long.get(name)
-        if option is None or (glued and option.takes == "none") or name == "end-of-options":
+    def _marks(self, found: Scan) -> tuple[int, str]:
+        """What a word is that the long road has read, with a count behind it, and of which kind its value is."""
+        if found.ended_at is not None:
             return _OUTSIDE, ""
-        if not glued:
-            return self._marks(option), text
-        if self._counts(option):
-            return (self._marks(option) if is_count(text[len(name) + 3 :]) else _OUTSIDE), ""
-        return self._marks(option), f"--{name}="
-
-    def _short(self, text: str) -> tuple[int, str]:
-        short, any_value = compiled(self._tool).short, self._tool.glued_values
-        option = short.get(text[1])
-        if option is not None and option.takes != "none" and len(text) > 2:
-            rest, counts = text[2:], self._counts(option)
-            fits = (any_value or rest.isdigit()) and (not counts or is_count(rest))
-            return (self._marks(option) if fits else _OUTSIDE), text[:2] if any_value and not counts else ""
-        marks = 0
-        for letter in text[1:]:
-            option = short.get(letter)
-            if option is None or option.takes != "none":
-                return _OUTSIDE, ""
-            marks |= self._marks(option)
-        return marks, text
-
-    def _counts(self, option: "Option") -> int:
-        return _COUNTS if option.kind == "num" and not self._tool.plain else 0
-
-    def _marks(self, option: "Option") -> int:
-        name = option.name
-        if (
-            not option.allowed
-            or option.kind in PATH_KINDS
-            or name in FORMATS
-            or name in ("--no-index", self._tool.lists)
-        ):
-            return _OUTSIDE
-        marks = _PATTERN if name in _PATTERN_OPTIONS else 0
-        return marks | _RECURSIVE if name in compiled(self._tool).recursive else marks
+        marks, kind, tool = 0 if found.refusal is None else _OUTSIDE, "", compiled(self._tool)
+        for name, _ in found.given:
+            option = tool.short.get(name[1:]) or tool.long[name[2:]]
+            kind = option.kind
+            if kind not in ("", "text", "num") or name in ("--no-index", self._tool.lists):
+                marks |= _OUTSIDE
+            marks |= _PATTERN if name in _PATTERN_OPTIONS else 0
+            marks |= _RECURSIVE if name in tool.recursive else 0
+        takes = 0 if found.operands else _TAKES
+        if marks & _OUTSIDE:
+            return _OUTSIDE, ""
+        return marks | takes | (_COUNTS if takes and kind == "num" and not self._tool.plain else 0), kind
 
 
 def _ordinary(paths: "Sequence[str]", recursive: int = 0) -> bool:
@@ -169,17 +153,9 @@ class _Table:
     """A tool whose option table is all there is to know."""
 
     __slots__ = (
-        "_always",
-        "_default",
-        "_files",
-        "_kind",
-        "_least",
-        "_most",
-        "_nothing",
-        "_pattern",
-        "_searches",
+        "_always", "_default", "_files", "_kind", "_least", "_most", "_nothing", "_pattern", "_recurses", "_searches",
         "_sort",
-    )
+    )  # fmt: skip
 
     def __init__(self, tool: Tool) -> None:
         kind, self._kind, self._default = tool.operands, tool.kind, tool.default
@@ -187,7 +163,7 @@ class _Table:
         self._least, self._most = tool.least, tool.most
         self._always, self._searches = tool.recursive == "*", tool.kind == "search" and tool.default != ""
         self._pattern = kind in ("pattern", "pattern-paths")
-        self._files = kind in ("file", "pattern")
+        self._files, self._recurses = kind in ("file", "pattern"), tool.recursive != ""
         named = CommandFacts(None, (), (), network=False, kind=tool.kind, reads_unknown=False)
         self._nothing = named if kind in ("any", "text") else None
 
@@ -206,7 +182,7 @@ class _Table:
         recursive = self._always or marks & _RECURSIVE
         if self._files and not _ordinary(operands, recursive):
             return None
-        if not operands and self._default and (recursive or not self._files):
+        if not operands and self._default and (recursive or not self._recurses):
             operands = [self._default]
         if piped and self._searches and operands == [self._default]:
             operands = ()
@@ -214,7 +190,9 @@ class _Table:
 
 
 def _by_table(tool: Tool) -> "Callable[[Sequence[str], bool], CommandFacts | None] | None":
-    if tool.operands in ("none", "out", "inner") or tool.optionless or tool.plus:
+    if tool.operands not in ("any", "text", "file", "path", "pattern", "pattern-paths") or tool.optionless or tool.plus:
+        return None
+    if tool.needs or tool.first or tool.expands or not tool.permute:
         return None
     return _Table(tool).judge
 

@@ -1,8 +1,9 @@
 """What is known about programs: one entry each in `entries/*.txt`; every set and table of names is made from them.
 
 An entry is `names = roles; field: value; …`, and goes on in indented lines. Names in one entry are judged alike: the
-same program, or programs of which the same is known. `git:log` is a subcommand. `@name = text` gives a piece of options
-a name in its file. `ROLES` and `FIELDS` say what may stand in an entry; docs/extend/program.md shows how.
+same program, or programs of which the same is known. `git:log` is a subcommand; `here:pip:list` is a call that only
+reads with the variables of a session (reach/known_here.py). `@name = text` gives a piece of options a name in its file.
+`ROLES` and `FIELDS` say what may stand in an entry; docs/extend/program.md shows how.
 """
 
 import os
@@ -14,8 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 
 __all__ = [
     "FIELDS", "PROGRAMS", "ROLES", "EntryError", "Program", "by_subcommand", "family", "git_having", "having",
-    "is_interpreter",
-    "known", "names_of", "read_entries", "runs_code", "told", "unversioned", "words_told",
+    "is_interpreter", "known", "names_of", "read_entries", "roles_of", "runs_code", "told", "unversioned", "words_told",
 ]  # fmt: skip
 
 ROLES: Final = {
@@ -91,12 +91,14 @@ ROLES: Final = {
 FIELDS: Final = {
     "changes": "its kind, what its operands mean (`write`, `last`, `skip`, `second`; see effects.py), and `network`",
     "chosen-by": "files of a project that choose what it starts",
+    "columns": "what its values of the kind `column` may hold",
     "deploys": "subcommands that put something into use; `*`: always",
     "examples": "calls, cut by a bar; those behind `!` do more than read",
     "exit-1": "what exit code 1 says when it is no failure",
     "front": "options in front of the subcommand",
     "into": "options that name a directory to put files into",
     "judge": "the module and function that read its words, where options alone do not tell",
+    "loses": "git: words with which it rewrites or throws away history (`-f*`: what begins so); `*`: always",
     "looks": "first words with which it only looks; `*`: it always does",
     "moves": "options that move what it starts: into a directory, `lost` somewhere, `kept` here; `away` without any",
     "offer": "the rule to save after a yes: `none`, `exact` (these very words) or `subcommand`; else its name",
@@ -111,12 +113,12 @@ FIELDS: Final = {
     "rewrites-with": "words with which it rewrites its operands; none: always",
     "runs": "subcommands that run another command which stands in its words; `*`: it always does",
     "runs-text": "options whose value it runs, besides words with blanks",
-    "start": "options between that subcommand and the command it starts, with `operands=`, `dashed`, `scripts=`",
+    "start": "options between that subcommand and the command it starts, with `before=`, `dashed`, `scripts=`",
     "starts-tools": "subcommands behind which a checker is named; `.`: none is needed",
     "table": "that options tell all there is to judge, and how it reads them: the fields of `Tool`",
     "version": "besides `--version`, the words that ask for its version, cut by a bar; `not --version` first",
     "why": "why it is never read-only",
-    "wraps": "how it starts the command behind its options: `hull=`, `operands=`, `assigns`, `digits`, `mixed`",
+    "wraps": "how it starts the command behind its options: `cover=`, `before=` and the like; see tool_table.py",
     "wraps-why": "why it is not read-only whatever it starts",
 }
 """What an entry may say besides; `start` and `front` may name subcommands behind a blank."""
@@ -191,6 +193,11 @@ def having(*roles: str) -> frozenset[str]:
     return frozenset(name for name, program in PROGRAMS.items() if not wanted.isdisjoint(program.roles))
 
 
+def roles_of(name: str) -> frozenset[str]:
+    """The roles of a program; none of one that is not known."""
+    return PROGRAMS[name].roles if name in PROGRAMS else frozenset()
+
+
 def told(field: str) -> dict[str, str]:
     """What the entries say in this field, by the name of the program."""
     if field.split(" ", maxsplit=1)[0] not in FIELDS:
@@ -206,9 +213,9 @@ def words_told(field: str) -> dict[str, frozenset[str]]:
 _Told = TypeVar("_Told")
 
 
-def by_subcommand(known: Mapping[str, _Told]) -> dict[str, _Told]:
-    """What is known about git's subcommands, by their words."""
-    return {name[4:].replace(":", " "): what for name, what in known.items() if name.startswith("git:")}
+def by_subcommand(known: Mapping[str, _Told], kind: str = "git:") -> dict[str, _Told]:
+    """What is known about git's subcommands, or about the calls of another kind, by their words."""
+    return {name[len(kind) :].replace(":", " "): what for name, what in known.items() if name.startswith(kind)}
 
 
 @cache

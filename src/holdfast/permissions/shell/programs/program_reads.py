@@ -39,7 +39,7 @@ def named_in_program(part: "Part") -> "Iterator[str]":
 
     name = part.name
     texts = [word.text for word in part.argv[1:] if word.static]
-    if not part.hull and name not in _OTHERWISE and name not in BUILTINS:
+    if not part.cover and name not in _OTHERWISE and name not in BUILTINS:
         for text in filter(_MARKED.match, texts):
             yield from spellings(text)
     if name == "jq" and any(map(_JQ_FILE.match, texts)):

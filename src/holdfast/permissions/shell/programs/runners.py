@@ -1,26 +1,31 @@
 """Programs and built-ins that hand text or words to something that runs them: what the deny rules must look at."""
 
-from typing import TYPE_CHECKING, Final
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
+from holdfast.permissions.shell.programs import finders, wrappers
+from holdfast.permissions.shell.programs.find import CHANGES, RUNS
 from holdfast.permissions.shell.programs.git_calls import Front, git_front
-from holdfast.permissions.shell.programs.program import words_told
-from holdfast.permissions.shell.programs.runner_shapes import command_start
-from holdfast.permissions.shell.programs.wrapper_places import places_of_runner
-from holdfast.permissions.shell.programs.wrapper_shapes import Inner, tails
+from holdfast.permissions.shell.programs.program import PROGRAMS, having, told, words_told
+from holdfast.permissions.shell.programs.tool_table import Tool, read_tool
+from holdfast.permissions.shell.programs.wrappers import (
+    FED,
+    WRAPPING,
+    Inner,
+    open_shell,
+    open_wrapper,
+    opened,
+    places_of,
+    tails,
+)
 from holdfast.permissions.shell.words.word import Word, names
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-__all__ = [
-    "FED", "GIT_STARTS", "RUNNERS", "open_alias", "open_at", "open_callback", "open_crontab", "open_git", "open_hash",
-    "open_parallel", "open_runner", "open_source", "starts_another",
-]  # fmt: skip
+__all__ = ["GIT_MOVES", "GIT_STARTS", "RUNNERS", "STARTERS", "WRAPPERS", "command_start", "starts_another"]
 
 RUNNERS: Final = words_told("runs")
 """Programs that run another command, always or only behind one of these words."""
-FED: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""Names under which a shell finds a script that is not a file of its own."""
+_LATER: Final = "the text it runs is not known before it runs"
 
 
 def open_parallel(argv: tuple[Word, ...]) -> Inner:
@@ -29,7 +34,7 @@ def open_parallel(argv: tuple[Word, ...]) -> Inner:
     text = " ".join(word.text for word in argv[1:] if not word.text.startswith("-"))
     scripts = (text, *(word.text for word in argv[1:] if word.static and " " in word.text))
     refusal = "it runs commands built from its input"
-    return Inner(others=others, scripts=scripts, refusal=refusal, more=True, places=places_of_runner("parallel", argv))
+    return Inner(others=others, scripts=scripts, refusal=refusal, more=True, places=places_of("parallel", argv))
 
 
 def starts_another(subcommands: frozenset[str], texts: "Sequence[str]") -> bool:
@@ -55,8 +60,7 @@ def open_runner(argv: tuple[Word, ...]) -> Inner | None:
     start = command_start(name, argv)
     return Inner(
         () if start is None else argv[start:], others, scripts, "it runs another command", "opaque",
-        doubt="the text it runs is not known before it runs" if unknown else "",
-        places=places_of_runner(name, argv), guessed=start is not None,
+        doubt=_LATER if unknown else "", places=places_of(name, argv), guessed=start is not None,
     )  # fmt: skip
 
 
@@ -84,6 +88,8 @@ def _texts_of(text: str) -> "Iterator[str]":
 
 GIT_STARTS: Final = frozenset({"rebase", "submodule", "bisect", "filter-branch", "difftool", "config", "-c"})
 """Words without which `git` runs nothing that the text names."""
+GIT_MOVES: Final = "it runs git in another directory"
+"""Why `git -C` is more than a reader; where it goes may be a part of the same repository."""
 _STEPPING: Final = frozenset({"rebase", "difftool"})
 _GIT_PROGRAMS: Final = names(
     "pager editor sshcommand askpass external command textconv clean smudge process driver program helper cmd fsmonitor"
@@ -93,7 +99,7 @@ _GIT_PROGRAMS: Final = names(
 def open_git(argv: tuple[Word, ...]) -> Inner | None:
     """Give what `git` runs on every step, and programs that its options configure."""
     front = git_front(argv[1:])
-    if front.end + 1 < len(argv) and any(name != "--no-pager" for name, _ in front.options):
+    if front.end + 1 < len(argv) and (front.unknown or any(name != "--no-pager" for name, _ in front.given)):
         return _open_bare(argv, front)
     texts = [word.text for word in argv]
     scripts: list[str] = []
@@ -123,7 +129,11 @@ def _open_bare(argv: tuple[Word, ...], front: Front) -> Inner:
     """Give the same command without the options in front of its subcommand, and programs that those configure."""
     bare = (argv[0], *argv[front.end + 1 :])
     scripts = tuple(script for setting in front.values("-c") for script in _configured(setting.text))
-    refusal = "its options in front of the subcommand are not read-only"
+    moves = all(
+        name == "--no-pager" or (name == "-C" and value is not None and value.static and value.text)
+        for name, value in front.given
+    )
+    refusal = GIT_MOVES if moves and not front.unknown else "its options in front of the subcommand are not read-only"
     return Inner(bare, (), scripts, refusal, "opaque" if scripts else "same", places=front.places)
 
 
@@ -143,7 +153,7 @@ def open_callback(argv: tuple[Word, ...]) -> Inner | None:
         value = Word(glued, static=word.static) if glued else argv[index + 1] if index + 1 < len(argv) else None
         if value is None:
             return None
-        doubt = "" if value.static else "the text it runs is not known before it runs"
+        doubt = "" if value.static else _LATER
         return Inner(scripts=(value.text,), refusal="it runs text as a command", doubt=doubt)
     return None
 
@@ -186,5 +196,107 @@ def open_alias(argv: tuple[Word, ...]) -> Inner | None:
     if not values:
         return None
     scripts = tuple(word.text.partition("=")[2] for word in values)
-    doubt = "" if all(word.static for word in values) else "the text it runs is not known before it runs"
+    doubt = "" if all(word.static for word in values) else _LATER
     return Inner(scripts=scripts, refusal="it changes what command names mean", doubt=doubt)
+
+
+def open_trap(argv: tuple[Word, ...]) -> Inner:
+    """Give the text that a trap will run."""
+    operands = [word for word in argv[1:] if not (word.static and word.text in ("-l", "-p", "--"))]
+    refusal = "it sets what the shell runs later"
+    if not operands or not operands[0].static:
+        return Inner(refusal=refusal, doubt="" if not operands else "a trap that is not known")
+    return Inner(scripts=(operands[0].text,), refusal=refusal)
+
+
+_STARTS: Final[Mapping[str, Mapping[tuple[str, ...], Tool]]] = {
+    name: {
+        tuple(field.split(" ")[1:]): read_tool(text, kind="wrapper")
+        for field, text in program.fields.items()
+        if field.split(" ")[0] == "start"
+    }
+    for name, program in PROGRAMS.items()
+    if any(field.split(" ")[0] == "start" for field in program.fields)
+}
+"""By program and subcommands: what stands in front of the command that is started."""
+
+
+def command_start(name: str, argv: tuple[Word, ...]) -> int | None:
+    """Find the command that a runner starts, the number of words when it names none; None when that is not sure.
+
+    Only what is sure counts: an option outside its entry, or a word that may become several, leaves it unknown.
+    """
+    starts, at, path = _STARTS.get(name), 1, list[str]()
+    certain = _certain(argv)
+    if certain is None or starts is None:
+        return None
+    while (tool := starts.get(tuple(path))) is None:
+        front = PROGRAMS[name].fields.get(" ".join(("front", *path)))
+        if front is None:
+            return None
+        found = opened(read_tool(front, kind="wrapper"), certain[at - 1 :], 0)
+        at += found.start
+        if not found.known or at > len(argv) or not argv[at - 1].static:
+            return None
+        path.append(argv[at - 1].text)
+    start = _behind_dashes(tool, argv, at) if tool.dashed else _behind_operands(tool, argv, certain, at)
+    return start if start is not None and _is_command(argv, start) else None
+
+
+def _certain(argv: tuple[Word, ...]) -> tuple[Word, ...] | None:
+    """The words, with something certain in place of those whose text is not known but which stay one word."""
+    if any(word.whole and not word.static and word.text[:1] == "-" and "=" not in word.text for word in argv):
+        return None
+    return tuple(Word(f"{word.text}x") if word.whole and not word.static else word for word in argv)
+
+
+def _behind_operands(tool: Tool, argv: tuple[Word, ...], certain: tuple[Word, ...], at: int) -> int | None:
+    found = opened(tool, certain[at - 1 :], 0)
+    start = at - 1 + found.start
+    passed = argv[start : start + tool.before]
+    if not found.known or any(not word.static and (word.may_be_flag or not word.whole) for word in passed):
+        return None
+    return start + len(passed)
+
+
+def _behind_dashes(tool: Tool, argv: tuple[Word, ...], at: int) -> int | None:
+    for index in range(at, len(argv)):
+        word = argv[index]
+        if not (word.static or word.whole) or word.text.partition("=")[0] in tool.scripts.split():
+            return None
+        if word.static and word.text == "--":
+            return index + 1
+    return None
+
+
+def _is_command(argv: tuple[Word, ...], start: int) -> bool:
+    """Whether a program's name stands there, and not options for one the text does not tell, or a whole script."""
+    if not all(word.static or word.whole for word in argv[:start]):
+        return False
+    if start >= len(argv):
+        return True
+    name = argv[start]
+    return name.static and name.text[:1] != "-" and not any(blank in name.text for blank in " \t\n")
+
+
+STARTERS: Final = {"git": GIT_STARTS, "find": RUNS | CHANGES}
+"""Common commands that start others only when one of these words is there."""
+_Opener = Callable[[tuple[Word, ...]], Inner | None]
+
+
+def _by_entry(name: str) -> _Opener:
+    return lambda argv: open_wrapper(name, argv)
+
+
+def _opener(place: str) -> _Opener:
+    module, _, function = place.partition(":")
+    return getattr({"wrappers": wrappers, "finders": finders}.get(module, sys.modules[__name__]), function)
+
+
+WRAPPERS: Final[Mapping[str, _Opener]] = {
+    **{name: _by_entry(name) for name in WRAPPING},
+    **dict.fromkeys(having("shell"), open_shell),
+    **dict.fromkeys(RUNNERS, open_runner),
+    **{name: _opener(place) for name, place in told("opens").items()},
+}
+"""By name: a function that opens the wrapper, or gives None when this call starts nothing."""

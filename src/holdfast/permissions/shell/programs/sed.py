@@ -1,278 +1,256 @@
-"""sed: a small parser of its scripts. Only commands that print or change the output stream pass."""
+"""sed: what its scripts do. Only commands that print or change the output stream are read-only."""
 
+import posixpath
 import re
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.programs.facts import CommandFacts
-from holdfast.permissions.shell.programs.options import scan
+from holdfast.permissions.shell.programs.options import Scan, scan
 from holdfast.permissions.shell.programs.tool_table import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from holdfast.permissions.shell.programs.options import Scan
+    from holdfast.permissions.shell.programs.facts import CommandFacts
     from holdfast.permissions.shell.words.parts import Part
     from holdfast.permissions.shell.words.word import Word
 
 SED = TOOLS["sed"]
-_PRINTS = re.compile(r"(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?[pd]\Z")
+_PRINTS: Final = re.compile(r"(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?[pd]\Z")
 """The usual scripts: print or leave out a range of lines."""
-_SIMPLE = frozenset("=dDgGhHnNpPx")
-_NUMBERED = frozenset("lqQ")
-_LABELLED = frozenset("btT:")
-_SUBSTITUTE_FLAGS = frozenset("gpiImM0123456789")
+_BETWEEN: Final = re.compile(r"(?:[ \t\n;]|#[^\n]*)*")
+_LINE: Final = re.compile(r"\$|[0-9]+(?:~[0-9]+)?")
+_SECOND_LINE: Final = re.compile(r"\$|[+~]?[0-9]+(?:~[0-9]+)?")
+_COMMA: Final = re.compile(r"[ \t]*,[ \t]*")
+_NOT: Final = re.compile(r"[ \t]*(?:![ \t]*)*")
+_REGEX_FLAGS: Final = re.compile("[IM]*")
+_END: Final = re.compile(r"[ \t]*(?=[;\n}#]|\Z)")
+_NUMBER: Final = re.compile(r"[ \t]*[0-9]*")
+_LABEL: Final = re.compile(r"[ \t]*[A-Za-z0-9_.-]*[ \t]*(?=[;\n}]|\Z)")
+_FLAGS: Final = re.compile("[gpiImM0-9e]*")
+_FILE: Final = re.compile(r"[ \t]*([^\n]*)")
+_TEXT: Final = re.compile(r"[^\n]*(?:(?<=\\)\n[^\n]*)*")
+_BRACKET: Final = (
+    r"\[(?:\^|(?!\^))(?:\]|(?!\]))(?:(?=(?P<k>\[(?P<c>[:.=]).*?(?P=c)\]))(?P=k)|(?!\[[:.=]|\\\])[^]\n])*\]"
+)
+_STREAMS: Final = frozenset({"/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", ""})
 
 
 class ScriptRefusedError(ValueError):
-    """The script does something other than reading, or is not understood."""
+    """The script is not understood."""
 
 
 class ScriptBrokenError(ValueError):
     """sed itself stops at this script before it runs any of it."""
 
 
+class SedFiles(NamedTuple):
+    """What a script opens: `r` and `R` files, `w` and `W` files, and texts that `e` gives to a shell."""
+
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    understood: bool = True
+    """Whether it was read to its end, so that nothing else is opened."""
+    refusal: str = ""
+    """Why it does more than print and change what is printed."""
+
+
+@cache
+def _section(delimiter: str, *, brackets: bool) -> "re.Pattern[str]":
+    """What stands up to the next delimiter that no backslash escapes."""
+    mark = re.escape(delimiter)
+    if brackets and delimiter != "[":
+        return re.compile(rf"(?:\\.|{_BRACKET}|[^\\\n\[{mark}])*{mark}", re.DOTALL)
+    return re.compile(rf"(?:\\.|[^\\\n{mark}])*{mark}", re.DOTALL)
+
+
 class SedScript:
     """Reads a sed script from left to right.
 
-    Programs disagree whether a delimiter counts inside brackets (`s/[^/]*$//`), hence `bracket_aware`.
+    Programs disagree whether a delimiter counts inside brackets (`s/[^/]*$//`), hence `brackets`.
     """
 
-    def __init__(self, text: str, *, bracket_aware: bool) -> None:
-        self.text, self.bracket_aware = text, bracket_aware
-        self.at: int = 0
-
-    def peek(self) -> str:
-        """The next character, or nothing at the end."""
-        return self.text[self.at : self.at + 1]
-
-    def skip(self, letters: str) -> None:
-        """Pass over these characters."""
-        while self.at < len(self.text) and self.text[self.at] in letters:
-            self.at += 1
-
-    def number(self) -> bool:
-        """Read a number; tell whether there was one."""
-        start = self.at
-        while self.at < len(self.text) and self.text[self.at] in "0123456789":
-            self.at += 1
-        return self.at > start
+    def __init__(self, text: str, *, brackets: bool) -> None:
+        self.refusal = ""
+        self.reads: list[str] = []
+        self.writes: list[str] = []
+        self.commands: list[str] = []
+        self._text, self._at, self._brackets = text, 0, brackets
 
     def run(self) -> None:
         """Read the whole script."""
         depth = 0
-        while True:
-            self.skip(" \t\n;")
-            if not self.peek():
+        while self._take(_BETWEEN) and self._at < len(self._text):
+            depth += self._command()
+            if depth < 0:
                 break
-            if self.peek() == "#":
-                self.line_end()
-                continue
-            depth = self.command(depth)
         if depth:
             raise ScriptBrokenError("braces do not match")
 
-    def line_end(self) -> None:
-        """Go to the end of the line."""
-        end = self.text.find("\n", self.at)
-        self.at = len(self.text) if end < 0 else end
+    def _take(self, pattern: "re.Pattern[str]") -> "re.Match[str] | None":
+        found = pattern.match(self._text, self._at)
+        self._at = self._at if found is None else found.end()
+        return found
 
-    def command(self, depth: int) -> int:
-        """Read one command with its addresses; give the depth of braces behind it."""
-        if self.address(first=True):
-            self.skip(" \t")
-            if self.peek() == ",":
-                self.at += 1
-                self.skip(" \t")
-                if not self.address(first=False):
-                    raise ScriptRefusedError("the second address is not understood")
-        self.skip(" \t")
-        while self.peek() == "!":
-            self.at += 1
-            self.skip(" \t")
-        letter = self.peek()
-        self.at += 1
+    def _command(self) -> int:
+        """Read one command with its addresses; tell how it changes the depth of braces."""
+        if self._address(_LINE) and self._take(_COMMA) and not self._address(_SECOND_LINE):
+            raise ScriptRefusedError("the second address is not understood")
+        self._take(_NOT)
+        letter = self._text[self._at : self._at + 1]
+        self._at += 1
         if letter == "{":
-            return depth + 1
+            return 1
         if letter == "}":
-            self.finish()
-            if depth == 0:
-                raise ScriptBrokenError("braces do not match")
-            return depth - 1
-        self.action(letter)
-        return depth
+            self._finish()
+            return -1
+        self._action(letter)
+        return 0
 
-    def action(self, letter: str) -> None:
+    def _address(self, line: "re.Pattern[str]") -> bool:
+        if self._take(line):
+            return True
+        letter = self._text[self._at : self._at + 1]
+        if letter not in ("/", "\\"):
+            return False
+        self._at += letter == "\\"
+        self._sections(("regex",))
+        self._take(_REGEX_FLAGS)
+        return True
+
+    def _sections(self, kinds: tuple[str, ...]) -> None:
+        """Read a delimiter, and as many texts as there are kinds, each up to the next one."""
+        letter = self._text[self._at : self._at + 1]
+        self._at += 1
+        if not letter or letter in "\n\\" or not letter.isascii():
+            raise ScriptRefusedError("the delimiter is not understood")
+        for kind in kinds:
+            brackets = self._brackets and kind == "regex"
+            if not self._take(_section(letter, brackets=brackets)):
+                if brackets and "\\]" in self._text[self._at :]:
+                    raise ScriptRefusedError("a backslash before ']' is read differently by each sed")
+                raise ScriptBrokenError("a delimiter is missing")
+
+    def _finish(self) -> None:
+        """After a command only spaces, then `;`, a newline, `}` or a comment may follow."""
+        if not self._take(_END):
+            raise ScriptBrokenError(f"unexpected {self._text[self._at : self._at + 1]!r} after a command")
+
+    def _note(self, what: str) -> None:
+        self.refusal = self.refusal or f"{what} is not read-only"
+
+    def _action(self, letter: str) -> None:
         """Read what follows the letter of a command."""
-        if letter and letter in _SIMPLE:
-            self.finish()
-        elif letter and letter in _NUMBERED:
-            self.skip(" \t")
-            self.number()
-            self.finish()
-        elif letter and letter in _LABELLED:
-            self.label()
+        if letter in ("w", "W", "r", "R", "e"):
+            self._note(f"command {letter!r}")
+            (self.writes if letter in "wW" else self.commands if letter == "e" else self.reads).append(self._rest())
+        elif letter in ("a", "i", "c", "v"):
+            self._note(f"command {letter!r}")
+            self._take(_TEXT)  # a backslash at its end takes the next line with it
+        elif letter in ("b", "t", "T", ":"):
+            if not self._take(_LABEL):
+                raise ScriptRefusedError("what follows a label is read differently by each sed")
         elif letter == "s":
-            self.substitute()
+            self._sections(("regex", "text"))
+            self._flags()
         elif letter == "y":
-            delimiter = self.delimiter()
-            self.section(delimiter, regex=False)
-            self.section(delimiter, regex=False)
-            self.finish()
+            self._sections(("text", "text"))
+            self._finish()
+        elif letter and letter in "=dDgGhHnNpPxlqQFz":
+            if letter in "Fz":
+                self._note(f"command {letter!r}")
+            if letter in "lqQ":
+                self._take(_NUMBER)
+            self._finish()
         else:
             raise ScriptRefusedError(f"command {letter!r} is not read-only")
 
-    def finish(self) -> None:
-        """After a command only spaces, then `;`, a newline, `}` or a comment may follow."""
-        self.skip(" \t")
-        if self.peek() not in ("", ";", "\n", "}", "#"):
-            raise ScriptBrokenError(f"unexpected {self.peek()!r} after a command")
-
-    def label(self) -> None:
-        """Read the name of a label."""
-        self.skip(" \t")
-        start = self.at
-        while self.peek() and (self.peek().isalnum() or self.peek() in "_.-"):
-            self.at += 1
-        if not self.text[start : self.at].isascii():
-            raise ScriptRefusedError("the label is not plain text")
-        self.skip(" \t")
-        if self.peek() not in ("", ";", "\n", "}"):
-            raise ScriptRefusedError("what follows a label is read differently by each sed")
-
-    def address(self, *, first: bool) -> bool:
-        """Read an address; tell whether there was one."""
-        letter = self.peek()
-        if letter == "$":
-            self.at += 1
-            return True
-        if not first and letter and letter in "+~":
-            self.at += 1
-            return self.number()
-        if self.number():
-            if self.peek() == "~":
-                self.at += 1
-                return self.number()
-            return True
-        if letter == "/":
-            self.at += 1
-            self.section("/", regex=True)
-        elif letter == "\\":
-            self.at += 1
-            self.section(self.delimiter(), regex=True)
-        else:
-            return False
-        self.skip("IM")
-        return True
-
-    def delimiter(self) -> str:
-        """Read the character that parts the sections of a command."""
-        letter = self.peek()
-        self.at += 1
-        if not letter or letter in "\n\\" or not letter.isascii():
-            raise ScriptRefusedError("the delimiter is not understood")
-        return letter
-
-    def section(self, delimiter: str, *, regex: bool) -> None:
-        """Read up to the next delimiter that no backslash escapes."""
-        while self.at < len(self.text):
-            letter = self.text[self.at]
-            if letter == "\\":
-                self.at += 2
-                continue
-            if letter == delimiter:
-                self.at += 1
-                return
-            if regex and letter == "[" and self.bracket_aware:
-                self.at = _bracket_end(self.text, self.at + 1)
-                if self.at < 0:
-                    break
-            elif letter == "\n":
-                break
-            self.at += 1
-        raise ScriptBrokenError("a delimiter is missing")
-
-    def substitute(self) -> None:
-        """Read the sections of `s`."""
-        delimiter = self.delimiter()
-        self.section(delimiter, regex=True)
-        self.section(delimiter, regex=False)
-        self.flags()
-
-    def flags(self) -> None:
+    def _flags(self) -> None:
         """Read what follows the replacement of `s`."""
-        self.skip("gpiImM0123456789")
-        if self.peek() and self.peek() in "ew":
-            raise ScriptRefusedError(f"flag {self.peek()!r} of s writes or runs something")
-        self.finish()
+        flags = self._take(_FLAGS)
+        if flags is not None and "e" in flags[0]:
+            self._note("flag 'e' of s")
+        if self._text[self._at : self._at + 1] == "w":
+            self._at += 1
+            self._note("flag 'w' of s")
+            self.writes.append(self._rest())
+        self._finish()
+
+    def _rest(self) -> str:
+        found = self._take(_FILE)
+        return "" if found is None else found[1].rstrip(" \t")
 
 
-def _bracket_end(part: str, at: int) -> int:
-    """Return the index of the closing bracket, or -1."""
-    at += part.startswith("^", at)
-    at += part.startswith("]", at)
-    while at < len(part):
-        if part[at] == "]":
-            return at
-        if part[at] == "\n":
-            return -1
-        if part.startswith("\\]", at):
-            raise ScriptRefusedError("a backslash before ']' is read differently by each sed")
-        if part[at] == "[" and part[at + 1 : at + 2] in (":", ".", "="):
-            end = part.find(part[at + 1] + "]", at + 2)
-            if end < 0:
-                return -1
-            at = end + 1
-        at += 1
-    return -1
+def sed_files(script: str) -> SedFiles:
+    """What a script does; programs disagree how brackets are read, so that both readings count."""
+    runs = [SedScript(script, brackets=brackets) for brackets in ((True, False) if "[" in script else (True,))]
+    understood, refusal, broken = False, "", ""
+    for run in runs:
+        try:
+            run.run()
+            understood = True
+        except ScriptRefusedError as refused:
+            refusal = refusal or run.refusal or str(refused)
+        except ScriptBrokenError as problem:
+            broken = str(problem)
+        refusal = refusal or run.refusal
+    reads, writes, commands = (
+        tuple(name for name in dict.fromkeys(names) if name not in _STREAMS)
+        for names in (
+            [name for run in runs for name in run.reads],
+            [name for run in runs for name in run.writes],
+            [text for run in runs for text in run.commands],
+        )
+    )
+    return SedFiles(reads, writes, commands, understood, refusal or ("" if understood else broken))
 
 
 def script_refusal(script: str) -> str | None:
     """Return why a sed script is not read-only, or None."""
-    if _PRINTS.match(script):
-        return None
-    understood, problem = False, ""
-    for bracket_aware in (True, False) if "[" in script else (True,):
-        try:
-            SedScript(script, bracket_aware=bracket_aware).run()
-            understood = True
-        except ScriptRefusedError as refused:
-            return f"sed script: {refused}"
-        except ScriptBrokenError as broken:
-            problem = str(broken)
-    return None if understood else f"sed script: {problem}"
+    reason = "" if _PRINTS.match(script) else sed_files(script).refusal
+    return f"sed script: {reason}" if reason else None
 
 
-def inspect_sed(args: "Sequence[Word]") -> CommandFacts:
-    """Judge a `sed` call: its options, then its script."""
+def _taken_apart(args: "Sequence[Word]") -> "tuple[Scan, list[Word], list[Word]]":
+    """The options, the scripts and the files of a call, as sed tells them apart."""
     found = scan(SED, args)
     scripts, files = found.values("-e"), found.operands
     if not found.has("-e", "-f", "--help", "--version"):
-        scripts, files = files[:1], files[1:]
-        if not scripts:
+        if not files:
             found.refuse("sed has no script")
-    opened: tuple[str, ...] = ()
-    if all(word.static for word in scripts):
-        script = "\n".join(word.text for word in scripts)
-        if reason := script_refusal(script):
-            found.refuse(reason)
-            opened = _opened_by(script, found)
-    else:
-        found.refuse("the sed script is only known at run time")
+        scripts, files = (files, files) if found.unknown else (files[:1], files[1:])
+    return found, scripts, files
+
+
+def inspect_sed(args: "Sequence[Word]") -> "CommandFacts":
+    """Judge a `sed` call: its options, then its script."""
+    found, scripts, files = _taken_apart(args)
     for word in files:
         found.note_path(word, "file")
     writes = _edited(files, found) if found.has("-i") else ()
-    return CommandFacts(
-        found.refusal,
-        tuple(found.reads),
-        (*writes, *opened),
-        kind="edit" if writes else "text",
-        reads_unknown=found.reads_unknown,
-    )
+    opened = SedFiles()
+    if not all(word.static for word in scripts):
+        found.refuse("the sed script is only known at run time")
+    elif reason := script_refusal(script := "\n".join(word.text for word in scripts)):
+        found.refuse(reason)
+        opened = sed_files(script)
+    found.reads[:0] = opened.reads
+    facts = found.facts()
+    return facts._replace(writes=(*writes, *opened.writes), kind="edit" if writes else "text")
+
+
+def script_of(args: "Sequence[Word]") -> str | None:
+    """The script of a call; empty when the text tells only some of it, None when it tells nothing."""
+    _, scripts, _ = _taken_apart(args)
+    if any(not word.static and not word.text for word in scripts):
+        return None
+    return "\n".join(word.text for word in scripts) if all(word.static for word in scripts) else ""
 
 
 def edits_in_place(part: "Part") -> bool:
     """Whether a `sed -i` only rewrites the files that it names, by a script that starts and opens nothing."""
-    if part.name not in ("sed", "gsed") or part.hull or part.more or part.assigns or part.redirects or not part.writes:
+    if part.name not in ("sed", "gsed") or part.cover or part.more or part.assigns or part.redirects or not part.writes:
         return False
     argv = part.argv
     if argv[0].text != part.name or not all(word.static for word in argv):
@@ -284,19 +262,15 @@ def edits_in_place(part: "Part") -> bool:
     return inspect_sed([word for word in argv[1:] if word.text not in ("-i", "--in-place")]).refusal is None
 
 
-def _opened_by(script: str, found: "Scan") -> tuple[str, ...]:
-    """Note what a script reads itself; give what it writes."""
-    from holdfast.permissions.shell.programs.sed_files import sed_files  # noqa: PLC0415 - few scripts open files
-
-    opened = sed_files(script)
-    found.reads += opened.reads
-    return opened.writes
-
-
 def _edited(files: "Sequence[Word]", found: "Scan") -> tuple[str, ...]:
     """The files that `-i` writes, with the copies it keeps of them."""
-    from holdfast.permissions.shell.programs.sed_files import sed_backups  # noqa: PLC0415 - see above
-
     names = [word.text for word in files if word.static]
-    suffixes = [word.text for word in found.values("-i")]
-    return (*names, *(kept for suffix in suffixes for kept in sed_backups(suffix, names)))
+    return (*names, *(kept for word in found.values("-i") for kept in sed_backups(word.text, names)))
+
+
+def sed_backups(suffix: str, files: "Sequence[str]") -> "Iterator[str]":
+    """The names under which `-i` keeps what a file was before; a star in the suffix stands for the file's name."""
+    for name in files if suffix else ():
+        folder, base = posixpath.split(name)
+        kept = suffix.replace("*", base) if "*" in suffix else base + suffix
+        yield kept if "/" in kept else posixpath.join(folder, kept)

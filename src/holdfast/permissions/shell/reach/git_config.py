@@ -11,8 +11,8 @@ import stat
 from functools import cache
 from typing import TYPE_CHECKING
 
+from holdfast.lib.git_config_text import ConfigUnreadableError, parse_config
 from holdfast.permissions.shell.programs.git_names import starts_gpg
-from holdfast.permissions.shell.reach.git_config_text import ConfigUnreadableError, parse_config
 from holdfast.permissions.shell.reach.git_index import gitlinks
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ UNASKED_ENVIRONMENT: "Mapping[str, str]" = {
     "RIPGREP_CONFIG_PATH": "",
     "GOTOOLCHAIN": "local",
     "PYTHONDONTWRITEBYTECODE": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "NO_UPDATE_NOTIFIER": "1",
 }
 """GIT_HARDENING plus what keeps other read-only programs from starting helpers or using the network."""

@@ -6,7 +6,7 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-from holdfast.permissions.shell.reach.git_config_text import ConfigUnreadableError
+from holdfast.lib.git_config_text import ConfigUnreadableError
 
 _KIND_OF_MODE = 0o170000
 _LINK_MODE = 0o160000

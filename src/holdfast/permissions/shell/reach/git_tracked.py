@@ -19,7 +19,7 @@ from holdfast.permissions.shell.programs.program import by_subcommand, git_havin
 from holdfast.permissions.shell.reach.directories import Held, held_rules, rule_below
 from holdfast.permissions.shell.reach.git_objects import may_be_blob
 from holdfast.permissions.shell.reach.searches import Reach
-from holdfast.permissions.shell.words.patterns import longest_literal
+from holdfast.permissions.shell.words.patterns import WILD, longest_literal
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ _MORE_REVISIONS: Final = names("--all --branches --tags --remotes --glob --reflo
 _TAKES_CONTENT: Final = git_having("takes-content")
 _TREES_COMPARED: Final = {"diff": 2, "difftool": 2, "diff-index": 10_000}
 """With fewer trees the rest comes from the index or the disk."""
-_WILD: Final = frozenset("*?[")
 _UNCLEAR: Final = frozenset("[\\")
 _KEPT: Final = 8
 _MAX_SETTINGS: Final = 1_000_000
@@ -216,8 +215,8 @@ def _names_content(call: GitCall, directory: str, top: str) -> bool:
     """Whether an operand may be the hash of content, which is printed whatever the paths are."""
     if call.name not in _TAKES_CONTENT or not call.operands:
         return False
+    from holdfast.lib.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
     from holdfast.permissions.shell.reach.git_config import git_directory  # noqa: PLC0415 - with the first command
-    from holdfast.permissions.shell.reach.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
 
     try:
         git_dir = git_directory(top, f"{top}/.git")
@@ -244,7 +243,7 @@ def _holds(word: str, name: str, below: str) -> bool:
 
 
 def _may_be_path(word: str, directory: str) -> bool:
-    return word.startswith(":") or not _WILD.isdisjoint(word) or os.path.lexists(f"{directory}/{word}")
+    return word.startswith(":") or not WILD.isdisjoint(word) or os.path.lexists(f"{directory}/{word}")
 
 
 def _leaves_out(spec: str) -> bool:
@@ -264,7 +263,7 @@ def _fits(name: str, spec: str, below: str) -> bool:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    return not _WILD.isdisjoint(pattern) and fnmatchcase(name, pattern)
+    return not WILD.isdisjoint(pattern) and fnmatchcase(name, pattern)
 
 
 def top_of(directory: str) -> str | None:
@@ -280,8 +279,8 @@ def top_of(directory: str) -> str | None:
 
 def _is_passed_by(dot_git: str) -> bool:
     """Whether git goes on to the folder above: a directory by that name need not be a repository."""
+    from holdfast.lib.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
     from holdfast.permissions.shell.reach.git_config import is_git_directory  # noqa: PLC0415 - as below
-    from holdfast.permissions.shell.reach.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
 
     try:
         return os.path.isdir(dot_git) and not is_git_directory(dot_git)
@@ -290,8 +289,8 @@ def _is_passed_by(dot_git: str) -> bool:
 
 
 def _tracked(top: str, context: "PermissionContext", cwd: str) -> "tuple[tuple[str, Rule], ...]":
+    from holdfast.lib.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
     from holdfast.permissions.shell.reach.git_config import git_directory  # noqa: PLC0415 - with the first command
-    from holdfast.permissions.shell.reach.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
     from holdfast.permissions.shell.reach.git_index import tracked_names  # noqa: PLC0415 - same
 
     held = [one for one in held_rules(context, cwd) if is_inside(one.start, (top,)) or is_inside(top, (one.start,))]

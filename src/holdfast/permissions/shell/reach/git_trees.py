@@ -9,13 +9,13 @@ from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.shell.programs.find import removes, starts_of
 from holdfast.permissions.shell.reach.git_tracked import top_of
 from holdfast.permissions.shell.words.given import has_option
+from holdfast.permissions.shell.words.patterns import WILD
 
 if TYPE_CHECKING:
     from holdfast.permissions.shell.words.parts import Part
 
 __all__ = ["removes_tracked"]
 
-_WILD: Final = frozenset("*?[")
 _ELSE: Final = frozenset(("-o", "-or", "-not", "!", ",", "(", ")", "\\(", "\\)"))
 
 
@@ -43,7 +43,7 @@ def _by_rm(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
         if word[:1] == "-":
             continue
         fixed = word.split("/")
-        wild = next((at for at, name in enumerate(fixed) if not _WILD.isdisjoint(name)), None)
+        wild = next((at for at, name in enumerate(fixed) if not WILD.isdisjoint(name)), None)
         if wild is None:
             found.append((word, _fits_all))
         else:
@@ -76,7 +76,7 @@ def _named_by(patterns: list[str]) -> "Callable[[str], bool]":
 
 
 def _holds_tracked(path: str, fits: "Callable[[str], bool]") -> bool:
-    from holdfast.permissions.shell.reach.git_config_text import (  # noqa: PLC0415 - few come here
+    from holdfast.lib.git_config_text import (  # noqa: PLC0415 - few come here
         ConfigUnreadableError,
     )
     from holdfast.permissions.shell.reach.git_index import tracked_names  # noqa: PLC0415 - see above

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.shell.programs.operands import landing_of
 from holdfast.permissions.shell.words.given import has_option
+from holdfast.permissions.shell.words.patterns import WILD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +23,6 @@ _MAX_CHAIN: Final = 4
 _MAX_NAMES: Final = 64
 MAX_LINKS: Final = 64
 """So many links are followed; with more of them it is not known what a path leads through."""
-_WILD: Final = frozenset("*?[")
 
 
 class MadeLink(NamedTuple):
@@ -80,7 +80,7 @@ def links_untold(parts: "Sequence[Part]", links: "Sequence[MadeLink]", cwd: str)
         redirected = (item.target.text for item in part.redirects if item.target)
         texts = () if makes_links(part) else (*part.texts[1:], *redirected)
         for path in _named(texts, part.cwds, cwd):
-            wild = not _WILD.isdisjoint(path)
+            wild = not WILD.isdisjoint(path)
             if any(_leads_to(path, name) for name in (names if wild else lost)):
                 return True
     return False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.paths import LiveDisk
+from holdfast.permissions.shell.programs.facts import opens_for_reading
 from holdfast.permissions.shell.programs.operands import (
     SURE_READERS,
     is_unlisted,
@@ -34,10 +35,9 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.text.analysis import Analysis
     from holdfast.permissions.shell.words.parts import Cwds, Part, Redirect
 
-__all__ = ["ReadNames", "leads_into_process", "opens_for_reading"]
+__all__ = ["ReadNames", "leads_into_process"]
 
 _OPERATOR: Final = re.compile(r"(?:\{\w+\}|[0-9]+)?<>?\s*")
-_BOTH_WAYS: Final = re.compile(r"(?:\{\w+\}|[0-9]+)?<>")
 _MARKED: Final = re.compile(r"(?:-[A-Za-z]|[^=\s]*=)?[\"']?@")
 _NAMES_ONLY: Final = having("words-are-no-files")
 """Commands whose words are mostly no files; what they read is told by their tables."""
@@ -165,7 +165,7 @@ class ReadNames:
     def _read_doubt(self) -> str:
         if self.all_named and not self._analysis.moves and not self._analysis.redirects:
             return ""
-        if self._analysis.reads_unknown and self._unknown_words():
+        if self._analysis.effects.unknown and self._unknown_words():
             return "it reads files the text does not tell, and rules are about some"
         for redirect in self._analysis.redirects:
             if self._is_unknown(redirect):
@@ -204,11 +204,6 @@ class ReadNames:
         return any(form.startswith(_AT_HOME) for form in forms)
 
 
-def opens_for_reading(redirect: "Redirect") -> bool:
-    """Whether a redirect opens a file for reading, if also for writing."""
-    return redirect.kind == "read" or _BOTH_WAYS.match(redirect.text) is not None
-
-
 def leads_into_process(path: str) -> bool:
     """Whether an absolute path, or a pattern, leads by a process's own links to where nobody can say.
 
@@ -244,7 +239,7 @@ def _extent(part: "Part") -> int:
 
     if part.reads_unknown or is_unlisted(part):
         return _EVERY_WORD
-    if part.hull or part.name in _NAMES_ONLY or part.name in BUILTINS:
+    if part.cover or part.name in _NAMES_ONLY or part.name in BUILTINS:
         return 0
     if part.kind in ("edit", "remove"):
         return _OPTIONS_ONLY if part.name == "dd" else 0

@@ -14,7 +14,7 @@ from holdfast.permissions.shell.programs.operands import changes_by_words, match
 from holdfast.permissions.shell.programs.outputs import SCRIPTED, TELLING, handed_texts, outputs_of, writes_untold
 from holdfast.permissions.shell.reach.made_links import MadeLink, links_made, links_untold, makes_links
 from holdfast.permissions.shell.words.braces import brace_words
-from holdfast.permissions.shell.words.patterns import named_by
+from holdfast.permissions.shell.words.patterns import WILD, named_by
 from holdfast.permissions.shell.words.quoting import known_literal
 from holdfast.permissions.shell.words.values import Values
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Forms", "written_forms"]
 
-_WILD: Final = frozenset("*?[")
 _MAX_HANDED: Final = 64
 _MAX_DEPTH: Final = 3
 _DOTTED: Final = frozenset(name for name in PROTECTED_NAMES if name[0] == ".")
@@ -93,7 +92,7 @@ class _Finder:
                 self._lose("it hands on more texts than are looked at")
 
     def _forms_of(self, part: "Part", depth: int) -> "Iterator[Part]":
-        if part.refusal is None or not part.texts or _only_redirected(part):
+        if part.refusal is None or not part.texts or part.only_redirected:
             return
         form = part
         if part.words is not None and not all(word.static for word in part.words[1:]):
@@ -137,7 +136,7 @@ class _Finder:
                 words += map(known_literal, names)
                 texts += names
         writes, kind = part.writes, part.kind
-        if part.hull == "" and part.name:
+        if part.cover == "" and part.name:
             facts = inspect_command(part.name, words[1:], stdin_is_data=part.piped)
             writes, kind = tuple(dict.fromkeys((*writes, *facts.writes))), facts.kind
         return part._replace(words=tuple(words), texts=texts, writes=writes, kind=kind)
@@ -164,7 +163,7 @@ class _Finder:
     def _places(self, text: str, form: str, part: "Part") -> "Iterator[str]":
         pieces = [text] if '"' in form or "'" in form else text.split()
         for piece in pieces:
-            if _WILD.isdisjoint(piece):
+            if WILD.isdisjoint(piece):
                 yield piece
             else:
                 yield from self._matches(piece, part)
@@ -196,10 +195,3 @@ class _Finder:
         if not self._live:
             return True
         return any(os.path.lexists(os.path.join(directory, name)) for directory in directories)
-
-
-def _only_redirected(part: "Part") -> bool:
-    """Whether a command only reads, and its redirect is all that writes."""
-    from holdfast.permissions.shell.text.emit import written_by  # noqa: PLC0415 - loaded with the first command
-
-    return any(part.refusal == written_by(redirect) for redirect in part.redirects)

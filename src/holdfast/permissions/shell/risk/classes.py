@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.programs.program import by_subcommand, having, runs_code, words_told
+from holdfast.permissions.shell.programs.program import by_subcommand, having, roles_of, runs_code, told, words_told
 from holdfast.permissions.shell.programs.subcommands import subcommand_places
 from holdfast.permissions.shell.risk.outward import (
     builds_request,
@@ -52,22 +52,13 @@ CONTAINER: Final = Risk("container", "gives a container the rights or files of t
 TRACKED: Final = Risk("tracked-tree", "removes files that are under version control")
 DATABASE: Final = Risk("database", "destroys data in a database")
 
-_PRIVILEGE: Final = having("privilege")
-_SYSTEM: Final = having("system")
-_DEVICES: Final = having("devices")
-_KILLS: Final = having("kills")
-_FETCHERS: Final = having("fetches")
-_SENDERS: Final = having("sends")
-_VAULTS: Final = having("vault")
+_BY_ROLE: Final = {
+    "privilege": PRIVILEGE, "devices": DEVICES, "kills": KILLS, "system": SYSTEM, "sends": EXFILTRATION,
+    "schedules": DAEMON, "vault": CREDENTIALS,
+}  # fmt: skip
+"""What a program is by its role, whatever its words are."""
 _PRINTS_ALL: Final = ("it prints the whole environment", "it prints every variable")
 _DECLARES: Final = names("export declare typeset readonly")
-_MODES: Final = having("modes")
-_SCHEDULES: Final = having("schedules")
-_FORGES: Final = having("forge")
-_LOGS_IN: Final = having("logs-in")
-_DATABASES: Final = having("database")
-_EVALUATES: Final = having("evaluates")
-_HIDES: Final = having("deletes", "shell")
 _DELETES: Final = having("deletes") | {"mv"}
 _CHANGES_NAMED: Final = having("deletes", "places", "rewrites") | {"truncate"}
 _SECRET_PATHS: Final = re.compile(
@@ -86,6 +77,7 @@ _SQL: Final = re.compile(
 _UPLOADS: Final = names("-T --upload-file -d --data --data-binary --data-raw --data-urlencode -F --form --json")
 _PUBLISH: Final = words_told("publishes")
 _GIT_SENDS: Final = by_subcommand(_PUBLISH)
+_GIT_LOSES: Final = by_subcommand({name: tuple(text.split()) for name, text in told("loses").items()})
 _GH_PUBLIC: Final = frozenset({"create", "merge", "close", "delete", "comment", "edit", "review", "upload", "transfer"})
 _INFRASTRUCTURE: Final = words_told("operates")
 
@@ -96,16 +88,6 @@ def high_risk(analysis: "Analysis", *, cwd: str | None = None) -> str | None:
     return None if found is None else f"{found.name}: {found.words}"
 
 
-def risk_words(analysis: "Analysis") -> tuple[str, ...]:
-    """Words for people about everything that could go wrong."""
-    words = [risk.words for risk in risks(analysis)]
-    if analysis.effects_writes:
-        words.append("writes files")
-    if analysis.network:
-        words.append("uses the network")
-    return tuple(dict.fromkeys(words))
-
-
 def risks(analysis: "Analysis", *, cwd: str | None = None) -> list[Risk]:
     """Find every class of risk, the gravest first."""
     if analysis.read_only:
@@ -113,7 +95,7 @@ def risks(analysis: "Analysis", *, cwd: str | None = None) -> list[Risk]:
     found: list[Risk] = []
     if critical_removal(analysis, cwd=cwd) is not None:
         found.append(CRITICAL)
-    if _pipes_to_interpreter(analysis):
+    if "fetches" in analysis.effects.classes and _pipes_to_interpreter(analysis):
         found.append(REMOTE_CODE)
     if analysis.doubt:
         found.append(HIDDEN)
@@ -142,8 +124,9 @@ def _beyond(analysis: "Analysis", cwd: str | None) -> "Iterator[Risk]":
 def _pipes_to_interpreter(analysis: "Analysis") -> bool:
     fetched = False
     for part in analysis.parts:
-        fetched = fetched or part.name in _FETCHERS
-        if fetched and (runs_code(part.name) or part.name in _EVALUATES):
+        roles = roles_of(part.name)
+        fetched = fetched or "fetches" in roles
+        if fetched and (runs_code(part.name) or "evaluates" in roles):
             return True
         if fetched and part.texts and part.texts[0].startswith(("./", "/tmp/", "~/")):  # noqa: S108 - what was fetched
             return True
@@ -155,24 +138,12 @@ def _arguments(part: "Part") -> list[str]:
 
 
 def _named(part: "Part") -> Risk | None:
-    name = part.name
-    if name in _PRIVILEGE:
-        return PRIVILEGE
-    if name in _DEVICES or name.startswith("mkfs"):
-        return DEVICES
-    if name in _KILLS:
-        return KILLS
-    if name in _SYSTEM:
-        return SYSTEM
-    if name in _SENDERS:
-        return EXFILTRATION
-    if name in _SCHEDULES:
-        return DAEMON
-    if name in _VAULTS or (part.refusal or "").startswith(_PRINTS_ALL) or "--export-secret-keys" in part.texts:
+    name, roles = part.name, roles_of(part.name)
+    found = next((risk for role, risk in _BY_ROLE.items() if role in roles), None)
+    if found is None and ((part.refusal or "").startswith(_PRINTS_ALL) or "--export-secret-keys" in part.texts):
         return CREDENTIALS
-    if name == "dd" and any(text.startswith("of=/dev/") for text in _arguments(part)):
-        return DEVICES
-    return None
+    of_device = name == "dd" and any(text.startswith("of=/dev/") for text in _arguments(part))
+    return DEVICES if found is None and (of_device or name.startswith("mkfs")) else found
 
 
 def _git(part: "Part") -> Risk | None:
@@ -187,25 +158,14 @@ def _git_operation(operation: str, args: list[str]) -> Risk | None:
     if operation == "push":
         forced = any(text.startswith(("--force", "-f", "+", "--delete", "--mirror", "--prune", ":")) for text in args)
         return HISTORY if forced else PUBLISHES
-    if operation in ("filter-branch", "filter-repo", "replace", "gc", "prune") or (
-        operation == "reflog" and "expire" in args
-    ):
-        return HISTORY
-    if operation == "reset" and "--hard" in args:
-        return HISTORY
-    if operation in ("clean", "restore") and any(text.startswith(("-f", "-x", "-d", "--force")) for text in args):
-        return HISTORY
-    if operation in ("checkout", "switch") and any(
-        text in ("-f", "--force", "--discard-changes", "--", ".") for text in args
-    ):
-        return HISTORY
-    if (operation == "restore" and "." in args) or (operation == "update-ref" and "-d" in args):
-        return HISTORY
-    if operation in ("branch", "tag") and any(text in ("-D", "-d", "--delete", "-f", "--force") for text in args):
-        return HISTORY
-    if operation == "stash" and any(text in ("drop", "clear") for text in args):
+    if any(_says(args, word) for word in _GIT_LOSES.get(operation, ())):
         return HISTORY
     return _git_settings(operation, args)
+
+
+def _says(args: list[str], word: str) -> bool:
+    """Whether a word of an entry is among these; `-f*` is whatever begins so, `*` stands for no word at all."""
+    return word == "*" or word in args or (word[-1] == "*" and any(text.startswith(word[:-1]) for text in args))
 
 
 def _git_settings(operation: str, args: list[str]) -> Risk | None:
@@ -237,9 +197,9 @@ def _published(part: "Part", args: list[str]) -> Risk | None:
         return PUBLISHES
     if part.name in _PUBLISH and not _PUBLISH[part.name].isdisjoint(args[:2]):
         return PUBLISHES
-    if part.name in _FORGES and (not _GH_PUBLIC.isdisjoint(args[1:2]) or args[:1] == ["api"]):
+    if "forge" in roles_of(part.name) and (not _GH_PUBLIC.isdisjoint(args[1:2]) or args[:1] == ["api"]):
         return PUBLISHES
-    if part.name in _LOGS_IN and args[:1] in (["auth"], ["login"], ["token"]):
+    if "logs-in" in roles_of(part.name) and args[:1] in (["auth"], ["login"], ["token"]):
         return CREDENTIALS
     return _infrastructure(part, args)
 
@@ -249,7 +209,7 @@ def _infrastructure(part: "Part", args: list[str]) -> Risk | None:
         wanted = _INFRASTRUCTURE[part.name]
         if not wanted or not wanted.isdisjoint(args[:2]):
             return INFRASTRUCTURE
-    if part.name in _DATABASES:
+    if "database" in roles_of(part.name):
         text = " ".join(args)
         if part.name == "dropdb" or _SQL.search(text) or "FLUSH" in text.upper():
             return DATABASE
@@ -266,7 +226,7 @@ def _outward(part: "Part") -> Risk | None:
 
 
 def _network(part: "Part") -> Risk | None:
-    if part.name not in _FETCHERS or stays_here(part):
+    if "fetches" not in roles_of(part.name) or stays_here(part):
         return None
     args = _arguments(part)
     if any(text in _UPLOADS or text.startswith(("--data", "--upload", "--post-", "-d@", "-F", "-T")) for text in args):
@@ -281,7 +241,7 @@ def _network(part: "Part") -> Risk | None:
 def _permissions(part: "Part") -> Risk | None:
     if part.name == "chmod" and any(_WIDE_MODE.match(text) for text in _arguments(part)[:3]):
         return PERMISSIONS
-    if part.name != "chmod" and part.name in _MODES:
+    if part.name != "chmod" and "modes" in roles_of(part.name):
         return PERMISSIONS
     return None
 
@@ -318,7 +278,7 @@ def _outside(path: str, risk: Risk) -> Risk | None:
 
 
 def _hidden(part: "Part") -> Risk | None:
-    if part.dynamic_name or part.name in _EVALUATES:
+    if part.dynamic_name or "evaluates" in roles_of(part.name):
         return HIDDEN
     if part.name == "rm" and has_option(part.texts, "rR", "--recursive"):
         # Nothing of the name is known: `rm -rf "$X"`.
@@ -326,7 +286,7 @@ def _hidden(part: "Part") -> Risk | None:
         if next(unknown, None) is not None:
             return HIDDEN
     if part.name == "xargs" or part.more:
-        return HIDDEN if part.name in _HIDES else None
+        return None if roles_of(part.name).isdisjoint(("deletes", "shell")) else HIDDEN
     return None
 
 

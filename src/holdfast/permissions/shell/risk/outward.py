@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs.program import having, words_told
+from holdfast.permissions.shell.programs.program import having, roles_of, words_told
 from holdfast.permissions.shell.programs.subcommands import after_global_options
 from holdfast.permissions.shell.words.word import is_secret, names
 
@@ -14,19 +14,12 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.words.parts import Part
 
 __all__ = [
-    "builds_request",
-    "deploys",
-    "only_looks",
-    "opens_container",
-    "posts",
-    "shows_secret",
-    "stays_here",
+    "builds_request", "deploys", "only_looks", "opens_container", "posts", "shows_secret", "stays_here",
     "writes_scratch",
-]
+]  # fmt: skip
 
 _DEPLOYS: Final = words_told("deploys")
 """Programs that put something into use, and the words with which they do; none: always."""
-_SCRIPT_RUNNERS: Final = having("script-runner")
 _SCRIPTS: Final = re.compile(
     r"(?:.*[:_./-])?(?:deploy|release|publish|migrate)"
     r"(?:[:_.-](?!.*(?:notes|docs|status|check|dry|list|lint|plan|history|help)).*)?\Z"
@@ -34,22 +27,17 @@ _SCRIPTS: Final = re.compile(
 _MIGRATES: Final = re.compile(
     r"db:(?!version|migrate:status|abort)|migrat\w*(?::(?!status)|\Z)|ecto\.(?:drop|migrate|reset|rollback)"
 )
-_MIGRATORS: Final = having("migrator")
 _SHOWS_ONLY: Final = names("--help -h --version --dry-run --snapshot")
 _LOOKS: Final = names("list ls show view status diff history current info check validate resolve")
 """Words behind which a migration, a secret or a deployment is only looked at."""
-_POSTS: Final = having("posts")
-_FORGES: Final = having("forge")
 _FORGE_LOCAL: Final = names("search status browse help completion config alias version")
 _FORGE_LOOKS: Final = names("list view status diff checks watch download checkout clone set-default ls trace verify")
-_CONTAINERS: Final = having("container")
 _NAMESPACES: Final = ("--net", "--network", "--pid", "--ipc", "--uts", "--userns", "--cgroupns")
 _WIDE: Final = ("--privileged", "--cap-add", "--device", "--security-opt", "--volumes-from")
 _BINDS: Final = ("--volume", "--mount")
 _BIND_CLUSTER: Final = re.compile(r"-[itdP]*v(.*)\Z", re.DOTALL)
 _SOURCE: Final = re.compile(r"(?:^|,)(?:source|src)=([^,]*)")
 _HERE: Final = ("$PWD", "${PWD}", "$(pwd)", "`pwd`")
-_FETCHERS: Final = having("fetches")
 _SHOWS: Final = having("prints-words", "fetches") | {"tee"}
 _SUBSTITUTED: Final = ("$(", "`", "<(", "${<}")
 """What another command prints, and what `read` takes from its input."""
@@ -61,8 +49,6 @@ _CURL_VALUED: Final = names(
     "--request --data --data-raw --data-binary --data-urlencode --header --max-time --connect-timeout --write-out"
     " --json --form --user --user-agent --retry --retry-delay"
 )
-_SCRATCH_WRITERS: Final = having("scratch")
-"""Programs whose writes among temporary files are like those of a redirect."""
 _SENDING: Final = re.compile(
     r"-[sSfivkNgG]*(?:[dF]|X(?!GET\Z|HEAD\Z|\Z)).*|--(?:data|json|form|request|upload).*", re.DOTALL
 )
@@ -79,10 +65,7 @@ def only_looks(analysis: "Analysis") -> bool:
     """Whether every command is proven to read or is a mere question, and nothing is written: a person may say yes."""
     if analysis.doubt or analysis.assigned or analysis.redirect_writes or not analysis.parts:
         return False
-    first = next((part for part in analysis.parts if part.refusal is not None), None)
-    if first is None or analysis.reason != f"{first.name or first.source[:40]}: {first.refusal}":
-        return False  # something else about the text than its commands
-    return all(part.refusal is None or _asks_only(part) for part in analysis.parts)
+    return analysis.only_commands and all(part.refusal is None or _asks_only(part) for part in analysis.parts)
 
 
 def _asks_only(part: "Part") -> bool:
@@ -109,7 +92,7 @@ def deploys(part: "Part") -> bool:
     if not words or not _SHOWS_ONLY.isdisjoint(words):
         return False
     told = [words[0], *(word.removeprefix("./") for word in words[1:] if word[:1] != "-")]
-    if told[0] not in _SCRIPT_RUNNERS and not told[0].startswith("python"):
+    if "script-runner" not in roles_of(told[0]) and not told[0].startswith("python"):
         return _puts_into_use(told)
     # `yarn prisma db push`, `bundle exec rails db:drop`: what is started stands among the first words.
     return any(_puts_into_use(told[at:]) for at in range(min(3, len(told))))
@@ -128,16 +111,16 @@ def _puts_into_use(words: list[str]) -> bool:
             return True
     if name == "heroku" and args and ":" in args[0]:
         return True
-    if name in _MIGRATORS and any(_MIGRATES.match(word) for word in args):
+    if "migrator" in roles_of(name) and any(_MIGRATES.match(word) for word in args):
         return True
-    return name in _SCRIPT_RUNNERS and any(_SCRIPTS.match(word) for word in args[:3])
+    return "script-runner" in roles_of(name) and any(_SCRIPTS.match(word) for word in args[:3])
 
 
 def posts(part: "Part") -> bool:
     """Whether a command speaks to other people as the user, or changes what others work with."""
-    if part.name in _POSTS:
+    if "posts" in roles_of(part.name):
         return True
-    if part.name not in _FORGES:
+    if "forge" not in roles_of(part.name):
         return False
     words = _plain(part)[1:]
     told = [word for word in words[after_global_options(part.name, ["", *words]) - 1 :] if word[:1] != "-"]
@@ -146,7 +129,7 @@ def posts(part: "Part") -> bool:
 
 def opens_container(part: "Part", cwd: str | None) -> bool:
     """Whether a container is given the host: its rights, its namespaces, or a directory outside."""
-    if part.name not in _CONTAINERS:
+    if "container" not in roles_of(part.name):
         return False
     words = [text.strip("\"'") for text in part.texts[1:]]
     for at, word in enumerate(words):
@@ -177,7 +160,7 @@ def _is_outside(bind: str, cwd: str | None) -> bool:
 
 def builds_request(part: "Part", values: "Mapping[str, Sequence[str]]") -> bool:
     """Whether a request carries what another command printed: in its address, a header or its body."""
-    if part.name not in _FETCHERS:
+    if "fetches" not in roles_of(part.name):
         return False
     told = _filled(values)
     for word, text in zip(part.argv[1:], part.texts[1:], strict=True):
@@ -215,7 +198,7 @@ def shows_secret(part: "Part") -> bool:
 
 def writes_scratch(part: "Part") -> bool:
     """Whether a program only puts down what it is told to, so that it may do so among temporary files."""
-    return part.name in _SCRATCH_WRITERS
+    return "scratch" in roles_of(part.name)
 
 
 def stays_here(part: "Part") -> bool:

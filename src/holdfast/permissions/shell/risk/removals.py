@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.programs.find import narrows, picks_history, removes, starts_of
-from holdfast.permissions.shell.programs.late_actions import late_actions
+from holdfast.permissions.shell.programs.finders import late_actions
 from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.programs.tellers import Target, printed_by, teller_of, tells_below
 from holdfast.permissions.shell.risk.ground import Ground
@@ -151,14 +151,14 @@ def _untold(analysis: "Analysis", part: "Part") -> str | None:
 
 def _is_told(parts: "tuple[Part, ...]", number: int) -> bool:
     """Whether the names that reach this command come from one that tells them, perhaps by way of filters."""
-    if parts[number].redirects:
+    if parts[number].reads_file:
         return False
     while number > 0 and parts[number].piped:
         number -= 1
         part = parts[number]
         if tells_below(part) or part.name in _TELLERS:
             return True
-        if part.name not in _SELECTING or part.reads or part.reads_unknown or part.redirects:
+        if part.name not in _SELECTING or part.reads or part.reads_unknown or part.reads_file:
             return False
     return False
 

@@ -1,23 +1,23 @@
 """One analysis of shell text, used by permissions, scheduling, plan mode, undo and display."""
 
 import os
-import re
 import time
-from functools import lru_cache
+from copy import copy
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.shell.programs.facts import Effects, effects_of
 from holdfast.permissions.shell.programs.git_calls import git_subcommand
 from holdfast.permissions.shell.programs.handed import handed_pieces
-from holdfast.permissions.shell.programs.program import having
+from holdfast.permissions.shell.programs.program import family, having
 from holdfast.permissions.shell.text import syntax as g
 from holdfast.permissions.shell.text.compounds import Script
-from holdfast.permissions.shell.text.emit import plain_part
 from holdfast.permissions.shell.text.guesses import Guesses
 from holdfast.permissions.shell.text.passed_names import may_be_special, named_by_values, passed_on
-from holdfast.permissions.shell.text.plain_lists import PlainList, plain_commands
+from holdfast.permissions.shell.text.plain_lists import plain_commands
 from holdfast.permissions.shell.text.self_check import distrusted, is_sound
-from holdfast.permissions.shell.text.surroundings import START
+from holdfast.permissions.shell.text.surroundings import START, Here
 from holdfast.permissions.shell.words.lookalikes import deception
 from holdfast.permissions.shell.words.parts import Part, Redirect
 from holdfast.permissions.shell.words.quoting import join_lines, rough_pieces
@@ -26,14 +26,10 @@ from holdfast.permissions.shell.words.values import MOVED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tree_sitter import TreeCursor
-
 _CACHED: Final = 256
 _BUDGET_S: Final = 0.050
 _TIMED_CHARS: Final = 1_000  # reading the clock costs as much as a short command
 _MAX_SCRIPTS: Final = 64
-_PLAIN_CHARS: Final = 120
-_PLAIN_COMMAND: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*(?: [A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*)*\Z")
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _NO_GUESSES: Final = Guesses()
 _NO_VALUES: Final["Mapping[str, Sequence[str]]"] = MappingProxyType[str, "Sequence[str]"]({})
@@ -43,8 +39,8 @@ _NEUTRAL_NAMES: Final = having("neutral")
 _SHOWS_ONE_FILE: Final = having("shows-file")
 
 
-class Analysis(NamedTuple):
-    """What a shell text would do.
+class _Reading(NamedTuple):
+    """What was read in a shell text.
 
     Attributes:
         command: the text.
@@ -55,14 +51,12 @@ class Analysis(NamedTuple):
         doubt: why hidden code might run, or ""; a doubted text is never allowed by a rule.
         pieces: rough pieces of a doubted text, or of texts that programs are given to run; for deny and ask rules only.
         redirects: every redirect.
-        assigned: variables it sets for later commands.
+        assigned: variables it sets for later commands; not those that steer nothing and that it uses itself.
         cd_targets: directories it moves to, "" for one the text does not tell.
         inverted: a `!` turns the exit status around.
         values: what the text itself puts into variables, as written, by name.
-        names: the name of every part, as far as the text tells.
         dynamic: some command's name is only known when it runs.
         moves: some command or redirect may be in another directory than the text started in.
-        touches: some command names or may open a file (git opens the tracked ones), or there is a redirect.
         guessed: numbers of the parts that are most likely arguments of what a runner starts; for deny and ask rules.
         guessed_redirects: redirects in such arguments.
         unread: such arguments that are not shell text, or none that can be read.
@@ -80,52 +74,36 @@ class Analysis(NamedTuple):
     cd_targets: tuple[str, ...]
     inverted: bool
     values: "Mapping[str, Sequence[str]]"
-    names: tuple[str, ...] = ()
     dynamic: bool = False
     moves: bool = False
-    touches: bool = False
     guessed: frozenset[int] = frozenset()
     guessed_redirects: tuple[Redirect, ...] = ()
     unread: tuple[str, ...] = ()
 
+
+class Analysis(_Reading):
+    """What a shell text would do."""
+
     @property
-    def certain(self) -> bool:
-        """Whether rules can be trusted to have seen everything that would run."""
-        return not self.doubt
+    def only_commands(self) -> bool:
+        """Whether what its commands do is the only reason why it does more than read."""
+        first = next((part for part in self.parts if part.refusal is not None), None)
+        return first is not None and self.reason == f"{first.name or first.source[:40]}: {first.refusal}"
 
     @property
     def redirect_writes(self) -> tuple[Redirect, ...]:
         """Redirects that write to something other than /dev/null."""
         return tuple(item for item in self.redirects if item.kind == "write" and not item.harmless_write)
 
-    @property
-    def effects_reads(self) -> tuple[str, ...]:
-        """Files it would read, as far as the text tells."""
-        operands = [path for part in self.parts for path in part.reads]
-        operands += [item.target.text for item in self.redirects if item.kind == "read" and item.target is not None]
-        return tuple(dict.fromkeys(path for path in operands if path))
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of every part, as far as the text tells."""
+        return tuple([part.name for part in self.parts])
 
-    @property
-    def effects_writes(self) -> tuple[str, ...]:
-        """Files it would create, change or remove, as far as the text tells."""
-        operands = [path for part in self.parts for path in part.writes]
-        operands += [item.target.text for item in self.redirect_writes if item.target is not None]
-        return tuple(dict.fromkeys(path for path in operands if path))
-
-    @property
-    def reads_unknown(self) -> bool:
-        """Whether it also reads files, or runs in directories, that the text does not tell."""
-        return any(part.reads_unknown or (part.cwds is None and part.reads) for part in self.parts)
-
-    @property
-    def network(self) -> bool:
-        """Whether it talks to another machine."""
-        return any(part.network for part in self.parts)
-
-    @property
-    def process(self) -> bool:
-        """Whether it starts programs that are not proven read-only."""
-        return any(part.refusal is not None and part.argv for part in self.parts)
+    @cached_property
+    def effects(self) -> Effects:
+        """What it does: the one value that rules, guards, modes, scheduling and faces go by."""
+        return effects_of(self.parts, (*self.redirects, *self.guessed_redirects))
 
     @property
     def kind(self) -> str | None:
@@ -134,7 +112,7 @@ class Analysis(NamedTuple):
             return None
         found: set[str | None] = set()
         for part in self.parts:
-            if part.hull == "strip" or part.name in _NEUTRAL_NAMES or part.kind in _NEUTRAL_KINDS:
+            if part.cover == "strip" or part.name in _NEUTRAL_NAMES or part.kind in _NEUTRAL_KINDS:
                 continue
             if part.kind not in _COLLAPSIBLE:
                 return None
@@ -144,7 +122,7 @@ class Analysis(NamedTuple):
     @property
     def steered_by_files(self) -> bool:
         """Whether files of the project may choose what runs: the program behind a version query, a decompressor."""
-        return "tar" in self.names or any(part.kind == "version" for part in self.parts)
+        return any(part.kind == "version" or family(part.name) == "tar" for part in self.parts)
 
     @property
     def uses_git(self) -> bool:
@@ -199,23 +177,36 @@ class Analysis(NamedTuple):
         return exit_meaning(last.name, last.argv[1:], code)
 
 
-class _Found(Script):
-    """A walker whose nested scripts share what was found."""
+class _Walker(Script):
+    """A walker that also reads the scripts which a text hands to a shell."""
 
-    __slots__ = ("scripts",)
-
-    def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
-        super().__init__(view, cursor, start_cwd)
+    def __init__(self, view: str, start_cwd: str | None) -> None:
+        super().__init__(view, start_cwd)
         self.scripts = [0]
 
+    def read(self, text: str) -> None:
+        """Read a whole text."""
+        self.view, tree = g.tree_of(text)
+        root = tree.root_node
+        if root.has_error:
+            self.give_up("the shell text cannot be parsed with certainty")
+        self.between(root.end_byte, len(self.view))
+        self.between(0, root.start_byte)  # the grammar skips `\ ` in front of a name, for bash it is a part of it
+        self.visit(root)
+
     def reparse(self, text: str) -> None:
-        """Read commands from text that a command hands to a shell."""
+        """Read commands from text that a command hands to a shell: what they set and where they go is known here."""
         self.scripts[0] += 1
         if self.nested > 8 or self.scripts[0] > _MAX_SCRIPTS or len(text) > g.MAX_CHARS or g.too_costly(text):
             self.stop("too many commands inside each other")
             return
         known, doubts = len(self.variables), len(self.doubts)
-        inner = _walker(text, self.start_cwd, self)
+        inner = copy(self)
+        inner.depth, inner.nested, inner.begun = 0, self.nested + 1, None
+        inner.ok = inner.fail = START
+        inner.stdin_texts, inner.cd_targets, inner.defined = [], [], set()
+        inner.inverted, inner.parsed = False, True
+        inner.read(text)
         self.forget(known)
         self.guesses = inner.guesses
         if not inner.parsed and self.guessing and self.guesses is not None and len(self.doubts) == doubts:
@@ -228,70 +219,31 @@ class _Found(Script):
         self.cwds = self.merge(self.cwds, inner.merge(inner.ok, inner.fail))
 
 
-def _walker(text: str, cwd: str | None, outer: _Found | None = None) -> _Found:
-    view, tree = g.tree_of(text)
-    root = tree.root_node
-    walker = _Found(view, tree.walk(), cwd)
-    if outer is not None:
-        walker.parts, walker.doubts, walker.refusals = outer.parts, outer.doubts, outer.refusals
-        walker.redirections, walker.assigned, walker.variables = outer.redirections, outer.assigned, outer.variables
-        walker.cwds, walker.nested, walker.parent = outer.cwds, outer.nested + 1, outer.parent
-        walker.values, walker.physical, walker.lost = outer.values, outer.physical, outer.lost
-        walker.guesses, walker.guessing = outer.guesses, outer.guessing
-        walker.scripts, walker.inside, walker.piped = outer.scripts, outer.inside, outer.piped
-    if root.has_error:
-        walker.give_up("the shell text cannot be parsed with certainty")
-    walker.between(root.end_byte, len(view))
-    walker.between(0, root.start_byte)  # the grammar skips `\ ` in front of a name, for bash it is a part of it
-    walker.visit(root)
-    return walker
-
-
-def analyse(command: str, *, cwd: str | None = None) -> Analysis:
+def analyse(command: str, *, cwd: str | None = None, here: Here | None = None) -> Analysis:
     """Analyse shell text once; equal texts are remembered.
 
     Args:
         command: the text exactly as bash would get it.
         cwd: the directory it would start in, so that `cd` to that very directory is known to change nothing.
+        here: what was looked up on the disk (see reach/known_here.py); without it the text alone decides.
     """
     home = os.environ.get("HOME") if "~" in command else None
-    found = _analyse(command, None, home)
+    found = _analyse(command, None, home, here)
     # The start makes a difference only where something runs after the text has moved: one analysis serves most.
-    return found if cwd is None or not found.moves else _analyse(command, cwd, home)
+    return found if cwd is None or not found.moves else _analyse(command, cwd, home, here)
 
 
 @lru_cache(maxsize=_CACHED)
-def _analyse(command: str, cwd: str | None, _home: str | None) -> Analysis:
+def _analyse(command: str, cwd: str | None, _home: str | None, here: Here | None) -> Analysis:
     try:
-        found = _read(command, cwd)
+        found = _read(command, cwd) if here is None else read_by_grammar(command, cwd, here)
     except Exception as error:  # noqa: BLE001 - the edge of the analysis: what it cannot read is asked about, in words
         return _unparsed(command, f"the analysis failed ({type(error).__name__}: {str(error)[:200]})")
     return found if is_sound(_read) else distrusted(found)
 
 
 def _read(command: str, cwd: str | None) -> Analysis:
-    return read_plain(command) or read_plain_list(command, cwd) or read_by_grammar(command, cwd)
-
-
-def read_plain(command: str) -> Analysis | None:
-    """Read one command of bare words, of which nothing has a meaning to the shell: that needs no parser.
-
-    Most of what models run is this simple. None leaves the text to the parser.
-    """
-    if len(command) >= _PLAIN_CHARS or not _PLAIN_COMMAND.match(command):
-        return None
-    part = plain_part(command.split(" "), command)
-    if part is None or (part.reads_unknown and part.refusal is None and may_be_special(command)):
-        return None
-    name, refusal = part.name, part.refusal
-    touches = bool(part.reads or part.writes or part.reads_unknown) or name == "git"
-    reason, pieces = "", ()
-    if refusal is not None:
-        reason, pieces = f"{name}: {refusal}", handed_pieces((part,))
-    return Analysis(
-        command, read_only=not reason, reason=reason, parts=(part,), parsed=True, doubt="", pieces=pieces, redirects=(),
-        assigned=(), cd_targets=(), inverted=False, values=_NO_VALUES, names=(name,), touches=touches,
-    )  # fmt: skip
+    return read_plain_list(command, cwd) or read_by_grammar(command, cwd)
 
 
 def read_plain_list(command: str, cwd: str | None = None) -> Analysis | None:
@@ -299,12 +251,12 @@ def read_plain_list(command: str, cwd: str | None = None) -> Analysis | None:
     commands = plain_commands(command)
     if commands is None or g.too_costly(command) is not None:
         return None
-    walker = _Found(command, g.grammar().nowhere, cwd)
-    PlainList(walker).read(commands)
+    walker = _Walker(command, cwd)
+    walker.plain_list(commands)
     return _finish(walker, command)
 
 
-def read_by_grammar(command: str, cwd: str | None = None) -> Analysis:
+def read_by_grammar(command: str, cwd: str | None = None, here: Here | None = None) -> Analysis:
     """Read whatever the shell can be given."""
     costly = g.too_costly(command)
     if costly is not None:
@@ -317,9 +269,12 @@ def read_by_grammar(command: str, cwd: str | None = None) -> Analysis:
         if "$\\\n" in command or g.hides_continuation(command):
             doubt = "a line continuation the parser and the shell may read differently"
     try:
-        walker = _walker(text, cwd)
+        walker = _Walker(text, cwd)
+        walker.here = here
+        walker.read(text)
         if text is not command and (doubt or not walker.parsed):
-            raw = _walker(command, cwd)
+            raw = _Walker(command, cwd)
+            raw.read(command)
             walker.parts.extend(raw.parts)
             walker.redirections.extend((*raw.redirections, *(raw.guesses or _NO_GUESSES).redirects))
     except RecursionError:
@@ -330,7 +285,7 @@ def read_by_grammar(command: str, cwd: str | None = None) -> Analysis:
     return _finish(walker, command)
 
 
-def _limits(walker: _Found, command: str, started: float) -> None:
+def _limits(walker: _Walker, command: str, started: float) -> None:
     """Apply the limits that turn a verdict into a question."""
     if len(command) > g.MAX_CHARS:
         walker.doubts.insert(0, f"it is {len(command)} characters long")
@@ -343,18 +298,17 @@ def _limits(walker: _Found, command: str, started: float) -> None:
         walker.doubts.append("it ends in a backslash")
 
 
-def _finish(walker: _Found, command: str) -> Analysis:
+def _finish(walker: _Walker, command: str) -> Analysis:
     doubts, refusals = walker.doubts, walker.refusals
     reason = doubts[0] if doubts else refusals[0] if refusals else ""
     parts, redirects = tuple(walker.parts), tuple(walker.redirections)
-    unknown, dynamic, moves, touches = False, False, False, bool(redirects)
+    unknown, dynamic, moves = False, False, False
     for part in parts:
         if part.refusal is not None and not reason:
             reason = f"{part.name or part.source[:40]}: {part.refusal}"
         unknown = unknown or part.reads_unknown or part.more
         dynamic = dynamic or (part.words is not None and part.dynamic_name)
         moves = moves or (part.cwds is not START and part.cwds != START)
-        touches = touches or bool(part.reads or part.writes or part.reads_unknown) or part.name == "git"
     if unknown and not reason and may_be_special(command):
         reason = passed_on(parts, walker.stdin_texts)
     values = walker.told() if walker.values or walker.stdin_texts else _NO_VALUES
@@ -369,8 +323,7 @@ def _finish(walker: _Found, command: str) -> Analysis:
     return Analysis(
         command, not reason, reason, parts, walker.parsed, doubts[0] if doubts else "",
         pieces, redirects, tuple(walker.assigned), tuple(walker.cd_targets), walker.inverted,
-        values, tuple([part.name for part in parts]), dynamic, moves, touches or bool(guesses.redirects),
-        frozenset(guesses.parts), tuple(guesses.redirects), tuple(guesses.unread),
+        values, dynamic, moves, frozenset(guesses.parts), tuple(guesses.redirects), tuple(guesses.unread),
     )  # fmt: skip
 
 

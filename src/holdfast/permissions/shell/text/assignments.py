@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs.wrapper_shapes import known_zone
+from holdfast.permissions.shell.programs.wrappers import known_zone
 from holdfast.permissions.shell.text import syntax as g
 from holdfast.permissions.shell.text.commit_hashes import gives_hashes
 from holdfast.permissions.shell.text.loops import LoopValues, safe_variable
@@ -11,36 +11,32 @@ from holdfast.permissions.shell.text.redirects import RedirectReader
 from holdfast.permissions.shell.text.word_reader import UNSURE, Variable
 from holdfast.permissions.shell.words.quoting import utf8
 from holdfast.permissions.shell.words.values import PERHAPS_EMPTY
-from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.words.word import Word, is_secret
+from holdfast.settings.steering import is_steering_variable
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _NO_BLANK: Final = ""
-_GOES_ON: Final = re.compile(r"[ \t]*[&|]")
-_CERTAIN_DEPTH: Final = 2  # a statement of the text itself, in no list, branch or loop
+_GOES_ON: Final = re.compile(r"[ \t]*(?:&(?!&)|\|(?!\|))")
+"""Behind an assignment: it happens in a shell of its own."""
+_CERTAIN_DEPTH: Final = 2  # a statement of the text itself, in no branch or loop; only the first of a list
 
 
 class AssignmentReader(RedirectReader):
     """Reads `name=value`."""
 
-    __slots__ = ("given",)
-
-    given: Variable | None
-    """What the value of the last assignment may be; None where it is more than one plain value."""
-
-    def assignment(self, node: "Node") -> str:
-        """Read `name=value`; what the value expands is seen, the name is returned."""
-        name, before = "", [""]
-        self.given = None
+    def assignment(self, node: "Node") -> tuple[str, Variable | None]:
+        """Read `name=value` with what it expands; give the name, and what is known of a value that is a plain word."""
+        name, before, given = "", [""], None
         for child, kind in self.children(node, _NO_BLANK):
-            label = self.names[child.kind_id]
+            label = child.type
             if label == "variable_name":
                 name = self.view[child.start_byte : child.end_byte]
             elif 0 < kind < g.LAST_WORD:
                 word = self.word(child, kind)
                 form = word.text if word.static else utf8(self.view[child.start_byte : child.end_byte])
-                self.given = self.value_of(word, form) if before == [""] else None
+                given = self.value_of(word, form) if before == [""] else None
                 for value in before:
                     self.assigned_value(name, value + form)
                 if name == "TZ":
@@ -52,7 +48,7 @@ class AssignmentReader(RedirectReader):
             elif label != "=":
                 self.doubt("an assignment this analysis does not know")
                 self._descend(child)
-        return name
+        return name, given
 
     def time_zone(self, form: str) -> None:
         """Refuse a time zone that is a path out of the list of zones: it is opened and read."""
@@ -82,11 +78,15 @@ class AssignmentReader(RedirectReader):
 
     def is_certain(self, node: "Node") -> bool:
         """Whether this statement runs once, in this shell, whatever else happens."""
-        return self.depth <= _CERTAIN_DEPTH and not self.nested and not _GOES_ON.match(self.view, node.end_byte)
+        depth, place = self.depth, node
+        while (above := place.parent) is not None and above.type == "list" and above.start_byte == place.start_byte:
+            depth, place = depth - 1, above
+        apart = _GOES_ON.match(self.view, node.end_byte) or _GOES_ON.match(self.view, place.end_byte)
+        return depth <= _CERTAIN_DEPTH and not self.nested and not apart
 
     def is_used(self, name: str, node: "Node") -> bool:
         """Whether the text behind an assignment expands its variable."""
-        if self.refusals or len(self.view) > g.MAX_CHARS:  # asked about anyway
+        if len(self.view) > g.MAX_CHARS:  # asked about anyway
             return False
         return re.search(rf"\$\{{?#?{name}(?![A-Za-z0-9_])", self.view[node.end_byte :]) is not None
 
@@ -112,14 +112,18 @@ class AssignmentReader(RedirectReader):
     def bare_assignment(self, node: "Node") -> None:
         """Read an assignment that stands alone: it changes the shell for what follows.
 
-        One that certainly happens, to a variable that steers nothing, is like a loop that goes round once. What the
-        text itself does not use is set for somebody else, and asked about.
+        One that certainly happens, to a variable that steers nothing, is like a loop that goes round once; where it
+        may not happen, nothing is known of the value. What the text itself does not use is set for somebody else, and
+        asked about.
         """
-        name = self.assignment(node)
-        self.assigned.append(name)
-        if self.given is not None and self.is_certain(node) and safe_variable(name) and self.is_used(name, node):
-            self.variables[name] = self.given
+        name, given = self.assignment(node)
+        known = given if self.is_certain(node) else UNSURE
+        # Where it may not happen, what is shown may be what the environment holds.
+        told = given is not None and not (known is UNSURE and is_secret(name))
+        if told and safe_variable(name) and not is_steering_variable(name) and self.is_used(name, node):
+            self.variables[name] = known or UNSURE
         else:
             self.variables[name] = UNSURE
+            self.assigned.append(name)
             self.refuse(f"it sets the variable {name}")
         self.settle()

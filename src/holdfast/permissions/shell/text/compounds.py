@@ -40,8 +40,6 @@ _DIGITS: Final = re.compile(r"-?[0-9]+\Z")
 class Script(Walker):
     """The whole walker."""
 
-    __slots__ = ()
-
     def moving(self, node: "Node") -> None:
         """Forget the directory before a body that runs many times and may move."""
         if _MOVES.search(self.view, node.start_byte, node.end_byte):
@@ -71,7 +69,7 @@ class Script(Walker):
                 self.no_special_file(word)
             elif kind == g.DO_GROUP:
                 self.loop_body(name, values.known(), child)
-            elif kind == g.UNKNOWN and self.names[child.kind_id] == "variable_name":
+            elif kind == g.UNKNOWN and child.type == "variable_name":
                 name = text
             elif not g.TOKEN <= kind <= g.COMMENT:
                 self.doubt("a loop this analysis does not know")
@@ -150,7 +148,7 @@ class Script(Walker):
     def function(self, node: "Node") -> None:
         """Read a function definition: its body counts as run, and names may now mean something else."""
         self.refuse("it defines a function")
-        self.functions = True
+        self.defined.add("")
         self.cwds = None
         for child, kind in self.children(node):
             if kind == g.FILE_REDIRECT:
@@ -214,19 +212,21 @@ class Script(Walker):
         for child, kind in self.children(node, SAME_LINE):
             text = self.view[child.start_byte : child.end_byte]
             if kind == g.ASSIGNMENT:
-                name = self.assignment(child)
+                name, _ = self.assignment(child)
                 self.variables[name] = UNSURE
                 self.assigned.append(name)
                 words.append(Word(name + "=", static=False, may_be_flag=False))
                 texts.append(utf8(text))
             elif 0 < kind < g.LAST_WORD:
                 self.take(child, kind, words, texts)
-            elif kind == g.TOKEN or self.names[child.kind_id] == "variable_name":
+            elif kind == g.TOKEN or child.type == "variable_name":
+                if text in self.variables:
+                    self.assigned.append(text)  # what the text set for its own use may now be for others
                 words.append(literal(text))
                 texts.append(text)
             else:
                 self.other(child, kind, words, texts, [], redirects)
-        self.command_with(node, words, texts, [], redirects)
+        self.command_with(utf8(self.view[node.start_byte : node.end_byte]), words, texts, [], redirects)
 
     def test(self, node: "Node") -> None:
         """Read `[ … ]` as a command and `[[ … ]]` as an expression."""
@@ -237,7 +237,7 @@ class Script(Walker):
             self.settle()
             return
         self.bracket_words(node, words, texts)
-        self.command_with(node, words, texts, [], [])
+        self.command_with(utf8(self.view[node.start_byte : node.end_byte]), words, texts, [], [])
 
     def bracket_words(self, node: "Node", words: list[Word], texts: list[str]) -> None:
         """Collect the words of `[ … ]` in order; an unquoted operator of the shell is not what the grammar thinks."""
@@ -247,10 +247,10 @@ class Script(Walker):
                 self.doubt(f"{text} inside [ ] is not a comparison for the shell")
             elif 0 < kind < g.LAST_WORD:
                 self.take(child, kind, words, texts)
-            elif kind == g.UNKNOWN and self.names[child.kind_id].endswith("_expression"):
+            elif kind == g.UNKNOWN and child.type.endswith("_expression"):
                 self.bracket_words(child, words, texts)
             else:
-                if text not in _TEST_WORDS and self.names[child.kind_id] != "test_operator":
+                if text not in _TEST_WORDS and child.type != "test_operator":
                     self.give_up("syntax inside [ ] this analysis does not know")
                     self.visit_or_descend(child, kind)
                 words.append(literal(text))
@@ -264,12 +264,12 @@ class Script(Walker):
             text = self.view[child.start_byte : child.end_byte]
             if 0 < kind < g.LAST_WORD and kind != g.OPERATOR_WORD:
                 operands.append((self.word(child, kind), text))
-            elif kind == g.UNKNOWN and self.names[child.kind_id].endswith("_expression"):
+            elif kind == g.UNKNOWN and child.type.endswith("_expression"):
                 operands += self.expression(child)  # `! a -gt b` nests the `! a`, which bash reads the other way
-            elif kind == g.UNKNOWN and self.names[child.kind_id] in ("regex", "extglob_pattern"):
+            elif kind == g.UNKNOWN and child.type in ("regex", "extglob_pattern"):
                 self.pattern(child, kind)
             else:
-                if text not in _EXPRESSION_WORDS and self.names[child.kind_id] != "test_operator":
+                if text not in _EXPRESSION_WORDS and child.type != "test_operator":
                     self.give_up("syntax inside [[ ]] this analysis does not know")
                     self.visit_or_descend(child, kind)
                 if text in ("<", ">") and self.view.startswith("(", child.end_byte):
@@ -301,9 +301,9 @@ _HANDLERS: Final["dict[int, Callable[[Any, Node], None]]"] = {
     g.COMPOUND: Script.compound,
     g.COMMAND: Walker.command,
     g.LIST: Walker.listed,
-    g.PIPELINE: Walker.pipeline,
+    g.PIPELINE: Walker.listed,
     g.SUBSHELL: Walker.subshell,
-    g.REDIRECTED: Walker.redirected,
+    g.REDIRECTED: Walker.listed,
     g.NEGATED: Walker.negated,
     g.FOR: Script.loop,
     g.C_FOR: Script.counting_loop,

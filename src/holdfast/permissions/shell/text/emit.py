@@ -13,12 +13,18 @@ from holdfast.permissions.shell.programs.builtins import (
 )
 from holdfast.permissions.shell.programs.devices import path_refusal
 from holdfast.permissions.shell.programs.facts import CommandFacts
-from holdfast.permissions.shell.programs.inspect import inspect_command
-from holdfast.permissions.shell.programs.late_actions import LATE, may_start
+from holdfast.permissions.shell.programs.finders import LATE, may_start
+from holdfast.permissions.shell.programs.inspect import inspect_command, inspect_here
 from holdfast.permissions.shell.programs.plain import JUDGES
-from holdfast.permissions.shell.programs.runners import RUNNERS
-from holdfast.permissions.shell.programs.wrapper_shapes import Inner, is_assignment
-from holdfast.permissions.shell.programs.wrappers import MAX_WRAPPERS, MORE, RESERVED, STARTERS, WRAPPERS, XARGS_DEFAULT
+from holdfast.permissions.shell.programs.runners import GIT_MOVES, RUNNERS, STARTERS, WRAPPERS
+from holdfast.permissions.shell.programs.wrappers import (
+    MAX_WRAPPERS,
+    MORE,
+    RESERVED,
+    XARGS_DEFAULT,
+    Inner,
+    is_assignment,
+)
 from holdfast.permissions.shell.text.guesses import Begun, Guesses, start_each
 from holdfast.permissions.shell.text.surroundings import CHANGING, SOMEWHERE, START, Surroundings
 from holdfast.permissions.shell.text.word_reader import UNSURE
@@ -26,9 +32,7 @@ from holdfast.permissions.shell.words.parts import Part, Redirect
 from holdfast.permissions.shell.words.quoting import known_literal, utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from tree_sitter import Node, TreeCursor
+    from collections.abc import Callable, Sequence
 
     from holdfast.permissions.shell.words.word import Word
 
@@ -38,46 +42,18 @@ TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
 _KERNEL: Final = ("/dev", "/proc")
 
 
-def plain_names() -> "Iterable[str]":
-    """The commands of which `plain_part` can judge at least some forms."""
-    return _plain.keys()
-
-
-def plain_part(texts: list[str], source: str) -> Part | None:
-    """Judge a text that is one command of certain words; None when its tables leave that to the long road."""
-    judge = _plain.get(texts[0])
-    facts = None if judge is None else judge(texts, False)  # noqa: FBT003 - nothing is piped into it
-    if facts is None:
-        return None
-    return _new_part(Part, (None, texts[0], texts, source, (), (), START, 0, -1, "", *facts, False, False))
-
-
 def safe_environment(name: str) -> bool:
     """Whether setting this variable for one command only changes how its output looks."""
     return name in SAFE_ENVIRONMENT or name.startswith("LC_")
 
 
-def written_by(redirect: Redirect) -> str:
-    """Why a command with this redirect is not read-only."""
-    return f"it writes to {utf8(redirect.text)}"
-
-
-class NoFacts:
-    """What the tables say about a command they are not asked about."""
-
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    network = False
-    kind: str | None = None
-    reads_unknown = False
-
-
-_NO_FACTS: Final = NoFacts()
+_NO_FACTS: Final = CommandFacts(None)
+"""What the tables say about a command they are not asked about."""
 _new_part: "Callable[[type[Part], tuple[object, ...]], Part]" = cast("Any", tuple).__new__  # half a call's time
 _SPECIAL: Final = (frozenset(WRAPPERS) - frozenset(STARTERS)) | RESERVED | {""}
-_plain: "Final[dict[str, Callable[[Sequence[str], bool], CommandFacts | None]]]" = {
+PLAIN_JUDGES: "dict[str, Callable[[Sequence[str], bool], CommandFacts | None]]" = {
     **{name: judge for name, judge in JUDGES.items() if name not in _SPECIAL or RUNNERS.get(name)},
-    **plain_builtins(CommandFacts(None)),
+    **plain_builtins(_NO_FACTS),
 }
 """Judges of commands whose every word is certain, by name; what they leave open goes the long road."""
 
@@ -85,26 +61,12 @@ _plain: "Final[dict[str, Callable[[Sequence[str], bool], CommandFacts | None]]]"
 class Emitter(Surroundings):
     """Holds what was found so far."""
 
-    __slots__ = (
-        "assigned",
-        "begun",
-        "functions",
-        "guesses",
-        "guessing",
-        "inside",
-        "inverted",
-        "nested",
-        "parsed",
-        "redirections",
-    )
-
-    def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
-        super().__init__(view, cursor, start_cwd)
+    def __init__(self, view: str, start_cwd: str | None) -> None:
+        super().__init__(view, start_cwd)
         self.redirections: list[Redirect] = []
         self.assigned: list[str] = []
         self.parsed = True
         self.begun: Begun | None = None
-        self.functions = False
         self.nested = 0
         self.inside: int = 0
         self.inverted = False
@@ -126,40 +88,36 @@ class Emitter(Surroundings):
         self.parsed = False
 
     def command_with(
-        self, node: "Node", words: "list[Word]", texts: list[str], assigns: list[str], redirects: list[Redirect]
+        self, source: str, words: "list[Word]", texts: list[str], assigns: list[str], redirects: list[Redirect]
     ) -> None:
         """Judge a simple command with everything written on it."""
         self.settle()
-        source = utf8(self.view[node.start_byte : node.end_byte])
         if words:
             self.start(tuple(words), texts, source, tuple(assigns), tuple(redirects))
-        else:
-            for name in assigns:
-                self.variables[name] = UNSURE
-                self.assigned.append(name)
-                self.refuse(f"it sets the variable {name}")
-            self.bare_redirects(source, redirects)
+            return
+        for name in assigns:
+            self.variables[name] = UNSURE
+            self.assigned.append(name)
+            self.refuse(f"it sets the variable {name}")
+        self.bare_redirects(source, redirects)
 
     def bare_redirects(self, source: str, redirects: list[Redirect]) -> None:
         """Note redirects that belong to no simple command."""
         if redirects:
-            refusal = self.redirect_refusal(redirects)
-            reads = tuple(r.target.text for r in redirects if r.kind == "read" and r.target and r.target.static)
-            unknown = any(r.kind == "read" and r.target and not r.target.static for r in redirects)
-            self.parts.append(
-                Part(
-                    words=(), name="", texts=(), source=source, redirects=tuple(redirects), assigns=(), cwds=self.cwds,
-                    depth=self.inside, parent=self.parent, hull="", refusal=refusal, reads=reads, writes=(),
-                    network=False, kind=None, reads_unknown=unknown, more=False, piped=self.piped,
-                )
+            read = [item.target for item in redirects if item.kind == "read" and item.target is not None]
+            named = tuple(target.text for target in read if target.static)
+            fields = (
+                (), "", (), source, tuple(redirects), (), self.cwds, self.inside, self.parent, "",
+                self.redirect_refusal(redirects), named, (), False, None, len(named) < len(read), False, self.piped,
             )  # fmt: skip
+            self.parts.append(_new_part(Part, fields))
 
     def redirect_refusal(self, redirects: "Sequence[Redirect]") -> str | None:
         """Why these redirects are not read-only, or None."""
         for redirect in redirects:
             target = redirect.target
             if redirect.kind == "write" and not redirect.harmless_write:
-                return written_by(redirect)
+                return redirect.refusal
             if redirect.kind == "read" and target is not None:
                 if target.static:
                     reason = None if target.text == "/dev/null" else self.read_refusal(target.text)
@@ -215,7 +173,7 @@ class Emitter(Surroundings):
         if starters is not None and (not starters.isdisjoint(texts) or may_start(base, argv)):
             starters = _SPECIAL
         odd = starters is _SPECIAL or base in _SPECIAL or "/" in base or not first.static or not base.isascii()
-        if odd or more or self.functions:
+        if odd or more or self.defined:
             base, inner, facts, refusal = self.special(argv, texts, more=more)
         elif (builtin := BUILTINS.get(base)) is not None:
             refusal = builtin(argv[1:])
@@ -223,7 +181,7 @@ class Emitter(Surroundings):
                 refusal = "an unquoted expansion in a test may evaluate text as code"
                 self.doubt(refusal)
         else:
-            facts = inspect_command(base, argv[1:], stdin_is_data=self.piped)
+            facts = self.inspect(base, argv[1:])
             refusal = facts.refusal
         if refusal is None:
             if assigns or redirects or self.cwds is not START:
@@ -233,7 +191,7 @@ class Emitter(Surroundings):
         index = len(self.parts)
         fields = (
             argv, base, texts, source, redirects, assigns, self.cwds, self.inside, self.parent,
-            inner.hull if inner else "", refusal, facts.reads, facts.writes, facts.network, facts.kind,
+            inner.cover if inner else "", refusal, facts.reads, facts.writes, facts.network, facts.kind,
             facts.reads_unknown, more, self.piped,
         )  # fmt: skip
         self.parts.append(_new_part(Part, fields))
@@ -245,24 +203,23 @@ class Emitter(Surroundings):
     def start_plain(self, texts: list[str], source: str, redirects: tuple[Redirect, ...] = ()) -> None:
         """Judge one command whose every word is certain; nothing stands in front of it."""
         base = texts[0]
-        judge = _plain.get(base)
-        facts = None if judge is None or self.functions else judge(texts, self.piped)
-        if facts is None:
+        judge = PLAIN_JUDGES.get(base)
+        facts = None if judge is None or self.defined else judge(texts, self.piped)
+        if facts is None or (facts.refusal is not None and self.here is not None):
             self.start(tuple(map(known_literal, texts)), texts, source, (), redirects)
             return
         refusal, reads, writes, network, kind, reads_unknown = facts
-        cwds = self.cwds
-        if refusal is None and (redirects or cwds is not START):
+        if refusal is None and (redirects or self.cwds is not START):
             refusal = self.context_refusal(base, (), redirects, facts)
         fields = (
-            None, base, texts, source, redirects, (), cwds, self.inside, self.parent,
-            "", refusal, reads, writes, network, kind, reads_unknown, False, self.piped,
+            None, base, texts, source, redirects, (), self.cwds, self.inside, self.parent, "", refusal, reads,
+            writes, network, kind, reads_unknown, False, self.piped,
         )  # fmt: skip
         self.parts.append(_new_part(Part, fields))
 
     def special(
         self, argv: "tuple[Word, ...]", texts: "Sequence[str]", *, more: bool
-    ) -> "tuple[str, Inner | None, CommandFacts | NoFacts, str | None]":
+    ) -> "tuple[str, Inner | None, CommandFacts, str | None]":
         """Judge a command word that is a wrapper, a keyword, a path, or not known."""
         first = argv[0]
         name = base = first.text if first.static else ""
@@ -272,10 +229,11 @@ class Emitter(Surroundings):
         refusal = self.name_refusal(first, name, base)
         if base in RESERVED:
             self.doubt(f"the shell keyword {base} where a command is expected")
-            return base, Inner(argv=argv[1:], refusal="it is a shell keyword", hull="exact"), _NO_FACTS, refusal
+            return base, Inner(argv=argv[1:], refusal="it is a shell keyword", cover="exact"), _NO_FACTS, refusal
         inner = wrap(argv) if wrap is not None else None
         if inner is not None and (base != "find" or inner.refusal is not None):
-            return base, inner, _NO_FACTS, inner.refusal or refusal
+            only_moves = self.here is not None and inner.refusal == GIT_MOVES
+            return base, inner, _NO_FACTS, refusal if only_moves else inner.refusal or refusal
         if inner is not None:
             own = inspect_command(base, (*argv[1:], MORE) if more else argv[1:])
             # Where it starts is only certain where the text does.
@@ -287,10 +245,16 @@ class Emitter(Surroundings):
         builtin = BUILTINS.get(base) if name == base else None
         if builtin is not None:
             return base, None, _NO_FACTS, refusal or builtin(args)
-        facts = inspect_command(base, args, stdin_is_data=self.piped)
+        facts = self.inspect(base, args)
         if facts.refusal is not None and base in LATE:
             inner = LATE[base](argv, texts, self.values, more=more)
         return base, inner, facts, refusal or facts.refusal
+
+    def inspect(self, name: str, args: "tuple[Word, ...]") -> CommandFacts:
+        """Judge a program by its entry."""
+        facts = inspect_command(name, args, stdin_is_data=self.piped)
+        known_here = None if facts.refusal is None or self.here is None else inspect_here(name, args)
+        return known_here or facts
 
     def start_inner(
         self, inner: Inner, index: int, texts: "Sequence[str]", source: str, argv: "tuple[Word, ...]"
@@ -314,7 +278,7 @@ class Emitter(Surroundings):
         if inner.places:  # a program of its own moved, not the shell
             self.cwds = self.ok = self.fail = cwds
             self.physical = physical
-        elif inner.hull != "strip":
+        elif inner.cover != "strip":
             self.ok = self.fail = self.merge(self.cwds, self.ok)
 
     def start_words(
@@ -351,7 +315,7 @@ class Emitter(Surroundings):
             return f"its name {name!r} is not plain ASCII"
         if name != base and posixpath.dirname(name) not in TRUSTED_DIRECTORIES:
             return f"{name} is not a program of the system"
-        if self.functions:
+        if self.defined:
             return "a function may have taken its name"
         return None
 
@@ -360,14 +324,14 @@ class Emitter(Surroundings):
         base: str,
         assigns: tuple[str, ...],
         redirects: tuple[Redirect, ...],
-        facts: "CommandFacts | NoFacts",
+        facts: CommandFacts,
     ) -> str | None:
         """Why the surroundings of a read-only command make it more than that, or None."""
         for name in assigns:
             if not (safe_environment(name) or (name == "IFS" and base == "read")):
                 return f"it sets {name} for the command"
         if self.cwds is not START and not self.at_start():
-            if base == "git":
+            if base == "git" and not self.in_repository():
                 return "it runs git in another directory, whose configuration may run programs"
             refusal = self.somewhere(facts) or self.special_place(facts)
             refusal = refusal or next(filter(None, map(self.read_refusal, facts.reads)), None)

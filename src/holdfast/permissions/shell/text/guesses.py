@@ -6,7 +6,7 @@ at every word and every text; but that a file name is no known command says noth
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from holdfast.permissions.shell.programs.wrapper_shapes import MAX_WORDS, Inner
+from holdfast.permissions.shell.programs.wrappers import MAX_WORDS, Inner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,95 +1,107 @@
-"""Lists and pipelines: what joins one command to the next, also where the grammar groups them unlike the shell."""
+"""Lists and pipelines: what joins one command to the next, in the order of the text as the shell reads it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from holdfast.permissions.shell.text import syntax as g
 from holdfast.permissions.shell.text.assignments import AssignmentReader
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from tree_sitter import Node
 
-    from holdfast.permissions.shell.words.parts import Cwds
+_GROUPS = frozenset({g.LIST, g.PIPELINE, g.REDIRECTED})
+_REDIRECTS = frozenset({g.FILE_REDIRECT, g.HEREDOC, g.HERESTRING})
+_PIPES = frozenset({"|", "|&"})
+
+
+class Step(NamedTuple):
+    """One command of a list; `body` is None where there are redirects alone."""
+
+    joint: str
+    """What joins it to the one before: "|", "|&", "||", "&&", ";", or "" for the first."""
+    body: "Node | None"
+    behind: "Sequence[Node]" = ()
+    """Redirects behind it."""
+
+
+class _Joined(Protocol):
+    @property
+    def joint(self) -> str: ...
+
+
+_Any = TypeVar("_Any", bound=_Joined)
 
 
 class ListReader(AssignmentReader):
-    """Reads commands that are joined by `&&`, `||` and `|`."""
+    """Reads commands that are joined by `&&`, `||`, `|` and `;`."""
 
-    __slots__ = ()
+    def add_steps(self, found: "list[Step]", node: "Node", kind: int, joint: str = "") -> None:
+        """Find the commands of a statement in the order of the text.
 
-    def simple(self, node: "Node", start: int, end: int) -> None:
-        """Read the simple command between two places."""
-        raise NotImplementedError
-
-    def statement(self, node: "Node", kind: int) -> None:
-        """Read the statement the cursor stands on."""
-        if kind == g.COMMAND:
-            self.simple(node, node.start_byte, node.end_byte)
-        else:
-            self.visit(node)
-
-    def listed(self, node: "Node", piped: bool | None = None) -> None:  # noqa: FBT001 - as the handlers are called
-        """Read `a && b` and `a || b`: the right side knows how the left ended.
-
-        With `piped` the grammar has it end a pipeline; this is then the input of what stands behind its first operator.
+        The grammar groups them unlike the shell: `a | b | c && d` as `a | (b | c && d)`, `a && b 2>f` as
+        `(a && b) 2>f`, and what follows `<<END` on its line as a part of that redirect.
         """
-        known, left, conjunction = len(self.variables), True, True
-        ok, fail = self.cwds, self.cwds
-        for child, kind in self.children(node):
-            if left:
-                self.first_listed(child, kind, piped)
-                ok, fail, left = self.ok, self.fail, False
-            elif kind == g.TOKEN:
-                conjunction = self.view.startswith("&&", child.start_byte)
-            elif kind != g.COMMENT:
-                self.cwds = ok if conjunction else fail
-                self.statement(child, kind)
-                if conjunction:
-                    ok, fail = self.ok, fail if fail is self.fail else self.merge(fail, self.fail)
-                else:
-                    ok, fail = ok if ok is self.ok else self.merge(ok, self.ok), self.fail
-        self.forget(known)
+        if kind == g.REDIRECTED:
+            self.add_redirected(found, node, joint)
+        elif kind in _GROUPS:
+            for child, child_kind in self.children(node):
+                if child_kind == g.TOKEN:
+                    joint = child.type
+                elif child_kind != g.COMMENT:
+                    self.add_steps(found, child, child_kind, joint)
+        else:
+            found.append(Step(joint, node))
+
+    def add_redirected(self, found: "list[Step]", node: "Node", joint: str) -> None:
+        """Find the commands of a statement with redirects behind it, which belong to the last of them."""
+        body, *behind = node.children
+        kind = self.kinds[body.kind_id]
+        if kind in _REDIRECTS:
+            behind = node.children
+            found.append(Step(joint, None, behind))
+        else:
+            self.add_steps(found, body, kind, joint)
+            last = found.pop()
+            found.append(Step(last.joint, last.body, [*last.behind, *behind]))
+        for redirect in behind:
+            if self.kinds[redirect.kind_id] == g.HEREDOC:
+                for child, child_kind in self.behind_heredoc(redirect):
+                    if child_kind == g.TOKEN:
+                        joint = child.type
+                    else:
+                        self.add_steps(found, child, child_kind, joint)
+
+    def joined(self, steps: "Iterable[_Any]", read: "Callable[[_Any], None]") -> None:
+        """Read the steps of a list: each knows how the ones before it may have ended."""
+        pipelines: list[tuple[str, list[_Any]]] = []
+        for step in steps:
+            if step.joint in _PIPES and pipelines:
+                pipelines[-1][1].append(step)
+            else:
+                pipelines.append((step.joint, [step]))
+        known, ok, fail = len(self.variables), self.cwds, self.cwds
+        for how, stages in pipelines:
+            self.cwds = self.merge(ok, fail) if how == ";" else fail if how == "||" else ok
+            self.pipeline(stages, read)
+            ok, fail = (
+                self.merge(ok, self.ok) if how == "||" else self.ok,
+                self.merge(fail, self.fail) if how == "&&" else self.fail,
+            )
+        if len(pipelines) > 1:
+            self.forget(known)
         self.ok, self.fail = ok, fail
 
-    def first_listed(self, node: "Node", kind: int, piped: bool | None) -> None:  # noqa: FBT001 - as it was handed on
-        """Read the left side of a list, which may be a pipeline whose last stage the grammar put here."""
-        if piped is not None and kind == g.PIPELINE:
-            self.pipeline(node, piped)
-        else:
-            self.statement(node, kind)
-        if piped is not None:
-            self.piped = piped
-
-    def pipeline(self, node: "Node", behind: bool | None = None) -> None:  # noqa: FBT001 - as the handlers are called
-        """Read `a | b`: each side runs in its own shell.
-
-        The grammar reads `a | b | c && d` as `a | (b | c && d)`, and `a && b 2>f | c` as `(a && b 2>f) | c`; for the
-        shell `d` and `a` are no part of the pipeline. `behind` tells whether `d` has an input.
-        """
-        cwds, piped, kind = self.cwds, self.piped, g.PIPELINE
-        first, known = behind is None, len(self.variables)
-        behind = piped if behind is None else behind
-        for child, kind in self.children(node):
-            if kind == g.TOKEN:
-                self.cwds, self.piped, first = cwds, True, False
-            elif kind == g.LIST:
-                self.listed(child, behind)
-                cwds = self.merge(cwds, self.merge(self.ok, self.fail))
-            elif kind != g.COMMENT:
-                self.statement(child, kind)
-                if kind == g.REDIRECTED:
-                    cwds = self.redirected_stage(child, cwds, first=first)
-        self.piped = piped
-        self.forget(known)
-        if kind != g.LIST:
+    def pipeline(self, stages: "list[_Any]", read: "Callable[[_Any], None]") -> None:
+        """Read the stages of a pipeline: each runs in its own shell."""
+        if len(stages) == 1:
+            read(stages[0])
+            return
+        cwds, piped, known = self.cwds, self.piped, len(self.variables)
+        for stage in stages:
             self.cwds = cwds
-            self.settle()
-
-    def redirected_stage(self, node: "Node", cwds: "Cwds", *, first: bool) -> "Cwds":
-        """Give the directories of what stands behind a stage with redirects, which may hold too much for a stage."""
-        body = node.child(0)
-        several = body is not None and self.kinds[body.kind_id] in (g.LIST, g.PIPELINE, g.NEGATED)
-        if several and not first:
-            text = self.view[node.start_byte : node.end_byte]
-            if "&&" in text or "||" in text:
-                self.doubt("a list that the parser and the shell group differently")
-        return self.merge(cwds, self.merge(self.ok, self.fail)) if several or self.cwds is None else cwds
+            read(stage)
+            self.piped = True
+        self.cwds, self.piped = cwds, piped
+        self.forget(known)
+        self.settle()

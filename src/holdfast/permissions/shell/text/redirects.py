@@ -7,7 +7,7 @@ from holdfast.permissions.shell.text import syntax as g
 from holdfast.permissions.shell.text.emit import Emitter
 from holdfast.permissions.shell.text.surroundings import START
 from holdfast.permissions.shell.text.word_reader import SAFE_EXPANSION
-from holdfast.permissions.shell.words.parts import Cwds, Redirect
+from holdfast.permissions.shell.words.parts import Redirect
 from holdfast.permissions.shell.words.quoting import literal, utf8
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ _ESCAPED: Final = re.compile(r"\\[\\$`]")
 _NEAR: Final = 24
 _LOOSE_NUMBER: Final = re.compile(r"(?:\A|[\s;&|(){}])[0-9]+\Z")
 _PLAIN_DUPLICATE: Final = re.compile(r"[0-9]*[<>]& *(?:[0-9]*-?|[A-Za-z0-9_./-]+)\Z")
-_MOVING: Final = re.compile(r"cd|pushd|popd")
 _BACKQUOTED: Final = re.compile(r"`([^`]*)`")
 _SUM: Final = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
 _ON_ONE_LINE: Final = re.compile(rf"\$\(((?:[^()`\\\n#$]|\$(?!\()|{_SUM.pattern})*)\)")
@@ -50,10 +49,8 @@ USUAL_REDIRECTS: Final = {
 class RedirectReader(Emitter):
     """Reads what stands behind redirect operators."""
 
-    __slots__ = ()
-
     def visit(self, node: "Node") -> None:
-        """Visit the statement the cursor stands on."""
+        """Visit a statement."""
         raise NotImplementedError
 
     def between(self, start: int, end: int, blank: str = BLANK) -> None:
@@ -62,26 +59,19 @@ class RedirectReader(Emitter):
             self.doubt("text the parser passed over")
 
     def children(self, node: "Node", blank: str = BLANK) -> "Iterator[tuple[Node, int]]":
-        """Go through the children of the node the cursor stands on, with their kinds; only blanks may lie between."""
-        cursor, kinds, view, position = self.cursor, self.kinds, self.view, node.start_byte
-        if not cursor.goto_first_child():
-            return
-        more = True
-        while more:
-            child = cursor.node
-            assert child is not None
+        """Go through the children of a node, with their kinds; only blanks may lie between."""
+        kinds, view, position, children = self.kinds, self.view, node.start_byte, node.children
+        for child in children:
             start = child.start_byte
             if start != position and (start != position + 1 or view[position] not in blank):
                 self.between(position, start, blank)
             position = child.end_byte
             kind = kinds[child.kind_id]
             if g.TOKEN <= kind <= g.COMMENT:
-                self.separate(start, position, self.names[child.kind_id])
+                self.separate(start, position, child.type)
             yield child, kind
-            more = cursor.goto_next_sibling()
-        if position != node.end_byte:
+        if children and position != node.end_byte:
             self.between(position, node.end_byte, blank)
-        cursor.goto_parent()
 
     def separate(self, start: int, end: int, name: str) -> None:
         """Doubt a keyword, a bracket or a comment that is glued to its neighbour: for bash both are one word."""
@@ -98,12 +88,18 @@ class RedirectReader(Emitter):
     def file_redirect(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
         """Read `> file` and its kin; words behind the target belong to the command."""
         self.no_variable_before(node)
-        usual = USUAL_REDIRECTS.get(self.view[node.start_byte : node.end_byte])
-        if usual is not None:
-            redirects.append(usual if self.cwds is START else usual._replace(cwds=self.cwds))
-            self.redirections.append(redirects[-1])
+        text = self.view[node.start_byte : node.end_byte]
+        if text in USUAL_REDIRECTS:
+            redirects.append(self.usual_redirect(text))
         else:
             self.read_redirect(node, redirects, words, texts)
+
+    def usual_redirect(self, text: str) -> Redirect:
+        """Note a redirect that nearly every command has."""
+        found = USUAL_REDIRECTS[text]
+        redirect = found if self.cwds is START else found._replace(cwds=self.cwds)
+        self.redirections.append(redirect)
+        return redirect
 
     def no_variable_before(self, node: "Node") -> None:
         """Doubt `{name}<file`: the shell puts a number into that variable, which may be PATH."""
@@ -120,7 +116,7 @@ class RedirectReader(Emitter):
                     commands = kind == g.PROCESS_SUBSTITUTION and self.view.startswith("<(", child.start_byte)
                 else:
                     self.take(child, kind, words, texts)
-            elif self.names[child.kind_id] == "file_descriptor":
+            elif child.type == "file_descriptor":
                 fd = self.view[child.start_byte : child.end_byte]
                 if not fd.isdecimal():  # the grammar takes the option in `-oy2>/dev/null` into the number
                     self.give_up(MISCUT)
@@ -188,18 +184,13 @@ class RedirectReader(Emitter):
         return redirect
 
     def heredoc(self, node: "Node", redirects: list[Redirect], words: "list[Word]", texts: list[str]) -> None:
-        """Read `<<END … END` and what else stands on its first line."""
+        """Read `<<END … END` with the redirects and words behind it; commands on its first line are further steps."""
         self.no_variable_before(node)
         found: dict[str, str] = {}
-        followers: list[int] = []
-        cursor = self.cursor
-        cursor.goto_first_child()
-        position, ended = 0, node.start_byte
-        while True:
-            child = cursor.node
-            assert child is not None
-            name, kind = self.names[child.kind_id], self.kinds[child.kind_id]
-            if self.view[ended : child.start_byte].strip(" \t\n") and name != "heredoc_body":
+        ended = node.start_byte
+        for child in node.children:
+            name, kind = child.type, self.kinds[child.kind_id]
+            if self.view[ended : child.start_byte].strip(BLANK) and name != "heredoc_body":
                 self.doubt("text the parser passed over")
             ended = child.end_byte
             if name in _HEREDOC_PIECES:
@@ -208,19 +199,19 @@ class RedirectReader(Emitter):
                 self.file_redirect(child, redirects, words, texts)
             elif 0 < kind < g.LAST_WORD:
                 self.take(child, kind, words, texts)
-            elif not (kind == g.TOKEN or name in ("&&", "||")):
-                followers.append(position)
-            position += 1
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         start, body, end = (found.get(name, "") for name in ("heredoc_start", "heredoc_body", "heredoc_end"))
         self.check_heredoc(node, start, body, end.lstrip("\t") if "<<-" in found else end)
         redirect = Redirect("<<", None, "heredoc", f"<<{start}")
         redirects.append(redirect)
         self.redirections.append(redirect)
         self.stdin_texts.append(utf8(body))
-        self.visit_followers(followers, f"{' '.join(texts)} {self.view[node.start_byte :]}", visited=not texts)
+
+    def behind_heredoc(self, node: "Node") -> "Iterator[tuple[Node, int]]":
+        """Give the commands, and what joins them, that the grammar makes a part of `<<END`: `cat <<END | grep x`."""
+        for child in node.children:
+            kind = self.kinds[child.kind_id]
+            if not (0 < kind < g.LAST_WORD or kind == g.FILE_REDIRECT or child.type in _HEREDOC_PIECES):
+                yield child, kind
 
     def heredoc_piece(self, node: "Node", name: str) -> str:
         """Give the text of a piece of a here-document; of its end the whole line, since it must stand alone there."""
@@ -234,17 +225,6 @@ class RedirectReader(Emitter):
         if name[0] == "<" and view[start:end] != name:  # the grammar takes the option in `-delete<<E` into the operator
             self.give_up(MISCUT)
         return view[start:end]
-
-    def reached(self, text: str, *, visited: bool) -> Cwds:
-        """Give the directories in which what follows on the line of a here-document may run.
-
-        Args:
-            text: what is not read yet: the command with the document, and all from the document on.
-            visited: the document belongs to commands that are read already.
-        """
-        if _MOVING.search(text):
-            return None
-        return self.merge(self.cwds, self.merge(self.ok, self.fail)) if visited else self.cwds
 
     def check_heredoc(self, node: "Node", start: str, body: str, end: str) -> None:
         """Check that the grammar and the shell agree where the document ends, and what the shell expands in it."""
@@ -288,31 +268,6 @@ class RedirectReader(Emitter):
             self.reparse(utf8(script))
         if len(self.doubts) > doubts:  # `case x in x)` ends no substitution: let the rules see what the grammar finds
             self._descend(node)
-
-    def visit_followers(self, positions: list[int], text: str, *, visited: bool) -> None:
-        """Visit the children at these positions: commands behind `<<END` on its line. See `reached`."""
-        if not positions:
-            return
-        piped, self.piped = self.piped, True
-        cwds, self.cwds = self.cwds, self.reached(text, visited=visited)
-        moves = len(self.cd_targets)
-        cursor = self.cursor
-        cursor.goto_first_child()
-        position = 0
-        while True:
-            if position in positions:
-                child = cursor.node
-                assert child is not None
-                self.visit(child)
-                if len(self.cd_targets) != moves:
-                    self.cwds = None
-            position += 1
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
-        # The grammar puts what stands behind a pipe into it, so that a move seems to end there.
-        self.cwds = self.merge(cwds, self.cwds) if len(self.cd_targets) == moves else None
-        self.piped = piped
 
 
 def _kind(operator: str, target: "Word | None") -> str:

@@ -18,13 +18,15 @@ from holdfast.permissions.shell.words.values import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tree_sitter import TreeCursor
-
     from holdfast.permissions.shell.programs.facts import CommandFacts
-    from holdfast.permissions.shell.text.emit import NoFacts
     from holdfast.permissions.shell.words.word import Word
 
 START: Final[Cwds] = (SHELL_CWD,)
+Here = frozenset[str]
+"""Directories, as the text names them, of which the disk says that git finds the same repository there as at the start.
+
+Where it is given, even empty, programs count as readers that only the surroundings of a session make harmless.
+"""
 CHANGING: Final = GOES | FILLS | {"set"}
 """Commands that change the shell itself."""
 _MAX_DIRECTORIES: Final = 8
@@ -38,13 +40,8 @@ _SPECIAL_PLACES: Final = ("/proc/", "/dev/", "/sys/")
 class Surroundings(Reader):
     """Follows directories and values through the text."""
 
-    __slots__ = (
-        "cd_targets", "cwds", "defined", "fail", "lost", "ok", "parent", "parts", "physical", "piped", "start_cwd",
-        "stdin_texts",
-    )  # fmt: skip
-
-    def __init__(self, view: str, cursor: "TreeCursor", start_cwd: str | None) -> None:
-        super().__init__(view, cursor)
+    def __init__(self, view: str, start_cwd: str | None) -> None:
+        super().__init__(view)
         self.parts: list[Part] = []
         self.cd_targets: list[str] = []
         self.stdin_texts: list[str] = []
@@ -56,6 +53,7 @@ class Surroundings(Reader):
         self.piped = False
         self.physical = False
         self.lost = False
+        self.here: Here | None = None
         self.parent = -1
 
     def forget(self, known: int) -> None:
@@ -106,7 +104,7 @@ class Surroundings(Reader):
                 self.note_value(STDIN, word)
         return self.values
 
-    def special_place(self, facts: "CommandFacts | NoFacts") -> str | None:
+    def special_place(self, facts: "CommandFacts") -> str | None:
         """Why reading in the root or among devices and processes is refused, or None."""
         for directory in self.cwds or ():
             place = posixpath.normpath(posixpath.join(self.start_cwd or _DEEP, directory))
@@ -132,6 +130,11 @@ class Surroundings(Reader):
         start = self.start_cwd
         return self.cwds is not None and all(cwd in (SHELL_CWD, start) for cwd in self.cwds)
 
+    def in_repository(self) -> bool:
+        """Whether git surely finds the repository that it finds at the start."""
+        here = self.here
+        return here is not None and self.cwds is not None and here.issuperset(self.cwds)
+
     def known_place(self, target: "Word | None", form: str) -> bool:
         """Whether a directory that only a value names is below, as far as the text tells, or one of the user's."""
         if target is None or (target.static and target.text == "-"):
@@ -145,7 +148,7 @@ class Surroundings(Reader):
         known = self.variables.get(variable)
         return known is not None and known.ordinary and all(map(_is_below, self.values.get(variable, ())))
 
-    def somewhere(self, facts: "CommandFacts | NoFacts") -> str | None:
+    def somewhere(self, facts: "CommandFacts") -> str | None:
         """Why reading in a directory that only a value names is refused, or None."""
         wide = facts.reads_unknown or facts.kind == "search"
         return SOMEWHERE if wide and self.lost and self.cwds is None else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.permissions.shell.text.line_ends import lines_apart
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Tree, TreeCursor
+    from tree_sitter import Node, Parser, Tree
 
 MAX_CHARS: Final = 10_000
 """Longer commands are never run unasked."""
@@ -126,19 +126,10 @@ _BY_NAME: Final = {
 
 
 class Grammar(NamedTuple):
-    """The loaded parser; per node kind number, this module's category; a place in an empty text."""
+    """The loaded parser; per node kind number, this module's category."""
 
     parser: "Parser"
     kinds: bytes
-    names: "Names"
-    nowhere: "TreeCursor"
-
-
-class Names(dict[int, str]):
-    """Node kind names; errors have a number outside the grammar and no name."""
-
-    def __missing__(self, number: int) -> str:
-        return ""
 
 
 _grammar: Grammar | None = None
@@ -152,12 +143,10 @@ def grammar() -> Grammar:
         from tree_sitter import Language, Parser  # noqa: PLC0415 - loaded only where it is used
 
         language = Language(tree_sitter_bash.language())
-        names = Names({number: language.node_kind_for_id(number) or "" for number in range(language.node_kind_count)})
         kinds = bytearray(_KIND_NUMBERS)
-        for number, name in names.items():
-            kinds[number] = _BY_NAME.get(name, UNKNOWN)
-        parser = Parser(language)
-        _grammar = Grammar(parser, bytes(kinds), names, parser.parse(b"").walk())
+        for number in range(language.node_kind_count):
+            kinds[number] = _BY_NAME.get(language.node_kind_for_id(number) or "", UNKNOWN)
+        _grammar = Grammar(Parser(language), bytes(kinds))
     return _grammar
 
 

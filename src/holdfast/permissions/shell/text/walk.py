@@ -4,16 +4,17 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from holdfast.permissions.shell.text import syntax as g
-from holdfast.permissions.shell.text.lists import ListReader
+from holdfast.permissions.shell.text.lists import ListReader, Step
 from holdfast.permissions.shell.words.quoting import certain_texts, known_literal, literal, plain_words, utf8
 from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
 
-    from holdfast.permissions.shell.words.parts import Cwds, Redirect
+    from holdfast.permissions.shell.text.plain_lists import PlainCommand
+    from holdfast.permissions.shell.words.parts import Redirect
 
 
 _VARIABLE_AND_REST: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:[./-][A-Za-z0-9_./-]*)?")
@@ -23,21 +24,27 @@ _ENDS_IN_DOLLAR: Final = re.compile(r"[A-Za-z0-9_./-]\$\Z")
 class Walker(ListReader):
     """Visits statements and hands every simple command to the emitter."""
 
-    __slots__ = ()
     handlers: ClassVar["tuple[Callable[[Any, Node], None] | None, ...]"] = ()
 
     def visit(self, node: "Node") -> None:
-        """Visit the statement the cursor stands on."""
+        """Visit a statement."""
         if self.depth > g.MAX_DEPTH:
             self.stop("it is nested too deeply to follow")
             return
         handler = self.handlers[self.kinds[node.kind_id]]
         if handler is None:
-            self.give_up(f"syntax this analysis does not know ({self.names[node.kind_id] or 'error'})")
+            self.give_up(f"syntax this analysis does not know ({node.type})")
             handler = Walker.sequence
         self.depth += 1
         handler(self, node)
         self.depth -= 1
+
+    def statement(self, node: "Node", kind: int) -> None:
+        """Read a statement, which may be a simple command."""
+        if kind == g.COMMAND:
+            self.command(node)
+        else:
+            self.visit(node)
 
     def sequence(self, node: "Node") -> None:
         """Visit statements one after the other; what lies between them may only be white space."""
@@ -46,6 +53,52 @@ class Walker(ListReader):
                 self.statement(child, kind)
                 self.cwds = self.ok if self.ok is self.fail else self.merge(self.ok, self.fail)
         self.settle()
+
+    def listed(self, node: "Node") -> None:
+        """Read a list, a pipeline, or a statement with redirects behind it."""
+        steps: list[Step] = []
+        self.add_steps(steps, node, self.kinds[node.kind_id])
+        self.joined(steps, self.step)
+
+    def plain_list(self, commands: "list[PlainCommand]") -> None:
+        """Read a list of commands of which every word is certain; no tree was made of it."""
+        self.joined(commands, self.plain_step)
+        self.cwds = self.merge(self.ok, self.fail)
+        self.settle()
+
+    def plain_step(self, command: "PlainCommand") -> None:
+        """Read one command of certain words, with the usual redirects."""
+        self.settle()
+        redirects = tuple(map(self.usual_redirect, command.redirects)) if command.redirects else ()
+        self.start_plain(command.texts, self.view[command.start : command.end], redirects)
+
+    def step(self, step: "Step") -> None:
+        """Read one command of a list, and the redirects behind it."""
+        body, behind = step.body, step.behind
+        if body is not None and not behind:
+            self.statement(body, self.kinds[body.kind_id])
+            return
+        source = self.view[(body or behind[0]).start_byte : behind[-1].end_byte]
+        piped, self.piped = self.piped, self.piped or "<" in source
+        if body is not None and self.kinds[body.kind_id] == g.COMMAND:
+            self.command(body, behind)
+        else:
+            self.redirected(body, behind, utf8(source))
+        self.piped = piped
+
+    def redirected(self, body: "Node | None", behind: "Sequence[Node]", source: str) -> None:
+        """Read a group, or nothing, with redirects behind it."""
+        words: list[Word] = []
+        redirects: list[Redirect] = []
+        position, ok, fail = behind[0].start_byte, self.cwds, self.cwds
+        if body is not None:
+            self.visit(body)
+            position, ok, fail = body.end_byte, self.ok, self.fail
+        self.redirects(behind, position, redirects, words, [])
+        if words:
+            self.doubt("words behind a redirect of a group")
+        self.bare_redirects(source, redirects)
+        self.ok, self.fail = (self.cwds, self.cwds) if body is None or self.cwds is None else (ok, fail)
 
     def branches(self, node: "Node") -> None:
         """Visit statements of which only some run: every directory reached so far stays possible."""
@@ -102,19 +155,25 @@ class Walker(ListReader):
             if not g.TOKEN <= kind <= g.COMMENT:
                 self.visit(child)
 
-    def command(self, node: "Node") -> None:
-        """Read a simple command."""
-        self.simple(node, node.start_byte, node.end_byte)
-
-    def simple(self, node: "Node", start: int, end: int) -> None:
-        """Read the simple command between two places."""
-        source = self.view[start:end]
-        texts = certain_texts(source)
-        if texts and "=" not in texts[0]:
-            self.ok = self.fail = self.cwds
-            self.start_plain(texts, source)
-        else:
-            self.command_with(node, *self.read_words(node))
+    def command(self, node: "Node", behind: "Sequence[Node]" = ()) -> None:
+        """Read a simple command, and the redirects behind it."""
+        end = behind[-1].end_byte if behind else node.end_byte
+        texts = certain_texts(self.view[node.start_byte : node.end_byte]) or []
+        plain = bool(texts) and "=" not in texts[0]
+        words: list[Word] = []
+        assigns: list[str] = []
+        redirects: list[Redirect] = []
+        if not plain:
+            words, texts, assigns, redirects = self.read_words(node)
+        self.redirects(behind, node.end_byte, redirects, words, texts)
+        source = utf8(self.view[node.start_byte : end])
+        if plain and not words:
+            self.settle()
+            self.start_plain(texts, source, tuple(redirects))
+            return
+        if plain:
+            words = [*map(known_literal, texts[: len(texts) - len(words)]), *words]
+        self.command_with(source, words, texts, assigns, redirects)
 
     def read_words(self, node: "Node") -> "tuple[list[Word], list[str], list[str], list[Redirect]]":
         """Read a command's children one by one."""
@@ -122,19 +181,13 @@ class Walker(ListReader):
         texts: list[str] = []
         assigns: list[str] = []
         redirects: list[Redirect] = []
-        cursor, kinds, view, position = self.cursor, self.kinds, self.view, node.start_byte
-        named = False
-        cursor.goto_first_child()
-        while True:
-            child = cursor.node
-            assert child is not None
+        kinds, view, position = self.kinds, self.view, node.start_byte
+        for child in node.children:
             kind, start, end = kinds[child.kind_id], child.start_byte, child.end_byte
             if start != position and (start != position + 1 or view[position] != " "):
                 self.gap(view[position:start], words, texts)
             if kind == g.COMMAND_NAME:
-                named = cursor.goto_first_child()
-                child = cursor.node
-                assert child is not None
+                child = child.children[0]  # noqa: PLW2901 - the name is its only child
                 kind = kinds[child.kind_id]
             known = plain_words.get(view[start:end]) if kind == g.WORD else None
             if known is not None and (start != position or not (words or assigns)):
@@ -149,12 +202,6 @@ class Walker(ListReader):
             else:
                 self.other(child, kind, words, texts, assigns, redirects)
             position = end
-            if named:
-                named = False
-                cursor.goto_parent()
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
         return words, texts, assigns, redirects
 
     def goes_on(self, text: str, words: list[Word], texts: list[str]) -> bool:
@@ -199,7 +246,7 @@ class Walker(ListReader):
     ) -> None:
         """Read what stands among the words of a command."""
         if kind == g.ASSIGNMENT:
-            assigns.append(self.assignment(node))
+            assigns.append(self.assignment(node)[0])
         elif kind == g.FILE_REDIRECT:
             self.file_redirect(node, redirects, words, texts)
         elif kind == g.HERESTRING:
@@ -215,76 +262,23 @@ class Walker(ListReader):
         else:
             self._descend(node)
 
-    def redirected(self, node: "Node") -> None:
-        """Read a statement with redirects behind it; stray words behind a redirect belong to the command."""
-        cursor = self.cursor
-        piped, self.piped = self.piped, self.piped or "<" in self.view[node.start_byte : node.end_byte]
-        cursor.goto_first_child()
-        body = cursor.node
-        assert body is not None
-        kind = self.kinds[body.kind_id]
-        words: list[Word] = []
-        texts: list[str] = []
-        assigns: list[str] = []
-        redirects: list[Redirect] = []
-        after: tuple[Cwds, Cwds] | None = None
-        more = True
-        plain: list[str] | None = None
-        if kind == g.COMMAND:
-            plain = certain_texts(self.view[body.start_byte : body.end_byte])
-            if plain and "=" not in plain[0]:
-                texts = plain
-            else:
-                plain = None
-                words, texts, assigns, redirects = self.read_words(body)
-            more = cursor.goto_next_sibling()
-        elif kind not in (g.FILE_REDIRECT, g.HEREDOC, g.HERESTRING):
-            self.visit(body)
-            after = self.ok, self.fail
-            more = cursor.goto_next_sibling()
-        if more:
-            self.redirects(body.end_byte if after or texts else node.start_byte, redirects, words, texts)
-        cursor.goto_parent()
-        if plain is not None:
-            self.plain_redirected(node, texts, words, redirects)
-        elif kind == g.COMMAND:
-            self.command_with(node, words, texts, assigns, redirects)
-        else:
-            if words:
-                self.doubt("words behind a redirect of a group")
-            self.bare_redirects(utf8(self.view[node.start_byte : node.end_byte]), redirects)
-            self.ok, self.fail = after if after and self.cwds is not None else (self.cwds, self.cwds)
-        self.piped = piped
-
-    def plain_redirected(self, node: "Node", texts: list[str], words: list[Word], redirects: "list[Redirect]") -> None:
-        """Judge a command of certain words with redirects, and perhaps further words, behind it."""
-        if words:
-            known = list(map(known_literal, texts[: len(texts) - len(words)]))
-            self.command_with(node, known + words, texts, [], redirects)
-        else:
-            self.settle()
-            self.start_plain(texts, utf8(self.view[node.start_byte : node.end_byte]), tuple(redirects))
-
-    def redirects(self, position: int, redirects: "list[Redirect]", words: list[Word], texts: list[str]) -> None:
-        """Read sibling redirects from the cursor on."""
-        cursor = self.cursor
-        while True:
-            child = cursor.node
-            assert child is not None
-            kind = self.kinds[child.kind_id]
-            if child.start_byte > position:
-                self.gap(self.view[position : child.start_byte], words, texts)
-            position = child.end_byte
+    def redirects(
+        self, nodes: "Sequence[Node]", position: int, redirects: "list[Redirect]", words: list[Word], texts: list[str]
+    ) -> None:
+        """Read the redirects behind a command; stray words behind a redirect belong to the command."""
+        for node in nodes:
+            kind = self.kinds[node.kind_id]
+            if node.start_byte > position:
+                self.gap(self.view[position : node.start_byte], words, texts)
+            position = node.end_byte
             if kind == g.FILE_REDIRECT:
-                self.file_redirect(child, redirects, words, texts)
+                self.file_redirect(node, redirects, words, texts)
             elif kind == g.HEREDOC:
-                self.heredoc(child, redirects, words, texts)
+                self.heredoc(node, redirects, words, texts)
             elif kind == g.HERESTRING:
-                redirects.append(self.herestring(child))
+                redirects.append(self.herestring(node))
             elif kind == g.COMMENT:
-                self.separate(child.start_byte, position, "#")
+                self.separate(node.start_byte, position, "#")
             else:
                 self.give_up("text the parser passed over")
-                self.visit_or_descend(child, kind)
-            if not cursor.goto_next_sibling():
-                break
+                self.visit_or_descend(node, kind)

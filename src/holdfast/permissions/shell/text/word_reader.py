@@ -20,7 +20,7 @@ from holdfast.permissions.shell.words.quoting import (
 from holdfast.permissions.shell.words.word import Word, is_secret
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, TreeCursor
+    from tree_sitter import Node
 
 _PLAIN_GLOB: Final = re.compile(r"([A-Za-z0-9_./@%+,-]*)[*?][A-Za-z0-9_./@%+,*?-]*\Z")
 _ONE_VARIABLE: Final = re.compile(r'"\$[A-Za-z_][A-Za-z0-9_]*"\Z')
@@ -68,16 +68,11 @@ UNSURE: Final = Variable()
 
 
 class Reader:
-    """Reads words at the cursor; the statement walker builds on it."""
+    """Reads words; what reads statements builds on it."""
 
-    __slots__ = ("cursor", "depth", "doubts", "kinds", "names", "refusals", "secrets", "values", "variables", "view")
-
-    def __init__(self, view: str, cursor: "TreeCursor") -> None:
-        grammar = g.grammar()
+    def __init__(self, view: str) -> None:
         self.view = view
-        self.cursor = cursor
-        self.kinds = grammar.kinds
-        self.names = grammar.names
+        self.kinds = g.grammar().kinds
         self.variables: dict[str, Variable] = {}
         self.values: dict[str, list[str]] = {}
         self.doubts: list[str] = []
@@ -85,7 +80,7 @@ class Reader:
         self.depth = 0
 
     def substitution(self, node: "Node") -> None:
-        """Read the commands inside `$(…)`, backquotes or `<(…)`; the cursor stands on the node."""
+        """Read the commands inside `$(…)`, backquotes or `<(…)`."""
         raise NotImplementedError
 
     def reparse(self, text: str) -> None:
@@ -107,7 +102,7 @@ class Reader:
             known.append(form if len(known) < _MAX_VALUES else TOO_MANY)
 
     def word(self, node: "Node", kind: int) -> Word:
-        """Read the word the cursor stands on."""
+        """Read one word."""
         text = self.view[node.start_byte : node.end_byte]
         if kind == g.WORD:
             word = plain_word(text)
@@ -189,28 +184,19 @@ class Reader:
             building.add(decoded)
 
     def _concatenation(self, building: Building, node: "Node") -> None:
-        cursor, position, first, brace = self.cursor, node.start_byte, True, False
-        if not cursor.goto_first_child():
-            self.doubt("an empty concatenation")
-            return
-        while True:
-            child = cursor.node
-            assert child is not None
-            kind = self.kinds[child.kind_id]
+        position, first = node.start_byte, True
+        for child in node.children:
+            kind, end = self.kinds[child.kind_id], child.end_byte
             if child.start_byte != position or not 0 < kind < g.LAST_WORD:
                 self.doubt("a word the parser cannot join")
-            position = child.end_byte
-            if kind == g.WORD and position - child.start_byte == 1 and self.view[child.start_byte] == "{":
-                brace = self._opens_brace(child.end_byte, node.end_byte)
-                if brace:
-                    building.glob = True
-                    building.dynamic()
-            if not (kind == g.DOLLAR and self.view.startswith('"', position)):  # bash drops the `$` of `$"text"`
+            if kind == g.WORD and self.view[position:end] == "{" and self._opens_brace(end, node.end_byte):
+                building.glob = True
+                building.dynamic()
+            if not (kind == g.DOLLAR and self.view.startswith('"', end)):  # bash drops the `$` of `$"text"`
                 self._piece(building, child, kind, first=first)
-            first = False
-            if not cursor.goto_next_sibling():
-                break
-        cursor.goto_parent()
+            position, first = end, False
+        if position != node.end_byte:
+            self.doubt("a word the parser cannot join")
 
     def _opens_brace(self, start: int, end: int) -> bool:
         rest = self.view[start:end]
@@ -222,23 +208,16 @@ class Reader:
         return True
 
     def _string(self, building: Building, node: "Node") -> None:
-        cursor = self.cursor
         position = node.start_byte + 1
-        if cursor.goto_first_child():
-            while True:
-                child = cursor.node
-                assert child is not None
-                kind = self.kinds[child.kind_id]
-                if g.SIMPLE_EXPANSION <= kind <= g.ARITHMETIC:
-                    start = child.start_byte
-                    while self.view[start] in " \t\n":  # inside quotes the grammar lets blanks lead the expansion
-                        start += 1
-                    self._quoted(building, position, start)
-                    self._expansion(building, child, kind, start=start, in_quotes=True)
-                    position = child.end_byte
-                if not cursor.goto_next_sibling():
-                    break
-            cursor.goto_parent()
+        for child in node.children:
+            kind = self.kinds[child.kind_id]
+            if g.SIMPLE_EXPANSION <= kind <= g.ARITHMETIC:
+                start = child.start_byte
+                while self.view[start] in " \t\n":  # inside quotes the grammar lets blanks lead the expansion
+                    start += 1
+                self._quoted(building, position, start)
+                self._expansion(building, child, kind, start=start, in_quotes=True)
+                position = child.end_byte
         self._quoted(building, position, node.end_byte - 1)
 
     def _quoted(self, building: Building, start: int, end: int) -> None:
@@ -267,7 +246,7 @@ class Reader:
             self.arithmetic(node)
             building.dynamic()
         else:
-            self.doubt(f"syntax this analysis does not know ({self.names[node.kind_id]})")
+            self.doubt(f"syntax this analysis does not know ({node.type})")
             building.split = True
             building.dynamic()
             self._descend(node)
@@ -342,25 +321,17 @@ class Reader:
 
     def _descend(self, node: "Node") -> None:
         """Find the commands inside syntax that is not trusted, for the deny rules."""
-        cursor = self.cursor
         if self.depth > g.MAX_DEPTH:
             self.substitution(node)  # which gives up this deep
             return
-        if not cursor.goto_first_child():
-            return
         self.depth += 1
-        while True:
-            child = cursor.node
-            assert child is not None
+        for child in node.children:
             if self.kinds[child.kind_id] in (g.COMMAND_SUBSTITUTION, g.PROCESS_SUBSTITUTION):
                 self._backquotes(child)
                 self.substitution(child)
             else:
                 self._descend(child)
-            if not cursor.goto_next_sibling():
-                break
         self.depth -= 1
-        cursor.goto_parent()
 
     def arithmetic(self, node: "Node") -> None:
         """Check that arithmetic uses number literals and known counters only; bash runs code in anything else."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.shell.words.quoting import known_literal
+from holdfast.permissions.shell.words.quoting import known_literal, utf8
 from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ class Redirect(NamedTuple):
         """Whether it only throws output away."""
         return self.target is not None and self.target.static and self.target.text == "/dev/null"
 
+    @property
+    def refusal(self) -> str:
+        """Why a command with this redirect, which writes, is not read-only."""
+        return f"it writes to {utf8(self.text)}"
+
 
 class Part(NamedTuple):
     """One simple command as it would run.
@@ -43,7 +48,7 @@ class Part(NamedTuple):
         cwds: the directories it may run in.
         depth: how many substitutions, subshells and wrappers it stands in.
         parent: index of the part that starts this one, or -1 when the shell itself does.
-        hull: how a rule may see through this part to what it runs: "", "strip", "exact" or "opaque".
+        cover: how a rule may see through this part to what it runs: "", "strip", "exact" or "opaque".
         refusal: why it is not read-only, or None.
         reads: files it reads; `writes`: files it creates, changes or removes.
         network: it talks to another machine.
@@ -62,7 +67,7 @@ class Part(NamedTuple):
     cwds: Cwds
     depth: int
     parent: int
-    hull: str
+    cover: str
     refusal: str | None
     reads: tuple[str, ...]
     writes: tuple[str, ...]
@@ -94,9 +99,14 @@ class Part(NamedTuple):
         return self.refusal is None
 
     @property
-    def reason(self) -> str:
-        """Why it is not read-only, "" when it is."""
-        return self.refusal or ""
+    def only_redirected(self) -> bool:
+        """Whether it reads and no more, and only its redirect writes: that place is a question of its own."""
+        return self.refusal is not None and any(self.refusal == redirect.refusal for redirect in self.redirects)
+
+    @property
+    def reads_file(self) -> bool:
+        """Whether a redirect gives it another input than the command in front of it."""
+        return any("<" in redirect.operator for redirect in self.redirects)
 
     @property
     def dynamic_name(self) -> bool:

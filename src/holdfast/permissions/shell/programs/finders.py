@@ -1,19 +1,27 @@
-"""Words that become an action of `find` or `fd` only when the shell expands them: `find . -{delete,print}`."""
+"""What `find` and `fd` start, also by words that are an action only when the shell has expanded them."""
 
 import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.rules.samples import alternatives
-from holdfast.permissions.shell.programs.find import ALONE, CHANGES, LEADING, NEWER, RUNS, WITH_VALUE
+from holdfast.permissions.shell.programs.find import (
+    ALONE,
+    CHANGES,
+    IN_DIRECTORIES,
+    LEADING,
+    NEWER,
+    RUNS,
+    WITH_VALUE,
+    hands_to_readers,
+    runs_of,
+)
 from holdfast.permissions.shell.programs.program import names_of
-from holdfast.permissions.shell.programs.wrapper_places import places_of_runner
-from holdfast.permissions.shell.programs.wrapper_shapes import Inner, tails
+from holdfast.permissions.shell.programs.wrappers import UNTOLD, Inner, places_of, tails
+from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
-
-    from holdfast.permissions.shell.words.word import Word
 
 __all__ = ["LATE", "late_actions", "may_start"]
 
@@ -29,6 +37,61 @@ _SEQUENCE: Final = re.compile(r"\{[^{},]*\}")
 _REFUSAL: Final = "a word known only at run time may become a find action"
 _LATE_OPTION: Final = "a word known only at run time may become an option that runs a command"
 _MAX_DEPTH: Final = 4
+
+
+def open_find(argv: tuple[Word, ...]) -> Inner | None:
+    """Give what `-exec` and its kin run, and whether it changes what it finds."""
+    commands: list[tuple[Word, ...]] = []
+    texts, places = [word.text for word in argv], ()
+    changes = not CHANGES.isdisjoint(texts)
+    for action, begin, end in runs_of(texts):
+        commands.append(
+            tuple(
+                Word("", static=False, may_be_flag=False) if word.static and "{}" in word.text else word
+                for word in argv[begin:end]
+            )
+        )
+        if action in IN_DIRECTORIES and any(_names_a_file(word) for word in argv[begin + 1 : end]):
+            places = UNTOLD
+    if not commands and not changes:
+        return None
+    first = commands[0] if commands else ()
+    doubt = "what find runs is not known" if any(not c or not c[0].static for c in commands) else ""
+    refusal = "it runs a command on every file found" if commands else "it deletes or writes what it finds"
+    refusal = None if hands_to_readers(argv) else refusal  # what they read is judged with them
+    return Inner(first, tuple(commands[1:]), (), refusal, doubt=doubt, places=places)
+
+
+def _names_a_file(word: Word) -> bool:
+    return word.static and word.text[:1] not in ("-", "/", "") and "{}" not in word.text
+
+
+_FD_RUNS: Final = ("--exec", "--exec-batch")
+_FD_VALUED: Final = frozenset("xXtdeEcjSo")  # short options whose value may follow in the same word
+
+
+def open_fd(argv: tuple[Word, ...]) -> Inner | None:
+    """Give what `fd -x` and `fd -X` run; both take every word up to `;` as the command."""
+    for index, word in enumerate(argv[1:], start=1):
+        text = word.text
+        if text == "--":
+            return None
+        long, _, glued = text.partition("=")
+        if long.startswith("--"):
+            found = len(long) > len("--ex") and any(name.startswith(long) for name in _FD_RUNS)
+        else:
+            cut = next((at for at, letter in enumerate(text) if at and letter in _FD_VALUED), 0)
+            found = text.startswith("-") and text[cut : cut + 1] in ("x", "X")
+            glued = text[cut + 1 :].removeprefix("=")
+        if found:
+            first = (Word(glued, static=word.static),) if glued else ()
+            inner = (*first, *argv[index + 1 :])
+            others = tails(inner, 1, options=False)
+            doubt = "" if inner and inner[0].static else "what fd runs is not known"
+            places = places_of("fd", argv)
+            refusal = "it runs a command on every file found"
+            return Inner(inner, others, (), refusal, more=True, doubt=doubt, places=places)
+    return None
 
 
 def may_start(base: str, argv: "Sequence[Word]") -> bool:
@@ -60,7 +123,7 @@ def _open_fd(argv: "tuple[Word, ...]", texts: "Sequence[str]", values: "Containe
         return Inner(refusal=_LATE_OPTION) if more else None
     others = tails(argv, late[0] + 1, options=False)
     told = any(_tells_code(texts[at], values) or (argv[at].glob and "{" in texts[at]) for at in late)
-    places = places_of_runner("fd", argv)
+    places = places_of("fd", argv)
     doubt = "what fd runs is not known" if told else ""
     return Inner(others=others, refusal=_LATE_OPTION, more=True, doubt=doubt, places=places)
 
