@@ -209,6 +209,14 @@ def test_a_definition_may_want_it_and_an_agent_goes_on_where_it_was(repository: 
     assert Scene(repository, [begin], "Then not.", agents=agents, permission_mode="plan").report.outcome == "denied"
 
 
+def test_an_agent_that_goes_on_is_not_said_to_work_apart_where_it_does_not(repository: Path) -> None:
+    begin = call("Agent", description="d", prompt="Build.", name="b")
+    again = call("Agent", description="d", prompt="More.", resume="b", isolation="worktree")
+    scene = Scene(repository, [begin], "One.", [again], "Then not.")
+    first, second = (reply for reply in scene.replies if reply.name == "Agent")
+    assert (first.is_error, second.is_error, "leave isolation out" in str(second.content)) == (False, True, True)
+
+
 def test_outside_of_a_repository_it_is_refused(tmp_path: Path) -> None:
     scene = Scene(tmp_path, [apart()], "Then not.")
     assert "is in no git repository" in str(scene.report.content)

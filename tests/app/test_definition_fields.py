@@ -258,6 +258,21 @@ def test_hooks_of_a_skill_hear_the_turn_after_a_yes_and_no_later_one(place: Path
     assert not (place / "ran-again").exists()  # the turn was over
 
 
+def test_hooks_of_a_skill_hear_the_agent_that_follows_it(place: Path) -> None:
+    skill(Path.home(), "watched", f"context: fork\n{HOOK}")
+    (place / "a.txt").write_text("a\n")
+    turns = [call("Skill", skill="watched")], [call("Read", file_path="a.txt")], "Read.", "Done."
+
+    async def answer(question: Question) -> Answer:
+        return Answer("allow")
+
+    scene = Scene(place, *turns)
+    assert "[Its hooks are not heard" in str(scene.replies[0].content)
+    assert not (place / "ran").exists()
+    Scene(place, *turns, approver=answer)
+    assert (place / "ran").exists()
+
+
 def _own_server(place: Path) -> str:
     server = place / "server.py"
     server.write_text(

@@ -357,6 +357,24 @@ def test_an_agent_of_its_own_follows_a_skill_that_forks(place: Path) -> None:
     assert "call Skill with skill 'count'" in typed.read()
 
 
+def test_fields_of_a_skill_hold_for_the_agent_that_follows_it(place: Path) -> None:
+    skill(Path.home(), "count", "context: fork\neffort: high\ndisallowed-tools: Write\nallowed-tools: Bash(touch *)")
+    turns = ([use("count")], [write("a.txt"), bash("touch b.txt")], "Three.", [write("c.txt")], "Done.")
+    seen = Scene(place, *turns, answer="allow", permission_mode="acceptEdits")
+    assert "uses without a question" in seen.questions[0].preview
+    assert [question.tool for question in seen.questions] == ["Skill"]
+    assert [request.effort for request in seen.model.requests] == [None, "high", "high", None, None]
+    assert [(place / name).exists() for name in ("a.txt", "b.txt", "c.txt")] == [False, True, True]
+    assert seen.replies[0].data["allowedTools"] == ["Bash(touch *)"]
+
+
+def test_what_nobody_agreed_to_an_agent_that_follows_a_skill_has_not(place: Path) -> None:
+    skill(Path.home(), "count", "context: fork\nallowed-tools: Bash(touch *)")
+    seen = Scene(place, [use("count")], [bash("touch b.txt")], "No.", "Done.")
+    assert "Nobody agreed to its allowed-tools" in str(seen.replies[0].content)
+    assert not (place / "b.txt").exists()
+
+
 def test_effort_holds_for_the_turn(place: Path) -> None:
     skill(Path.home(), "count", "effort: high")
     seen = Scene(place, [use("count")], "Done.", "Done.", prompts=("Go.", "Again."))

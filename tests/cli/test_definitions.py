@@ -39,6 +39,20 @@ def test_agents_are_listed_shown_and_linted(home: Path, capsys: pytest.CaptureFi
     assert "it names a tool 'Nonsense'" in capsys.readouterr().out
 
 
+def test_types_that_come_with_us_are_shown_and_those_that_cannot_be_started_are_marked(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["agents", "show", "Explore"]) == 0
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("source: built in", "permission_mode: plan", "Grep", "You explore"))
+    assert run(["agents", "show", "Explor"]) == 2
+    assert "Did you mean 'Explore'?" in capsys.readouterr().err
+    file = home / ".claude" / "agents" / "counter.md"
+    file.write_text(file.read_text().replace("Read, ", ""))
+    assert run(["agents", "list"]) == 0
+    assert "counter  [user, cannot be started]" in capsys.readouterr().out
+
+
 def test_skills_and_commands_are_listed_shown_and_linted(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["skills"]) == 0
     listed = capsys.readouterr().out

@@ -29,6 +29,7 @@ def filled(body: str, arguments: str = "", *, is_command: bool = True, names: tu
         ("Fix $0 and $1 and $2.", "a b", "Fix a and b and ."),
         ("Move $source to $target, $other.", "a b", "Move a to b, $other."),
         ("Nothing to fill in.", "a b", "Nothing to fill in.\n\nARGUMENTS: a b"),
+        ("Fix #$1 now.", "12", "Fix # now.\n\nARGUMENTS: 12"),
         ("It's $0.", "it's fine", "It's it's."),
         ("In ${CLAUDE_SKILL_DIR} of ${CLAUDE_SESSION_ID}, ${CLAUDE_OTHER}, ${HOME}.", "", None),
         ("`awk '{print $1}'`", "", "`awk '{print $1}'`"),

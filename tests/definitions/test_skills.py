@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.definitions.fields import first_line
 from holdfast.definitions.library import Library, open_library
 from holdfast.definitions.skills import Skill
 
@@ -186,6 +187,11 @@ def test_commands_have_their_directories_in_their_names_and_the_first_line_descr
     assert (tidy.name, tidy.about, tidy.warnings()) == ("git:tidy", "Tidy the branches.", [])
     assert found.find("tidy") is tidy
     assert found.find("project:tidy") is tidy
+
+
+def test_a_first_line_keeps_the_marks_that_belong_to_it() -> None:
+    lines = {"## Tidy `x`": "Tidy `x`", "**Bold.**": "Bold.", "`all`": "all", '> Say "hi"': 'Say "hi"', "# A #": "A"}
+    assert {line: first_line(f"{line}\nmore") for line in lines} == lines
 
 
 def test_skills_below_come_up_with_a_file_and_those_with_paths_with_theirs(folders: Any) -> None:

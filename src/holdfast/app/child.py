@@ -362,6 +362,8 @@ class Child:
         if defined is not None:
             effort: Any = defined.effort or choices.effort
             choices = choices._replace(max_turns=self.task.max_turns or defined.max_turns, effort=effort)
+        if self.task.effort is not None:
+            choices = choices._replace(effort=self.task.effort)
         made = LoopParts(
             system=self._parts.system(self.kind, executor.pool, executor.state),
             journal=journal,

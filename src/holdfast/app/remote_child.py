@@ -71,7 +71,7 @@ class RemoteChild(Child):
             sources=tuple(kind.value for kind in CHOOSABLE_SOURCES if kind in self._parts.opened.rights.sources),
             max_turns=self.task.max_turns or (None if defined is None else defined.max_turns),
             max_budget_usd=loop.state.left_to_spend,
-            effort=(None if defined is None else defined.effort) or loop.choices.effort,
+            effort=self.task.effort or (None if defined is None else defined.effort) or loop.choices.effort,
             session=self._about.session,
             persists=self._parts.files is not None,
             system=words,

@@ -14,6 +14,7 @@ from holdfast.app.remembered import Remembered, remembered
 from holdfast.app.starter import Starter
 from holdfast.contract import ConversationHanded, HoldfastError, ToolFailed
 from holdfast.contract.roles import AgentReport, AgentTask
+from holdfast.engine.state import readable_rules
 from holdfast.lib.spelling import did_you_mean
 from holdfast.lib.visible import visible
 from holdfast.registry.names import PRESETS, RESERVED
@@ -157,9 +158,16 @@ class Subagents:
             cwd=task.cwd or state.cwd,
             background=task.background or (kind.goes_alone and self._has_background),
             isolation=isolation,
+            rules=tuple(("deny", rule.text) for rule in readable_rules("deny", task.denied, "Agent")),
         )
 
     def _check_isolation(self, about: AgentAbout, task: AgentTask) -> None:
+        if task.resume is not None and task.isolation not in (None, about.isolation):
+            place = about.isolation or "none: it shares your checkout"
+            raise ToolFailed(
+                f"the agent {task.resume!r} goes on where it was (isolation: {place}); leave isolation out, or start "
+                "another agent"
+            )
         if about.isolation == "remote" and about.type == "fork":
             raise ToolFailed("a fork knows this conversation, and a session of its own does not; leave isolation out")
         if about.isolation != "worktree":

@@ -13,7 +13,7 @@ from holdfast.cli.session_options import session_options
 from holdfast.contract import UsageError
 from holdfast.definitions.agents import AgentDefinition, Agents, find_agents
 from holdfast.lib.spelling import did_you_mean
-from holdfast.tools.agents.types import BUILTIN_TYPES
+from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType
 
 __all__ = ["command"]
 
@@ -30,7 +30,14 @@ def list_agents(*, as_json: bool, **given: Any) -> int:
     """List every type of agent that can be started here."""
     found = _found(given)
     own = [(kind.name, "built in", kind.about) for kind in BUILTIN_TYPES if kind.name not in found.found]
-    rows = [(agent.name, agent.source, agent.about) for agent in found.found.values()]
+    rows = [
+        (
+            agent.name,
+            f"{agent.source}, cannot be started" if agent.refusal and not as_json else agent.source,
+            agent.about,
+        )
+        for agent in found.found.values()
+    ]
     return echo_rows([*rows, *own], as_json=as_json, nothing="")
 
 
@@ -41,9 +48,12 @@ def list_agents(*, as_json: bool, **given: Any) -> int:
 def show_agent(name: str, *, as_json: bool, **given: Any) -> int:
     """Show one agent: its fields, what is odd about it, and what it is told."""
     found = _found(given).found
+    ours = {kind.name: kind for kind in BUILTIN_TYPES}
     agent = found.get(name)
+    if agent is None and name in ours:
+        return echo_shown(_facts_of_ours(ours[name]), ours[name].words, as_json=as_json)
     if agent is None:
-        raise UsageError(f"no agent {name!r} is defined here{did_you_mean(name, sorted(found))}")
+        raise UsageError(f"there is no agent {name!r} here.{did_you_mean(name, sorted({*found, *ours}))}")
     try:
         text = agent.words()
     except OSError as error:
@@ -67,6 +77,12 @@ def _found(given: dict[str, Any]) -> Agents:
     rights = load_rights(to_options(given))
     warn(rights)
     return find_agents(where_of(rights))
+
+
+def _facts_of_ours(kind: AgentType) -> dict[str, Any]:
+    tools = None if kind.tools is None else sorted(kind.tools)
+    about = {"name": kind.name, "description": kind.about, "source": "built in"}
+    return {**about, "tools": tools, "permission_mode": kind.mode}
 
 
 def _facts(agent: AgentDefinition) -> dict[str, Any]:

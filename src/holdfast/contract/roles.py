@@ -271,6 +271,9 @@ class AgentTask(NamedTuple):
     """The user's hooks, which may make a place to work apart."""
     is_ours: bool = False
     """The type that we bring, also where a file has taken its name."""
+    denied: tuple[str, ...] = ()
+    """Rules that deny it more than its starter is denied."""
+    effort: str | None = None
 
 
 class AgentReport(NamedTuple):

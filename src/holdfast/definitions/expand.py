@@ -94,5 +94,7 @@ class _Filled:
         number = int(place) if place else self._places.get(match["name"])
         if number is None or (match["number"] and not self._words):
             return match[0]
+        if number >= len(self._words):
+            return ""  # what was given is not told by it
         self.used = True
-        return self._words[number] if number < len(self._words) else ""
+        return self._words[number]

@@ -145,7 +145,8 @@ def model_word(fields: Fields) -> str | None:
 def first_line(body: str) -> str:
     """What a text says first, for people who wrote no description."""
     for line in body.split("\n", 60)[:60]:
-        bare = line.strip(_MARKDOWN)
+        bare = line.lstrip(_MARKDOWN)
+        bare = bare.rstrip("".join({*line[: len(line) - len(bare)], *"# \t"}))  # marks that only end here belong to it
         if bare and not line.startswith(("```", "<!--", "---", "===", "|")):
             return bare
     return ""

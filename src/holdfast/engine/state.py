@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.permissions import PermissionContext, Rule
     from holdfast.permissions.rules.grammar import Behavior
 
-__all__ = ["AgentState"]
+__all__ = ["AgentState", "readable_rules"]
 
 _log = logging.getLogger(__name__)
 _KEPT_CONVERSATIONS = 50
@@ -184,7 +184,7 @@ class AgentState:
 
     def _grant(self, modifier: Granted, tool: str) -> None:
         if tool in _MAY_GRANT:
-            rules = (*_readable("allow", modifier.rules, tool), *_readable("deny", modifier.denied, tool))
+            rules = (*readable_rules("allow", modifier.rules, tool), *readable_rules("deny", modifier.denied, tool))
             if rules:
                 self.permissions = self.permissions.with_rules(*rules)
             if modifier.readable:
@@ -199,7 +199,7 @@ class AgentState:
         self.permissions = self.permissions.with_readable(directories)
 
 
-def _readable(behavior: "Behavior", rules: Iterable[str], tool: str) -> "Iterator[Rule]":
+def readable_rules(behavior: "Behavior", rules: Iterable[str], tool: str) -> "Iterator[Rule]":
     """The rules that can be read; one that cannot disables only itself, loudly."""
     from holdfast.permissions import Rule  # noqa: PLC0415 - with the first grant
 

@@ -164,7 +164,7 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         text = await shelf.text(use, state, ctx.session, consented=consented)
         data: SkillOutput = {"success": True, "commandName": use.skill.name, "status": "inline"}
         if use.skill.forks and shelf.spawner is not None and ctx.session.agent_id is None:
-            return await self._forked(use, text, data, ctx)
+            return await self._forked(use, text, data, ctx, consented=consented)
         notes = _chosen(shelf, use, data, ctx)
         notes += shelf.take_up(use, consented=consented, in_agent=ctx.session.agent_id is not None)
         granted = shelf.grant(use) if consented else shelf.limits(use)
@@ -177,10 +177,15 @@ class Skill(Tool[SkillArgs, SkillOutput]):
         """The skill and its arguments."""
         return f"/{str(raw.get('skill') or raw.get('command') or '').removeprefix('/')} {raw.get('args') or ''}".strip()
 
-    async def _forked(self, use: Use, text: str, data: SkillOutput, ctx: ToolContext) -> ToolResult[SkillOutput]:
-        """An agent of its own follows it, with the rights that it has anyway."""
-        spawner = None if self.shelf is None else self.shelf.spawner
-        assert spawner is not None
+    async def _forked(
+        self, use: Use, text: str, data: SkillOutput, ctx: ToolContext, *, consented: bool
+    ) -> ToolResult[SkillOutput]:
+        """An agent of its own follows it. What was agreed to holds until the turn ends, what is denied always."""
+        shelf, state = self.shelf, ctx.rights
+        assert shelf is not None
+        assert shelf.spawner is not None
+        assert isinstance(state, AgentState)
+        spawner = shelf.spawner
         task = AgentTask(
             prompt=text,
             description=f"skill {use.skill.name}"[:80],
@@ -191,17 +196,23 @@ class Skill(Tool[SkillArgs, SkillOutput]):
             by_skill=True,
             asked=ctx.asked,
             hooks=ctx.hooks,
+            denied=use.skill.disallowed_tools.rules,
+            effort=use.skill.effort,
         )
         if problem := spawner.problem(task):
             raise ToolFailed(f"the skill {use.skill.name!r} wants an agent of its own, and {problem}", error_code=5)
+        notes = shelf.take_up(use, consented=consented, in_agent=False)
+        if consented and use.grants:  # before it begins: its rights lie within those of whoever starts it
+            state.apply(shelf.grant(use)._replace(denied=()), self.name)
+            data["allowedTools"] = list(use.grants)
         report = await spawner.run(task, ctx.progress)
         data["status"], data["agentId"], data["result"] = "forked", report.agent_id, report.text
         if report.goes_on:
             said = f"The agent {report.agent_id} follows the skill in the background; you are told when it is done."
-            return ToolResult(data, said, backgrounded=True)
+            return ToolResult(data, said + notes, backgrounded=True)
         data["success"] = not report.error
         said = report.text if not report.error else f"The skill's agent did not finish: {report.error}\n\n{report.text}"
-        return ToolResult(data, said, is_error=bool(report.error))
+        return ToolResult(data, said + notes, is_error=bool(report.error))
 
     def _isolation(self, args: SkillArgs) -> str | None:
         """Where the agent that follows it would work apart; none where it does not, or there is none."""
