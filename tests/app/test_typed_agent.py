@@ -10,6 +10,7 @@ import pytest
 from holdfast import Agent, ToolContext, ToolFailed, tool
 from holdfast.contract import Question, UsageError
 from holdfast.events import CallFinished
+from holdfast.models.open import KEYS
 from holdfast.testing import ScriptedModel
 
 
@@ -203,3 +204,44 @@ def test_a_refusal_that_nobody_was_asked_about_says_what_would_allow_it(
     with made(write, "two", folder=tmp_path, approver=no) as agent:
         asked = agent.run_sync("write")
     assert (len(asked.denials), asked.warnings) == (1, ())
+
+
+def test_a_list_of_types_is_an_output_type_of_which_the_model_picks_one(tmp_path: Path) -> None:
+    turns = [call("StructuredOutput", result={"x": 1, "y": 2})], [call("StructuredOutput", result={"name": "Corner"})]
+    agent = Agent(ScriptedModel(list(turns)), cwd=tmp_path, output_type=[Point, Shop])
+    with agent:
+        first, second = agent.run_sync("?").output, agent.run_sync("?").output
+    assert isinstance(first, Point)
+    assert first.x == 1
+    assert isinstance(second, Shop)
+    assert second.name == "Corner"
+
+
+def test_an_empty_list_of_types_is_told_in_one_sentence() -> None:
+    with pytest.raises(UsageError, match=r"^output_type must be .*, not \[\]: Unable to generate [^\n]*$"):
+        Agent("scripted:x", output_type=[])
+
+
+@pytest.mark.parametrize("own", ["anthropic:sonnet", None])
+def test_a_run_with_a_model_of_its_own_needs_no_key_of_the_agents_model(
+    own: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for names in KEYS.values() for name in names] + ["HOLDFAST_MODEL"]:
+        monkeypatch.delenv(name, raising=False)
+    with Agent(own, cwd=tmp_path) as agent:
+        assert agent.run_sync("?", model=ScriptedModel(["Yes."])).output == "Yes."
+        later = agent.run_sync("?")
+    assert later.is_error
+    assert "There is no key" in later.error if own else "no model is chosen" in later.error
+
+
+def test_text_can_be_read_while_it_is_written(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with made([call("Glob", pattern="*")], "One two three.", folder=tmp_path) as agent:
+            run = agent.run("?")
+            pieces = [text async for text in run.stream_text()]
+            assert "".join(pieces) == "One two three."
+            assert run.result is not None
+            assert (await run).output == "One two three."
+
+    asyncio.run(scene())

@@ -22,6 +22,9 @@ EXPECTED = {
     "typed_agent.py": re.compile(r"2\.29\n7 messages, .*\n"),
     "test_an_agent.py": re.compile(r"3 passed\n"),
     "from_pydantic_ai.py": re.compile(r"You have 123\.45\. False True\n"),
+    "from_pydantic_ai_more.py": re.compile(
+        r"SELECT 1\nRoses are red\. Violets are blue\.\nfailed: error_during_execution\n"
+    ),
     "second_classifier.py": re.compile(r"denied\n"),
     "hook_function.py": re.compile(r"I may not push. \['Bash'\]\n"),
     "mcp_client.py": re.compile(r".*1\\tHello\..*\n"),

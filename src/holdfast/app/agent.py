@@ -51,7 +51,7 @@ class Agent(Generic[Deps, Out]):
             model: "str | Model | None" = None,
             tools: Iterable[Tool | Callable[..., Any]] = (),
             *,
-            output_type: type[Out] | None = None,
+            output_type: type[Out] | Sequence[type[Out]] | None = None,
             deps_type: type[Deps] | None = None,
             **choices: Unpack[AgentChoices],
         ) -> None: ...
@@ -93,7 +93,7 @@ class Agent(Generic[Deps, Out]):
         effort: "Effort | None" = None,
         fallback_model: "str | Model | None" = None,
         max_total_tokens: int | None = None,
-        output_type: "type[Out] | UnionType | Mapping[str, Any] | None" = None,
+        output_type: "type[Out] | Sequence[type[Out]] | UnionType | Mapping[str, Any] | None" = None,
         deps_type: type[Deps] | None = None,
         history: Iterable[Mapping[str, Any]] = (),
         resume: str | None = None,
@@ -139,7 +139,8 @@ class Agent(Generic[Deps, Out]):
             fallback_model: Asked when the first is overloaded again and again.
             max_total_tokens: No request of a run goes out once it has used this many tokens, in and out.
             output_type: The answer is wanted as data: any type that pydantic can validate (a model, a dataclass,
-                `list[str]`, …), or a JSON Schema. Without one `RunResult.output` is the answer's text.
+                `list[str]`, …), a list of types of which the model picks one, or a JSON Schema. Without one
+                `RunResult.output` is the answer's text.
             deps_type: What `run(…, deps=…)` hands to the tools as `ToolContext.deps`; for type checkers.
             history: What was said before, as `RunResult.messages` has it; a resumed session has its own.
             resume: Go on with an earlier session: its id, the beginning of it, or `latest`.
@@ -313,21 +314,22 @@ class Agent(Generic[Deps, Out]):
         check_prompt(prompt)
         check_deps(deps, self._given["deps_type"])
 
-    async def _start(self) -> RunningAgent:
+    async def _start(self, stand_in: "str | Model | None" = None) -> RunningAgent:
         core = self._core
         if core.is_closed:
             raise UsageError("this agent is closed; make a new one, with resume= to go on with its session")
         if core.running is None:
             with core.starting():
+                options = self._agent._replace(stand_in=stand_in)
                 core.running = await start_agent(
-                    self._options, self._agent, choice=self._choice, asker=self._asker, on_event=self._on_event
+                    self._options, options, choice=self._choice, asker=self._asker, on_event=self._on_event
                 )
         return core.running
 
     async def _events(
         self, prompt: str | list[dict[str, Any]], deps: Any, choices: RunChoices
     ) -> AsyncGenerator[Event]:
-        running = await self._start()
+        running = await self._start(choices.get("model"))
         await self._core.begin_run()
         with chosen_for_run(running, deps, choices):
             events = running.run(prompt)

@@ -69,6 +69,8 @@ class AgentOptions(NamedTuple):
     model: "str | Model | None" = None
     """`provider:name`, or a model; None: what environment, settings and keys say."""
     fallback_model: "str | Model | None" = None
+    stand_in: "str | Model | None" = None
+    """The first run names its own model, so the agent's need not be there yet."""
     system_prompt: str | None = None
     """Instead of our own; tools and environment are still described."""
     append_system_prompt: str | None = None

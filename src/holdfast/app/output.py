@@ -1,7 +1,7 @@
 """The type of an agent's answer: what validates it, and the schema that the model is given."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union, cast
 
 from holdfast.contract import UsageError
 
@@ -21,13 +21,16 @@ def output_adapter(output_type: Any) -> "TypeAdapter[Any] | None":
         return None
     from pydantic import PydanticUserError, TypeAdapter  # noqa: PLC0415 - few agents want data
 
+    wanted: Any = output_type
+    if isinstance(output_type, list | tuple) and output_type:
+        wanted = Union[tuple(cast("Sequence[Any]", output_type))]  # noqa: UP007 - made while the program runs
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(output_type)
+        adapter: TypeAdapter[Any] = TypeAdapter(wanted)
         adapter.json_schema()
     except PydanticUserError as error:
         raise UsageError(
             "output_type must be a type that pydantic can validate and describe, or a JSON Schema, not "
-            f"{output_type!r}: {error.message}"
+            f"{output_type!r}: {str(error.message).partition('. ')[0]}"
         ) from error
     return adapter
 

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from holdfast.contract import HoldfastError
-from holdfast.events import Event, RunEnded
+from holdfast.events import Event, RunEnded, TextStreamed
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -106,6 +106,12 @@ class Run(Generic[Out]):
             if isinstance(event, RunEnded):
                 self.result = self._to_result(event)
             yield event
+
+    async def stream_text(self) -> AsyncGenerator[str]:
+        """What the model writes to the user, piece by piece; after the last one `result` is known."""
+        async for event in self:
+            if isinstance(event, TextStreamed):
+                yield event.text
 
     def __await__(self) -> Generator[Any, None, RunResult[Out]]:
         """Run to the end."""
