@@ -50,7 +50,7 @@ TARGETS = {
     ],
     f"{PERMISSIONS}/paths.py": ["tests/permissions/test_paths.py", "tests/permissions/rules/test_path_patterns.py"],
     f"{PERMISSIONS}/web.py": ["tests/permissions/test_web.py"],
-    f"{PERMISSIONS}/rules/star_glob.py": ["tests/permissions/rules/test_star_glob.py"],
+    f"{PERMISSIONS}/rules/globs.py": ["tests/permissions/rules/test_star_glob.py"],
     f"{PERMISSIONS}/shell/judge/coverage.py": [
         "tests/permissions/shell/judge/test_coverage.py",
         "tests/permissions/shell/judge/test_possible_match.py",

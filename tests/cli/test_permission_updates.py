@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.contract import DirectoryUpdate, ModeUpdate, PermissionUpdate, RuleUpdate
-from holdfast.permissions.update_wire import read_updates
+from holdfast.permissions.updates import read_updates
 
 READ = [{"toolName": "Read"}]
 

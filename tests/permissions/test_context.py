@@ -8,8 +8,8 @@ from holdfast.contract import UsageError
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decision import decide
 from holdfast.permissions.paths import NoDisk
+from holdfast.permissions.rules.globs import StarGlob
 from holdfast.permissions.rules.grammar import Rule
-from holdfast.permissions.rules.star_glob import StarGlob
 from holdfast.permissions.tool_facts import facts_from_input
 
 DENY, ALLOW = Rule.parse("deny", "Read(a)"), Rule.parse("allow", "Edit")

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from holdfast.permissions.policy.cases import judge
-from holdfast.permissions.rules.domains import DomainRule, compile_domain
+from holdfast.permissions.rules.globs import DomainRule, compile_domain
 from holdfast.permissions.web import WebRefusal, WebTarget, address_problem, canonical_host, check_url, host_problem
 
 ACCEPTED = [

@@ -16,11 +16,11 @@ BUILTINS = "shell/programs/builtins.py"
 OTHER_WORDS = {
     "modes.py": ("Row", "TABLE"),
     "shell/judge/powershell.py": ("_ALIASES",),
-    "shell/programs/handed.py": ("_EDITOR_STARTS",),
+    "shell/programs/arguments.py": ("_EDITOR_STARTS",),
     "shell/reach/git_config.py": ("_BOOLEAN",),
     "shell/reach/searches.py": ("_TYPES",),
     "shell/risk/outward.py": ("_LOOKS", "_FORGE_LOOKS"),
-    "shell/text/self_check.py": ("_KNOWN",),
+    "shell/text/analysis.py": ("_KNOWN",),
 }
 """Names of literals whose words are no programs: kinds of rows, PowerShell's aliases, columns, subcommands, texts."""
 
@@ -85,8 +85,8 @@ def test_the_search_sees_a_table(text: str) -> None:
 
 
 ONE_PLACE = {
-    "-execdir": ("shell/programs/find.py", "one taking apart of a find call"),
-    "--work-tree": ("shell/programs/git_calls.py", "one taking apart of a git call"),
+    "-execdir": ("shell/programs/parsers/find.py", "one taking apart of a find call"),
+    "--work-tree": ("shell/programs/parsers/git.py", "one taking apart of a git call"),
     "def parse_options": ("shell/programs/tool_table.py", "one notation of options"),
     "def brace_words": ("shell/words/braces.py", "one expander of braces"),
 }

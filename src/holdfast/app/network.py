@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.host.sandbox.proxy import Refused
 from holdfast.lib.names import show_name
 from holdfast.permissions import PermissionContext
-from holdfast.permissions.rules.domains import DomainRule, compile_domain
+from holdfast.permissions.rules.globs import DomainRule, compile_domain
 from holdfast.permissions.web import WebRefusal, address_problem, canonical_host, host_problem
 from holdfast.settings.sandbox import SandboxSettings
 

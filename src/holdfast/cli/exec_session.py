@@ -24,7 +24,7 @@ from holdfast.events import (
 )
 from holdfast.host.stdio import LineReader, LineWriter
 from holdfast.permissions import Rule
-from holdfast.permissions.update_wire import DESTINATIONS, read_updates
+from holdfast.permissions.updates import DESTINATIONS, read_updates
 
 __all__ = ["run_exec"]
 

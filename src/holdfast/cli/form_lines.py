@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 from holdfast.contract import Answer, Form, FormAnswer, UsageError, check_answer, form_to_wire
 from holdfast.engine.call_hooks import suggested_updates
 from holdfast.engine.forms import from_answer
-from holdfast.permissions.update_wire import read_updates
+from holdfast.permissions.updates import read_updates
 
 __all__ = [
     "FormReply",

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, cast
 
 from holdfast.cli.options import tell
 from holdfast.contract import Answer, UsageError
-from holdfast.permissions.update_wire import DESTINATIONS, read_updates
+from holdfast.permissions.updates import DESTINATIONS, read_updates
 
 __all__ = ["HostAnswer", "read_host_answer", "read_tool_answer"]
 

@@ -21,10 +21,9 @@ from holdfast.contract import UsageError
 from holdfast.events import encode_json
 from holdfast.lib.visible import visible, without_controls
 from holdfast.permissions.decision import decide, survey
-from holdfast.permissions.policy.advice import what_would_allow
 from holdfast.permissions.policy.backtest import Comparison, compare
 from holdfast.permissions.policy.cases import CaseResult, run_case
-from holdfast.permissions.policy.explain import explain_lines, explain_wire
+from holdfast.permissions.policy.explain import explain_lines, explain_wire, what_would_allow
 from holdfast.permissions.policy.linting import lint
 from holdfast.permissions.policy.suggest import suggest_rules_for
 from holdfast.permissions.shell.judge.verdict import judge_shell

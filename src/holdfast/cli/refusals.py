@@ -8,7 +8,7 @@ from holdfast.lib.visible import visible
 
 if TYPE_CHECKING:
     from holdfast.permissions import PermissionContext
-    from holdfast.permissions.policy.advice import Advice
+    from holdfast.permissions.policy.explain import Advice
 
 __all__ = ["refusal_line"]
 
@@ -27,7 +27,7 @@ def refusal_line(denials: Iterable[Mapping[str, Any]], context: "PermissionConte
 
 
 def _advice(denial: Mapping[str, Any], context: "PermissionContext", cwd: str) -> "Advice":
-    from holdfast.permissions.policy.advice import what_would_allow  # noqa: PLC0415 - only where something was refused
+    from holdfast.permissions.policy.explain import what_would_allow  # noqa: PLC0415 - only where something was refused
     from holdfast.permissions.tool_facts import facts_from_input  # noqa: PLC0415 - the same
 
     given = denial.get("tool_input")
@@ -36,7 +36,7 @@ def _advice(denial: Mapping[str, Any], context: "PermissionContext", cwd: str) -
 
 
 def _way_out(found: "list[Advice]") -> str:
-    from holdfast.permissions.policy.advice import flags_for  # noqa: PLC0415 - see above
+    from holdfast.permissions.policy.explain import flags_for  # noqa: PLC0415 - see above
 
     rules = list(dict.fromkeys(rule for advice in found for rule in advice.rules))
     modes = {advice.mode for advice in found if advice.mode}

@@ -90,6 +90,6 @@ def _standing(facts: CallFacts, state: "AgentState", heard: Heard) -> QuestionSt
 
 
 def _brief(facts: CallFacts, permissions: PermissionContext) -> QuestionBrief:
-    from holdfast.permissions.policy.brief import brief_of  # noqa: PLC0415 - only for a face that shows it
+    from holdfast.permissions.policy.explain import brief_of  # noqa: PLC0415 - only for a face that shows it
 
     return brief_of(facts, permissions)

@@ -276,7 +276,7 @@ def _of_permission_request(said: Mapping[str, Any], own: Mapping[str, Any]) -> H
 def _updates(given: Any, warnings: list[str]) -> tuple[PermissionUpdate, ...]:
     if given is None:
         return ()
-    from holdfast.permissions.update_wire import read_updates  # noqa: PLC0415 - few answers bring one
+    from holdfast.permissions.updates import read_updates  # noqa: PLC0415 - few answers bring one
 
     return tuple(read_updates(given, lambda why: warnings.append(f"an update of the rights is ignored: {why}")))
 

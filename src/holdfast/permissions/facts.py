@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.contract import Effects, RuleSubject
 from holdfast.permissions.paths import PathFacts
-from holdfast.permissions.rules.samples import search_roads
+from holdfast.permissions.rules.path_patterns import search_roads
 from holdfast.permissions.web import WebRefusal, WebTarget, check_url
 
 if TYPE_CHECKING:

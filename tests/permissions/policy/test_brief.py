@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.contract import QuestionPart, RuleUpdate
 from holdfast.permissions import PermissionContext, facts_from_input
-from holdfast.permissions.policy.brief import brief_of
+from holdfast.permissions.policy.explain import brief_of
 
 
 def context(place: Path, *allow: str) -> PermissionContext:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.permissions.rules.star_glob import StarGlob
+from holdfast.permissions.rules.globs import StarGlob
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,78 @@
-"""A decision in words for people and as JSON for programs."""
+"""A decision in words and as JSON: how it came about, what would allow it, what to know before a yes."""
 
+import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from holdfast.permissions.decision import Decision, Step, survey
-from holdfast.permissions.facts import CallFacts
-from holdfast.permissions.policy.advice import Advice, flags_for
+from holdfast.contract import QuestionBrief, QuestionPart, UsageError
+from holdfast.permissions.classifier import DeterministicClassifier, Risk, Seen
+from holdfast.permissions.context import PermissionContext
+from holdfast.permissions.decision import Decision, Step, decide, survey
+from holdfast.permissions.facts import CallFacts, look
+from holdfast.permissions.policy.suggest import suggest_rules_for
+from holdfast.permissions.rules.grammar import Rule, RuleSource
+from holdfast.permissions.tool_facts import ALIASES, facts_from_input
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
-if TYPE_CHECKING:
-    from holdfast.permissions.context import PermissionContext
+_LOOSER: Final = ("default", "acceptEdits", "bypassPermissions")
 
-__all__ = ["explain_lines", "explain_wire", "with_every_layer"]
+
+class Advice(NamedTuple):
+    """How a call could be allowed."""
+
+    rules: tuple[str, ...] = ()
+    """Allow rules that are missing."""
+    mode: str | None = None
+    """The permission mode that is needed, too; none: the one that holds will do."""
+    reason: str = ""
+    """Why nothing of that helps; empty when it does."""
+
+
+def what_would_allow(call: CallFacts, context: PermissionContext) -> Advice:
+    """The narrowest rules under which the call passes, in this mode or else in a looser one. Nothing is changed."""
+    decision = decide(call, context)
+    if decision.behavior == "allow":
+        return Advice()
+    if decision.layer == "deny" and decision.rule is not None:
+        return Advice(reason=f"the rule {decision.rule.text} denies it, and nothing overrides a deny")
+    modes = [mode for mode in _LOOSER if mode not in context.disabled_modes and mode != context.mode]
+    candidates = _candidates(call, context)
+    for rules in candidates:
+        if _passes(call, context, rules):
+            return Advice(rules)
+    for mode in modes:
+        for rules in ((), *candidates):
+            if _passes(call, context.with_mode(mode), rules):
+                return Advice(rules, mode)
+    return Advice(reason=decision.reason)
+
+
+def flags_for(rules: tuple[str, ...], mode: str | None = None) -> str:
+    """The options of the command line that give these rules and this mode, ready for a shell."""
+    allowed = f"--allowed-tools {shlex.quote(' '.join(rules))}" if rules else ""
+    return " ".join(filter(None, (f"--permission-mode {mode}" if mode else "", allowed)))
+
+
+def _candidates(call: CallFacts, context: PermissionContext) -> list[tuple[str, ...]]:
+    """Rules that may cover the call, the narrowest first."""
+    kind, value = call.subject
+    found = [suggest_rules_for(call, context)]
+    if kind == "command" and value.isprintable() and value.count("(") == value.count(")"):
+        found.append((f"{call.tool}({value})",))
+    found.append((call.tool,))
+    return [rules for rules in found if rules]
+
+
+def _passes(call: CallFacts, context: PermissionContext, rules: tuple[str, ...]) -> bool:
+    source = RuleSource("command_line", root=call.cwd)
+    try:
+        parsed = [Rule.parse("allow", text, source, aliases=ALIASES) for text in rules]
+    except UsageError:
+        return False
+    return decide(call, context.with_rules(*parsed)).behavior == "allow"
+
 
 _VERDICTS = {"allow": "allowed", "ask": "asks first", "deny": "denied"}
 
@@ -119,3 +178,45 @@ def with_every_layer(decision: Decision, call: CallFacts, context: "PermissionCo
             left.remove(own)
         trace.append(own or step)
     return msgspec.structs.replace(decision, trace=(*trace, *left))
+
+
+_MOST_PARTS = 40
+"""The further ones are counted by whoever shows them; to judge each would keep the person waiting."""
+
+_EDITS = "acceptEdits"
+_WRITES = "it writes to "
+
+
+def brief_of(call: CallFacts, context: PermissionContext) -> QuestionBrief:
+    """Look at the call once more, for the eyes of a person. Nothing is decided here."""
+    if call.subject.kind != "command":
+        risk = DeterministicClassifier().classify(call, context, Seen(look(call, context)))
+        return _told((), risk, call)._replace(passes_in=_looser_mode(call, context))
+    from holdfast.permissions.shell.judge.verdict import judge_shell  # noqa: PLC0415 - with the first command
+
+    shell = judge_shell(call, context)
+    parts = tuple(_part_of_question(part, call, context) for part in shell.parts[:_MOST_PARTS])
+    risk = Risk("high", shell.critical) if shell.critical else shell.risk
+    return _told(parts, risk, call)
+
+
+def _looser_mode(call: CallFacts, context: PermissionContext) -> str:
+    if context.mode != "default" or _EDITS in context.disabled_modes:
+        return ""
+    return _EDITS if decide(call, context.with_mode(_EDITS)).behavior == "allow" else ""
+
+
+def _told(parts: tuple[QuestionPart, ...], risk: Risk, call: CallFacts) -> QuestionBrief:
+    word = risk.reason.partition(": ")[2] or risk.reason  # without the class that only settings name
+    return QuestionBrief(parts, risk.level == "high", word, call.sandboxed)
+
+
+def _part_of_question(part: ShellPart, call: CallFacts, context: PermissionContext) -> QuestionPart:
+    decision = decide(facts_from_input(call.tool, {"command": part.text}, call.cwd), context)
+    rule = "" if decision.rule is None else decision.rule.text
+    if part.read_only and decision.behavior == "allow":
+        return QuestionPart(part.text, "reads", rule=rule)
+    behavior = decision.behavior
+    if behavior == "allow" and (decision.layer != "allow" or part.reason.startswith(_WRITES)):
+        behavior = "ask"  # its own text leaves out where it writes to, which is what it is asked about
+    return QuestionPart(part.text, behavior, part.reason or decision.reason, rule)

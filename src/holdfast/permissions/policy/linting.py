@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from holdfast.permissions.protected import protected_by
-from holdfast.permissions.rules.domains import DomainRule
+from holdfast.permissions.rules.globs import DomainRule
 from holdfast.permissions.rules.grammar import Command, Named, Rule, RuleProblem, RuleSource, WholeTool, compile_rule
 from holdfast.permissions.rules.path_index import Filed, PathIndex
-from holdfast.permissions.rules.path_patterns import PathRule
-from holdfast.permissions.rules.samples import sample_path
-from holdfast.permissions.shell.judge.breadth import is_too_wide_command
+from holdfast.permissions.rules.path_patterns import PathRule, sample_path
+from holdfast.permissions.shell.judge.rule_words import is_too_wide_command
 from holdfast.permissions.web import host_problem
 
 __all__ = ["Finding", "lint"]
@@ -141,6 +140,6 @@ def _never(rule: Rule, form: object) -> str:
 def _never_covered(content: str) -> str:
     from holdfast.permissions.rules.command_index import compile_bash_rule  # noqa: PLC0415 - only for such rules
     from holdfast.permissions.shell.judge.coverage import named_environment  # noqa: PLC0415 - brings the shell's tables
-    from holdfast.permissions.shell.judge.variables import uncovered_variable  # noqa: PLC0415 - only for such rules
+    from holdfast.permissions.shell.judge.rule_words import uncovered_variable  # noqa: PLC0415 - only for such rules
 
     return uncovered_variable(compile_bash_rule(content), named_environment)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.judge.coverage import allowed_environment, named_environment
-from holdfast.permissions.shell.judge.variables import settings_of
+from holdfast.permissions.shell.judge.rule_words import settings_of
 from holdfast.permissions.shell.programs.program import having, runs_code, told, words_told
 from holdfast.permissions.shell.programs.runners import WRAPPERS
 from holdfast.permissions.shell.programs.tool_table import TOOLS

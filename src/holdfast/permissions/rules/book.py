@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.contract import SubjectKind
-from holdfast.permissions.rules.domains import DomainRule
+from holdfast.permissions.rules.globs import DomainRule
 from holdfast.permissions.rules.grammar import (
     Behavior,
     Command,
@@ -18,8 +18,7 @@ from holdfast.permissions.rules.grammar import (
     compile_rule,
 )
 from holdfast.permissions.rules.path_index import Filed, PathIndex
-from holdfast.permissions.rules.path_patterns import PathRule, climb
-from holdfast.permissions.rules.samples import sample_names
+from holdfast.permissions.rules.path_patterns import PathRule, climb, sample_names
 
 if TYPE_CHECKING:
     from holdfast.permissions.rules.command_index import RuleIndex

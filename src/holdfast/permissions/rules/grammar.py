@@ -14,9 +14,8 @@ import msgspec
 from holdfast.contract import UsageError
 from holdfast.contract.names import RETIRED
 from holdfast.lib.spelling import did_you_mean
-from holdfast.permissions.rules.domains import DomainRule, compile_domain
+from holdfast.permissions.rules.globs import DomainRule, StarGlob, compile_domain
 from holdfast.permissions.rules.path_patterns import PathRule, compile_path_rule
-from holdfast.permissions.rules.star_glob import StarGlob
 
 __all__ = ["Behavior", "Form", "Rule", "RuleProblem", "RuleSource", "compile_rule", "parse_rule", "parse_rules"]
 

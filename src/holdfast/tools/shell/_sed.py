@@ -157,7 +157,7 @@ def _split(words: list[str]) -> _Parsed | None:
             operands.append(word)
     if not scripts:
         scripts, operands = operands[:1], operands[1:]
-    from holdfast.permissions.shell.programs.sed import script_refusal  # noqa: PLC0415 - loaded by the analysis
+    from holdfast.permissions.shell.programs.parsers.sed import script_refusal  # noqa: PLC0415 - loaded by the analysis
 
     if len(operands) != 1 or not scripts or script_refusal("\n".join(scripts)) is not None:
         return None

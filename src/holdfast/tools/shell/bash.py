@@ -303,7 +303,7 @@ def _may_be_known_here(analysis: "shell.Analysis") -> bool:
 
 def _started_by_the_project(command: str, cwd: str, environment: ShellEnvironment) -> str | None:
     from holdfast.permissions.shell.reach.git_config import git_config_refusal, git_variables_refusal  # noqa: PLC0415 - loaded by the analysis
-    from holdfast.permissions.shell.reach.toolchains import toolchain_refusal  # noqa: PLC0415 - loaded by the analysis
+    from holdfast.permissions.shell.reach.known_here import toolchain_refusal  # noqa: PLC0415 - loaded by the analysis
 
     analysis = analysed_here(command, cwd)
     if not analysis.read_only:

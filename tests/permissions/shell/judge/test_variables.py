@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.permissions.policy.cases import judge
-from holdfast.permissions.shell.judge.variables import settings_of
+from holdfast.permissions.shell.judge.rule_words import settings_of
 from holdfast.permissions.shell.text.analysis import analyse
 
 

@@ -6,7 +6,7 @@ from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.paths import NoDisk
 from holdfast.permissions.policy.cases import judge
 from holdfast.permissions.rules.grammar import Rule
-from holdfast.permissions.shell.judge.breadth import is_too_wide_command
+from holdfast.permissions.shell.judge.rule_words import is_too_wide_command
 from holdfast.permissions.shell.judge.verdict import judge_shell
 from holdfast.permissions.shell.words.expansion import Told, told_by
 from holdfast.permissions.tool_facts import facts_from_input

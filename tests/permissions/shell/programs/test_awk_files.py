@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.permissions.shell.programs.awk import awk_files
 from holdfast.permissions.shell.programs.inspect import inspect_command
+from holdfast.permissions.shell.programs.parsers.awk import awk_files
 from holdfast.permissions.shell.words.quoting import known_literal
 
 

@@ -2,8 +2,8 @@ import shlex
 
 import pytest
 
-from holdfast.permissions.shell.programs.find import ALONE, NEWER, WITH_VALUE, WRITING
 from holdfast.permissions.shell.programs.inspect import inspect_command
+from holdfast.permissions.shell.programs.parsers.find import ALONE, NEWER, WITH_VALUE, WRITING
 from holdfast.permissions.shell.words.word import Word
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from holdfast.permissions.rules.command_index import RuleIndex, compile_bash_rule
 from holdfast.permissions.shell.judge.coverage import deny_matches, possible_match
+from holdfast.permissions.shell.programs.options import subcommand_places
 from holdfast.permissions.shell.programs.program import family, is_interpreter
-from holdfast.permissions.shell.programs.subcommands import subcommand_places
 from holdfast.permissions.shell.risk.classes import high_risk
 from holdfast.permissions.shell.text.analysis import analyse
 

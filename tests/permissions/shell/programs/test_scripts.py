@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.permissions.shell.programs.awk import program_refusal
 from holdfast.permissions.shell.programs.inspect import inspect_command
-from holdfast.permissions.shell.programs.jq import filter_refusal
-from holdfast.permissions.shell.programs.sed import script_refusal
+from holdfast.permissions.shell.programs.parsers.awk import program_refusal
+from holdfast.permissions.shell.programs.parsers.jq import filter_refusal
+from holdfast.permissions.shell.programs.parsers.sed import script_refusal
 from holdfast.permissions.shell.words.word import Word
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.permissions.shell.programs.inspect import inspect_command
-from holdfast.permissions.shell.programs.sed import SedFiles, sed_backups, sed_files
+from holdfast.permissions.shell.programs.parsers.sed import SedFiles, sed_backups, sed_files
 from holdfast.permissions.shell.words.quoting import known_literal
 
 

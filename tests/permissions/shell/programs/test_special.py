@@ -2,10 +2,9 @@ import shlex
 
 import pytest
 
-from holdfast.permissions.shell.programs.devices import path_refusal
-from holdfast.permissions.shell.programs.exits import exit_meaning
-from holdfast.permissions.shell.programs.inspect import inspect_command, version_forms
+from holdfast.permissions.shell.programs.inspect import exit_meaning, inspect_command, version_forms
 from holdfast.permissions.shell.programs.program import told
+from holdfast.permissions.shell.words.devices import path_refusal
 from holdfast.permissions.shell.words.word import Word
 
 

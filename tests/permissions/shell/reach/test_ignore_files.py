@@ -8,7 +8,7 @@ import pytest
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decision import decide
 from holdfast.permissions.rules.grammar import Rule
-from holdfast.permissions.shell.reach.ignore_files import is_asked_for
+from holdfast.permissions.shell.reach.directories import is_asked_for
 from holdfast.permissions.tool_facts import facts_from_input
 
 

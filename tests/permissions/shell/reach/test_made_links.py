@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.permissions.policy.cases import judge
-from holdfast.permissions.shell.reach.made_links import MadeLink, through_links
+from holdfast.permissions.shell.reach.written_forms import MadeLink, through_links
 
 
 @pytest.fixture

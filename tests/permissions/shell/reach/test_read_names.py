@@ -10,7 +10,7 @@ from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decision import decide
 from holdfast.permissions.policy.cases import judge
 from holdfast.permissions.rules.grammar import Behavior, Rule
-from holdfast.permissions.shell.reach import globber
+from holdfast.permissions.shell.reach import directories
 from holdfast.permissions.shell.reach.read_names import leads_into_process
 from holdfast.permissions.tool_facts import facts_from_input
 
@@ -206,7 +206,7 @@ def test_a_link_behind_a_pattern_counts_as_the_file_it_leads_to(project: Path) -
 
 
 def test_more_files_than_can_be_looked_at_are_asked_about(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(globber, "MAX_MATCHED", 1)
+    monkeypatch.setattr(directories, "MAX_MATCHED", 1)
     assert verdict("cat src/*.py", project, mode=BYPASS, deny=["Read(./.env)"]) == "ask"
     assert verdict("cat src/a*.py", project, mode=BYPASS, deny=["Read(./.env)"]) == "allow"
     assert verdict("cat src/*.py", project, mode=BYPASS) == "allow"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.permissions.shell.reach.toolchains import toolchain_refusal
+from holdfast.permissions.shell.reach.known_here import toolchain_refusal
 from holdfast.permissions.shell.text.analysis import analyse
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from holdfast.permissions.shell.risk.rough import rough_removal
+from holdfast.permissions.shell.risk.removals import rough_removal
 
 
 @pytest.mark.parametrize(

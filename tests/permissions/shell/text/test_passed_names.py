@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.permissions.shell import analyse
-from holdfast.permissions.shell.text.passed_names import may_be_special
+from holdfast.permissions.shell.text.handed_on import may_be_special
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.permissions.shell.reach import globber
-from holdfast.permissions.shell.reach.globber import Globber
+from holdfast.permissions.shell.reach import directories
+from holdfast.permissions.shell.reach.directories import Globber
 from holdfast.permissions.shell.words.expansion import Spread, spread
 from holdfast.permissions.shell.words.patterns import merged_names
 
@@ -93,12 +93,12 @@ def test_the_directory_itself_is_where_a_pattern_starts() -> None:
 def test_what_cannot_be_looked_through_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         (tmp_path / f"a{number}").touch()
-    monkeypatch.setattr(globber, "MAX_LISTED", 3)
+    monkeypatch.setattr(directories, "MAX_COMPARED", 3)
     few = Globber()
     assert few.files("b*", str(tmp_path)) == []
     assert few.exhausted
-    monkeypatch.setattr(globber, "MAX_LISTED", 100)
-    monkeypatch.setattr(globber, "MAX_MATCHED", 3)
+    monkeypatch.setattr(directories, "MAX_COMPARED", 100)
+    monkeypatch.setattr(directories, "MAX_MATCHED", 3)
     many = Globber()
     assert len(many.files("a*", str(tmp_path))) == 3
     assert many.exhausted

@@ -1,7 +1,7 @@
 import shutil
 import subprocess
 
-from holdfast.permissions.shell.words.operators import applied
+from holdfast.permissions.shell.words.values import applied
 
 BASH = shutil.which("bash") or "/bin/bash"
 VALUES = ["/home/u", "/w/project", "a.b.c", "build"]

@@ -4,9 +4,9 @@ import posixpath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.rules.command_index import GAP, BashRule, RuleIndex, wild_match
-from holdfast.permissions.shell.judge.variables import named_with_variables, names_settings, names_whole
+from holdfast.permissions.shell.judge.rule_words import named_with_variables, names_settings, names_whole
+from holdfast.permissions.shell.programs.options import FRONTS, after_global_options, subcommand_places
 from holdfast.permissions.shell.programs.program import having
-from holdfast.permissions.shell.programs.subcommands import FRONTS, after_global_options, subcommand_places
 from holdfast.permissions.shell.text.emit import TRUSTED_DIRECTORIES, safe_environment
 from holdfast.permissions.shell.words.parts import SHELL_CWD
 from holdfast.permissions.shell.words.quoting import known_literal

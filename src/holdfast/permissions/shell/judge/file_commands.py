@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.permissions.modes import row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, is_inside
 from holdfast.permissions.shell.programs.operands import is_plain_file_command
-from holdfast.permissions.shell.programs.sed import edits_in_place
+from holdfast.permissions.shell.programs.parsers.sed import edits_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

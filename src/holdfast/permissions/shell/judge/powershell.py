@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.classifier import Risk
-from holdfast.permissions.rules.star_glob import StarGlob
+from holdfast.permissions.rules.globs import StarGlob
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 if TYPE_CHECKING:

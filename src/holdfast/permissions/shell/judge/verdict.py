@@ -13,8 +13,8 @@ from holdfast.permissions.facts import CallFacts, Sight
 from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import NULL_DEVICE, LiveDisk, PathFacts, is_inside
-from holdfast.permissions.shell.judge.breadth import is_too_wide_command
 from holdfast.permissions.shell.judge.powershell import judge_powershell
+from holdfast.permissions.shell.judge.rule_words import is_too_wide_command
 from holdfast.permissions.shell.programs.facts import opens_for_reading
 from holdfast.permissions.shell.programs.operands import (
     changes_untold,
@@ -25,12 +25,11 @@ from holdfast.permissions.shell.programs.operands import (
     written_patterns,
 )
 from holdfast.permissions.shell.reach.directories import links_behind, links_out_of, rule_below, rule_inside
+from holdfast.permissions.shell.reach.git_index import removes_tracked
 from holdfast.permissions.shell.reach.git_tracked import named_by_git, tracked_rule
-from holdfast.permissions.shell.reach.git_trees import removes_tracked
-from holdfast.permissions.shell.reach.made_links import through_links
 from holdfast.permissions.shell.reach.read_names import ReadNames
 from holdfast.permissions.shell.reach.searches import FOLLOWERS, follows, reaches
-from holdfast.permissions.shell.reach.written_forms import written_forms
+from holdfast.permissions.shell.reach.written_forms import through_links, written_forms
 from holdfast.permissions.shell.words.expansion import dynamic_words, patterns_of, placed
 from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 

@@ -9,11 +9,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase, matching_paths
-from holdfast.permissions.shell.programs.find import WRITING, narrows, runs_of, starts_of
+from holdfast.permissions.shell.programs.parsers.find import WRITING, narrows, runs_of, starts_of
 from holdfast.permissions.shell.programs.program import PROGRAMS, having, names_of, told
 from holdfast.permissions.shell.words.expansion import patterns_of
-from holdfast.permissions.shell.words.given import has_option, values_given
 from holdfast.permissions.shell.words.patterns import WILD
+from holdfast.permissions.shell.words.word import has_option, values_given
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -165,7 +165,7 @@ def _deletes(part: "Part") -> bool:
     """Whether a `find` removes what it finds, or may do so when the shell has expanded its words."""
     if "-delete" in part.texts or part.words is None or part.refusal is None:
         return "-delete" in part.texts
-    from holdfast.permissions.shell.programs.finders import late_actions  # noqa: PLC0415 - with the first command
+    from holdfast.permissions.shell.programs.parsers.finders import late_actions  # noqa: PLC0415 - with the first command
 
     return any(not part.argv[at].single for at in late_actions(part.argv, part.texts, paths=False))
 

@@ -1,4 +1,4 @@
-"""Options as the tool itself reads them: clusters, glued values, abbreviations, `--`, numbers.
+"""Options as the tool itself reads them: clusters, glued values, abbreviations, `--`, numbers; then subcommands.
 
 A proof takes a call only without `refusal`; whoever looks for what may be meant goes by `given` and `operands`, and
 takes an option that is `unknown` for anything.
@@ -7,8 +7,8 @@ takes an option that is `unknown` for anything.
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs.devices import special_read_refusal
 from holdfast.permissions.shell.programs.facts import CommandFacts
+from holdfast.permissions.shell.programs.program import told
 from holdfast.permissions.shell.programs.tool_table import (
     ANY_NUMBER,
     LOOKS,
@@ -18,7 +18,11 @@ from holdfast.permissions.shell.programs.tool_table import (
     compiled,
     ends_at_dashes,
     find_long,
+    named,
+    read_tool,
 )
+from holdfast.permissions.shell.words.devices import special_read_refusal
+from holdfast.permissions.shell.words.quoting import known_literal
 from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
@@ -341,3 +345,41 @@ def _unbundled(tool: Tool, args: "Sequence[Word]") -> "Sequence[Word]":
         option = compiled(tool).short.get(letter)
         front += [rest.pop(0)] if option is not None and option.takes == "value" and rest else []
     return front + rest
+
+
+FRONTS: Final = {name: read_tool(text, kind="wrapper") for name, text in told("front").items()}
+"""Programs with subcommands, and the options in front of those; of others nobody knows."""
+_MAX_PLACES: Final = 32
+
+
+def front(name: str, words: "Sequence[Word]") -> Scan:
+    """Read the options in front of the subcommand of a program; `words` are its arguments."""
+    found = Scan(FRONTS[name], words)
+    found.sort()
+    return found
+
+
+def after_global_options(name: str, texts: "Sequence[str]") -> int:
+    """Where the subcommand of a program stands; the first argument of a program that has none."""
+    if name not in FRONTS:
+        return 1
+    return len(texts) - len(front(name, [known_literal(text) for text in texts[1:]]).operands)
+
+
+def subcommand_places(name: str, texts: "Sequence[str]") -> list[int]:
+    """Every place where the subcommand may stand: an option that is not known takes the next word, or does not."""
+    tool, reached, found = FRONTS.get(name), {1}, list[int]()
+    for at in range(1, min(len(texts), _MAX_PLACES)):
+        text = texts[at]
+        if at not in reached:
+            continue
+        option = None if tool is None else named(tool, text)
+        if text[:1] != "-" or text == "-":
+            found.append(at)
+        elif option is not None and option.takes == "value":
+            reached.add(at + 2)
+        elif text == "--" or "=" in text or option is not None:
+            reached.add(at + 1)
+        else:
+            reached |= {at + 1, at + 2}
+    return found

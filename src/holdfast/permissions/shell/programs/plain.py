@@ -6,17 +6,23 @@ speed alone, so it only ever says that a command is read-only in the plainest fo
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from holdfast.permissions.shell.programs.awk import AWK, program_refusal
-from holdfast.permissions.shell.programs.effects import changed_by, is_constant, table_of, why_never
 from holdfast.permissions.shell.programs.facts import CommandFacts
-from holdfast.permissions.shell.programs.find import ALONE, LEADING, WITH_VALUE
-from holdfast.permissions.shell.programs.git import CHECKS, GIT_NETWORK, GIT_SECOND_WORDS, PATHS
-from holdfast.permissions.shell.programs.git_names import behind_colons
-from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES, version_forms
+from holdfast.permissions.shell.programs.inspect import (
+    OWN_RULES,
+    TABLES,
+    changed_by,
+    is_constant,
+    table_of,
+    version_forms,
+    why_never,
+)
 from holdfast.permissions.shell.programs.options import Scan
+from holdfast.permissions.shell.programs.parsers.awk import AWK, program_refusal
+from holdfast.permissions.shell.programs.parsers.find import ALONE, LEADING, WITH_VALUE
+from holdfast.permissions.shell.programs.parsers.git import CHECKS, GIT_NETWORK, GIT_SECOND_WORDS, PATHS, behind_colons
+from holdfast.permissions.shell.programs.parsers.sed import SED, script_refusal
 from holdfast.permissions.shell.programs.program import PROGRAMS, names_of
 from holdfast.permissions.shell.programs.runners import RUNNERS, STARTERS, starts_another
-from holdfast.permissions.shell.programs.sed import SED, script_refusal
 from holdfast.permissions.shell.programs.tool_table import (
     ANY_NUMBER,
     GIT_READS,

@@ -1,12 +1,11 @@
 """Programs and built-ins that hand text or words to something that runs them: what the deny rules must look at."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Final
 
-from holdfast.permissions.shell.programs import finders, wrappers
-from holdfast.permissions.shell.programs.find import CHANGES, RUNS
-from holdfast.permissions.shell.programs.git_calls import Front, git_front
+from holdfast.permissions.shell.programs.parsers.find import CHANGES, RUNS
+from holdfast.permissions.shell.programs.parsers.git import Front, git_front
 from holdfast.permissions.shell.programs.program import PROGRAMS, having, told, words_told
 from holdfast.permissions.shell.programs.tool_table import Tool, read_tool
 from holdfast.permissions.shell.programs.wrappers import (
@@ -290,7 +289,7 @@ def _by_entry(name: str) -> _Opener:
 
 def _opener(place: str) -> _Opener:
     module, _, function = place.partition(":")
-    return getattr({"wrappers": wrappers, "finders": finders}.get(module, sys.modules[__name__]), function)
+    return getattr(import_module(f"{__package__}.{module}"), function)
 
 
 WRAPPERS: Final[Mapping[str, _Opener]] = {

@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 from holdfast.permissions.shell.programs.options import Scan
 from holdfast.permissions.shell.programs.program import PROGRAMS, told, words_told
 from holdfast.permissions.shell.programs.tool_table import Tool, read_tool
-from holdfast.permissions.shell.words.given import spells, values_given
-from holdfast.permissions.shell.words.word import Word, names
+from holdfast.permissions.shell.words.word import Word, names, spells, values_given
 
 MAX_WRAPPERS: Final = 8
 """Deeper stacks are never allowed without a question."""

@@ -1,4 +1,4 @@
-"""What a shell command reaches that it does not name: files below a directory, and links behind a pattern.
+"""What a shell command reaches that it does not name: files below a directory, and files and links behind a pattern.
 
 `grep -r x .` prints every file below the directory, so a Read rule about one of them is meant although its name
 stands nowhere in the command. With a disk at hand a bounded look says whether there is such a file at all.
@@ -12,18 +12,116 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.paths import LiveDisk, is_inside
 from holdfast.permissions.rules.path_patterns import climb, compile_path_rule
-from holdfast.permissions.shell.reach.ignore_files import is_asked_for
-from holdfast.permissions.shell.reach.searches import FOLLOWERS, Reach, follows, reaches
+from holdfast.permissions.shell.reach.searches import Reach
 from holdfast.permissions.shell.words.patterns import WILD, patterns_meet
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
     from holdfast.permissions.rules.grammar import Rule
 
-__all__ = [
-    "FOLLOWERS", "MAX_ENTRIES", "MAX_FOLLOWED", "MAX_LISTED", "Held", "Reach", "follows", "held_rules", "links_behind",
-    "links_out_of", "reaches", "rule_below", "rule_inside",
-]  # fmt: skip
+_IGNORE_FILES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+_MAX_BYTES: Final = 1_000_000
+_UNCLEAR: Final = frozenset("[\\")
+
+
+def is_asked_for(path: str, home: str) -> bool:
+    """Whether a line of the ignore files around a hidden file, or of the user's own, brings it back.
+
+    Args:
+        path: the file, absolute.
+        home: the user's home.
+    """
+    hidden = [name for name in path.split("/") if name.startswith(".")]
+    return any(_may_match(line, name) for line in _lines(path, home) for name in hidden)
+
+
+def _may_match(line: str, name: str) -> bool:
+    if not _UNCLEAR.isdisjoint(line):
+        return True
+    return fnmatchcase(name, line.rstrip().rstrip("/").rpartition("/")[2])
+
+
+def _lines(path: str, home: str) -> Iterator[str]:
+    """What stands behind `!`; a file too large to be read counts as asking for everything."""
+    files = [f"{home}/.config/git/ignore", f"{home}/.gitignore_global"]
+    here = os.path.dirname(path)
+    while True:
+        files += [os.path.join(here, name) for name in _IGNORE_FILES]
+        if here == os.path.dirname(here):
+            break
+        here = os.path.dirname(here)
+    for name in filter(os.path.isfile, files):  # a pipe would never end
+        try:
+            with open(name, "rb") as file:
+                data = file.read(_MAX_BYTES + 1)
+        except OSError:
+            continue
+        if len(data) > _MAX_BYTES:
+            yield "*"
+        lines = os.fsdecode(data).removeprefix("\ufeff").splitlines()
+        yield from (line[1:] for line in lines if line.startswith("!"))
+
+
+MAX_COMPARED: Final = 10_000
+"""So many entries of directories are compared with the patterns of one command."""
+MAX_MATCHED: Final = 1_000
+"""So many files behind the patterns of one command are held against rules."""
+
+
+class Globber:
+    """Compares the patterns of one command with what is on the disk, within bounds for all of them together."""
+
+    __slots__ = ("_found", "_left", "exhausted")
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], list[str]] = {}
+        self._left = MAX_COMPARED
+        self.exhausted = False
+        """There was too much to look through: what was found is not all."""
+
+    def files(self, pattern: str, directory: str) -> list[str]:
+        """The files behind a pattern, links and directories too.
+
+        Args:
+            pattern: in the syntax of `fnmatch`, relative or absolute.
+            directory: where a relative pattern starts.
+        """
+        key = (pattern, directory)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._walk(pattern, directory)
+            self.exhausted = self.exhausted or sum(map(len, self._found.values())) > MAX_MATCHED
+        return found[:MAX_MATCHED]
+
+    def _walk(self, pattern: str, directory: str) -> list[str]:
+        places = ["" if pattern.startswith("/") else directory.rstrip("/")]
+        sure = True
+        for segment in pattern.split("/"):
+            if not segment:
+                continue
+            if not WILD.isdisjoint(segment):
+                places, sure = [f"{place}/{name}" for place in places for name in self._names(place, segment)], False
+            else:
+                places = [f"{place}/{segment}" for place in places]
+                places = places if sure else [place for place in places if os.path.lexists(place)]
+        return places
+
+    def _names(self, place: str, segment: str) -> "Iterator[str]":
+        hidden = segment.startswith(".")
+        if hidden:  # older shells match these too
+            yield from (name for name in (".", "..") if fnmatchcase(name, segment))
+        try:
+            with os.scandir(place or "/") as entries:
+                for entry in entries:
+                    self._left -= 1
+                    if self._left < 0:
+                        self.exhausted = True
+                        return
+                    if (hidden or entry.name[0] != ".") and fnmatchcase(entry.name, segment):
+                        yield entry.name
+        except OSError:
+            return
+
 
 MAX_ENTRIES: Final = 2_000
 """So many files are looked at below a directory; beyond that the command is asked about."""

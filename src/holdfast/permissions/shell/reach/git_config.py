@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from holdfast.lib.git_config_text import ConfigUnreadableError, parse_config
-from holdfast.permissions.shell.programs.git_names import starts_gpg
+from holdfast.permissions.shell.programs.parsers.git import starts_gpg
 from holdfast.permissions.shell.reach.git_index import gitlinks
 
 if TYPE_CHECKING:

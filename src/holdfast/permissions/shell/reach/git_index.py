@@ -1,12 +1,75 @@
-"""Which files does a git index name, and which of them are repositories of their own? Read from the file alone."""
+"""What is under version control: which files an index names, what a hash means, which removals take some."""
 
 import os
+import re
 import stat
 import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.lib.git_config_text import ConfigUnreadableError
+from holdfast.lib.name_glob import fnmatchcase
+from holdfast.permissions.shell.programs.parsers.find import removes, starts_of
+from holdfast.permissions.shell.words.patterns import WILD
+from holdfast.permissions.shell.words.word import has_option
+
+if TYPE_CHECKING:
+    from holdfast.permissions.shell.words.parts import Part
+
+_HASH: Final = re.compile(r"(?:.*-g)?([0-9a-fA-F]{4,64})(?:\^\{[^}]*\})?", re.DOTALL)
+_COMMITS: Final = (b"commit ", b"tag ")
+_HEADER_BYTES: Final = 8
+_MAX_LOG_BYTES: Final = 4_000_000
+
+
+def may_be_blob(word: str, git_dir: str) -> bool:
+    """Whether a word is a hash, perhaps shortened, that is not known to be a commit's.
+
+    Args:
+        word: an operand of a git command.
+        git_dir: the repository.
+    """
+    found = _HASH.fullmatch(word)
+    if found is None:
+        return False
+    digits = found[1].lower()
+    kinds = list(_loose_kinds(digits, git_dir))
+    return not all(kind.startswith(_COMMITS) for kind in kinds) if kinds else not _is_logged(digits, git_dir)
+
+
+def _loose_kinds(digits: str, git_dir: str) -> Iterator[bytes]:
+    folder = f"{git_dir}/objects/{digits[:2]}"
+    try:
+        names = [name for name in os.listdir(folder) if name.startswith(digits[2:])]
+    except OSError:
+        return
+    for path in (f"{folder}/{name}" for name in names):
+        if not os.path.isfile(path):  # a pipe would never end
+            yield b""
+            continue
+        try:
+            with open(path, "rb") as file:
+                yield zlib.decompressobj().decompress(file.read(64), _HEADER_BYTES)
+        except (OSError, zlib.error):
+            yield b""
+
+
+def _is_logged(digits: str, git_dir: str) -> bool:
+    """Whether the log of what was checked out names such a commit."""
+    path = f"{git_dir}/logs/HEAD"
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            log = b"\n" + file.read(_MAX_LOG_BYTES)
+    except OSError:
+        return False
+    start = digits.encode()
+    return b"\n" + start in log or any(b" " + start in line[:90] for line in log.splitlines())
+
 
 _KIND_OF_MODE = 0o170000
 _LINK_MODE = 0o160000
@@ -130,3 +193,103 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         at += 1
         value = ((value + 1) << 7) + (byte & 127)
     return value, at
+
+
+_ELSE: Final = frozenset(("-o", "-or", "-not", "!", ",", "(", ")", "\\(", "\\)"))
+
+
+def top_of(directory: str) -> str | None:
+    """The root of the working tree that a directory lies in."""
+    here = directory
+    while not os.path.lexists(f"{here}/.git") or _is_passed_by(f"{here}/.git"):
+        parent = os.path.dirname(here)
+        if parent == here:
+            return None
+        here = parent
+    return here
+
+
+def _is_passed_by(dot_git: str) -> bool:
+    """Whether git goes on to the folder above: a directory by that name need not be a repository."""
+    from holdfast.lib.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
+    from holdfast.permissions.shell.reach.git_config import is_git_directory  # noqa: PLC0415 - as below
+
+    try:
+        return os.path.isdir(dot_git) and not is_git_directory(dot_git)
+    except (ConfigUnreadableError, OSError):
+        return False
+
+
+def removes_tracked(parts: "Iterable[Part]", cwd: str) -> bool:
+    """Whether `rm -r` or `find` would take directories with tracked files; what cannot be read counts as such."""
+    for part in parts:
+        if part.name == "rm":
+            removed = _by_rm(part)
+        elif part.name == "find" and removes(part.texts):
+            removed = _by_find(part)
+        else:
+            continue
+        for directory in part.cwds or ("",):
+            start = os.path.join(cwd, directory)
+            if any(_holds_tracked(os.path.join(start, word), fits) for word, fits in removed):
+                return True
+    return False
+
+
+def _by_rm(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
+    if not has_option(part.texts, "rR", "--recursive"):
+        return []
+    found: list[tuple[str, Callable[[str], bool]]] = []
+    for word in part.texts[1:]:
+        if word[:1] == "-":
+            continue
+        fixed = word.split("/")
+        wild = next((at for at, name in enumerate(fixed) if not WILD.isdisjoint(name)), None)
+        if wild is None:
+            found.append((word, _fits_all))
+        else:
+            found.append(("/".join(fixed[:wild]) or ("/" if word[:1] == "/" else "."), _fitting(fixed[wild:])))
+    return found
+
+
+def _by_find(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
+    words = part.texts
+    patterns = [two for one, two in pairwise(words) if one in ("-name", "-iname")]
+    fits = _fits_all if not patterns or not _ELSE.isdisjoint(words) else _named_by(patterns)
+    return [(root, fits) for root in [words[at] for at in starts_of(words)] or ["."]]
+
+
+def _fits_all(_name: str) -> bool:
+    return True
+
+
+def _fitting(patterns: list[str]) -> "Callable[[str], bool]":
+    def fits(name: str) -> bool:
+        names = name.split("/")
+        # A name that the pattern itself is, is a file; what lies deeper goes with its directory.
+        return len(names) > len(patterns) and all(map(fnmatchcase, names, patterns))
+
+    return fits
+
+
+def _named_by(patterns: list[str]) -> "Callable[[str], bool]":
+    return lambda name: all(any(fnmatchcase(part, pattern) for part in name.split("/")) for pattern in patterns)
+
+
+def _holds_tracked(path: str, fits: "Callable[[str], bool]") -> bool:
+    from holdfast.lib.git_config_text import (  # noqa: PLC0415 - few come here
+        ConfigUnreadableError,
+    )
+
+    place = os.path.realpath(path)
+    top = top_of(place) if os.path.isdir(place) else None
+    if top is None:
+        return False
+    below = "" if place == top else os.path.relpath(place, top) + "/"
+    if not os.path.isdir(f"{top}/.git"):
+        return True
+    try:
+        found = tracked_names(f"{top}/.git", (below,))
+    except (ConfigUnreadableError, OSError):
+        return True
+    return any(name.startswith(below) and fits(name[len(below) :]) for name in found)

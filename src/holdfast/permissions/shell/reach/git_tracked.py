@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.paths import is_inside
-from holdfast.permissions.shell.programs.git_calls import UNKNOWN, GitCall, git_call
-from holdfast.permissions.shell.programs.git_names import EXCLUDES, behind_colons
+from holdfast.permissions.shell.programs.parsers.git import EXCLUDES, UNKNOWN, GitCall, behind_colons, git_call
 from holdfast.permissions.shell.programs.program import by_subcommand, git_having, told
 from holdfast.permissions.shell.reach.directories import Held, held_rules, rule_below
-from holdfast.permissions.shell.reach.git_objects import may_be_blob
+from holdfast.permissions.shell.reach.git_index import may_be_blob, top_of
 from holdfast.permissions.shell.reach.searches import Reach
 from holdfast.permissions.shell.words.patterns import WILD, longest_literal
 from holdfast.permissions.shell.words.word import names
@@ -264,28 +263,6 @@ def _fits(name: str, spec: str, below: str) -> bool:
 
 def _matches(name: str, pattern: str) -> bool:
     return not WILD.isdisjoint(pattern) and fnmatchcase(name, pattern)
-
-
-def top_of(directory: str) -> str | None:
-    """The root of the working tree that a directory lies in."""
-    here = directory
-    while not os.path.lexists(f"{here}/.git") or _is_passed_by(f"{here}/.git"):
-        parent = os.path.dirname(here)
-        if parent == here:
-            return None
-        here = parent
-    return here
-
-
-def _is_passed_by(dot_git: str) -> bool:
-    """Whether git goes on to the folder above: a directory by that name need not be a repository."""
-    from holdfast.lib.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
-    from holdfast.permissions.shell.reach.git_config import is_git_directory  # noqa: PLC0415 - as below
-
-    try:
-        return os.path.isdir(dot_git) and not is_git_directory(dot_git)
-    except (ConfigUnreadableError, OSError):
-        return False
 
 
 def _tracked(top: str, context: "PermissionContext", cwd: str) -> "tuple[tuple[str, Rule], ...]":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.paths import LiveDisk
+from holdfast.permissions.shell.programs.arguments import PROGRAM_FIRST, named_in_program, opens_untold
 from holdfast.permissions.shell.programs.facts import opens_for_reading
 from holdfast.permissions.shell.programs.operands import (
     SURE_READERS,
@@ -20,9 +21,7 @@ from holdfast.permissions.shell.programs.operands import (
     spellings,
 )
 from holdfast.permissions.shell.programs.program import having
-from holdfast.permissions.shell.programs.program_reads import PROGRAM_FIRST, named_in_program, opens_untold
-from holdfast.permissions.shell.reach.directories import held_rules
-from holdfast.permissions.shell.reach.globber import Globber
+from holdfast.permissions.shell.reach.directories import Globber, held_rules
 from holdfast.permissions.shell.words.expansion import dynamic_words, is_expanded, placed, spread, told_by
 from holdfast.permissions.shell.words.patterns import is_wild, merged_names, named_by
 

@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.rules.samples import alternatives
-from holdfast.permissions.shell.programs.find import RUNS
-from holdfast.permissions.shell.programs.git_calls import git_call
-from holdfast.permissions.shell.programs.git_names import EXCLUDES
+from holdfast.permissions.rules.path_patterns import alternatives
+from holdfast.permissions.shell.programs.parsers.find import RUNS
+from holdfast.permissions.shell.programs.parsers.git import EXCLUDES, git_call
 from holdfast.permissions.shell.programs.program import family, having, names_of
 from holdfast.permissions.shell.words.expansion import literal_words
-from holdfast.permissions.shell.words.given import has_option
+from holdfast.permissions.shell.words.word import has_option
 
 if TYPE_CHECKING:
     from holdfast.permissions.shell.programs.options import Scan

@@ -3,8 +3,8 @@
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.shell.programs.options import subcommand_places
 from holdfast.permissions.shell.programs.program import by_subcommand, having, roles_of, runs_code, told, words_told
-from holdfast.permissions.shell.programs.subcommands import subcommand_places
 from holdfast.permissions.shell.risk.outward import (
     builds_request,
     deploys,
@@ -14,8 +14,7 @@ from holdfast.permissions.shell.risk.outward import (
     stays_here,
 )
 from holdfast.permissions.shell.risk.removals import critical_removal
-from holdfast.permissions.shell.words.given import has_option
-from holdfast.permissions.shell.words.word import names
+from holdfast.permissions.shell.words.word import has_option, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -3,8 +3,8 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast.permissions.shell.programs.options import after_global_options
 from holdfast.permissions.shell.programs.program import having, roles_of, words_told
-from holdfast.permissions.shell.programs.subcommands import after_global_options
 from holdfast.permissions.shell.words.word import is_secret, names
 
 if TYPE_CHECKING:

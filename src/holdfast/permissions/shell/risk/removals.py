@@ -5,26 +5,104 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Final
 
-from holdfast.permissions.shell.programs.find import narrows, picks_history, removes, starts_of
-from holdfast.permissions.shell.programs.finders import late_actions
-from holdfast.permissions.shell.programs.program import having
-from holdfast.permissions.shell.programs.tellers import Target, printed_by, teller_of, tells_below
-from holdfast.permissions.shell.risk.ground import Ground
-from holdfast.permissions.shell.risk.places import EVEN_IN_PART, SYSTEM
-from holdfast.permissions.shell.risk.rough import rough_removal
-from holdfast.permissions.shell.risk.scripts import RUNNING, told_scripts
-from holdfast.permissions.shell.words.given import has_option
-from holdfast.permissions.shell.words.values import (
-    FROM_STDIN,
-    STDIN,
-    Spelling,
+from holdfast.permissions.shell.programs.parsers.find import (
+    Target,
+    narrows,
+    picks_history,
+    printed_by,
+    removes,
+    starts_of,
+    teller_of,
+    tells_below,
 )
+from holdfast.permissions.shell.programs.parsers.finders import late_actions
+from holdfast.permissions.shell.programs.program import having
+from holdfast.permissions.shell.risk.places import EVEN_IN_PART, SYSTEM, Ground
+from holdfast.permissions.shell.words.values import FROM_STDIN, STDIN, Spelling
+from holdfast.permissions.shell.words.word import has_option
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from holdfast.permissions.shell.text.analysis import Analysis
     from holdfast.permissions.shell.words.parts import Part
+    from holdfast.permissions.shell.words.values import Values
+
+_QUOTING: Final = b"'\"\\"
+_NAMES: Final = (
+    *sorted(having("deletes"), key=len),
+    *("wipe", "wipefs", "mkfs", "-delete", "--delete", "removedirs", "rmtree", "remove_tree", "rm_r", "rm_rf"),
+    *("rmSync", "rmdirSync", "unlinkSync"),
+)
+_FOLLOWED: Final = {"del": rb"(?=\s+[-/~.$*{])"}  # it is a word of programming languages too
+_LOOKS: Final = tuple(
+    # The name first: a pattern that begins with letters is searched for many times as fast.
+    (name.encode(), re.compile(b"%b(?<![\\w-]%b)(?![\\w-])%b" % (*(name.encode(),) * 2, _FOLLOWED.get(name, b""))))
+    for name in _NAMES
+)
+_GIT: Final = re.compile(rb"git(?<![\w-]git)(?![\w-])|clean(?<![\w-]clean)(?![\w-])")
+_GIT_OPTIONS: Final = 300
+"""How far in front of `clean` the `git` may stand."""
+
+
+def rough_removal(command: str) -> str | None:
+    """Give a word of the text that may remove files, wherever and however quoted it stands, or None.
+
+    For text of which nobody knows what it runs: the answer may be wrong, and nothing is allowed because of it.
+    """
+    data = command.encode("utf-8", "surrogatepass")
+    found = _removal_in(data.translate(None, _QUOTING))
+    if found is None and b"\\\n" in data:  # a line that goes on may be one word, or end in an escaped backslash
+        found = _removal_in(data.replace(b"\\\n", b"").translate(None, _QUOTING))
+    return found
+
+
+def _removal_in(plain: bytes) -> str | None:
+    for name, word in _LOOKS:
+        if name in plain and word.search(plain):
+            return name.decode()
+    return "git clean" if b"git" in plain and b"clean" in plain and _cleans(plain) else None
+
+
+def _cleans(plain: bytes) -> bool:
+    git = -_GIT_OPTIONS
+    for found in _GIT.finditer(plain):
+        if found.group() == b"git":
+            git = found.end()
+        elif found.start() - git < _GIT_OPTIONS:
+            return True
+    return False
+
+
+SHELLS: Final = having("shell")
+RUNNING: Final = having("shell", "evaluates")
+_MAX_ROWS: Final = 8
+_TELLING: Final = having("prints-words")
+_ESCAPES: Final = str.maketrans({"\\": " "})  # `\n` in a format ends a line
+
+
+def told_scripts(analysis: "Analysis", number: int, values: "Values") -> "Iterator[str]":
+    """What `x='rm a'; eval $x`, `sh -c "$x"` and `echo 'rm a' | sh` run, as far as the text tells."""
+    part = analysis.parts[number]
+    if part.words is not None and not all(word.static for word in part.words):
+        yield from _spelled(part, values)
+    while analysis.parts[number].parent >= 0:
+        number = analysis.parts[number].parent
+    teller = teller_of(analysis.parts, number) if part.piped and part.name in SHELLS else None
+    if teller is not None and teller.name in _TELLING:
+        yield from _spelled(teller, values)
+        yield from (word.text.translate(_ESCAPES) for word in teller.argv[1:])
+
+
+def _spelled(part: "Part", values: "Values") -> "Iterator[str]":
+    """The arguments in every spelling, and all of them in a row."""
+    row = [""]
+    for form, word in zip(part.texts[1:], part.argv[1:], strict=True):
+        texts = [one.text for one in values.spellings(word.text if word.static else form, static=word.static)]
+        yield from texts if not word.static else ()
+        row = [f"{before} {text}" for before in row[:_MAX_ROWS] for text in texts[:_MAX_ROWS]] or row
+    yield from row
+
 
 _REMOVERS: Final = having("deletes")
 _MAX_SCRIPTS: Final = 64

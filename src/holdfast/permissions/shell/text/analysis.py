@@ -1,5 +1,6 @@
 """One analysis of shell text, used by permissions, scheduling, plan mode, undo and display."""
 
+import logging
 import os
 import time
 from copy import copy
@@ -7,24 +8,75 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.lib.name_glob import fnmatchcase
+from holdfast.permissions.shell.programs.arguments import handed_pieces
 from holdfast.permissions.shell.programs.facts import Effects, effects_of
-from holdfast.permissions.shell.programs.git_calls import git_subcommand
-from holdfast.permissions.shell.programs.handed import handed_pieces
+from holdfast.permissions.shell.programs.parsers.git import git_subcommand
 from holdfast.permissions.shell.programs.program import family, having
 from holdfast.permissions.shell.text import syntax as g
 from holdfast.permissions.shell.text.compounds import Script
-from holdfast.permissions.shell.text.guesses import Guesses
-from holdfast.permissions.shell.text.passed_names import may_be_special, named_by_values, passed_on
-from holdfast.permissions.shell.text.plain_lists import plain_commands
-from holdfast.permissions.shell.text.self_check import distrusted, is_sound
+from holdfast.permissions.shell.text.handed_on import Guesses, may_be_special, named_by_values, passed_on
+from holdfast.permissions.shell.text.lists import plain_commands
 from holdfast.permissions.shell.text.surroundings import START, Here
+from holdfast.permissions.shell.words.braces import brace_words
 from holdfast.permissions.shell.words.lookalikes import deception
 from holdfast.permissions.shell.words.parts import Part, Redirect
 from holdfast.permissions.shell.words.quoting import join_lines, rough_pieces
 from holdfast.permissions.shell.words.values import MOVED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+UNSOUND: Final = "the shell analysis gives wrong answers on this Python, so nothing counts as read-only"
+_KNOWN: Final = (
+    ("ls -la src", True, ("ls",)),
+    ("git log --oneline -5 2>/dev/null | head -3; echo 'a; b'", True, ("git", "head", "echo")),
+    ("awk '{ print $1, $2 }' x | sort -u", True, ("awk", "sort")),
+    ('for f in a b; do wc -l "$f"; done', True, ("wc",)),
+    ('echo ${x#a"} "} ; ./evil #"', False, None),
+    ("cat x 22>y", False, ("cat",)),
+    ("ls | sort | head\nrm x 2>y", False, ("ls", "sort", "head", "rm")),
+    ("php -r 'echo 1;'", False, ("php",)),
+    ("echo $(rm x)", False, None),
+    ("cat <<E\n$(rm x)\nE", False, None),
+)
+"""Texts, whether each only reads, and which programs it runs where that is certain."""
+_NAMES: Final = ((".env", ".e*v", True), (".env", "*x*.env", False), ("abab", "a*b*b", True), ("b", "[!a]", True))
+_log = logging.getLogger(__name__)
+_sound: bool | None = None
+
+
+def is_sound(read: "Callable[[str, str | None], Analysis]") -> bool:
+    """Whether the known texts get their answers; looked at once, and told once when they do not.
+
+    Args:
+        read: the analysis of a text that starts in a directory.
+    """
+    global _sound  # noqa: PLW0603 - one look for the whole process
+    if _sound is None:
+        _sound = _answers(read)
+        if not _sound:
+            _log.warning("%s; every command is asked about. Install a newer Python.", UNSOUND)
+    return _sound
+
+
+def _answers(read: "Callable[[str, str | None], Analysis]") -> bool:
+    try:
+        for text, read_only, programs in _KNOWN:
+            found = read(text, None)
+            if found.read_only is not read_only or (programs is not None and found.names != programs):
+                return False
+        names = all(fnmatchcase(name, pattern) is fits for name, pattern, fits in _NAMES)
+    except Exception:  # noqa: BLE001 - an interpreter that fails here fails elsewhere too: nothing of it is trusted
+        return False
+    return names and brace_words("{x}b,.env}") == ["x}b", ".env"]
+
+
+def distrusted(found: "Analysis") -> "Analysis":
+    """The same analysis with nothing in it that counts as read-only."""
+    parts = tuple([part._replace(refusal=part.refusal or UNSOUND) for part in found.parts])
+    return found._replace(read_only=False, reason=found.reason or UNSOUND, parts=parts)
+
 
 _CACHED: Final = 256
 _BUDGET_S: Final = 0.050
@@ -172,7 +224,7 @@ class Analysis(_Reading):
             return None
         if last.name in ("test", "["):
             return "the test is false" if code == 1 else None
-        from holdfast.permissions.shell.programs.exits import exit_meaning  # noqa: PLC0415 - tables are heavy
+        from holdfast.permissions.shell.programs.inspect import exit_meaning  # noqa: PLC0415 - tables are heavy
 
         return exit_meaning(last.name, last.argv[1:], code)
 

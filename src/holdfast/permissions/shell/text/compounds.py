@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.permissions.shell.programs.builtins import COUNT
 from holdfast.permissions.shell.text import syntax as g
-from holdfast.permissions.shell.text.loops import LoopValues, safe_variable
+from holdfast.permissions.shell.text.assignments import LoopValues, safe_variable
 from holdfast.permissions.shell.text.redirects import BLANK, SAME_LINE
 from holdfast.permissions.shell.text.walk import Walker
 from holdfast.permissions.shell.text.word_reader import LENGTH, UNSURE, Variable

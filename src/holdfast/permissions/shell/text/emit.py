@@ -11,10 +11,9 @@ from holdfast.permissions.shell.programs.builtins import (
     plain_builtins,
     splitting,
 )
-from holdfast.permissions.shell.programs.devices import path_refusal
 from holdfast.permissions.shell.programs.facts import CommandFacts
-from holdfast.permissions.shell.programs.finders import LATE, may_start
 from holdfast.permissions.shell.programs.inspect import inspect_command, inspect_here
+from holdfast.permissions.shell.programs.parsers.finders import LATE, may_start
 from holdfast.permissions.shell.programs.plain import JUDGES
 from holdfast.permissions.shell.programs.runners import GIT_MOVES, RUNNERS, STARTERS, WRAPPERS
 from holdfast.permissions.shell.programs.wrappers import (
@@ -25,9 +24,10 @@ from holdfast.permissions.shell.programs.wrappers import (
     Inner,
     is_assignment,
 )
-from holdfast.permissions.shell.text.guesses import Begun, Guesses, start_each
+from holdfast.permissions.shell.text.handed_on import Begun, Guesses, start_each
 from holdfast.permissions.shell.text.surroundings import CHANGING, SOMEWHERE, START, Surroundings
 from holdfast.permissions.shell.text.word_reader import UNSURE
+from holdfast.permissions.shell.words.devices import path_refusal
 from holdfast.permissions.shell.words.parts import Part, Redirect
 from holdfast.permissions.shell.words.quoting import known_literal, utf8
 

@@ -4,7 +4,7 @@ import posixpath
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.programs.builtins import FILLS, GOES
-from holdfast.permissions.shell.programs.tellers import printed_by, teller_of, tells_below
+from holdfast.permissions.shell.programs.parsers.find import printed_by, teller_of, tells_below
 from holdfast.permissions.shell.text.word_reader import UNSURE, Reader
 from holdfast.permissions.shell.words.parts import SHELL_CWD, Cwds, Part
 from holdfast.permissions.shell.words.values import (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from holdfast.permissions.shell.text.plain_lists import PlainCommand
+    from holdfast.permissions.shell.text.lists import PlainCommand
     from holdfast.permissions.shell.words.parts import Redirect
 
 

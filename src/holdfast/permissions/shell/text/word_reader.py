@@ -4,11 +4,10 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.permissions.shell.text import syntax as g
-from holdfast.permissions.shell.text.commit_hashes import gives_hashes
-from holdfast.permissions.shell.words.building import Building
 from holdfast.permissions.shell.words.quoting import (
     CERTAIN,
     Bare,
+    Building,
     ansi_c,
     home,
     literal,
@@ -21,6 +20,21 @@ from holdfast.permissions.shell.words.word import Word, is_secret
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+_REVISION: Final = r"[A-Za-z0-9_@][A-Za-z0-9_./~^@-]*"
+_HASHES: Final = re.compile(
+    rf"\$\(git (?:merge-base(?: {_REVISION}){{2,4}}|rev-parse(?: --(?:short|verify|quiet))* {_REVISION}"
+    rf"|rev-list(?: -n ?[0-9]+| -[0-9]+| --max-count=[0-9]+| --reverse| --no-merges)* {_REVISION})\)"
+)
+"""These print the names of commits; `rev-parse` prints a revision that it does not know as it stands."""
+_NOT_GLUED: Final = re.compile(r"\"?(?:[\s;|&).~^:]|\Z)")
+"""What follows in the text: of an expansion that gives nothing, the rest of the word alone is left."""
+
+
+def gives_hashes(text: str, view: str, end: int) -> bool:
+    """Whether a substitution, which ends there in the text, gives names of commits or nothing."""
+    return _HASHES.fullmatch(text) is not None and _NOT_GLUED.match(view, end) is not None
+
 
 _PLAIN_GLOB: Final = re.compile(r"([A-Za-z0-9_./@%+,-]*)[*?][A-Za-z0-9_./@%+,*?-]*\Z")
 _ONE_VARIABLE: Final = re.compile(r'"\$[A-Za-z_][A-Za-z0-9_]*"\Z')

@@ -7,7 +7,7 @@ exactly (`[[:alpha:]]`), it counts as any character.
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.permissions.rules.samples import plain_patterns, search_roads
+from holdfast.permissions.rules.path_patterns import plain_patterns, search_roads
 from holdfast.permissions.shell.words.braces import brace_words
 from holdfast.permissions.shell.words.patterns import WILD
 from holdfast.permissions.shell.words.quoting import known_literal

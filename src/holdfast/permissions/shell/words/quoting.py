@@ -1,4 +1,4 @@
-"""Quote removal: what single leaves of shell text become as arguments."""
+"""Quote removal: what single leaves of shell text become as arguments, and a word while its pieces are read."""
 
 import os
 import re
@@ -220,3 +220,36 @@ def rough_pieces(command: str) -> tuple[str, ...]:
     text = join_lines(command) if "\\\n" in command else command
     cut = text.encode("utf-8", "surrogatepass").translate(_ROUGH, _NOISE).decode("utf-8", "surrogatepass")
     return tuple(filter(None, (" ".join(piece.split()) for piece in dict.fromkeys(cut.split("\n")))))
+
+
+class Building:
+    """One word while its pieces are read."""
+
+    __slots__ = ("glob", "head", "prefix", "secret", "single", "split", "static")
+
+    def __init__(self) -> None:
+        self.prefix = ""
+        self.static = True
+        self.split = False
+        self.glob = False
+        self.secret = False
+        self.single = False
+        self.head = True
+
+    def add(self, text: str) -> None:
+        """Append text that is passed as it stands."""
+        if self.static:
+            self.prefix += text
+
+    def dynamic(self, *, may_be_flag: bool = True) -> None:
+        """Append a piece whose text is not known."""
+        if self.static:
+            self.static = False
+            self.head = may_be_flag
+
+    def word(self) -> Word:
+        """Finish."""
+        text = utf8(self.prefix)
+        flag = self.split or (text.startswith("-") if text else self.head and not (self.static and not self.glob))
+        static, whole = self.static and not self.glob, not (self.static or self.split or self.glob)
+        return Word(text, static, flag, self.glob, self.secret, single=self.single, whole=whole)

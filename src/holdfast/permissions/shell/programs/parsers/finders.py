@@ -4,8 +4,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.lib.name_glob import fnmatchcase
-from holdfast.permissions.rules.samples import alternatives
-from holdfast.permissions.shell.programs.find import (
+from holdfast.permissions.rules.path_patterns import alternatives
+from holdfast.permissions.shell.programs.parsers.find import (
     ALONE,
     CHANGES,
     IN_DIRECTORIES,
@@ -22,8 +22,6 @@ from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
-
-__all__ = ["LATE", "late_actions", "may_start"]
 
 _ACTIONS: Final = RUNS | CHANGES
 _ENDS: Final = frozenset({";", "+"})
