@@ -1,6 +1,7 @@
 """What the loop itself says to the model: short, once, and marked as not from the user."""
 
 __all__ = [
+    "ATTACHED",
     "CONTINUE",
     "DROPPED",
     "EMPTY",
@@ -26,7 +27,9 @@ USER_SAID = "[What the user said until then, word for word, the oldest first:]"
 WORDS_LEFT_OUT = "[Here some of what the user said is left out to save room.]"
 USER_SAID_END = "[So far what the user said before the summary. From here on the conversation goes on as it was.]"
 _REMINDER = "<system-reminder>"
-OWN_WORDS = (_REMINDER, INTERRUPTED, FAILED, SUMMARY, DROPPED, USER_SAID, WORDS_LEFT_OUT, USER_SAID_END)
+ATTACHED = "<attached "
+"""So begins what goes with a prompt: a file that it names, what the person did meanwhile."""
+OWN_WORDS = (_REMINDER, ATTACHED, INTERRUPTED, FAILED, SUMMARY, DROPPED, USER_SAID, WORDS_LEFT_OUT, USER_SAID_END)
 """Nothing that a person said begins like this."""
 NO_RESULT = (
     "<tool_use_error>The call was stopped before its result was known; it may have taken effect in part or whole. "

@@ -19,7 +19,7 @@ __all__ = ["SessionSummary", "is_in_use", "list_sessions", "summarise", "title_o
 
 _HEAD_BYTES = 64 * 1024
 _TITLE_CHARS = 80
-_REMINDER = "<system-reminder>"
+_REMINDER, _ATTACHED = "<system-reminder>", "<attached "
 """So begins what this program says to the model beside the user's words."""
 _FORMING_S = 60.0
 """A directory without a lock file that is younger than this belongs to a session that is just being made."""
@@ -94,7 +94,7 @@ def title_of(transcript: Transcript) -> str:
         if message.role == "user":
             content = loaded(message.content)
             texts = [content] if isinstance(content, str) else [str(block.get("text", "")) for block in content]
-            words = " ".join(text for text in texts if not text.startswith(_REMINDER))
+            words = " ".join(text for text in texts if not text.startswith((_REMINDER, _ATTACHED)))
             if words.startswith("<stdin>"):  # what was piped in comes before what was asked
                 words = words.partition("</stdin>")[2].strip() or words
             text = " ".join(words.split())

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from holdfast.contract import UsageError
+from holdfast.lib.visible import visible
 from holdfast.tui.input.attaching import Attachments
 from holdfast.tui.input.mentions import Mention, find_mentions
 from holdfast.tui.show.outcomes import text_of
@@ -14,6 +15,7 @@ __all__ = ["PromptMaker"]
 
 _TOLD_CHARS = 20_000
 _ATTACHED_CHARS = 100_000
+_DONE = "what I did myself"
 
 Content = str | list[dict[str, Any]]
 
@@ -36,23 +38,22 @@ class PromptMaker:
         """The line that became this prompt."""
         return self._typed.pop(sent, sent)
 
-    def plain(self, line: str) -> str:
+    def plain(self, line: str) -> Content:
         """The prompt without anything that would have to be read first: while a run is under way."""
-        return self._remember(line, self._with_told(self.attachments.expand(line).text))
+        return self._put_together(line, self.attachments.expand(line).text, [])
 
     async def whole(self, line: str, agent: "RunningAgent") -> Content:
         """The prompt with everything that it names; each is read through the rules, and a refusal leaves it out."""
         expanded = self.attachments.expand(line)
         wanted = find_mentions(expanded.text, agent.cwd)
         wanted += [Mention("picture", "Read", {"file_path": path}) for path in expanded.files]
-        parts = [self._with_told(expanded.text)]
+        read: list[dict[str, Any]] = []
         pictures: list[dict[str, Any]] = []
         for mention in wanted:
             text, found = await self._read(mention, agent)
-            parts += [text] if text else []
+            read += [{"type": "text", "text": text}] if text else []
             pictures += found
-        sent = self._remember(line, "\n\n".join(parts))
-        return [{"type": "text", "text": sent}, *pictures] if pictures else sent
+        return self._put_together(line, expanded.text, [*read, *pictures])
 
     async def _read(self, mention: Mention, agent: "RunningAgent") -> tuple[str, list[dict[str, Any]]]:
         try:
@@ -66,17 +67,21 @@ class PromptMaker:
         text = text_of([block for block in blocks if block.get("type") == "text"] if blocks else reply.content)
         if not text or (pictures and len(blocks) == len(pictures) + 1):  # a picture needs no words about it
             return "", pictures
-        from holdfast.agent.prompt.fences import defused  # noqa: PLC0415 - loaded with the agent
+        return _attached(mention.name, text[:_ATTACHED_CHARS]), pictures
 
-        name = mention.name.replace('"', "'")
-        shown = defused(text[:_ATTACHED_CHARS]).replace("</attached", "<\\/attached")
-        return f'<attached name="{name}">\n{shown}\n</attached>', pictures
-
-    def _with_told(self, text: str) -> str:
+    def _put_together(self, line: str, text: str, more: list[dict[str, Any]]) -> Content:
+        """The person's words first and alone: what else goes with them is not taken for words of theirs later."""
+        if text != line:
+            self._typed[text] = line
         told, self._told = self._told, []
-        return "\n\n".join([*(one[:_TOLD_CHARS] for one in told), text])
+        more = [*({"type": "text", "text": _attached(_DONE, one[:_TOLD_CHARS])} for one in told), *more]
+        return [{"type": "text", "text": text}, *more] if more else text
 
-    def _remember(self, line: str, sent: str) -> str:
-        if sent != line:
-            self._typed[sent] = line
-        return sent
+
+def _attached(name: str, text: str) -> str:
+    from holdfast.agent.notes import ATTACHED  # noqa: PLC0415 - loaded with the agent
+    from holdfast.agent.prompt.fences import defused  # noqa: PLC0415 - the same
+
+    kept = visible(name).replace('"', "'")
+    shown = defused(text).replace("</attached", "<\\/attached")
+    return f'{ATTACHED}name="{kept}">\n{shown}\n</attached>'

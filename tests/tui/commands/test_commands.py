@@ -5,11 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.tui.faces import AnsweringFace
 from tests.tui.talking import Talk, talking
 
 from holdfast.app.begin import SessionChoice
 from holdfast.app.rewind import rewind_points
 from holdfast.tui.commands.run import COMMANDS, is_command, offered_commands
+from holdfast.tui.show.recall import recall
 
 WANTED = [
     "help",
@@ -204,6 +206,33 @@ def test_a_shell_line_goes_through_the_rules_and_the_model_hears_of_it(tmp_path:
             shown = await talk.say("what was that?")
             assert shown.startswith("❯ what was that?")  # noqa: RUF001 - the mark people know
             assert "I ran `echo hi; ls` myself" in talk.sent()
+
+    asyncio.run(run())
+
+
+def test_what_goes_with_a_prompt_never_passes_for_the_persons_words(tmp_path: Path) -> None:
+    (tmp_path / ".claude" / "commands").mkdir(parents=True)
+    (tmp_path / ".claude" / "commands" / "hello.md").write_text("Greet $ARGUMENTS warmly.\n", encoding="utf-8")
+    (tmp_path / "notes.md").write_text("a noted line", encoding="utf-8")
+
+    async def run() -> None:
+        async with talking(tmp_path, "Hello.", "I see.") as talk:
+            await talk.say("!echo written by a command")
+            await talk.say("/hello Ada")
+            assert "Greet Ada warmly." in talk.sent()  # the command is one, whatever was done before it
+            assert "written by a command" in talk.sent()
+            await talk.say("!echo once more")
+            await talk.say("look at @notes.md")
+            agent = talk.talk.agent
+            assert agent is not None
+            assert rewind_points(agent)[-1].text == "look at @notes.md"
+            recalled = AnsweringFace()
+            recall(recalled, talk.talk.view.naming, agent.history)
+            assert "look at @notes.md" in recalled.text
+            assert "once more" not in recalled.text
+            assert "a noted line" not in recalled.text
+            assert "once more" in talk.sent()
+            assert "a noted line" in talk.sent()
 
     asyncio.run(run())
 
