@@ -1,7 +1,9 @@
 """Whole sessions in a real terminal, with a scripted model and real tools."""
 
 import os
+import shlex
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +142,31 @@ def test_a_signal_leaves_the_terminal_as_it_was(terminal: Terminal, number: sign
     terminal.until(f"was {128 + number}", lambda text: text.count("ready") == 2)
     assert (terminal.place / "after").read_text("utf-8") == (terminal.place / "before").read_text("utf-8")
     assert terminal.tmux("display", "-p", "-t", "a", "#{cursor_flag}").strip() == "1"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs the guard")
+@pytest.mark.parametrize("has_panel", [False, True])
+def test_who_kills_the_program_gets_the_terminal_back(terminal: Terminal, *, has_panel: bool) -> None:
+    terminal.open()
+    model = terminal.script("Never.")
+    words = f"{terminal.program} --model {model}"
+    script = f"stty -a > before; {words}; echo was $?; stty -a > after; echo ready"
+    terminal.say(f"sh -c {shlex.quote(script)}")  # this shell sets nothing back by itself
+    terminal.until("default (shift+tab)")
+    if has_panel:
+        terminal.say("/status")
+        terminal.until("Esc closes")
+    shell = int(terminal.tmux("display", "-p", "-t", "a", "#{pane_pid}"))
+    guard = _child_of(_child_of(shell))
+    os.kill(_child_of(guard), signal.SIGKILL)
+    terminal.until("was 137", lambda text: text.endswith("ready\n$"))
+    assert (terminal.place / "after").read_text("utf-8") == (terminal.place / "before").read_text("utf-8")
+    assert terminal.tmux("display", "-p", "-t", "a", "#{cursor_flag} #{alternate_on}").strip() == "1 0"
+    assert "shift+tab" not in terminal.screen()
+
+
+def _child_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()[0])
 
 
 def test_the_whole_output_opens_above_the_conversation_which_goes_on_below(terminal: Terminal) -> None:

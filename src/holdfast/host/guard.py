@@ -13,11 +13,11 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-from holdfast.host import tree
+from holdfast.host import terminal, tree
 
 TYPE_CHECKING = False  # `typing` would cost the guard a megabyte
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 _GIVE_UP_S = 10.0
 
@@ -93,7 +93,7 @@ def run_guarded(program: Callable[[], int]) -> int:
         prctl(_PR_SET_DUMPABLE, 0)
     if prctl is None or not tree.has_process_table():
         return program()
-    every = signal.valid_signals()
+    every, found = signal.valid_signals(), terminal.as_it_is()
     # A launcher may have left SIGCHLD ignored; the kernel would then drop exit statuses.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, every)
@@ -105,7 +105,7 @@ def run_guarded(program: Callable[[], int]) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return program()
     if child:
-        _stand_guard(prctl, child)
+        _stand_guard(prctl, child, found)
     _become_program(prctl, guard)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return program()
@@ -184,7 +184,7 @@ def _continued(_signal_number: int, _frame: FrameType | None) -> None:
 # -- the guard's side
 
 
-def _stand_guard(prctl: Prctl, child: int) -> "NoReturn":
+def _stand_guard(prctl: Prctl, child: int, found: "list[Any] | None") -> "NoReturn":
     _let_go_of_files()
     # The guard holds the same environment as the program; nobody of this user may read it there, and it dumps no core.
     prctl(_PR_SET_DUMPABLE, 0)
@@ -196,6 +196,8 @@ def _stand_guard(prctl: Prctl, child: int) -> "NoReturn":
             status = _collect(child)
         elif _is_news(info, child):
             tree.send_by_number(child, info.si_signo)
+    if status < 0:
+        terminal.give_back(found)
     tree.end_all_descendants(give_up_s=_GIVE_UP_S)
     _end_like(status)
 
