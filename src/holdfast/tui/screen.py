@@ -281,7 +281,7 @@ class Screen:
         """End the application; what is committed stays."""
         self.close_panel()
         self.holding.release()
-        self.paper.flush()
+        self.paper.flush(draws=False)  # who cannot draw any more can still leave
         if self.app.is_running and not self.app.is_done:
             self.buffer.reset()
             self.app.exit()

@@ -36,8 +36,8 @@ class Scrollback:
             self._is_flushing = True
             loop.call_later(_PAUSE_S, self.flush)
 
-    def flush(self) -> None:
-        """Write what waits now."""
+    def flush(self, *, draws: bool = True) -> None:
+        """Write what waits now; without `draws` the live region is gone behind it."""
         self._is_flushing = False
         if not self._pending or self.is_covered:
             return
@@ -51,6 +51,9 @@ class Scrollback:
         output.write_raw(_BEGIN)
         app.renderer.erase(leave_alternate_screen=False)
         output.write_raw(raw)
-        app._redraw()  # noqa: SLF001 - as the application itself does after a resize; tests hold it
-        output.write_raw(_END)
-        output.flush()
+        try:
+            if draws:
+                app._redraw()  # noqa: SLF001 - as the application itself does after a resize; tests hold it
+        finally:
+            output.write_raw(_END)
+            output.flush()

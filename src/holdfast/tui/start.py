@@ -1,17 +1,17 @@
 """`holdfast` without a prompt to answer and end: the session at the terminal."""
 
 import asyncio
-import logging
 import os
 import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.settings.directories import private_directory, user_directories
 from holdfast.tui import early
+from holdfast.tui.bugs import telling_of_bugs
 from holdfast.tui.conversation import Conversation
 from holdfast.tui.launch import Launch
 from holdfast.tui.preferences import early_preferences
@@ -72,8 +72,9 @@ async def _on_screen(launch: Launch) -> int:
 
     ended_by: list[int] = []
     try:
-        with patch_stdout(raw=True), _leaving(screen, ended_by), _telling_of_bugs(talk):
+        with patch_stdout(raw=True), _leaving(screen, ended_by), telling_of_bugs(talk, screen.leave) as bugs:
             await screen.app.run_async(pre_run=begin, set_exception_handler=False)
+        problem = bugs.farewell
     finally:
         screen.ended()
         early.put_away()
@@ -81,11 +82,12 @@ async def _on_screen(launch: Launch) -> int:
             work.cancel()
             await asyncio.wait({work})
         await talk.close()
+    for words in (problem, talk.farewell):
+        if words:
+            print(words)  # noqa: T201 - the screen has ended
     if work is not None and not work.cancelled() and (error := work.exception()):
         raise error
-    if talk.farewell:
-        print(talk.farewell)  # noqa: T201 - the screen has ended
-    return 128 + ended_by[0] if ended_by else 0
+    return 128 + ended_by[0] if ended_by else int(bool(problem))
 
 
 def _take_over(screen: "Screen", first: early.EarlyPrompt) -> None:
@@ -146,26 +148,6 @@ def _leaving(screen: "Screen", ended_by: list[int]) -> Generator[None]:
     finally:
         for number in caught:
             loop.remove_signal_handler(number)
-
-
-@contextmanager
-def _telling_of_bugs(talk: Conversation) -> Generator[None]:
-    """What goes wrong in a key or a timer is logged and told; the session goes on, and nobody has to press a key."""
-    loop = asyncio.get_running_loop()
-    before = loop.get_exception_handler()
-
-    def handle(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        logging.getLogger(__name__).error("in the terminal: %s", context.get("message"), exc_info=error)
-        talk.say(
-            "bad", f"an error of ours: {error or context.get('message')}; the log has more, and the session goes on"
-        )
-
-    loop.set_exception_handler(handle)
-    try:
-        yield
-    finally:
-        loop.set_exception_handler(before)
 
 
 def _history_file() -> str | None:
