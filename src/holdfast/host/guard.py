@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-from holdfast.host import terminal, tree
+from holdfast.host import tree
 
 TYPE_CHECKING = False  # `typing` would cost the guard a megabyte
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def run_guarded(program: Callable[[], int]) -> int:
         prctl(_PR_SET_DUMPABLE, 0)
     if prctl is None or not tree.has_process_table():
         return program()
-    every, found = signal.valid_signals(), terminal.as_it_is()
+    every, found = signal.valid_signals(), _found_terminal()
     # A launcher may have left SIGCHLD ignored; the kernel would then drop exit statuses.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, every)
@@ -109,6 +109,15 @@ def run_guarded(program: Callable[[], int]) -> int:
     _become_program(prctl, guard)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return program()
+
+
+def _found_terminal() -> "list[Any] | None":
+    """How the terminal is set, if this program reads from it and writes to it."""
+    if not (os.isatty(0) and os.isatty(1)):
+        return None
+    from holdfast.host.terminal import as_it_is  # noqa: PLC0415 - only at a terminal
+
+    return as_it_is()
 
 
 Prctl = Callable[[int, int], int]
@@ -196,8 +205,10 @@ def _stand_guard(prctl: Prctl, child: int, found: "list[Any] | None") -> "NoRetu
             status = _collect(child)
         elif _is_news(info, child):
             tree.send_by_number(child, info.si_signo)
-    if status < 0:
-        terminal.give_back(found)
+    if status < 0 and found is not None:
+        from holdfast.host.terminal import give_back  # noqa: PLC0415 - loaded before the fork
+
+        give_back(found)
     tree.end_all_descendants(give_up_s=_GIVE_UP_S)
     _end_like(status)
 

@@ -19,9 +19,7 @@ pastes as keys, and clears the lines that lived."""
 
 
 def as_it_is() -> "list[Any] | None":
-    """How the terminal is set, if this program reads from it and writes to it."""
-    if not (os.isatty(0) and os.isatty(1)):
-        return None
+    """How the terminal on our input is set."""
     import termios  # noqa: PLC0415 - not everywhere, and only at a terminal
 
     try:
@@ -30,10 +28,8 @@ def as_it_is() -> "list[Any] | None":
         return None
 
 
-def give_back(found: "list[Any] | None") -> None:
+def give_back(found: "list[Any]") -> None:
     """Set the terminal as it was, if the program has left it set for a screen of its own."""
-    if found is None:
-        return
     import termios  # noqa: PLC0415 - loaded before
 
     try:

@@ -70,6 +70,8 @@ class Conversation:
         self._first_mode = "default"
         self.status_command = StatusCommand()
         self._preferences = Preferences()
+        self.set_here: dict[str, tuple[str, str]] = {}
+        """Settings of the terminal that the person has set meanwhile, each with its file."""
         self.resources: list[tuple[str, str]] = []
         """What the servers offer to read, as `server:uri`, each with its name."""
         self._prompts: asyncio.Queue[str] = asyncio.Queue()

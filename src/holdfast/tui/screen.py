@@ -29,6 +29,7 @@ from holdfast.tui.background import ASK, BackgroundReply, may_be_asked
 from holdfast.tui.early import MARK
 from holdfast.tui.holding import Holding
 from holdfast.tui.input.keys import Actions, Keys
+from holdfast.tui.input.spelling import SpellingOut
 from holdfast.tui.looks import offer_lines, style_of, terminal_output
 from holdfast.tui.notify import notification
 from holdfast.tui.panels.pages import Page, cut_line
@@ -308,6 +309,7 @@ class Screen:
                     ConditionalProcessor(
                         PasswordProcessor(), Condition(lambda: bool(self.menus) and self.menus[0].is_secret)
                     ),
+                    SpellingOut(),
                     BeforeInput(self._prompt),
                 ],
                 search_buffer_control=searching.control,

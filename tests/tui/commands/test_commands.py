@@ -177,7 +177,9 @@ def test_undo_clear_compact_and_export(tmp_path: Path) -> None:
 def test_settings_of_the_terminal_are_kept_in_the_users_own_file(tmp_path: Path) -> None:
     async def run() -> None:
         async with talking(tmp_path, "Done.") as talk:
+            assert "theme is not set; one of auto" in await talk.say("/config theme")
             assert "theme = light, kept in" in await talk.say("/config theme light")
+            assert "theme = 'light' (" in await talk.say("/config theme")
             assert "one of auto" in await talk.say("/config theme pink")
 
     asyncio.run(run())

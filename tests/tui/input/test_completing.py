@@ -4,9 +4,11 @@ from pathlib import Path
 
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
+from tests.tui.conftest import Terminal
 
 from holdfast.tui.input.completing import InputCompleter, Offers
 from holdfast.tui.input.file_names import score
+from holdfast.tui.input.mentions import find_mentions
 
 
 def offered(place: Path, text: str, hidden: str = "") -> list[str]:
@@ -38,6 +40,31 @@ def test_files_are_found_anywhere_by_some_of_their_letters(tmp_path: Path) -> No
     assert offered(tmp_path, "see @src/") == ["src/deep/", "src/scroll.py"]
     assert offered(tmp_path, "see @docs:") == ["docs:file:///guide"]
     assert offered(tmp_path, "mail@scr") == []
+
+
+def test_names_with_blanks_are_offered_as_they_must_be_written(tmp_path: Path) -> None:
+    (tmp_path / "my plans").mkdir()
+    (tmp_path / "my plans" / "next year.md").write_text("", encoding="utf-8")
+    assert offered(tmp_path, "see @year") == ['"my plans/next year.md"']
+    assert offered(tmp_path, "see @my") == ['"my plans/"', '"my plans/next year.md"']
+    assert offered(tmp_path, 'see @"my plans/n') == ['my plans/next year.md"']
+    assert offered(tmp_path, 'see @"next y') == ['my plans/next year.md"']
+    (mention,) = find_mentions('see @"my plans/next year.md"', str(tmp_path))
+    assert mention.arguments == {"file_path": f"{tmp_path}/my plans/next year.md"}
+
+
+def test_the_only_offer_is_taken_at_once(terminal: Terminal) -> None:
+    (terminal.place / "orders.py").write_text("", encoding="utf-8")
+    terminal.open()
+    terminal.holdfast("--model", terminal.script("Done."))
+    terminal.until("(shift+tab)", "/help")
+    terminal.type("see @ord")
+    terminal.until("  orders.py")
+    terminal.press("Tab")
+    terminal.type("now")
+    terminal.until("see @orders.py now")
+    terminal.press("Enter")
+    terminal.until("Done.")
 
 
 def test_the_nearest_names_come_first() -> None:

@@ -12,6 +12,7 @@ from holdfast.tui.ask.menu import Menu, Option
 from holdfast.tui.commands.command import SlashCommand
 
 if TYPE_CHECKING:
+    from holdfast.settings import Settings
     from holdfast.tui.conversation import Conversation
 
 __all__ = ["COMMANDS"]
@@ -32,10 +33,10 @@ async def _model(talk: "Conversation", rest: str) -> None:
     name = rest
     if not name:
         others = [one for one in _MODELS if one != agent.model.name]
-        options = [Option(f"Stay with {visible(agent.model.name)} (Esc)", "")]
+        options = [Option("Stay with it (Esc)", "")]
         options += [Option(one, one) for one in others]
         options.append(Option("Another: provider:name (Tab)", "other", wants_text=True))
-        chosen = await talk.face.choose(Menu("Which model?", options))
+        chosen = await talk.face.choose(Menu(f"Which model? Now it is {visible(agent.model.name)}", options))
         name = chosen.text if chosen.value == "other" else chosen.value or ""
     if name:
         agent.change_model(name.strip())
@@ -50,13 +51,18 @@ async def _config(talk: "Conversation", rest: str) -> None:
     if value.strip():
         await _set(talk, key, value.strip())
     elif key:
-        origin = settings.where(key)
-        found = settings.get(key)
-        talk.say("", f"{key} = {found!r} ({origin})" if found is not None else f"{key} is not set")
+        talk.say("", _value_of(talk, settings, key))
     else:
         from holdfast.tui.panels.settings import settings_page  # noqa: PLC0415 - only here
 
         await talk.face.open(settings_page(settings, _OWN))
+
+
+def _value_of(talk: "Conversation", settings: "Settings", key: str) -> str:
+    """What a setting is, also one that was set here a moment ago; of our own also what it can be."""
+    found, origin = talk.set_here.get(key) or (settings.get(key), str(settings.where(key)))
+    shown = f"{key} is not set" if found is None else f"{key} = {found!r} ({home_relative(origin)})"
+    return f"{shown}; one of {', '.join(_OWN[key])}" if key in _OWN else shown
 
 
 async def _set(talk: "Conversation", key: str, value: str) -> None:
@@ -67,6 +73,7 @@ async def _set(talk: "Conversation", key: str, value: str) -> None:
             raise UsageError(f"{key} is one of {', '.join(_OWN[key])}, not {value!r}")
         path = save_setting(key, {"true": True, "false": False}.get(value, value), agent.cwd)
         talk.preferred(key, value)
+        talk.set_here[key] = (value, path)
         talk.say("ok", f"{key} = {value}, kept in {home_relative(path)}")
         return
     await agent.call_tool("Config", {"setting": key, "value": value})

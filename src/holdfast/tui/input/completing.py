@@ -13,7 +13,7 @@ from holdfast.tui.input.file_names import FileNames, score
 
 __all__ = ["InputCompleter", "Offers"]
 
-_AT = re.compile(r'(?:^|[\s(])@("?)([^\s@"]*)$')
+_AT = re.compile(r'(?:^|[\s(])@(?:"([^"\n]*)|([^\s@"]*))$')
 _MOST = 50
 
 
@@ -43,9 +43,12 @@ class InputCompleter(Completer):
         if text.startswith("/") and " " not in text and "\n" not in text:
             yield from self._commands(text)
         elif found := _AT.search(text):
-            typed = found[2]
-            yield from self._resources(typed)
-            yield from self._below(typed) if typed and "/" not in typed else self._in_directory(typed)
+            is_quoted = found[1] is not None
+            typed = str(found[1] if is_quoted else found[2])
+            yield from () if is_quoted else self._resources(typed)
+            for name in self._below(typed) if typed and "/" not in typed else self._in_directory(typed):
+                whole = f'{name}"' if is_quoted else f'"{name}"' if " " in name else name
+                yield Completion(whole, start_position=-len(typed), display=visible(name))
 
     def _commands(self, text: str) -> Iterable[Completion]:
         typed = text[1:].lower()
@@ -61,19 +64,19 @@ class InputCompleter(Completer):
                     name, start_position=-len(typed), display=shown, display_meta=visible(about, limit_chars=80)
                 )
 
-    def _below(self, typed: str) -> Iterable[Completion]:
+    def _below(self, typed: str) -> Iterable[str]:
         cwd = self._offers.cwd()
         fitting = [(found, name) for name in self._names.below(cwd) if (found := score(name, typed)) is not None]
         fitting.sort()
         shown = 0
         for _, name in fitting:
             if not self._offers.hides(os.path.realpath(os.path.join(cwd, name))):
-                yield Completion(name, start_position=-len(typed), display=visible(name))
+                yield name
                 shown += 1
             if shown >= _MOST:
                 return
 
-    def _in_directory(self, typed: str) -> Iterable[Completion]:
+    def _in_directory(self, typed: str) -> Iterable[str]:
         head, _, begun = typed.rpartition("/")
         outer = os.path.expanduser(head) if head or not typed.startswith("/") else "/"
         folder = os.path.join(self._offers.cwd(), outer)
@@ -87,5 +90,4 @@ class InputCompleter(Completer):
             if (name.startswith(".") and not begun) or self._offers.hides(os.path.realpath(os.path.join(folder, name))):
                 continue
             whole = f"{head}/{name}" if head or typed.startswith("/") else name
-            shown = f"{whole}/" if is_dir else whole
-            yield Completion(shown, start_position=-len(typed), display=visible(shown))
+            yield f"{whole}/" if is_dir else whole

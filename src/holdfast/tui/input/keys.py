@@ -125,10 +125,16 @@ class Keys:
 
     def _complete(self) -> None:
         buffer = self._screen.buffer
-        if buffer.complete_state is not None:
-            buffer.complete_next()
-        else:
+        state = buffer.complete_state
+        if state is None:
             buffer.start_completion(select_first=True)
+        elif len(state.completions) == 1:  # nothing to choose: it is taken, and the line goes on
+            buffer.go_to_completion(0)
+            buffer.complete_state = None
+            if not buffer.text.endswith("/"):
+                buffer.insert_text(" ")
+        else:
+            buffer.complete_next()
 
     def _say(self) -> None:
         if self._menu.is_deaf:

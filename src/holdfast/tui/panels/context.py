@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["context_page"]
 
-_BAR = 40
+_BAR = 30
 _SHOWN = 12
 
 

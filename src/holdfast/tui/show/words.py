@@ -22,6 +22,7 @@ __all__ = [
     "fragments",
     "prose",
     "shown_lines",
+    "spelled",
     "wrapped",
 ]
 
@@ -68,6 +69,12 @@ def prose(text: str) -> str:
 
 def _joiner(found: re.Match[str]) -> str:
     return found[0] if found[1] is None else visible(found[1])
+
+
+def spelled(text: str) -> dict[int, str]:
+    """What `prose` would spell out of a line, by its place in it; control characters are left to whoever draws it."""
+    found = {at: shown for at, char in enumerate(text) if char >= "\xa0" and (shown := _PROSE[ord(char)]) != char}
+    return found | {one.start(1): visible(one[1]) for one in _JOINED.finditer(text) if one[1] is not None}
 
 
 def shown_lines(text: str, *, most: int | None = None) -> list[str]:
