@@ -38,7 +38,7 @@ from holdfast.tui.show.markdown import Piece, tail_lines
 from holdfast.tui.show.recall import recall
 from holdfast.tui.show.rich_text import render
 from holdfast.tui.show.view import View
-from holdfast.tui.show.words import as_text, prose
+from holdfast.tui.show.words import as_ansi, as_text, fragments, prose
 from holdfast.tui.status_command import safe_colours
 
 DECEPTIONS = strings(500, seed=20)
@@ -192,6 +192,14 @@ def test_what_is_opened_or_shown_again_shows_every_character() -> None:
         face.commit(output_page([Kept("x", text)]).all_lines())
         assert is_whole(text, flat(face)), (text, flat(face))
         assert not hidden_in(flat(face)), (text, flat(face))
+
+
+def test_a_text_that_nobody_made_safe_is_harmless_all_the_same() -> None:
+    kept = dict.fromkeys(map(ord, f"{_JOINERS}\t\n"))
+    for text in DECEPTIONS:
+        drawn = "".join(part for _, part, *_ in fragments([[("", text)]]))
+        assert not hidden_in(as_ansi([("", text)], None).translate(kept)), text
+        assert not hidden_in(drawn.translate(kept)), text
 
 
 def hidden_in(shown: str) -> list[str]:

@@ -40,6 +40,7 @@ __all__ = [
     "server_configs",
     "server_records",
     "server_states",
+    "unapproved_servers",
 ]
 
 _log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ _DEFAULT_WAIT_MS = 5_000
 _MOST_WAIT_MS = 600_000
 _DEFAULT_START_MS = 30_000
 _CHARS_PER_TOKEN = 4
+_NOT_APPROVED = "it is not approved as it is now"
 
 
 class Chosen(NamedTuple):
@@ -88,6 +90,17 @@ def choose_servers(rights: Rights, found: ServerList) -> Chosen:
     return Chosen(tuple(entries), held, found.problems)
 
 
+def unapproved_servers(rights: Rights, options: Options) -> list[tuple[ServerEntry, str]]:
+    """The servers of a trusted folder that only lack the user's word, each with what would be approved."""
+    found = configured_servers(rights, options)
+    held = choose_servers(rights, found).held
+    return [
+        (entry, mcp_server_hash(entry.name, entry.config, root=rights.settings.root))
+        for entry in found.entries
+        if entry.scope == "project" and held.get(entry.name, "").startswith(_NOT_APPROVED)
+    ]
+
+
 def _why_held(entry: ServerEntry, rights: Rights) -> str | None:
     settings = rights.settings
     if entry.is_off:
@@ -107,7 +120,7 @@ def _why_held(entry: ServerEntry, rights: Rights) -> str | None:
         identity = mcp_server_hash(entry.name, entry.config, root=settings.root)
         if identity not in settings.approved and not _is_enabled_by_name(entry, rights, identity):
             shown = visible(entry.name, limit_chars=80)
-            return f"it is not approved as it is now; look at it with `holdfast mcp approve {shown}`"
+            return f"{_NOT_APPROVED}; look at it with `holdfast mcp approve {shown}`"
     if rights.permissions.denies_whole((f"mcp__{safe_part(entry.name)}__-",)) is not None:
         return "a rule denies all of its tools"
     return None

@@ -12,6 +12,7 @@ from holdfast.app.begin import SessionChoice
 from holdfast.app.call_lines import CallLines
 from holdfast.contract.errors import HoldfastError, UsageError
 from holdfast.events import ContextChanged, Event, PermissionDecided, RunEnded
+from holdfast.lib.visible import visible
 from holdfast.tui.asides import find_resources, keep_note, paste_picture, run_shell_line
 from holdfast.tui.ask.approval import home_relative
 from holdfast.tui.ask.asker import TerminalAsker
@@ -296,7 +297,7 @@ class Conversation:
 
     async def pick(self, title: str, options: list[tuple[str, str]], *, default: int = 0) -> str | None:
         """Let the person choose one of some values."""
-        menu = Menu(title, [Option(label, value) for label, value in options], default=default)
+        menu = Menu(title, [Option(visible(label), value) for label, value in options], default=default)
         menu.is_field = True
         chosen = await self.face.choose(menu)
         if chosen.value:

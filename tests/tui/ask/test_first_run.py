@@ -12,9 +12,11 @@ from tests.tui.talking import talking
 
 from holdfast.app.options import Options
 from holdfast.app.rights import load_rights
+from holdfast.app.servers import unapproved_servers
+from holdfast.settings import SettingsRoots, TrustStore
 from holdfast.settings.trust_question import trust_question
 from holdfast.tui.ask.first_run import DEMO, set_up_model, tell_sandbox
-from holdfast.tui.ask.trust import choose_items
+from holdfast.tui.ask.trust import ask_servers, choose_items
 
 
 def set_up(place: Path, face: AnsweringFace, *, has_demo: bool = True) -> str | None:
@@ -87,6 +89,40 @@ def test_what_a_folder_brings_is_shown_item_by_item_and_approved_one_by_one(tmp_
     assert answered(3, [2])[0] == question.approvals[1:]
     assert answered(3, None)[0] is None
     assert answered(None)[0] is None
+
+
+def test_each_server_of_a_trusted_folder_is_shown_and_approved_by_itself(tmp_path: Path) -> None:
+    servers = {"good": {"command": "true"}, "evil\x1b[2J": {"command": "\u202esh", "args": ["\x1b]0;x\x07"]}}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    options = Options(cwd=str(tmp_path))
+    roots = SettingsRoots.from_environment()
+    store = TrustStore(roots.state, home=roots.home)
+
+    def waiting() -> list[str]:
+        return [entry.name for entry, _ in unapproved_servers(load_rights(options), options)]
+
+    def asked(*answers: int | None) -> str:
+        async def run() -> str:
+            face = AnsweringFace(*answers, columns=120)
+            await ask_servers(face, load_rights(options), options)
+            assert not face.answers
+            return face.text
+
+        return asyncio.run(run())
+
+    assert waiting() == []  # an untrusted folder starts nothing
+    store.trust(str(tmp_path))
+    assert sorted(waiting()) == sorted(servers)
+    shown = asked(2, None)
+    assert '"command":"true"' in shown
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "<U+202E>sh" in shown
+    assert waiting() == ["evil\x1b[2J"]
+    assert asked() == ""  # nobody is asked twice in a session
+    servers["good"] = {"command": "false"}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    assert '"command":"false"' in asked(None)
 
 
 def test_the_sandbox_of_the_machine_is_told_once(tmp_path: Path) -> None:

@@ -173,8 +173,11 @@ def _fitting(text: str, room: int) -> str:
 def as_ansi(line: Line, theme: "Theme | None") -> str:
     """The line for a terminal; without a theme it has no colours."""
     if theme is None:
-        return as_text(line)
-    return "".join(f"\x1b[{codes}m{text}\x1b[0m" if (codes := theme[style].sgr) else text for style, text in line)
+        return "".join(_harmless(text) for _, text in line)
+    return "".join(
+        f"\x1b[{codes}m{_harmless(text)}\x1b[0m" if (codes := theme[style].sgr) else _harmless(text)
+        for style, text in line
+    )
 
 
 def as_text(line: Line) -> str:
@@ -188,5 +191,10 @@ def fragments(lines: list[Line]) -> "StyleAndTextTuples":
     for place, line in enumerate(lines):
         if place:
             found.append(("", "\n"))
-        found += [(f"class:hf-{style}" if style else "", text) for style, text in line]
+        found += [(f"class:hf-{style}" if style else "", _harmless(text)) for style, text in line]
     return found
+
+
+def _harmless(text: str) -> str:
+    """Every text is safe by now; should one have been forgotten, nothing of it is obeyed and nothing turns or hides."""
+    return text if text.isascii() and text.isprintable() else text.translate(_PROSE)
