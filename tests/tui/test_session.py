@@ -165,6 +165,18 @@ def test_who_kills_the_program_gets_the_terminal_back(terminal: Terminal, *, has
     assert "shift+tab" not in terminal.screen()
 
 
+def test_lines_of_a_long_prompt_stand_below_each_other_and_an_editor_that_fails_is_told(terminal: Terminal) -> None:
+    terminal.open(40, 20, {"EDITOR": "false", "VISUAL": ""})
+    terminal.holdfast("--model", terminal.script("Done."))
+    terminal.until("(shift+tab)", "/help")
+    terminal.type("first\\")
+    terminal.press("Enter")
+    terminal.type("second line that is longer than the window is wide")
+    terminal.until(f"{MARK} first\n  second line that is longer than the wi\n  ndow is wide\n")
+    terminal.press("C-g")
+    terminal.until("nothing was edited", "see EDITOR", f"{MARK} first\n  second line")
+
+
 def _child_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()[0])
 

@@ -18,7 +18,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.layout import ConditionalContainer, HSplit, Layout, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
 from prompt_toolkit.layout.dimension import Dimension
-from prompt_toolkit.layout.processors import BeforeInput, ConditionalProcessor, PasswordProcessor
+from prompt_toolkit.layout.processors import ConditionalProcessor, PasswordProcessor
 from prompt_toolkit.output import Output
 from prompt_toolkit.styles import DynamicStyle
 from prompt_toolkit.widgets import SearchToolbar
@@ -244,6 +244,8 @@ class Screen:
             edited = await self.edit(self.buffer.text)
             if edited is not None:
                 self.fill_input(edited.rstrip("\n"))
+            else:
+                self.commit([[("warn", "nothing was edited: no editor could be started, or it failed; see EDITOR")]])
 
         self._spawn(edit())
 
@@ -310,7 +312,6 @@ class Screen:
                         PasswordProcessor(), Condition(lambda: bool(self.menus) and self.menus[0].is_secret)
                     ),
                     SpellingOut(),
-                    BeforeInput(self._prompt),
                 ],
                 search_buffer_control=searching.control,
                 preview_search=True,
@@ -318,6 +319,7 @@ class Screen:
             height=Dimension(min=1, max=_INPUT_ROWS),
             dont_extend_height=True,
             wrap_lines=True,
+            get_line_prefix=self._before_line,
         )
         offers = self._window(lambda: offer_lines(self.buffer.complete_state, self.columns - 1))
         rows: list[Any] = [
@@ -359,8 +361,9 @@ class Screen:
         typing = _INPUT_ROWS if self.menus[0].is_typing else 0
         return self.menus[0].lines(size.columns - 1, max(3, size.rows - 2 - typing))
 
-    def _prompt(self) -> StyleAndTextTuples:
-        return [("class:hf-you", "say: " if self.menus else MARK)]
+    def _before_line(self, number: int, part: int) -> StyleAndTextTuples:
+        mark = "say: " if self.menus else MARK
+        return [("class:hf-you", mark)] if not number and not part else [("", " " * len(mark))]
 
     def _status(self) -> StyleAndTextTuples:
         if self.menus:

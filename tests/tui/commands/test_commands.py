@@ -212,6 +212,31 @@ def test_a_shell_line_goes_through_the_rules_and_the_model_hears_of_it(tmp_path:
     asyncio.run(run())
 
 
+def test_the_beginning_of_a_command_is_enough_where_it_can_mean_nothing_else(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with talking(tmp_path, "Done.") as talk:
+            assert "theme is not set" in await talk.say("/conf theme")
+            assert "did you mean /co" in await talk.say("/co")
+            assert "did you mean /status" in await talk.say("/statsu")
+
+    asyncio.run(run())
+
+
+def test_sessions_in_which_nothing_was_said_are_not_offered(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with talking(tmp_path, "Done."):
+            pass
+        async with talking(tmp_path, "Done.") as talk:
+            assert "no other session" in await talk.say("/resume")
+            await talk.say("the first words")
+        async with talking(tmp_path, "Done.") as talk:
+            await talk.say("/resume", None)
+            (offer,) = talk.face.menus[-1].options
+            assert "the first words" in offer.label
+
+    asyncio.run(run())
+
+
 def test_what_goes_with_a_prompt_never_passes_for_the_persons_words(tmp_path: Path) -> None:
     (tmp_path / ".claude" / "commands").mkdir(parents=True)
     (tmp_path / ".claude" / "commands" / "hello.md").write_text("Greet $ARGUMENTS warmly.\n", encoding="utf-8")

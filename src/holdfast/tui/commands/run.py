@@ -57,7 +57,12 @@ async def run_command(talk: "Conversation", text: str) -> None:
     if found is not None:
         await found.run(talk, text.strip()[len(name) + 1 :].strip())
         return
-    near = get_close_matches(name, [offered for offered, _ in offered_commands(talk.agent)], n=1)
+    offered = [one for one, _ in offered_commands(talk.agent)]
+    begun = [one for one in offered if one.startswith(name)]
+    if len(begun) == 1 and begun[0] in COMMANDS:  # its beginning is enough where it can mean nothing else
+        await run_command(talk, f"/{begun[0]}{text.strip()[len(name) + 1 :]}")
+        return
+    near = begun[:1] or get_close_matches(name, offered, n=1)
     meant = f"did you mean /{near[0]}?" if near else "/help lists them"
     talk.say("warn", f"there is no command {f'/{name}'!r}; {meant}")
 

@@ -106,7 +106,8 @@ async def _resume(talk: "Conversation", rest: str) -> None:
 
         own = "" if talk.agent is None else talk.agent.session_id
         project = None if talk.agent is None else talk.agent.rights.settings.cwd
-        found = [one for one in list_sessions(user_store(), project) if one.id != own and not one.live]
+        listed = list_sessions(user_store(), project)
+        found = [one for one in listed if one.title and one.id != own and not one.live]  # something was said there
         if not found:
             talk.say("dim", "there is no other session of this folder")
             return
