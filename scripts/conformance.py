@@ -178,8 +178,9 @@ def main() -> int:
         return 1
     legs = {"server": server_legs, "client": client_legs, "others": others, "hosts": lambda: hosts([]) == 0}
     wanted = sys.argv[1:] or list(legs)
-    outcomes = [legs[name]() for name in wanted]
-    return 0 if all(outcomes) else 1
+    outcomes = {name: legs[name]() for name in wanted}
+    print("conformance: " + ", ".join(f"{name} {'passed' if fine else 'FAILED'}" for name, fine in outcomes.items()))
+    return 0 if all(outcomes.values()) else 1
 
 
 if __name__ == "__main__":
