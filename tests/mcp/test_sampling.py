@@ -133,6 +133,33 @@ def test_a_program_that_only_says_yes_or_no_is_asked_with_the_whole_request(tmp_
     assert question.input["messages"] == [{"role": "user", "text": "What is the capital of France?"}]
 
 
+def test_a_yes_is_for_the_model_that_was_named(tmp_path: Path) -> None:
+    other = ScriptedModel(["Paris", "done"], name="scripted:other")
+    seen = Seen()
+    config = {"command": sys.executable, "args": [SCENE, "samples", json.dumps([ASKED])], "alwaysLoad": True}
+
+    async def run() -> None:
+        def yes(form: Form) -> FormAnswer:
+            agent._running("test").loop.model = other
+            return seen.yes(form)
+
+        agent = Agent(
+            ScriptedModel([CALL, "Paris"], name="scripted:own"),
+            cwd=str(tmp_path),
+            on_event=seen.events.append,
+            on_form=yes,
+            mcp_config=json.dumps({"mcpServers": {"scene": config}}),
+            settings=(ON,),
+            allowed_tools="mcp__scene",
+        )
+        async with agent:
+            await asyncio.wait_for(agent.run("go"), 60)
+
+    asyncio.run(run())
+    assert "scripted:own" in seen.forms[0].message
+    assert "has changed" in seen.answers[0]["error"]["message"]
+
+
 def test_after_three_refusals_a_server_asks_nobody_any_more(tmp_path: Path) -> None:
     seen = Seen()
     play(tmp_path, seen, [ASKED] * 10, ["done"], on_form=seen.no)

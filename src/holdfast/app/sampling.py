@@ -69,7 +69,7 @@ class Sampler:
                 asked.refusals += 1
                 raise RpcError(REFUSED, "the user refused")
             asked.refusals = 0
-            return await self._answer(wanted)
+            return await self._answer(wanted, model.name)
 
     def _model(self) -> "Model":
         lend = self._opened.account.lend
@@ -83,11 +83,13 @@ class Sampler:
             return False
         return (await self._desk.put(form)).action == "accept"
 
-    async def _answer(self, wanted: SampleRequest) -> dict[str, Any]:
+    async def _answer(self, wanted: SampleRequest, agreed: str) -> dict[str, Any]:
         from holdfast.models import ModelRequest, SystemBlock  # noqa: PLC0415 - loaded by now
         from holdfast.models.errors import ModelError  # noqa: PLC0415 - the same
 
         model = self._model()  # the answer may have taken long
+        if model.name != agreed:
+            raise RpcError(REFUSED, "the user's model has changed since the user said yes; ask again")
         request = ModelRequest(
             messages=[{"role": role, "content": [{"type": "text", "text": text}]} for role, text in wanted.messages],
             system=(SystemBlock(wanted.system),) if wanted.system else (),
