@@ -143,7 +143,7 @@ def approve_server(entry: ServerEntry, options: Options, *, yes: bool, outside: 
         return 1
     accepted = record.accept()
     records.save(key, record)
-    click.echo(f"{len(accepted)} tools count again.")
+    click.echo("1 tool counts again." if len(accepted) == 1 else f"{len(accepted)} tools count again.")
     return 0
 
 

@@ -29,7 +29,7 @@ def form_of(server: str, params: Mapping[str, Any]) -> Form:
     message = _text(params.get("message"))
     if params.get("mode") == "url":
         url = _text(params.get("url"))
-        if urlsplit(url).scheme not in ("https", "http") or not urlsplit(url).hostname:
+        if not _is_web_address(url):
             raise RpcError(INVALID_PARAMS, "the url must be an http or https address")
         details = {"mode": "url", "url": url, "elicitation_id": _text(params.get("elicitationId"))}
         return Form("url", message, server, url=url, details={key: value for key, value in details.items() if value})
@@ -111,12 +111,21 @@ def _default(kind: FieldKind, value: Any, choices: tuple[Choice, ...]) -> Any:
     fits = {
         "text": isinstance(value, str),
         "choice": isinstance(value, str) and value in known,
-        "choices": isinstance(value, list) and all(item in known for item in cast("list[Any]", value)),
+        "choices": isinstance(value, list)
+        and all(isinstance(item, str) and item in known for item in cast("list[Any]", value)),
         "boolean": isinstance(value, bool),
         "integer": isinstance(value, int) and not isinstance(value, bool),
         "number": isinstance(value, int | float) and not isinstance(value, bool),
     }
     return cast("Any", value) if fits[kind] else None
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("https", "http") and bool(parts.hostname)
+    except ValueError:  # such as a broken address in brackets
+        return False
 
 
 def _object(value: object) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from holdfast.mcp.connect import Elicit, Roots, Sampling, Surroundings
 from holdfast.mcp.content import SaveBlob
 from holdfast.mcp.host_transport import AskHost
 from holdfast.mcp.names import PREFIX, safe_part, tool_names
+from holdfast.mcp.notices import Notices
 from holdfast.mcp.records import Record, Records
 from holdfast.mcp.remote_tool import DEFAULT_RESULT_CHARS, RemoteTool
 from holdfast.mcp.schema import SchemaProblem, check_headers, check_schema
@@ -119,7 +120,7 @@ class Hub:
         label = config.label if config.label not in self.servers else f"{config.label}-{safe_part(key[:8])}"
         chosen = config._replace(label=label)
         self._keys[label] = key
-        told = Told(self._tools_changed, self._notice)
+        told = Told(self._tools_changed, Notices(self._notice, label))
         server = self.servers[label] = Server(chosen, self._remembered(chosen, key), self._around, told)
         self._make_tools(server)
         return server
@@ -257,9 +258,10 @@ class Hub:
                     max_result_chars=self.choices.max_result_chars,
                 )
             )
-        for name in quarantined.keys() - server.quarantined.keys():
-            shown = visible(name, limit_chars=80)
-            self._notice(f"The tool {shown} of the MCP server {server.label} is left out: {quarantined[name]}.")
+        fresh = [name for name in quarantined if name not in server.quarantined]
+        of = f"of the MCP server {server.label} is left out"
+        told = (f"The tool {visible(name, limit_chars=80)} {of}: {quarantined[name]}." for name in fresh)
+        server.tell.several(told, len(fresh), "tools")
         server.tools, server.quarantined = tuple(made), quarantined
         if server.wants_login:
             login = server.own_tools or (Authenticate(server, self),)

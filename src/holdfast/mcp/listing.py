@@ -17,6 +17,8 @@ _log = logging.getLogger(__name__)
 
 _MAX_PAGES = 200
 _MAX_ENTRIES = 20_000
+_MAX_BYTES = 48 << 20
+"""Of all pages together; a list that goes on is cut there."""
 _PAUSE_S = 1.0
 
 
@@ -57,8 +59,10 @@ async def list_tools(session: Session, limits: Limits) -> list[Listed]:
     """
     found: dict[str, Listed] = {}
     cursor: str | None = None
+    left = _MAX_BYTES
     for _ in range(_MAX_PAGES):
         raw = await session.request("tools/list", {} if cursor is None else {"cursor": cursor}, limits)
+        left -= len(bytes(raw))
         try:
             page = _page.decode(raw or b"{}")
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -70,7 +74,7 @@ async def list_tools(session: Session, limits: Limits) -> list[Listed]:
                 continue
             found.setdefault(tool.name, tool)
         cursor = page.next_cursor
-        if not cursor or len(found) >= _MAX_ENTRIES:
+        if not cursor or len(found) >= _MAX_ENTRIES or left <= 0:
             break
     return list(found.values())[:_MAX_ENTRIES]
 
@@ -103,8 +107,10 @@ async def list_all(session: Session, method: str, key: str, limits: Limits) -> l
     """
     found: list[dict[str, Any]] = []
     cursor: str | None = None
+    left = _MAX_BYTES
     for _ in range(_MAX_PAGES):
         raw = await session.request(method, {} if cursor is None else {"cursor": cursor}, limits)
+        left -= len(bytes(raw))
         try:
             page = msgspec.json.decode(raw or b"{}", type=dict[str, Any])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -113,6 +119,6 @@ async def list_all(session: Session, method: str, key: str, limits: Limits) -> l
         if isinstance(entries, list):
             found += [entry for entry in entries if isinstance(entry, dict)]  # pyright: ignore[reportUnknownVariableType]
         cursor = page.get("nextCursor") if isinstance(page.get("nextCursor"), str) else None
-        if not cursor or len(found) >= _MAX_ENTRIES:
+        if not cursor or len(found) >= _MAX_ENTRIES or left <= 0:
             break
     return found[:_MAX_ENTRIES]

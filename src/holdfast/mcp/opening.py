@@ -1,19 +1,36 @@
 """A connection, from nothing to a greeting: servers of earlier years need a second try that suits them better."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
+from holdfast.lib.visible import visible
 from holdfast.mcp.config import ServerConfig
 from holdfast.mcp.connect import Surroundings, open_transport
 from holdfast.mcp.handshake import Era, Greeting, LostByQuestionError, greet
 from holdfast.mcp.session import Session
 from holdfast.mcp.wire import McpError, RpcError
 
-__all__ = ["opened"]
+__all__ = ["in_our_words", "opened"]
 
 _log = logging.getLogger(__name__)
+_SAID_CHARS = 500
 _NOT_HERE = frozenset({400, 404, 405})
 """With these an address of the transport of 2024 answers a request of today's, says the protocol."""
+
+
+@contextmanager
+def in_our_words(name: str) -> Generator[None]:
+    """What a server says when it refuses us is told as its words: nobody must take them for ours.
+
+    Raises:
+        McpError: It refused.
+    """
+    try:
+        yield
+    except RpcError as error:
+        said = visible(str(error), limit_chars=_SAID_CHARS)
+        raise McpError(f"The MCP server {visible(name)!r} refused to begin: {said}") from error
 
 
 async def opened(

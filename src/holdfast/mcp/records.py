@@ -21,7 +21,9 @@ __all__ = ["PromptArgument", "PromptListed", "Record", "Records", "SkillListed",
 
 _log = logging.getLogger(__name__)
 _VERSION = 1
-_MAX_BYTES = 32 << 20
+_MAX_BYTES = 48 << 20
+"""All pins together always fit: 20,000 names of 256 characters, each written as six bytes at most."""
+_MOST_PINS = 20_000
 
 
 class PromptArgument(msgspec.Struct, frozen=True):
@@ -80,8 +82,11 @@ class Record(msgspec.Struct):
         self.changed, self.now, self.was = {}, {}, {}
         for tool in listed:
             pin = tool.pin
-            if not pinned or self.pins.setdefault(tool.name, pin) == pin:
-                self.pins[tool.name] = pin
+            is_new = tool.name not in self.pins
+            has_room = len(self.pins) < _MOST_PINS
+            if not pinned or self.pins.get(tool.name) == pin or (is_new and has_room):
+                if not is_new or has_room:
+                    self.pins[tool.name] = pin
                 offered.append(tool)
             else:
                 self.changed[tool.name], self.now[tool.name] = pin, tool
@@ -94,11 +99,18 @@ class Record(msgspec.Struct):
     def accept(self, names: list[str] | None = None) -> list[str]:
         """A person has said yes to what changed."""
         accepted = [name for name in self.changed if names is None or name in names]
+        if len(self.pins) + len(accepted) > _MOST_PINS:  # what is listed now makes room where it can
+            kept = {tool.name for tool in self.tools} | self.changed.keys()
+            self.pins = {name: pin for name, pin in self.pins.items() if name in kept}
         for name in accepted:
             self.pins[name] = self.changed.pop(name)
             self.now.pop(name, None)
             self.was.pop(name, None)
         return accepted
+
+    def only_pins(self) -> "Record":
+        """What must never be forgotten; all else is asked for again."""
+        return Record(name=self.name, pins=self.pins, has_resources=self.has_resources, is_older=self.is_older)
 
 
 def record_key(entry: ServerEntry, root: str) -> str:
@@ -142,10 +154,11 @@ class Records:
         try:
             private_directory(os.path.dirname(path))
             data = msgspec.json.encode(record)
-            if len(data) <= _MAX_BYTES:
-                write_atomic(
-                    os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), data, mode=0o600
-                )
+            if len(data) > _MAX_BYTES:  # no server can make itself new by saying too much: its pins are always kept
+                data = msgspec.json.encode(record.only_pins())
+            write_atomic(
+                os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)), data, mode=0o600
+            )
         except (OSError, SettingsError, WriteFailedError) as error:
             _log.warning("what is known of the MCP server %s is not kept: %s", record.name, error)
 

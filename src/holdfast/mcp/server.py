@@ -16,7 +16,8 @@ from holdfast.mcp.content import CallReply, plain, read_reply, to_content
 from holdfast.mcp.elicitation import URL_NEEDED
 from holdfast.mcp.handshake import Era, Greeting
 from holdfast.mcp.listing import Again, list_all, list_offers, list_tools
-from holdfast.mcp.opening import opened
+from holdfast.mcp.notices import Notices
+from holdfast.mcp.opening import in_our_words, opened
 from holdfast.mcp.parameter_headers import parameter_headers
 from holdfast.mcp.prompts import Prompts
 from holdfast.mcp.records import Record
@@ -39,7 +40,7 @@ class Told(NamedTuple):
     """Who hears of a server's changes."""
 
     tools: Callable[["Server"], None]
-    notice: Callable[[str], None]
+    notice: Notices
 
 
 class Server:
@@ -103,12 +104,13 @@ class Server:
         session, around = None, self._around
         self.state = "pending" if self.state != "closed" else self.state
         try:
-            session, self.greeting = await opened(self._new_session, self.config, around, self._era)
-            self.record.is_older = not self.greeting.is_modern
-            self.record.has_resources = "resources" in self.greeting.capabilities
-            self._session = session
-            if "tools" in self.greeting.capabilities:
-                self.take(await list_tools(session, Limits(min(_LIST_S, around.startup_s * 2))))
+            with in_our_words(self.config.name):
+                session, self.greeting = await opened(self._new_session, self.config, around, self._era)
+                self.record.is_older = not self.greeting.is_modern
+                self.record.has_resources = "resources" in self.greeting.capabilities
+                self._session = session
+                if "tools" in self.greeting.capabilities:
+                    self.take(await list_tools(session, Limits(min(_LIST_S, around.startup_s * 2))))
         except BaseException as error:
             self._retrying.failed()
             if session is not None:
@@ -372,15 +374,18 @@ class Server:
         for key, wanted in read_object(raw).items():
             if isinstance(wanted, dict):
                 asked = cast("dict[str, Any]", wanted)
-                answers[key] = await self._answer(str(asked.get("method")), asked.get("params") or {})
+                params = asked.get("params")
+                given = cast("dict[str, Any]", params) if isinstance(params, dict) else {}
+                answers[key] = await self._answer(str(asked.get("method")), given)
         return {"inputResponses": answers, **({} if state is None else {"requestState": state})}
 
     async def _answer(self, method: str, params: dict[str, Any]) -> Any:
         return await self._around.answer(self.config.name, method, params)
 
-    def tell(self, text: str) -> None:
-        """What a person should know."""
-        self._told.notice(text)
+    @property
+    def tell(self) -> Notices:
+        """Tells a person what he should know."""
+        return self._told.notice
 
     def spawn(self, work: Any) -> "asyncio.Task[None]":
         """Work that ends with the connection at the latest; what it raises is told by itself."""

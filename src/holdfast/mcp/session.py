@@ -4,13 +4,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 
+from holdfast.mcp.questions import ASKS_PEOPLE, Questions
 from holdfast.mcp.wire import (
     BOM,
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     Incoming,
@@ -36,7 +39,7 @@ _SHOWN_CHARS = 200
 _CLOSE_S = 5.0
 _TELL_S = 30.0
 """How long it may take to hand over what has no answer."""
-_ASKS_PEOPLE = frozenset({"elicitation/create", "sampling/createMessage"})
+_CALL_CANCELLED = -32800
 _NO_CANCEL = frozenset({"initialize", "server/discover"})
 
 Progress = Callable[[float, float | None, str], None]
@@ -105,9 +108,7 @@ class Session:
         self._waiting: dict[int, _Waiting] = {}
         self._next = 0
         self._answering: set[asyncio.Task[None]] = set()
-        self._questions = 0
-        """To a person, that are open."""
-        self._stopped = ExitStack()
+        self._questions = Questions()
 
     # Out.
 
@@ -214,19 +215,8 @@ class Session:
             if key is not None and self._waiting.get(key) is waiting:
                 alarm.reschedule(when + took_s)
 
-    @contextmanager
-    def _clocks_stopped(self) -> Generator[None]:
-        """The same for every request, while a person is asked for the server."""
-        self._questions += 1
-        if self._questions == 1:
-            for key in self._waiting:
-                self._stopped.enter_context(self.clock_stopped(key))
-        try:
-            yield
-        finally:
-            self._questions -= 1
-            if not self._questions:
-                self._stopped.close()
+    def _clocks(self) -> list[AbstractContextManager[None]]:
+        return [self.clock_stopped(key) for key in self._waiting]
 
     def is_waiting(self, key: int) -> bool:
         """Somebody still waits for this answer."""
@@ -298,21 +288,26 @@ class Session:
         """Tell the server that nobody waits any more, without waiting for that either."""
         if self.why_lost is not None or self.transport is None or method in _NO_CANCEL:
             return
+        for question in self._questions.moot(key, self._waiting):
+            self._spawn(self._answer_error(question, _CALL_CANCELLED, "the call was cancelled"))
         if not self.transport.abandon(key):
             self._spawn(self.notify("notifications/cancelled", {"requestId": key, "reason": reason}))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None], key: object = None) -> "asyncio.Task[None]":
         task = asyncio.ensure_future(work)
         self._answering.add(task)
-        task.add_done_callback(self._told)
+        task.add_done_callback(partial(self._told, key))
+        return task
 
-    def _told(self, task: "asyncio.Task[None]") -> None:
+    def _told(self, key: object, task: "asyncio.Task[None]") -> None:
         self._answering.discard(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, McpError):
             _log.debug("the MCP server %s could not be told: %s", self.name, error)
         elif error is not None:
             _log.error("an answer to the MCP server %s failed", self.name, exc_info=error)
+            if key is not None:  # it waits
+                self._spawn(self._answer_error(key, INTERNAL_ERROR, "internal error of the client"))
 
     def _hear(self, message: Incoming, method: str) -> None:
         try:
@@ -326,11 +321,14 @@ class Session:
         elif len(self._answering) >= _MAX_SERVER_REQUESTS:
             self._spawn(self._answer_error(message.id, INVALID_REQUEST, "too many requests at once"))
         else:
-            self._spawn(self._answer(message.id, method, params))
+            task = self._spawn(self._answer(message.id, method, params), message.id)
+            self._questions.began(message.id, task, self._waiting)
 
     def _notice(self, method: str, params: dict[str, Any]) -> None:
         if method == "notifications/progress":
             self._progressed(params)
+        elif method == "notifications/cancelled":
+            self._questions.taken_back(params.get("requestId"))
         elif self.on_notice is not None:
             self.on_notice(method, params)
 
@@ -352,7 +350,7 @@ class Session:
             await self._answer_error(key, METHOD_NOT_FOUND, f"{method} is not supported")
             return
         try:
-            with self._clocks_stopped() if method in _ASKS_PEOPLE else nullcontext():
+            with self._questions.to_person(self._clocks) if method in ASKS_PEOPLE else nullcontext():
                 answer = await self.on_request(method, params)
         except RpcError as error:
             await self._answer_error(key, error.code, str(error))

@@ -40,6 +40,8 @@ class Skills:
         """By address, as the server last told them."""
         self._held: dict[str, Entry] = {}
         """Of skills that were read in this session: what their files must be."""
+        self._told: set[tuple[str, str]] = set()
+        """What cannot be used, and why, as a person has read it."""
         self._take(server.record.skills)
 
     def __iter__(self) -> Iterator[tuple[str, SkillListed]]:
@@ -79,23 +81,25 @@ class Skills:
             self._server.record.skills = []
             self._take([])
             return
+        found = [read_entry(raw) for raw in (await self._server.list("skills/list", "skills"))[:_MAX_SKILLS]]
         self._entries = {}
-        for raw in (await self._server.list("skills/list", "skills"))[:_MAX_SKILLS]:
-            entry = read_entry(raw)
-            if entry is None:
-                continue
-            if entry.problem:
-                shown = visible(entry.uri, limit_chars=120)
-                self._server.tell(
-                    f"The skill {shown} of the MCP server {self._server.label} is left out: {entry.problem}."
-                )
-                continue
-            self._entries.setdefault(entry.uri, entry)
+        for entry in found:
+            if entry is not None and not entry.problem:
+                self._entries.setdefault(entry.uri, entry)
+        self._tell_problems([entry for entry in found if entry is not None and entry.problem])
         listed = [entry.listed for entry in self._entries.values()]
         if listed != self._server.record.skills:
             self._server.record.skills = listed
             self._server.keep_record()
         self._take(listed)
+
+    def _tell_problems(self, broken: Sequence[Entry]) -> None:
+        """Those that cannot be used, each once."""
+        fresh = [entry for entry in broken if (entry.uri, entry.problem) not in self._told]
+        self._told = {(entry.uri, entry.problem) for entry in broken}
+        of = f"of the MCP server {self._server.label} is left out"
+        told = (f"The skill {visible(entry.uri, limit_chars=120)} {of}: {entry.problem}." for entry in fresh)
+        self._server.tell.several(told, len(fresh), "skills")
 
     async def fetch(self, name: str, arguments: str) -> tuple[Block, ...]:
         """The text of one by its full name, held against its entry; from now on its other files are, too.

@@ -11,6 +11,7 @@ from holdfast.contract import HoldfastError
 __all__ = [
     "BOM",
     "HEADER_MISMATCH",
+    "INTERNAL_ERROR",
     "INVALID_PARAMS",
     "INVALID_REQUEST",
     "METHOD_NOT_FOUND",
@@ -31,16 +32,19 @@ __all__ = [
 
 INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
 HEADER_MISMATCH = -32020
 PARSE_ERROR = -32700
 METHOD_NOT_FOUND = -32601
 UNSUPPORTED_VERSION = -32022
 BOM = b"\xef\xbb\xbf"
 """Some programs begin what they write with it."""
-_ESCAPED = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+_HALVES = re.compile(
+    rb"(?<!\\)((?:\\\\){0,32})\\u(?:([dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
-"""Whole letters of two halves, halves that stand alone (the group), and other escapes."""
+"""Backslashes that stand for themselves, and then a whole letter of two halves (the second group) or a lone half."""
+_MOST_HALVES = 100_000
+"""In one message; one with more is nothing that people wrote, and mending it would hold up everything else."""
 _UNKNOWN_LETTER = rb"\ufffd"
 _ID = re.compile(rb'"id"\s*:\s*(?:([0-9]{1,15})|"([0-9]{1,15})")')
 
@@ -118,7 +122,7 @@ def _decoded(line: bytes) -> list[Incoming]:
 
 def _with_whole_letters(line: bytes) -> bytes:
     """The same where halves of letters stand for letters: Python writes file names so that are no text."""
-    return _ESCAPED.sub(lambda found: _UNKNOWN_LETTER if found[1] else found[0], line)
+    return _HALVES.sub(lambda found: found[0] if found[2] else found[1] + _UNKNOWN_LETTER, line, _MOST_HALVES)
 
 
 def id_in(text: bytes) -> int | None:
