@@ -144,6 +144,17 @@ async def test_nonsense_inside_of_an_answer_is_one_error_in_words(kit: Any, scen
             assert "bug" not in str(reply.content)
 
 
+async def test_a_folders_server_never_takes_the_name_that_rules_know_one_of_the_users_by(kit: Any) -> None:
+    users = entry("ok")._replace(name="tickets")
+    folders = entry("ok")._replace(name="tickets!", scope="project")
+    async with kit.hub(folders, users) as hub:
+        assert hub.servers["tickets"].config.name == "tickets"
+        (other,) = [server for server in hub.servers.values() if server.config.name == "tickets!"]
+        assert other.label.startswith("tickets-")
+        await kit.connected(hub)
+        assert len({tool.name for tool in hub.tools()}) == 2
+
+
 class Person:
     """Never answers, and tells whether a question is still there."""
 

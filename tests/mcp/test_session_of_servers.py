@@ -146,8 +146,20 @@ def test_the_command_line_adds_lists_calls_and_removes_a_server(place: Path) -> 
     assert (called.returncode, called.stdout) == (0, "hi\n")
     assert cli(place, "mcp", "call", "scene", "echo", '{"text": "hi"}', "--disallowed-tools", "mcp__scene").returncode
     assert cli(place, "call", "mcp__scene__echo", '{"text": "a"}', "--allowed-tools", "mcp__scene").stdout == "a\n"
+    unknown = cli(place, "mcp", "call", "scene", "nothing", "{}")
+    assert (unknown.returncode, unknown.stdout) == (2, "")
+    assert "has no tool 'nothing'; it has: echo" in unknown.stderr
+    assert "Bash" not in unknown.stderr, "that is none of the server's"
     assert cli(place, "mcp", "remove", "scene").returncode == 0
     assert json.loads(cli(place, "mcp", "list", "--json").stdout) == []
+
+
+def test_why_a_server_cannot_be_reached_is_said_once(place: Path) -> None:
+    assert cli(place, "mcp", "add", "gone", "--", "/nonexistent-server").returncode == 0
+    for words in (("tools", "gone"), ("call", "gone", "echo", "{}")):
+        done = cli(place, "mcp", *words)
+        assert done.returncode
+        assert done.stderr.count("cannot be started") == 1
 
 
 def test_a_typing_error_is_told_with_the_names_there_are(place: Path) -> None:

@@ -13,7 +13,7 @@ from holdfast.app.begin import SessionChoice
 from holdfast.app.servers import choose_servers, join_servers, server_records
 from holdfast.cli.options import tell
 from holdfast.cli.wire import result_line
-from holdfast.contract import ToolUse, UsageError
+from holdfast.contract import HoldfastError, ToolUse, UsageError
 from holdfast.events import CallFinished, encode_json
 from holdfast.lib.visible import visible, without_controls
 from holdfast.registry import project
@@ -26,6 +26,38 @@ if TYPE_CHECKING:
     from holdfast.mcp.server import Server
 
 __all__ = ["approve_server", "call_tool", "list_tools", "looked_at", "only_this"]
+
+
+class _Notices:
+    """What is told of a server that is looked at; why it cannot be reached is told once, as the command's end."""
+
+    def __init__(self) -> None:
+        self._kept: list[str] | None = []
+
+    def __call__(self, text: str) -> None:
+        """Tell it, or keep it until it is known whether the server can be reached."""
+        if self._kept is None:
+            tell(text)
+        else:
+            self._kept.append(text)
+
+    async def reach(self, server: "Server") -> None:
+        """Connect.
+
+        Raises:
+            McpError: It is not possible.
+        """
+        end = ""
+        try:
+            await server.ensure()
+        except HoldfastError as error:
+            end = str(error).rstrip(".")
+            raise
+        finally:
+            kept, self._kept = self._kept or [], None
+            for text in kept:
+                if text.rstrip(".") != end:
+                    tell(text)
 
 
 async def looked_at(options: Options, *, limit_s: float | None = None) -> dict[str, str]:
@@ -61,11 +93,12 @@ async def list_tools(entry: ServerEntry, options: Options, *, as_json: bool) -> 
     """Start a server and list its tools."""
     options = only_this(entry, options)
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
-        hub = await join_servers(opened, options, waits=False, on_notice=tell)
+        notices = _Notices()
+        hub = await join_servers(opened, options, waits=False, on_notice=notices)
         server = None if hub is None else hub.find(entry.name)
         if server is None:
             return 1
-        await server.ensure()
+        await notices.reach(server)
         if as_json:
             click.echo(encode_json([project(tool) for tool in server.tools]))
             return 0
@@ -87,11 +120,16 @@ async def call_tool(entry: ServerEntry, options: Options, tool: str, raw: str, *
     name = tool if tool.startswith("mcp__") else tool_names(label, [tool])[tool]
     options = only_this(entry, options)._replace(allowed_tools=(*options.allowed_tools, name))
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
-        hub = await join_servers(opened, options, waits=False, on_notice=tell)
+        notices = _Notices()
+        hub = await join_servers(opened, options, waits=False, on_notice=notices)
         server = None if hub is None else hub.find(entry.name)
         if server is None:
             return 1
-        await server.ensure()
+        await notices.reach(server)
+        known = {one.name for one in (*server.tools, *server.own_tools)}
+        if name not in known and tool not in server.record.changed:
+            offered = ", ".join(visible(one.listed.name) for one in server.tools) or "none"
+            raise UsageError(f"the MCP server {entry.name!r} has no tool {tool!r}; it has: {offered}")
         opened.executor.add(ToolUse(f"call-{os.urandom(4).hex()}", name, raw))
         reply = [event async for event in opened.executor.results() if isinstance(event, CallFinished)][-1]
     if as_json:

@@ -112,7 +112,8 @@ class Hub:
             credentials=choices.credentials or CredentialStore(None, "file"),
             ask_login=choices.ask_login,
         )
-        for config, key in servers:
+        # A folder's server cannot take the name under which rules know one of the user's.
+        for config, key in sorted(servers, key=lambda one: one[0].scope == "project"):
             self.add(config, key)
 
     def add(self, config: ServerConfig, key: str) -> Server:
