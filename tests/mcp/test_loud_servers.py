@@ -176,7 +176,7 @@ async def test_a_question_ends_when_its_call_is_cancelled(kit: Any) -> None:
         server = hub.servers["scene"]
         await server.ensure()
         calling = asyncio.ensure_future(server.request("tools/call", {"name": "echo", "arguments": {}}))
-        await person.is_asked.wait()
+        await asyncio.wait_for(person.is_asked.wait(), 30)
         calling.cancel()
         await asyncio.wait_for(person.is_left.wait(), 30)
 

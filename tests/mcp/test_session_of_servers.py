@@ -154,6 +154,19 @@ def test_the_command_line_adds_lists_calls_and_removes_a_server(place: Path) -> 
     assert json.loads(cli(place, "mcp", "list", "--json").stdout) == []
 
 
+def test_looking_at_one_server_of_a_folder_starts_none_of_the_others(place: Path) -> None:
+    started = place / "started"
+    one = server()
+    write(place / ".mcp.json", {"mcpServers": {"one": one, "held": server()}})
+    trust(place, mcp_server_hash("one", one, root=str(place)))
+    assert cli(place, "mcp", "add", "other", "--", "touch", str(started)).returncode == 0
+    looked = cli(place, "mcp", "tools", "one")
+    assert "mcp__one__echo" in looked.stdout
+    assert "held" not in looked.stderr
+    assert cli(place, "mcp", "call", "one", "echo", '{"text": "hi"}').stdout == "hi\n"
+    assert not started.exists()
+
+
 def test_why_a_server_cannot_be_reached_is_said_once(place: Path) -> None:
     assert cli(place, "mcp", "add", "gone", "--", "/nonexistent-server").returncode == 0
     for words in (("tools", "gone"), ("call", "gone", "echo", "{}")):

@@ -165,7 +165,12 @@ def server_records(entry: ServerEntry, root: str) -> "tuple[Records, str]":
 
 
 async def join_servers(
-    opened: OpenSession, options: Options, *, waits: bool = True, on_notice: Callable[[str], None] | None = None
+    opened: OpenSession,
+    options: Options,
+    *,
+    waits: bool = True,
+    on_notice: Callable[[str], None] | None = None,
+    only: str | None = None,
 ) -> "Hub | None":
     """Start the servers side by side and put their tools into the session's pool, now and whenever they change.
 
@@ -174,10 +179,13 @@ async def join_servers(
         options: What was chosen at the start.
         waits: Wait a moment for servers whose tools are not known yet.
         on_notice: Told in words what a person should know.
+        only: The one server that is wanted; none of the others is started or told of.
     """
     opened.ask_host, opened.own_servers = options.ask_host, options.own_servers
     opened.form_asker = opened.asker or options.form_asker
     found = configured_servers(opened.rights, options)
+    if only is not None:
+        found = ServerList(tuple(entry for entry in found.entries if entry.name == only))
     if not found.entries and not found.problems:
         return None
     tell = on_notice or _log.warning

@@ -94,7 +94,7 @@ async def list_tools(entry: ServerEntry, options: Options, *, as_json: bool) -> 
     options = only_this(entry, options)
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
         notices = _Notices()
-        hub = await join_servers(opened, options, waits=False, on_notice=notices)
+        hub = await join_servers(opened, options, waits=False, on_notice=notices, only=entry.name)
         server = None if hub is None else hub.find(entry.name)
         if server is None:
             return 1
@@ -121,7 +121,7 @@ async def call_tool(entry: ServerEntry, options: Options, tool: str, raw: str, *
     options = only_this(entry, options)._replace(allowed_tools=(*options.allowed_tools, name))
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
         notices = _Notices()
-        hub = await join_servers(opened, options, waits=False, on_notice=notices)
+        hub = await join_servers(opened, options, waits=False, on_notice=notices, only=entry.name)
         server = None if hub is None else hub.find(entry.name)
         if server is None:
             return 1

@@ -27,7 +27,7 @@ async def log_in(entry: ServerEntry, options: Options, *, opens: bool) -> int:
     """Show where to log in, wait for it, and say what the server offers."""
     _check(entry)
     async with open_session(options, choice=SessionChoice(is_kept=False)) as opened:
-        hub = await join_servers(opened, options, waits=False, on_notice=tell)
+        hub = await join_servers(opened, options, waits=False, on_notice=tell, only=entry.name)
         server = None if hub is None else hub.find(entry.name)
         if server is None:
             return 1
