@@ -154,6 +154,26 @@ def test_the_command_line_adds_lists_calls_and_removes_a_server(place: Path) -> 
     assert json.loads(cli(place, "mcp", "list", "--json").stdout) == []
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("", "--", "x"), "no name for a server"),
+        (("a\x1b[31m", "--", "x"), "no name for a server"),
+        (("a", "ftp://host/mcp"), "one starts with https:// or http://"),
+        (("a", "https://host/mcp", "more"), "a URL takes no arguments"),
+        (("a", "--header", "A: b", "--", "x"), "for servers behind one"),
+        (("a", "--transport", "sse", "--", "x"), "is not a URL"),
+    ],
+)
+def test_what_cannot_be_a_server_is_not_added_and_nothing_given_is_ignored(
+    place: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = cli(place, "mcp", "add", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert json.loads(cli(place, "mcp", "list", "--json").stdout) == []
+
+
 def test_looking_at_one_server_of_a_folder_starts_none_of_the_others(place: Path) -> None:
     started = place / "started"
     one = server()

@@ -75,7 +75,14 @@ def test_deferral_saves_most_of_the_schemas() -> None:
 
 @pytest.mark.parametrize(
     ("value", "kind", "percent"),
-    [("", "on", 10), ("true", "on", 10), ("false", "off", 10), ("auto", "auto", 10), ("auto:5", "auto", 5)],
+    [
+        ("", "on", 10),
+        ("true", "on", 10),
+        ("false", "off", 10),
+        ("auto", "auto", 10),
+        ("auto:5", "auto", 5),
+        ("auto:²", "auto", 10),
+    ],
 )
 def test_the_variable_decides(value: str, kind: str, percent: float) -> None:
     assert search_mode({"ENABLE_TOOL_SEARCH": value}) == (kind, percent)

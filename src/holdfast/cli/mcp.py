@@ -105,6 +105,7 @@ def add(
     is_url = target[0].startswith(("http://", "https://")) and transport != "stdio"
     oauth = {key: value for key, name in _OAUTH.items() if (value := given.pop(name)) is not None}
     config: dict[str, Any]
+    _check_words(target[0], target[1:], is_url=is_url, wants_url=bool(header or oauth) or transport in ("http", "sse"))
     if is_url:
         config = {"type": transport or "http", "url": target[0]}
         if header:
@@ -112,12 +113,19 @@ def add(
         if oauth:
             config["oauth"] = oauth
     else:
-        if transport in ("http", "sse"):
-            raise UsageError(f"{target[0]!r} is not a URL; one starts with https:// or http://")
         config = {"type": "stdio", "command": target[0], "args": list(target[1:])}
     if env:
         config["env"] = dict(_pair(text, "=") for text in env)
     return _keep(name, config, scope, given)
+
+
+def _check_words(first: str, more: tuple[str, ...], *, is_url: bool, wants_url: bool) -> None:
+    """Nothing that was given is ignored, and an address of another kind is no program."""
+    if is_url and more:
+        raise UsageError(f"a URL takes no arguments, and {more[0]!r} stands behind it")
+    if not is_url and (wants_url or "://" in first):
+        hint = " (--header and logins are for servers behind one)" if wants_url else ""
+        raise UsageError(f"{first!r} is not a URL; one starts with https:// or http://{hint}")
 
 
 def _pair(text: str, separator: str) -> tuple[str, str]:
@@ -146,6 +154,8 @@ def add_json(name: str, config: str, *, scope: str, **given: Any) -> int:
 def _keep(name: str, config: dict[str, Any], scope: str, given: dict[str, Any]) -> int:
     from holdfast.mcp.config import parse_server  # noqa: PLC0415 - with the first server
 
+    if not name.strip() or visible(name) != name:
+        raise UsageError(f"{visible(name)!r} is no name for a server; take letters, digits, `-` and `_`")
     parsed = parse_server(ServerEntry(name, config, scope))
     settings = load_rights(to_options(given)).settings
     path, project = _file(scope, settings.root)

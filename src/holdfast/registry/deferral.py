@@ -31,7 +31,7 @@ def search_mode(environ: Mapping[str, str]) -> SearchMode:
         return SearchMode("off")
     if value.startswith("auto"):
         _, _, number = value.partition(":")
-        percent = float(number) if number.replace(".", "", 1).isdigit() else _DEFAULT_PERCENT
+        percent = float(number) if number.replace(".", "", 1).isdecimal() else _DEFAULT_PERCENT
         return SearchMode("auto", min(percent, 100.0))
     return SearchMode("on")
 
