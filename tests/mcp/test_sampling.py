@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import Agent
+from holdfast.app.asking_tool import AskingTool
 from holdfast.contract import Answer, Form, FormAnswer, Question
 from holdfast.mcp.sampling import form_of, sample_of
 from holdfast.mcp.wire import RpcError
@@ -158,6 +159,22 @@ def test_a_yes_is_for_the_model_that_was_named(tmp_path: Path) -> None:
     asyncio.run(run())
     assert "scripted:own" in seen.forms[0].message
     assert "has changed" in seen.answers[0]["error"]["message"]
+
+
+def test_a_server_that_decides_about_calls_never_agrees_to_its_own_requests(tmp_path: Path) -> None:
+    config = {"command": sys.executable, "args": [SCENE, "plain"]}
+    servers = json.dumps({"mcpServers": {"my server": config, "other": config}})
+    tool = AskingTool("mcp__my_server__echo", lambda _: (Answer(behavior="allow"), False))
+
+    async def run() -> list[FormAnswer]:
+        async with Agent(ScriptedModel(["done"]), cwd=str(tmp_path), mcp_config=servers) as agent:
+            await asyncio.wait_for(agent.run("go"), 60)
+            tool.serve(agent._running("test"))
+            return [await tool.fill(form_of(name, "m", sample_of(ASKED))) for name in ("my server", "other")]
+
+    own, others = asyncio.run(run())
+    assert "nobody can fill in" in own.message
+    assert "nobody can fill in" not in others.message
 
 
 def test_after_three_refusals_a_server_asks_nobody_any_more(tmp_path: Path) -> None:

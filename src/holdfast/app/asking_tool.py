@@ -71,6 +71,8 @@ class AskingTool:
 
     async def fill(self, form: Form) -> FormAnswer:
         """It fills in no forms, but what is a yes or no it may answer; not for the server that it is of."""
-        if form.kind == "sampling" and form.source != self._server:
+        servers = None if self._agent is None else self._agent.servers
+        is_own = servers is None or servers.find(form.source) is servers.find(self._server)
+        if form.kind == "sampling" and not is_own:
             return from_answer(form, await self.ask(sampling_question(form)))
         return FormAnswer(message=f"nobody can fill in {form.kind!r} forms here")
