@@ -103,7 +103,8 @@ async def list_tools(entry: ServerEntry, options: Options, *, as_json: bool) -> 
             click.echo(encode_json([project(tool) for tool in server.tools]))
             return 0
         for tool in server.tools:
-            about = visible(tool.description().partition("\n")[0], limit_chars=200)
+            first, unseen = tool.description(), len(tool.prompt().strip()) - len(tool.description())
+            about = visible(first, limit_chars=200) + (f" (and {unseen:,} characters more: --json)" if unseen else "")
             click.echo(f"{click.style(tool.name, bold=True)}  {about}")
         for name, reason in server.quarantined.items():
             tell(f"{visible(name)} is left out: {reason}")
