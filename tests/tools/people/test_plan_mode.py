@@ -187,6 +187,22 @@ def test_commands_and_narrow_patterns_are_rules(text: str) -> None:
     assert rules_of_plan([text], "", "/p") == ((f"Bash({content})",), ())
 
 
+@pytest.mark.parametrize("text", ["touch b.txt", "./gradlew test", "mytool deploy", "make docs", "rm -r build"])
+def test_a_command_that_the_plan_shows_comes_with_it_whatever_it_is(text: str) -> None:
+    assert rules_of_plan([text], f"First `{text}`.", "/p").given == (f"Bash({text})",)
+    assert rules_of_plan([text], f"```sh\n$ {text}\n```\n", "/p").given == (f"Bash({text})",)
+
+
+@pytest.mark.parametrize("text", ["touch b.txt", "./gradlew test", "sudo make install", "bash build.sh", "rm -r build"])
+def test_what_may_be_a_command_is_offered_and_not_dropped(text: str) -> None:
+    assert rules_of_plan([text], "", "/p") == ((), (f"Bash({text})",))
+
+
+@pytest.mark.parametrize("text", ["sudo make install", "bash build.sh", "eval x"])
+def test_more_rights_and_other_shells_are_never_granted_in_passing(text: str) -> None:
+    assert rules_of_plan([text], f"Then `{text}`.", "/p").given == ()
+
+
 def test_a_word_that_is_a_program_counts_where_the_plan_shows_it_as_a_command() -> None:
     assert rules_of_plan(["make test"], "Then run `make test`.", "/p").given == ("Bash(make test)",)
     assert rules_of_plan(["make test"], "Then test.", "/p") == ((), ("Bash(make test)",))

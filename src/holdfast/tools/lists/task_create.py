@@ -52,6 +52,10 @@ class TaskCreate(Tool[TaskCreateArgs, TaskCreateOutput]):
         del args, ctx
         return Effects()
 
+    def classifier_input(self, args: TaskCreateArgs) -> str | None:
+        """Its title."""
+        return f"put on the list of tasks: {args.subject}"
+
     def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
         """The new task."""
         from holdfast.tools.lists.drawing import item_line  # noqa: PLC0415 - only faces draw

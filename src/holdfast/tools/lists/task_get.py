@@ -53,6 +53,10 @@ class TaskGet(Tool[TaskGetArgs, TaskGetOutput]):
         del args, ctx
         return Effects()
 
+    def classifier_input(self, args: TaskGetArgs) -> str | None:
+        """Which one."""
+        return f"read task {args.taskId}"
+
     def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
         """The task in one line, or with everything about it."""
         from holdfast.tools.lists.drawing import item_line  # noqa: PLC0415 - only faces draw

@@ -47,6 +47,11 @@ class TaskList(Tool[TaskListArgs, TaskListOutput]):
         del args, ctx
         return Effects()
 
+    def classifier_input(self, args: TaskListArgs) -> str | None:
+        """That it is read."""
+        del args
+        return "read the list of tasks"
+
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """Its name says all."""
         del raw

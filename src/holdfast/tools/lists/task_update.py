@@ -16,6 +16,7 @@ __all__ = ["MAIN", "TaskUpdate", "TaskUpdateArgs", "TaskUpdateOutput"]
 NewStatus = Literal["pending", "in_progress", "completed", "deleted"]
 TellOwner = Callable[[str, WorkItem, str], None]
 """Leaves a note for the new owner of a task; the last is who gave it."""
+_CLASSIFIED_CHARS = 4_000
 MAIN = "main"
 """What the session's own agent is called as an owner."""
 
@@ -73,6 +74,11 @@ class TaskUpdate(Tool[TaskUpdateArgs, TaskUpdateOutput]):
         """It touches nothing but the session's own list."""
         del args, ctx
         return Effects()
+
+    def classifier_input(self, args: TaskUpdateArgs) -> str | None:
+        """What changes."""
+        changes = args.model_dump_json(exclude_none=True, exclude={"taskId"})
+        return f"change task {args.taskId}: {changes[:_CLASSIFIED_CHARS]}"
 
     def render_result(self, result: ShownResult, *, condensed: bool = True) -> Sequence[Line] | str:
         """The task as it is now."""

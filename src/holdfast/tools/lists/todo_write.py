@@ -13,6 +13,7 @@ from holdfast.tools.lists._checks import NUDGE, is_check, needs_check
 __all__ = ["TodoItem", "TodoWrite", "TodoWriteArgs", "TodoWriteOutput"]
 
 _MAIN = "main"
+_CLASSIFIED_CHARS = 4_000
 
 
 class TodoItem(Args):
@@ -56,6 +57,10 @@ class TodoWrite(Tool[TodoWriteArgs, TodoWriteOutput]):
         """It touches nothing but the session's own list."""
         del args, ctx
         return Effects()
+
+    def classifier_input(self, args: TodoWriteArgs) -> str | None:
+        """The items."""
+        return "the list of things to do: " + "; ".join(item.content for item in args.todos)[:_CLASSIFIED_CHARS]
 
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """How far the list is."""

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from holdfast.contract import UsageError
 from holdfast.permissions import Rule
 from holdfast.permissions.policy.suggest_commands import suggest_rules
+from holdfast.permissions.shell.programs.program import having, known
 from holdfast.permissions.shell.text.analysis import analyse
 from holdfast.permissions.shell.words.word import names
 
@@ -14,19 +15,31 @@ __all__ = ["PlanRules", "rules_of_plan"]
 
 _MAX_OFFERED: Final = 12
 _MAX_CHARS: Final = 300
-_PROGRAMS: Final = names(
-    "alembic ansible apt apt-get aws az bazel brew bun bundle cargo cmake composer conda curl deno docker dotnet eslint"
-    " flake8 gcc gcloud gem gh git glab go golangci-lint gradle helm jest kubectl ls mkdir mvn mypy ninja node nox npm"
-    " npx nx pdm php phpunit pip pip3 pnpm poetry podman pre-commit prettier psql pylint pyright pytest python python3"
-    " rake rspec rubocop ruff rustc rustup sqlite3 swift terraform tox tsc turbo uv uvx vite vitest wget yarn zig"
+_MORE_PROGRAMS: Final = names("golangci-lint phpunit pre-commit vite")
+"""Programs of which nothing else is known."""
+_WORDS: Final = names(
+    "arch as at batch bear bench bind bison black builtin cage cap cat chamber coffee column command complete convert"
+    " coverage cp crystal cut dash date defaults dig dune ed ex exec expand expect export factor false fetch file find"
+    " fish flask flit flock fly fold foreman forever free grep groups halt hash hatch head history host hub hush info"
+    " init install invoke join just keyring last launch less link links local locale logname look mail make man mix"
+    " mocha more most mount mv nice on onchange open parallel paste patch pass perf please printf rails railway read"
+    " rename retry rev rm route run rush screen script security sed seq serve serverless service set shuf size slack"
+    " sleep snap sort source split sponge stack star stat state strings strip sum super tail task tee test time timeout"
+    " toolbox top touch tr trap trash tree true tuna type unlink users vault view volta watch who wine wish yes"
 )
-"""Programs whose names are no words of a sentence."""
-_WORDS: Final = names("make just task invoke black coverage hatch mix rails flask cp mv rm cat find grep sed")
-"""Programs whose names are words, too: a command only where the plan shows it as one."""
+"""Names of programs that are words, too, or are not granted in passing: commands where the plan shows them so."""
 _SUBCOMMANDED: Final = names("npm pnpm yarn bun cargo git go pip poetry uv make docker dotnet gradle mvn gh helm")
 _RUNS_OTHERS: Final = names("exec x dlx config push api publish create init env alias clone submodule bisect")
 """Subcommands that run other code, publish, or change what is run later."""
 _CHECKS: Final = names("pytest ruff mypy pyright tsc eslint flake8 pylint jest vitest rspec rubocop ls")
+_OFTEN: Final = names(
+    "black cat coverage cp cut find flask grep hatch head invoke just make mix mv rails rm sed sort tail task timeout"
+    " touch"
+)
+"""Those of them that begin a command oftener than a sentence about one."""
+_NEVER_GIVEN: Final = ("privilege", "shell", "evaluates", "devices", "system", "kills", "deletes")
+"""Such programs are granted only where somebody picks them, unless the plan shows the very command."""
+_PATHS: Final = ("./", "../", "/")
 _SPAN: Final = re.compile(r"(?<!`)`([^`\n]{1,300})`(?!`)")
 _FENCE: Final = re.compile(r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
 _SHELL: Final = frozenset({"", "sh", "bash", "shell", "zsh", "console", "terminal"})
@@ -45,7 +58,8 @@ class PlanRules(NamedTuple):
 
 def rules_of_plan(prompts: Sequence[str], plan: str, cwd: str) -> PlanRules:
     """The rules for what the model asks to run."""
-    named = list(dict.fromkeys(_named(plan)))
+    shown = list(dict.fromkeys(_shown(plan)))
+    named = [text for text in shown if _may_be_command(text)]
     given: dict[str, None] = {}
     offered: dict[str, None] = {}
     has_prose = False
@@ -53,7 +67,7 @@ def rules_of_plan(prompts: Sequence[str], plan: str, cwd: str) -> PlanRules:
         content = _content(text)
         if content is None:
             has_prose = True
-        elif _is_clear(content, named) and not _is_wide(content):
+        elif _is_clear(content, shown) and not _is_wide(content):
             given[f"Bash({content})"] = None
         else:
             has_prose = True
@@ -87,13 +101,19 @@ def _first(content: str) -> str:
     return content.split(maxsplit=1)[0].removesuffix(":*")
 
 
-def _is_clear(content: str, named: Sequence[str]) -> bool:
+def _is_clear(content: str, shown: Sequence[str]) -> bool:
     """It is a command and no sentence."""
-    return _first(content) in _PROGRAMS or content in named
+    first = _first(content)
+    if first in having("privilege", "shell", "evaluates"):
+        return False
+    is_program = known(first) is not None or first in _MORE_PROGRAMS
+    return content in shown or (is_program and first not in _WORDS and first not in having(*_NEVER_GIVEN))
 
 
 def _may_be_command(content: str) -> bool:
-    return _first(content) in _PROGRAMS | _WORDS
+    first = _first(content)
+    is_program = first in _MORE_PROGRAMS or known(first) is not None
+    return first.startswith(_PATHS) or (is_program and (first not in _WORDS or first in _OFTEN))
 
 
 def _is_wide(content: str) -> bool:
@@ -108,16 +128,17 @@ def _is_wide(content: str) -> bool:
     return first not in _CHECKS
 
 
-def _named(plan: str) -> Iterator[str]:
-    """The commands that the plan shows, in code spans and in blocks of shell text."""
+def _shown(plan: str) -> Iterator[str]:
+    """What the plan shows as code, in spans and in blocks of shell text."""
     for language, block in _FENCE.findall(plan):
         if language.lower() in _SHELL:
-            for line in block.splitlines():
-                yield from _as_command(line.strip().removeprefix("$ "))
-    for span in _SPAN.findall(_FENCE.sub("", plan)):
-        yield from _as_command(span.strip().removeprefix("$ "))
+            yield from (_bare(line) for line in block.splitlines() if _is_short(_bare(line)))
+    yield from (_bare(span) for span in _SPAN.findall(_FENCE.sub("", plan)) if _is_short(_bare(span)))
 
 
-def _as_command(text: str) -> Iterator[str]:
-    if text and len(text) <= _MAX_CHARS and text.isprintable() and _may_be_command(text):
-        yield text
+def _bare(text: str) -> str:
+    return text.strip().removeprefix("$ ")
+
+
+def _is_short(text: str) -> bool:
+    return bool(text) and len(text) <= _MAX_CHARS and text.isprintable()

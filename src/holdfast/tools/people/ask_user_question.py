@@ -96,6 +96,10 @@ class AskUserQuestion(Tool[AskUserQuestionArgs, AskUserQuestionOutput]):
         del args, ctx
         return Effects()
 
+    def classifier_input(self, args: AskUserQuestionArgs) -> str | None:
+        """The questions."""
+        return "ask the user: " + "; ".join(one.question for one in args.questions)
+
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """The first question, and how many there are."""
         given: Any = raw.get("questions")

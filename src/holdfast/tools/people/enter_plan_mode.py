@@ -37,6 +37,11 @@ class EnterPlanMode(Tool[EnterPlanModeArgs, EnterPlanModeOutput]):
         del args, ctx
         return Effects()
 
+    def classifier_input(self, args: EnterPlanModeArgs) -> str | None:
+        """That nothing is changed from now on."""
+        del args
+        return "begin to plan: nothing is changed until a person approves a plan"
+
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """Its name says all."""
         del raw

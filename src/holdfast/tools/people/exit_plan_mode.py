@@ -102,6 +102,11 @@ class ExitPlanMode(Tool[ExitPlanModeArgs, ExitPlanModeOutput]):
         del args, ctx
         return Effects()
 
+    def classifier_input(self, args: ExitPlanModeArgs) -> str | None:
+        """The commands that would come with the plan."""
+        asked = "; ".join(one.prompt for one in args.allowedPrompts or ())
+        return "show a person the plan, to begin once they approve it" + (f", and ask to run: {asked}" if asked else "")
+
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """What it asks for besides."""
         asked: Any = raw.get("allowedPrompts")
@@ -238,7 +243,7 @@ def _write(file: str, plan: str) -> None:
     try:
         write_atomic(file, plan.encode(errors="surrogateescape"), links="refuse")
     except OSError as error:
-        raise ToolFailed(f"the plan as the user edited it could not be written to {file!r}: {error}") from error
+        raise ToolFailed(f"the edited plan could not be written to {file!r}: {error}", error_code=5) from error
 
 
 def _reply(args: ExitPlanModeArgs, data: ExitPlanModeOutput, granted: tuple[str, ...]) -> str:

@@ -35,6 +35,7 @@ _NO_LOOP: Final = (
     "no skill can be used here: there is no model in this session. Start one with `holdfast -p` or the SDK"
 )
 _KEPT: Final = 64
+_CLASSIFIED_CHARS: Final = 4_000
 
 
 class SkillArgs(Args):
@@ -172,6 +173,10 @@ class Skill(Tool[SkillArgs, SkillOutput]):
             data["allowedTools"] = list(granted.rules)
         modifiers = (granted,) if granted != Granted((), 1) else ()
         return ToolResult(data, text + notes, modifiers=modifiers, display=_display(use))
+
+    def classifier_input(self, args: SkillArgs) -> str | None:
+        """Which one; of a server's prompt, and of an agent that works apart, nothing: a person decides."""
+        return f"use the skill {' '.join(args.split())}"[:_CLASSIFIED_CHARS] if self.is_session_state(args) else None
 
     def render_use(self, raw: Mapping[str, Any]) -> str:
         """The skill and its arguments."""

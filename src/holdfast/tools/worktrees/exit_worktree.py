@@ -20,6 +20,7 @@ from holdfast.contract import (
     WorktreeChanged,
 )
 from holdfast.contract.render import Line, ShownResult
+from holdfast.host.processes import Processes
 from holdfast.tasks import TaskBoard
 from holdfast.tools.worktrees.checkout import (
     Git,
@@ -31,6 +32,7 @@ from holdfast.tools.worktrees.checkout import (
     remove_tree,
     starts_programs,
 )
+from holdfast.tools.worktrees.tmux import TmuxSession, end_session, find_session
 
 __all__ = ["ExitWorktree", "ExitWorktreeArgs", "ExitWorktreeOutput"]
 
@@ -53,6 +55,7 @@ class ExitWorktreeOutput(TypedDict):
     originalCwd: str
     worktreePath: str
     worktreeBranch: NotRequired[str]
+    tmuxSessionName: NotRequired[str]
     discardedFiles: NotRequired[int]
     discardedCommits: NotRequired[int]
     message: str
@@ -120,7 +123,7 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
                 error_code=2,
             )
         if not args.discard_changes:
-            self._check_tasks(tree)
+            self._check_tasks(tree, await find_session(self._processes, tree))
         if not args.discard_changes and await starts_programs(tree.path) is None:
             await self._work(tree, ctx)
 
@@ -141,13 +144,19 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
         }
         if tree.branch:
             data["worktreeBranch"] = tree.branch
+        terminal = await find_session(self._processes, tree)
+        if terminal is not None:
+            data["tmuxSessionName"] = terminal.name
         said = f"The session works in {back} again."
         if args.action == "keep":
             where = f" Its branch is {tree.branch}." if tree.branch else ""
+            where += "" if terminal is None else f" Its tmux session {terminal.name} goes on."
             data["message"] = f"{said} The worktree stays in {tree.path}.{where}"
         else:
-            seen = await self._removable(args, tree, ctx)
+            seen = await self._removable(args, tree, ctx, terminal)
             stays = await self._remove(args, tree, _NOTHING_SEEN if seen is None else seen, ctx)
+            if terminal is not None:
+                await end_session(self._processes, tree, terminal)
             if seen is not None:
                 data["discardedFiles"], data["discardedCommits"] = seen.files + seen.ignored, seen.commits
             lost = f" Thrown away: {amount_of(seen)}." if seen else ""
@@ -155,10 +164,12 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
             data["message"] = " ".join(f"{said} The worktree {tree.path} is removed.{lost} {stays}".split())
         return ToolResult(data, data["message"], modifiers=(WorktreeChanged(back),))
 
-    async def _removable(self, args: ExitWorktreeArgs, tree: WorktreeChanged, ctx: ToolContext) -> Work | None:
+    async def _removable(
+        self, args: ExitWorktreeArgs, tree: WorktreeChanged, ctx: ToolContext, terminal: TmuxSession | None
+    ) -> Work | None:
         """What goes with it; None where it goes whatever is in it, and nobody can say how much that is."""
         if not args.discard_changes:
-            self._check_tasks(tree)
+            self._check_tasks(tree, terminal)
             return await self._work(tree, ctx)
         for record in self._board.at_work_in(tree.path):
             await self._board.stop(record.id)
@@ -167,13 +178,16 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
         except GitFailed:
             return None
 
-    def _check_tasks(self, tree: WorktreeChanged) -> None:
+    def _check_tasks(self, tree: WorktreeChanged, terminal: TmuxSession | None) -> None:
         """Whoever works there in the background has work that git does not know yet."""
-        tasks = ", ".join(record.id for record in self._board.at_work_in(tree.path))
-        if tasks:
+        working = [record.id for record in self._board.at_work_in(tree.path)]
+        if terminal is not None:
+            working += [f"{program} (in the tmux session {terminal.name})" for program in terminal.busy]
+        if working:
             raise ToolFailed(
-                f"{tasks} still works in the worktree {tree.path!r}, so it is not removed; wait for the end or use "
-                "TaskStop, use action 'keep', or discard_changes: true if the user wants it gone with what works there",
+                f"{', '.join(working)} still works in the worktree {tree.path!r}, so it is not removed; wait for the "
+                "end or use TaskStop, use action 'keep', or discard_changes: true if the user wants it gone with what "
+                "works there",
                 error_code=6,
             )
 
@@ -212,9 +226,12 @@ class ExitWorktree(Tool[ExitWorktreeArgs, ExitWorktreeOutput]):
             await ctx.hooks.tell("WorktreeRemove", worktree_path=tree.path)
         return stays
 
+    def _processes(self) -> Processes:
+        return self._board.processes
+
     def _git(self, tree: WorktreeChanged, ctx: ToolContext) -> Git:
         checkout = tree.path if tree.made_by == "hook" else tree.root
-        return Git(lambda: self._board.processes, checkout, is_asked=ctx.asked)
+        return Git(self._processes, checkout, is_asked=ctx.asked)
 
 
 async def _by_hook(tree: WorktreeChanged, ctx: ToolContext) -> str:
