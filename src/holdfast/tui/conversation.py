@@ -55,7 +55,7 @@ class Conversation:
         self.agent: RunningAgent | None = None
         self.view = View(face)
         self.view.naming.use_of, self.view.naming.fold_of = self._use_of, self._fold_of
-        self._lines = CallLines(self._tool)
+        self._lines, self.view.naming.colour_of = CallLines(self._tool), self._colour_of
         self.view.naming.result_of = self._lines.own_result
         self.view.on_prompt = self._delivered
         self.asker = TerminalAsker(face, answers=launch.answers, after_s=launch.watched_s or 0.0)
@@ -383,6 +383,10 @@ class Conversation:
 
     def _use_of(self, name: str, raw: Mapping[str, Any]) -> str:
         return name if self.agent is None else self._lines.use(name, raw).replace(f"{self.agent.cwd}{os.sep}", "")
+
+    def _colour_of(self, type_: str) -> str:
+        definition = None if self.agent is None else self.agent.definitions.agents.get(type_)
+        return "" if definition is None else definition.color.strip().lower()
 
     def _tool(self, name: str) -> "Tool | None":
         found = None if self.agent is None else self.agent.tools.find(name)

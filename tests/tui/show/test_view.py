@@ -57,6 +57,18 @@ def over(view: View) -> None:
     view.take(RunEnded("success", "", 1, 1.0, 1.0, {}))
 
 
+def test_an_agent_has_the_colour_that_its_definition_wants() -> None:
+    face = MemoryFace()
+    view = view_on(face)
+    view.naming.use_of = lambda _name, raw: f"{raw.get('subagent_type')}: {raw.get('description')}"
+    view.naming.colour_of = lambda kind: {"reviewer": "purple"}.get(kind, "chartreuse")
+    for kind in ("reviewer", "odd"):
+        view.take(CallQueued(kind, "Agent", {"subagent_type": kind, "description": "Look: twice"}))
+    assert ("agent-purple", "reviewer") in view.live(8)[0]
+    assert ("", ": Look: twice") in view.live(8)[0]
+    assert ("bold", "odd") in view.live(8)[1]
+
+
 def test_reads_and_searches_become_one_line_when_something_else_follows() -> None:
     face = MemoryFace()
     view = view_on(face)

@@ -29,6 +29,8 @@ class Call:
         self.id = id_
         self.name = name
         self.use = use or visible(name)
+        self.lead = ""
+        """The style of its first word, where a person gave that one a colour."""
         self.state: CallState = "waiting"
         self.is_together = False
         """It ran beside others."""
@@ -92,13 +94,18 @@ class Call:
         """The call for now: its state, and the last of what it told."""
         style, mark, words = self._state(now, is_narrow=columns < _NARROW)
         room = max(10, columns - cells(branch) - 3 - len(words))
-        head: Line = [("dim", branch), (style, f"{mark} "), ("", cut(self.use, room)), ("dim", f" {words}")]
+        head: Line = [("dim", branch), (style, f"{mark} "), *self._use(room), ("dim", f" {words}")]
         inset = " " * cells(branch)
         tail = self.tail[-most_tail:] if most_tail and self.state == "running" else []
         return [
             head,
             *([("dim", cut(f"{inset}  {'⎿' if not at else ' '} {line}", columns))] for at, line in enumerate(tail)),
         ]
+
+    def _use(self, room: int) -> Line:
+        shown = cut(self.use, room)
+        word = shown.partition(":")[0] if self.lead else ""
+        return [(self.lead, word), ("", shown[len(word) :])] if word else [("", shown)]
 
     def _state(self, now: float, *, is_narrow: bool) -> tuple[str, str, str]:
         if self.state == "writing":
@@ -136,7 +143,7 @@ class Call:
         return [
             ("dim", branch),
             (style, "● "),
-            ("", cut(self.use, max(10, room))),
+            *self._use(max(10, room)),
             (style, word),
             ("dim", f"{facts}{took}"),
         ]

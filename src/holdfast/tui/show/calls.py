@@ -17,11 +17,13 @@ from holdfast.tui.face import Face
 from holdfast.tui.show.call import Call
 from holdfast.tui.show.kept import Kept, KeptTexts
 from holdfast.tui.show.outcomes import counted, text_of
+from holdfast.tui.show.themes import agent_style
 from holdfast.tui.show.words import HINT, Line, cut, wrapped
 
 __all__ = ["CallBoard", "Naming"]
 
 _USE_CHARS = 400
+_STARTS_AGENTS = ("Agent", "Task")
 _FOLDED = {"read": ("Read", "file"), "search": ("Searched", "time")}
 
 
@@ -32,6 +34,14 @@ class Naming:
         self.use_of: Callable[[str, Mapping[str, Any]], str] = lambda name, _raw: name
         self.result_of: Callable[[CallFinished], Sequence[ToolLine] | None] = lambda _event: None
         self.fold_of: Callable[[str, Mapping[str, Any]], str | None] = lambda _name, _raw: None
+
+        self.colour_of: Callable[[str], str] = lambda _type: ""
+
+    def lead(self, name: str, raw: Any) -> str:
+        """The style of the type of agent that a call begins with, where its definition wants a colour."""
+        kind: Any = cast("Mapping[str, Any]", raw).get("subagent_type") if isinstance(raw, Mapping) else None
+        colour = self.colour_of(kind) if name in _STARTS_AGENTS and isinstance(kind, str) else ""
+        return agent_style(colour) if colour else ""
 
     def use(self, name: str, raw: Any) -> str:
         """A call in one safe line."""
@@ -89,7 +99,7 @@ class CallBoard:
         """Its input is complete."""
         use = self._naming.use(name, raw)
         call = Call(id_, name, use=use, fold=self._naming.fold(name, raw))
-        call.can_leave = name in ("Bash", "Agent")
+        call.can_leave, call.lead = name in ("Bash", "Agent"), self._naming.lead(name, raw)
         self._open[id_] = call
 
     def ask(self, id_: str) -> None:
