@@ -223,6 +223,7 @@ HALF_WAY = {
     "it answers nonsense": "echo nonsense; exit 0",
     "half of it is done": "rm -f $path/code.py; kill -9 $$",
 }
+LIES = {"rev-list": "echo 0; exit 0", "status": "exit 0", "ls-files": "exit 0"}
 
 
 @pytest.mark.parametrize("act", HALF_WAY.values(), ids=HALF_WAY)
@@ -240,6 +241,24 @@ def test_no_work_is_lost_where_git_fails_in_the_middle(tmp_path: Path, failing: 
     assert reply.is_error
     assert ((tree / "draft.txt").read_text(), scene.executor.state.cwd) == ("not committed", str(tree))
     assert made in git(scene.repository, "rev-list", "--all")
+
+
+@pytest.mark.parametrize("how", ["committed", "on no branch", "not committed"])
+@pytest.mark.parametrize("words", LIES)
+def test_no_work_is_lost_where_one_answer_of_git_is_wrong(tmp_path: Path, failing: Path, words: str, how: str) -> None:
+    scene = Scene(tmp_path)
+    tree = scene.enter()
+    if how == "on no branch":
+        git(tree, "checkout", "-q", "--detach")
+    if how == "not committed":
+        (tree / "new.py").write_text("y = 2\n")
+    else:
+        scene.commit(tree)
+    failing.write_text(f"{words}\n{LIES[words]}\n")
+    reply = scene.call("ExitWorktree", action="remove")
+    failing.unlink()
+    assert reply.is_error
+    assert (tree / "new.py").read_text() == "y = 2\n"
 
 
 @pytest.mark.parametrize("left", ["", "gitdir: /nowhere\n", "gitdir: ../../../.git\n"])

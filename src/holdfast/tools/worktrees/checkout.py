@@ -211,7 +211,7 @@ async def look_at(git: Git, tree: Tree) -> Work:
         GitFailed: It cannot be told.
     """
     # Without its own `.git` git would look at the repository around it, in which everything here is ignored.
-    top = (await git("rev-parse", "--show-toplevel", cwd=tree.path)).rstrip("\n")
+    top, _, head = (await git("rev-parse", "--show-toplevel", "HEAD", cwd=tree.path)).rstrip("\n").rpartition("\n")
     if os.path.realpath(top) != os.path.realpath(tree.path):
         raise GitFailed(f"git takes {visible(top)!r} for the top of it")
     files, names = await git.lines(
@@ -225,6 +225,9 @@ async def look_at(git: Git, tree: Tree) -> Work:
     commits = await _count(git, tree, *ours, "--not", *known)
     if left := await _left_behind(git, tree):
         commits += await _count(git, tree, "--ignore-missing", *left, "--not", *ours, *known)
+    for commit in () if commits else {head, tip} - {tree.head, ""}:
+        if not await _is_elsewhere(git, tree, commit):
+            raise GitFailed("git says that no commit is left, and then that no other branch has the last one")
     ignored, more = await _ignored(git, tree)
     return Work(files + len(unseen), (*names, *unseen, *more)[:_MAX_NAMES], commits, tip, ignored)
 
@@ -324,16 +327,18 @@ async def trees_of(git: Git) -> list[Tree]:
 async def _remove_branch(git: Git, tree: Tree, seen: Work, *, discard: bool) -> str:
     if any(other.branch == tree.branch for other in await trees_of(git)):
         return f"The branch {tree.branch} stays: another worktree is on it."
-    if not discard:
-        left = await git(
-            *("rev-list", "--count", seen.tip, "--not", "HEAD", f"--exclude={tree.branch}"),
-            *("--branches", "--tags", "--remotes"),
-        )
-        if left.strip() != "0":
-            return f"The branch {tree.branch} stays: it has commits that no other branch has."
+    if not discard and not await _is_elsewhere(git, tree, seen.tip):
+        return f"The branch {tree.branch} stays: it has commits that no other branch has."
     # Only from where it was looked at: a commit that came since keeps it.
     await git("update-ref", "-d", f"refs/heads/{tree.branch}", seen.tip)
     return ""
+
+
+async def _is_elsewhere(git: Git, tree: Tree, tip: str) -> bool:
+    """Another branch or tag has this commit, too. Asked in another way than before: git may have answered wrong."""
+    words = ("for-each-ref", "--format=%(refname)", f"--contains={tip}", "refs/heads", "refs/tags", "refs/remotes")
+    refs = set((await git(*words)).split()) - {f"refs/heads/{tree.branch}"}
+    return bool(refs) or (await git("merge-base", tip, "HEAD")).strip() == tip
 
 
 async def _stands_at(git: Git, branch: str) -> str:
