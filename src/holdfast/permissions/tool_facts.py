@@ -69,6 +69,8 @@ KNOWN_TOOLS: Final = frozenset(_TRAITS) | frozenset(ALIASES)
 _OTHER: Final = Traits()
 _MCP: Final = Traits("mcp")
 _NETWORK: Final = frozenset({"WebSearch"})
+_SETTINGS: Final = "~/.config/holdfast/settings.json"
+"""Where Config writes, unless the user's variables say otherwise; a protected place wherever it is."""
 _SHOWN: Final = frozenset({"WebFetch", "WebSearch"})
 """Tools whose input a classifier may see."""
 
@@ -117,6 +119,8 @@ def _effects(tool: str, traits: Traits, arguments: Mapping[str, Any], cwd: str) 
         files: Any = arguments.get("attachments")
         names = cast("list[Any]", files) if isinstance(files, list) else []
         return Effects(reads=[os.path.join(cwd, os.path.expanduser(read_path(str(name)))) for name in names])
+    if tool == "Config" and not _is_look(tool, arguments):
+        return Effects(writes=[os.path.expanduser(_SETTINGS)])
     known = traits.session_state or traits.kind in ("read_path", "edit_path", "domain")
     if known or tool in _NETWORK or _is_look(tool, arguments):
         return Effects()

@@ -9,6 +9,8 @@ import pytest
 from holdfast.app import build_executor
 from holdfast.app.options import Options
 from holdfast.events import CallFinished
+from holdfast.permissions import PermissionContext, Rule, decide
+from holdfast.permissions.tool_facts import facts_from_input
 from holdfast.settings.schema import KNOWN
 from holdfast.settings.tastes import TASTES, THEME_NAMES
 from holdfast.testing import ScriptedAsker
@@ -58,6 +60,15 @@ def test_no_allow_rule_and_no_quiet_mode_changes_a_setting(isolated_home: Path, 
     scene.asker._answers.clear()
     assert scene.call(setting="model", value="ollama:b").outcome == "denied"
     assert (scene.kept, len(scene.asker.questions)) == ({}, 1)
+
+
+@pytest.mark.parametrize("mode", ["default", "plan", "acceptEdits", "auto", "dontAsk", "bypassPermissions"])
+def test_policies_are_told_what_sessions_do(mode: Any) -> None:
+    allowing = PermissionContext.started_in("/proj", mode, [Rule.parse("allow", "Config")])
+    looks = decide(facts_from_input("Config", {"setting": "theme"}, "/proj"), allowing)
+    changes = decide(facts_from_input("Config", {"setting": "theme", "value": "dark"}, "/proj"), allowing)
+    wanted = {"plan": "deny", "dontAsk": "deny", "bypassPermissions": "allow"}.get(mode, "ask")
+    assert (looks.behavior, changes.behavior) == ("allow", wanted)
 
 
 @pytest.mark.parametrize("mode", ["plan", "dontAsk"])
