@@ -275,7 +275,7 @@ def test_a_resumed_agent_remembers_and_has_what_it_had_or_less(tmp_path: Path):
             events = await heard(agent, "Start")
             id_ = agent.session_id
         del model.scripts["Start"]
-        model.scripts["Start"] = ScriptedModel([[start("And on.", resume=ids[0])], "Over."])
+        model.scripts["Start"] = ScriptedModel([[start("And on.", resume="finder")], "Over."])
         async with Agent(model, cwd=tmp_path, permission_mode="acceptEdits", resume=id_) as agent:
             events += await heard(agent, "More")
         return events, model
@@ -289,6 +289,20 @@ def test_a_resumed_agent_remembers_and_has_what_it_had_or_less(tmp_path: Path):
     assert all(words in last for words in ("Find it.", "Half of it.", "Go on.", "All of it.", "And on."))
     tools = [tool["name"] for tool in json.loads(model.scripts["Find"].requests[-1].tools)]
     assert tools == ["Read", "Write"]
+
+
+def test_nobody_takes_the_name_of_an_agent_of_somebody_else(tmp_path: Path):
+    async def scene() -> list[Event]:
+        model = Voices(
+            Start=[[start(name="finder")], [start("Help.")], [start("Again.", resume="finder")], "Over."],
+            Find=["Mine.", "Mine again."],
+            Help=[[start("Deep.", name="finder")], "Helped."],
+            Deep=["Theirs."],
+        )
+        async with Agent(model, cwd=tmp_path, settings=LIMITS) as agent:
+            return await heard(agent, "Start")
+
+    assert [reply.content for reply in replies(run(scene()), "Agent")] == ["Mine.", "Helped.", "Mine again."]
 
 
 def test_a_fork_knows_the_conversation_up_to_the_call(tmp_path: Path):

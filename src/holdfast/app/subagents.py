@@ -18,7 +18,7 @@ from holdfast.engine.state import readable_rules
 from holdfast.lib.spelling import did_you_mean
 from holdfast.lib.visible import visible
 from holdfast.registry.names import PRESETS, RESERVED
-from holdfast.session.agent_files import AgentAbout
+from holdfast.session.agent_files import AgentAbout, KeptAgent
 from holdfast.tasks import TooManyTasks, is_terminal, new_task_id
 from holdfast.tasks.states import is_task_id
 from holdfast.tools.agents.types import BUILTIN_TYPES, AgentType
@@ -45,6 +45,8 @@ class Subagents:
         self._starter = starter
         self._followed: dict[str, Child] = {}
         """Those that a call waits for, by that call."""
+        self._found: dict[str, str] = {}
+        """Agents of ours by a name that their files tell."""
 
     def types(self) -> Mapping[str, str]:
         """What can be started, and what each is for."""
@@ -228,10 +230,27 @@ class Subagents:
             if handed is None:
                 raise ToolFailed(f"there is no agent {name!r} to go on with; this session keeps only its last ones")
             return handed
-        found = files.read(agent_id) if is_task_id(agent_id) else None
-        if found is None or found.about.parent != self._starter.agent_id:
+        found = self._ours(agent_id) if is_task_id(agent_id) else None
+        if found is None:  # another process has named it, or another agent has the same name
+            agent_id = self._named_before(name) or ""
+            if self._running(agent_id):
+                raise ToolFailed(f"the agent {name!r} is still at work; wait for its end before you resume it")
+            found = self._ours(agent_id) if agent_id else None
+        if found is None:
             raise ToolFailed(f"there is no agent {name!r} to go on with; give the agentId of one that you have started")
         return remembered(found)
+
+    def _ours(self, agent_id: str) -> KeptAgent | None:
+        files = self._parts.files
+        found = None if files is None else files.read(agent_id)
+        return None if found is None or found.about.parent != self._starter.agent_id else found
+
+    def _named_before(self, name: str) -> str | None:
+        if name not in self._found and self._parts.files is not None and not is_task_id(name):
+            if (agent_id := self._parts.files.named(name, self._starter.agent_id)) is None:
+                return None
+            self._found[name] = agent_id
+        return self._found.get(name)
 
     # Work.
 
@@ -249,7 +268,7 @@ class Subagents:
             raise ToolFailed(str(error)) from error
         child.start(model)
         if task.name is not None:
-            self._parts.names[task.name] = child.id
+            self._parts.names[task.name] = self._found[task.name] = child.id
         if not child.in_background:
             self._followed[task.tool_use_id] = child
             try:

@@ -19,6 +19,7 @@ AGENT_BEGAN = "agent"
 """The kind of a note about an agent that a call has started, in its own file and in the session's journal."""
 AGENT_ENDED = "agent_ended"
 _LIMIT_BYTES = 256 << 20
+_HEAD_BYTES = 64 << 10
 
 
 class AgentAbout(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -114,6 +115,31 @@ class AgentFiles:
         transcript = read_transcript(data)
         about = _last_word(transcript)
         return None if about is None or about.id != agent_id else KeptAgent(about, transcript)
+
+    def named(self, name: str, parent: str | None) -> str | None:
+        """The id of the last agent that this one has started under this name; none where there is none."""
+        try:
+            with os.scandir(self._directory) as entries:
+                files = [(entry.stat().st_mtime, entry.name) for entry in entries if entry.name.endswith(".jsonl")]
+        except OSError:
+            return None
+        for _, file in sorted(files, reverse=True):
+            if not file.endswith(".transcript.jsonl"):
+                about = _first_word(os.path.join(self._directory, file))
+                if about is not None and about.name == name and about.parent == parent:
+                    return about.id
+        return None
+
+
+def _first_word(path: str) -> AgentAbout | None:
+    """Who an agent is, from the beginning of its file alone."""
+    try:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return None
+    lines = head[: head.rfind(b"\n") + 1]
+    return _last_word(read_transcript(lines)) if lines else None
 
 
 def _last_word(transcript: Transcript) -> AgentAbout | None:
