@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from holdfast.app.telemetry import Telemetry, open_telemetry
-from holdfast.app.telemetry_export import is_wanted
+from holdfast.app.telemetry.export import is_wanted
 from holdfast.events import (
     AssistantReplied,
     CallDiscarded,

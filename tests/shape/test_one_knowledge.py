@@ -88,7 +88,7 @@ ONE_PLACE = {
     "-execdir": ("shell/programs/parsers/find.py", "one taking apart of a find call"),
     "--work-tree": ("shell/programs/parsers/git.py", "one taking apart of a git call"),
     "def parse_options": ("shell/programs/tool_table.py", "one notation of options"),
-    "def brace_words": ("shell/words/braces.py", "one expander of braces"),
+    "def brace_words": ("shell/words/patterns.py", "one expander of braces"),
 }
 """A text without which nobody can do the work, and the only module that has it."""
 
@@ -110,3 +110,16 @@ def _says(path: Path, text: str) -> bool:
         for node in ast.walk(tree)
         if id(node) not in documentation
     )
+
+
+MOST_FILES = 16
+"""Of a room; only the folder of entries may have more."""
+
+
+def test_no_room_has_more_files_than_a_reader_can_hold_in_mind() -> None:
+    rooms = [
+        ROOM,
+        *(place for place in ROOM.rglob("*") if place.is_dir() and place.name not in ("entries", "__pycache__")),
+    ]
+    crowded = {str(room.relative_to(ROOM)): len(list(room.glob("*.py"))) for room in rooms}
+    assert {name: count for name, count in crowded.items() if count > MOST_FILES} == {}

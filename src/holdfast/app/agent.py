@@ -21,6 +21,7 @@ from holdfast.app.start_agent import RunningAgent, start_agent
 from holdfast.contract import Asker, Tool, UsageError, tool
 from holdfast.contract.context import Deps
 from holdfast.events import ContextCompacted, Event, RunEnded
+from holdfast.lib.closing import ClosedAtExit
 from holdfast.session.names import check_session_id, new_session_id
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Agent", "Approver"]
 
 
-class Agent(Generic[Deps, Out]):
+class Agent(ClosedAtExit, Generic[Deps, Out]):
     """One agent is one session: several runs continue the conversation, and files seen and directory stay.
 
     For runs side by side make copies (`copy`): each is a session of its own. Use it as a context manager (`async with`,
@@ -289,14 +290,6 @@ class Agent(Generic[Deps, Out]):
     def close_sync(self) -> None:
         """The same for code without asyncio."""
         self._core.close_sync()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     def __enter__(self) -> Self:
         return self

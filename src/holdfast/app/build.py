@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from holdfast import __version__
 from holdfast.app.begin import NEW_SESSION, Beginning, SessionChoice, begin_session, restore_mode, restore_state
@@ -25,6 +24,7 @@ from holdfast.contract import Asker, PermissionUpdate, PromptFacts, SessionFacts
 from holdfast.engine import DEFAULT_MAX_CONCURRENCY, Executor
 from holdfast.events import Event, TurnEnded
 from holdfast.host.child_env import Scrub
+from holdfast.lib.closing import ClosedAtExit
 from holdfast.lib.collector import let_go
 from holdfast.registry import ViewOptions
 from holdfast.session import Session
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 _PLAN_NAME = "plan.md"
 
 
-class OpenSession:
+class OpenSession(ClosedAtExit):
     """An executor with its rights and, unless the state directory cannot be used, its journal on disk."""
 
     def __init__(
@@ -102,14 +102,6 @@ class OpenSession:
                 parts.push_async_callback(self.servers.close)
             parts.push_async_callback(self.executor.close)
             parts.push_async_callback(self.hooks.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 def open_session(

@@ -2,11 +2,11 @@
 
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from holdfast.contract import HoldfastError
 from holdfast.events import Event, RunEnded, TextStreamed
+from holdfast.lib.closing import ClosedAtExit
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -91,7 +91,7 @@ class RunResult(NamedTuple, Generic[Out]):
         return self.text
 
 
-class Run(Generic[Out]):
+class Run(ClosedAtExit, Generic[Out]):
     """One run: await it for the result, or iterate over its events first. It starts with the first of these."""
 
     def __init__(self, events: AsyncGenerator[Event], to_result: Callable[[RunEnded], RunResult[Out]]) -> None:
@@ -120,14 +120,6 @@ class Run(Generic[Out]):
     async def close(self) -> None:
         """Stop here: what runs is interrupted."""
         await self._events.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     async def _finish(self) -> RunResult[Out]:
         if self.result is None:

@@ -3,8 +3,7 @@
 import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from holdfast.app.begin import mode_changed
 from holdfast.app.listener import Listener
@@ -14,6 +13,7 @@ from holdfast.app.servers import server_states
 from holdfast.contract import ArgumentsInvalid, Form, Question, ToolUse, UsageError
 from holdfast.contract.names import MODES, PermissionMode
 from holdfast.events import CallFinished, ContextCompacted, Event, PromptSource
+from holdfast.lib.closing import ClosedAtExit
 from holdfast.permissions import PermissionContext
 from holdfast.permissions.updates import change_mode
 
@@ -35,7 +35,7 @@ __all__ = ["RunningAgent"]
 Content = str | list[dict[str, Any]]
 
 
-class RunningAgent:
+class RunningAgent(ClosedAtExit):
     """A loop and everything it stands on; `close` ends all of it.
 
     Faces use what is here and nothing behind it: `loop` and `opened` are for the parts of `app`.
@@ -368,14 +368,6 @@ class RunningAgent:
         model = self.model
         self._models = [one for one in self._models if one is not model]
         return model
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
 
 def _builtin_types() -> list[str]:

@@ -38,7 +38,7 @@ MODULES = (
     "holdfast.permissions.shell.reach.directories",
     "holdfast.permissions.shell.reach.known_here",
     "holdfast.permissions.shell.judge.verdict",
-    "holdfast.permissions.verdicts",
+    "holdfast.permissions.facts",
     "holdfast.host.shell",
     "holdfast.tools.shell._run",
     "holdfast.tools.shell._reply",

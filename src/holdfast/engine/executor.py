@@ -5,8 +5,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.contract import Asker, Fatal, Resource, SessionFacts, Tool, ToolContext, ToolUse, UsageError
 from holdfast.engine.call import Call, Stop, TurnStop, loop_of_this_thread, read_block
@@ -16,6 +15,7 @@ from holdfast.engine.gate import Gate
 from holdfast.engine.outbox import Outbox, ignore, told_in_turn
 from holdfast.engine.state import AgentState
 from holdfast.events import CallDiscarded, CallFinished, CallProgressed, CallQueued, Event, TurnEnded
+from holdfast.lib.closing import ClosedAtExit
 
 if TYPE_CHECKING:
     from holdfast.engine.approve import KeepRules
@@ -36,7 +36,7 @@ _ENDED = Stop("Not run: the run ended.")
 _DISCARDED = Stop("The stream is repeated.", discarded=True)
 
 
-class Executor:
+class Executor(ClosedAtExit):
     """Runs the calls of one agent. `add` each call as soon as its input is complete, and read `results`.
 
     A bare executor has no journal and reads no settings files.
@@ -236,14 +236,6 @@ class Executor:
             self._spill.close()
             for resource in self._resources:
                 await resource.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
 
     # Inside: the way of a call.
 

@@ -10,13 +10,14 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from holdfast.host.http_errors import HttpError
 from holdfast.host.http_request import Head, plain_bytes
 from holdfast.host.http_wire import Addresses, Connect, Route, Wire, basic, connect
 from holdfast.host.proxies import proxy_for, tls_context
+from holdfast.lib.closing import ClosedAtExit
 
 if TYPE_CHECKING:
     from holdfast.host.http_packing import Unpacker
@@ -207,7 +208,7 @@ class _Lease(NamedTuple):
     connection: _Connection
 
 
-class Response:
+class Response(ClosedAtExit):
     """One answer: its head is here, its body is read piece by piece."""
 
     def __init__(self, head: "AnswerHead", request: Request, lease: _Lease) -> None:
@@ -255,12 +256,6 @@ class Response:
         lease, self._lease = self._lease, None
         if lease is not None:
             await lease.connection.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
     async def _next(self, lease: _Lease) -> bytes:
         """What comes next, unless it came packed: then it is fed, and nothing is given."""

@@ -7,7 +7,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from holdfast.host import guard, tree
 from holdfast.host.capture import Output, SpillFile
@@ -23,6 +23,7 @@ from holdfast.host.registry import ProcessRegistry
 from holdfast.host.sidecar import Sidecar
 from holdfast.host.watchdog import MAX_DESCENDANTS, TICK_S, Pressure
 from holdfast.lib import posix
+from holdfast.lib.closing import ClosedAtExit
 from holdfast.lib.shortage import shortage
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _SIDECAR_END_S = 2.0
 _UNKNOWN_ZOMBIE_S = 600.0
 
 
-class Processes:
+class Processes(ClosedAtExit):
     """The processes of one session. Use it as an async context manager: what it started ends with it."""
 
     def __init__(
@@ -274,12 +275,6 @@ class Processes:
             self._timer.cancel()
             self._timer = None
         await uninterrupted(asyncio.ensure_future(self._end_everything(grace_s)))
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
     async def _end_everything(self, grace_s: float) -> None:
         everyone = self._lingering | self._running

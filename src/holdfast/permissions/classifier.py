@@ -8,29 +8,15 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from holdfast.lib.visible import visible
+from holdfast.permissions.facts import Risk
 from holdfast.permissions.modes import row_of_read, row_of_write
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
-    from holdfast.permissions.facts import CallFacts, Sight
-    from holdfast.permissions.verdicts import ShellVerdict
-
-__all__ = [
-    "Classifier", "ClassifierAnswer", "ClassifierRequest", "Classify", "DeterministicClassifier", "Risk",
-    "SecondOpinion", "Seen",
-]  # fmt: skip
+    from holdfast.permissions.facts import CallFacts, ShellVerdict, Sight
 
 _MAX_REASON_CHARS = 300
 _MAX_NAME_CHARS = 80
-
-
-class Risk(NamedTuple):
-    """A classifier's word on one call."""
-
-    level: Literal["low", "high"]
-    reason: str
-    unknown: bool = False
-    """High only because nothing is known, not because a danger was seen: only then may a model say otherwise."""
 
 
 class Seen(NamedTuple):

@@ -72,12 +72,6 @@ class PermissionContext:
             `parent` is the context whose rights this one may not exceed.
     """
 
-    __slots__ = (
-        "_known_forms", "_options", "before_plan", "book", "disabled_modes", "disk", "effective_mode",
-        "grant_directories", "home", "mode", "parent", "project_root", "roots", "rules", "sandbox_auto_allow",
-        "start_directories", "trusted",
-    )  # fmt: skip
-
     mode: PermissionMode
     effective_mode: PermissionMode
     """The mode that counts: a mode that policy forbids acts as `default`."""
@@ -102,44 +96,41 @@ class PermissionContext:
     _options: Mapping[str, Any]
 
     def __init__(self, mode: str = "default", rules: Iterable[Rule] = (), **options: Unpack[Flags]) -> None:
-        put = object.__setattr__
         disk = options.get("disk", _LIVE)
         home = options.get("home") or _user_home()
         there = _where_it_is(options.get("worktree"))
         project_root = there(options.get("project_root") or "")
         working = tuple(map(there, options.get("working_directories", ())))
-        trusted = options.get("trusted", False)
-        put(self, "disabled_modes", frozenset(options.get("disabled_modes", ())))
-        _set_mode(self, mode)
-        put(self, "before_plan", options.get("before_plan", "default"))
-        put(self, "rules", tuple(rules))
-        put(self, "home", home)
-        put(self, "disk", disk)
-        put(self, "trusted", trusted)
-        put(self, "project_root", project_root)
-        put(self, "sandbox_auto_allow", options.get("sandbox_auto_allow", False))
-        put(self, "parent", options.get("parent"))
-        before = options.get("start_directory")
+        before, plan_file = options.get("start_directory"), options.get("plan_file")
         start = there(before) if before else None
         known = {path: _both_forms((path,), disk) for path in (*working, *((start,) if start else ()))}
-        put(self, "_known_forms", MappingProxyType(known))
-        put(self, "grant_directories", _both_forms((start,), disk) if start else ())
-        put(self, "start_directories", _both_forms((start, before), disk) if start and before else ())
-        plan_file = options.get("plan_file")
-        put(
-            self,
-            "roots",
-            Roots(
-                # What was agreed to was resolved then: a link that was changed since leads nowhere new.
-                tuple(dict.fromkeys((*_both_forms(working, disk), *chain(*options.get("added_directories", ()))))),
-                _both_forms(tuple(options.get("readable", ())), disk),
-                _both_forms((plan_file,), disk) if plan_file else (),
-                _both_forms(tuple(options.get("governing", ())), disk),
-            ),
+        roots = Roots(
+            # What was agreed to was resolved then: a link that was changed since leads nowhere new.
+            tuple(dict.fromkeys((*_both_forms(working, disk), *chain(*options.get("added_directories", ()))))),
+            _both_forms(tuple(options.get("readable", ())), disk),
+            _both_forms((plan_file,), disk) if plan_file else (),
+            _both_forms(tuple(options.get("governing", ())), disk),
         )
-        active = _active(self.rules, options, home=home)
-        put(self, "book", RuleBook(active, home=home, project_root=project_root, forms=partial(_forms, disk)))
-        put(self, "_options", MappingProxyType(dict(options)))
+        rules = tuple(rules)
+        active = _active(rules, options, home=home)
+        vars(self).update(
+            rules=rules,
+            roots=roots,
+            home=home,
+            disk=disk,
+            project_root=project_root,
+            trusted=options.get("trusted", False),
+            sandbox_auto_allow=options.get("sandbox_auto_allow", False),
+            parent=options.get("parent"),
+            before_plan=options.get("before_plan", "default"),
+            disabled_modes=frozenset(options.get("disabled_modes", ())),
+            grant_directories=_both_forms((start,), disk) if start else (),
+            start_directories=_both_forms((start, before), disk) if start and before else (),
+            book=RuleBook(active, home=home, project_root=project_root, forms=partial(_forms, disk)),
+            _known_forms=MappingProxyType(known),
+            _options=MappingProxyType(dict(options)),
+        )
+        _set_mode(self, mode)
 
     @classmethod
     def started_in(
@@ -184,11 +175,10 @@ class PermissionContext:
 
     def with_mode(self, mode: str) -> "PermissionContext":
         """The same rules in another mode; nothing is compiled again."""
-        copy = self._copy()
+        known = as_mode(mode)
+        left = {"before_plan": self.mode} if known == "plan" != self.mode else {}
+        copy = self._copy(left, **left)
         _set_mode(copy, mode)
-        if copy.mode == "plan" != self.mode:
-            object.__setattr__(copy, "before_plan", self.mode)
-            object.__setattr__(copy, "_options", MappingProxyType({**self._options, "before_plan": self.mode}))
         return copy
 
     def with_rules(self, *rules: Rule) -> "PermissionContext":
@@ -244,11 +234,8 @@ class PermissionContext:
         new = tuple(path for path in directories if path not in known)
         if not new:
             return self
-        copy = self._copy()
         readable = tuple(dict.fromkeys((*self.roots.readable, *_both_forms(new, self.disk))))
-        object.__setattr__(copy, "roots", self.roots._replace(readable=readable))
-        object.__setattr__(copy, "_options", MappingProxyType({**self._options, "readable": (*known, *new)}))
-        return copy
+        return self._copy({"readable": (*known, *new)}, roots=self.roots._replace(readable=readable))
 
     def child(self, mode: str | None = None, rules: Iterable[Rule] = ()) -> "PermissionContext":
         """A context for a subagent: its own mode and more rules, never more rights than this one.
@@ -257,9 +244,7 @@ class PermissionContext:
         """
         more = tuple(rules)
         if not more:
-            copy = self._copy()
-            object.__setattr__(copy, "parent", self)
-            object.__setattr__(copy, "_options", MappingProxyType({**self._options, "parent": self}))
+            copy = self._copy({"parent": self}, parent=self)
             _set_mode(copy, mode or self.mode)
             return copy
         flags = self._flags()
@@ -280,7 +265,7 @@ class PermissionContext:
     @property
     def hides_files(self) -> bool:
         """Some rule here or above keeps files from being read."""
-        return self.book.holds_reads or any(above.book.holds_reads for above in self.ancestors())
+        return any(bound.book.holds_reads for bound in (self, *self.ancestors()))
 
     def hides(self, path: str) -> bool:
         """A rule here or above keeps this file from being read."""
@@ -295,10 +280,10 @@ class PermissionContext:
         wants_all = all(bound.effective_mode == "bypassPermissions" for bound in (self, *self.ancestors()))
         return () if wants_all else self.roots.working
 
-    def _copy(self) -> "PermissionContext":
+    def _copy(self, options: Mapping[str, Any], **changed: Any) -> "PermissionContext":
+        """The same compiled rules, with some of it other than it was."""
         copy = object.__new__(PermissionContext)
-        for name in PermissionContext.__slots__:
-            object.__setattr__(copy, name, getattr(self, name))
+        vars(copy).update(vars(self), _options=MappingProxyType({**self._options, **options}), **changed)
         return copy
 
     def _flags(self) -> Flags:
@@ -351,17 +336,11 @@ def _both_forms(paths: tuple[str, ...], disk: Disk) -> tuple[str, ...]:
 
 
 def _set_mode(context: PermissionContext, mode: str) -> None:
-    known = _known_mode(mode)
-    object.__setattr__(context, "mode", known)
-    object.__setattr__(context, "effective_mode", "default" if known in context.disabled_modes else known)
+    known = as_mode(mode)
+    if known is None:
+        raise UsageError(f"unknown permission mode {mode!r}; choose one of {', '.join(MODES)}")
+    vars(context).update(mode=known, effective_mode="default" if known in context.disabled_modes else known)
 
 
 def _user_home() -> str:
     return os.path.expanduser("~")
-
-
-def _known_mode(mode: str) -> PermissionMode:
-    known = as_mode(mode)
-    if known is not None:
-        return known
-    raise UsageError(f"unknown permission mode {mode!r}; choose one of {', '.join(MODES)}")

@@ -20,8 +20,8 @@ from holdfast.permissions.web import WebRefusal
 if TYPE_CHECKING:
     from holdfast.contract import Opinion
     from holdfast.permissions.context import PermissionContext
+    from holdfast.permissions.facts import ShellVerdict
     from holdfast.permissions.paths import PathFacts
-    from holdfast.permissions.verdicts import ShellVerdict
 
 __all__ = ["NO_OPINION", "CallFacts", "Decision", "HookOpinion", "Step", "decide", "survey"]
 

@@ -1,17 +1,16 @@
-"""A call as the permission layers see it, and what it would touch once its paths are resolved."""
+"""A call as the permission layers see it, what it would touch, and what a shell command says of itself."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from holdfast.contract import Effects, RuleSubject
 from holdfast.permissions.paths import PathFacts
+from holdfast.permissions.rules.grammar import Rule
 from holdfast.permissions.rules.path_patterns import search_roads
 from holdfast.permissions.web import WebRefusal, WebTarget, check_url
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
-
-__all__ = ["CallFacts", "Sight", "look", "normalised", "places_of", "with_places"]
 
 
 class CallFacts(NamedTuple):
@@ -109,3 +108,63 @@ def _below(base: str, road: str) -> str:
 def _resolved(paths: Iterable[str], call: CallFacts, context: "PermissionContext") -> tuple[PathFacts, ...]:
     disk, home, cwd = context.disk, context.home, call.cwd
     return tuple([disk.look(path, cwd, home=home) for path in paths])
+
+
+class Risk(NamedTuple):
+    """A classifier's word on one call."""
+
+    level: Literal["low", "high"]
+    reason: str
+    unknown: bool = False
+    """High only because nothing is known, not because a danger was seen: only then may a model say otherwise."""
+
+
+class ShellPart(NamedTuple):
+    """One simple command."""
+
+    text: str
+    read_only: bool
+    reason: str = ""
+    """Why it is not read-only."""
+
+
+class ShellVerdict(NamedTuple):
+    """A command, analysed and held against the rules."""
+
+    read_only: bool = False
+    denied: Rule | None = None
+    asked: Rule | None = None
+    allowed: Rule | None = None
+    """A rule that covers the whole command, part by part."""
+    critical: str = ""
+    """Why this removal is asked about in every mode; empty when it is none."""
+    doubt: str = ""
+    """Why a deny or ask rule may be meant although none is seen; then nothing allows it unasked."""
+    doubts_files: bool = False
+    """That doubt is about rules for files alone, and about nothing that the files' contents reach by another road."""
+    file_command: bool = False
+    """Only mkdir, touch, mv and cp of plain paths inside the working directories."""
+    risk_of: Callable[[], Risk] | None = None
+    """Works out the word of our own classifier; only `auto` mode asks for it."""
+    sight: Sight = Sight()
+    unlisted: tuple[PathFacts, ...] = ()
+    """Reads outside the working directories that no command rule covers."""
+    parts_of: Callable[[], tuple[ShellPart, ...]] | None = None
+    """Gives the simple commands; only people ask for them."""
+    left_open: tuple[str, ...] = ()
+    """What the allow rules do not cover."""
+    only_looks: bool = False
+    """In plan mode: it most likely changes nothing, although that is not proven."""
+
+    @property
+    def risk(self) -> Risk:
+        """The word of our own classifier."""
+        return _NOT_ANALYSED if self.risk_of is None else self.risk_of()
+
+    @property
+    def parts(self) -> tuple[ShellPart, ...]:
+        """Every simple command."""
+        return () if self.parts_of is None else self.parts_of()
+
+
+_NOT_ANALYSED = Risk("high", "the command was not analysed")

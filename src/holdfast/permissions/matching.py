@@ -7,11 +7,8 @@ from holdfast.permissions.rules.grammar import Behavior, Rule
 
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext
-    from holdfast.permissions.facts import CallFacts, Sight
+    from holdfast.permissions.facts import CallFacts, ShellVerdict, Sight
     from holdfast.permissions.rules.book import RuleBook, Wholes
-    from holdfast.permissions.verdicts import ShellVerdict
-
-__all__ = ["Hits", "Voices", "denials_at", "denies_read", "grant_of", "matching_rule", "path_hits", "whole_allow"]
 
 _GRANTS_READ: Final = ("Read", "Edit")
 """Whoever may edit a file may read it."""

@@ -13,8 +13,6 @@ from typing import Any, Final, Literal, TypeAlias
 from holdfast.contract import HoldfastError
 from holdfast.permissions.classifier import ClassifierAnswer, ClassifierRequest, Classify
 
-__all__ = ["Complete", "NoAnswer", "model_classifier", "question_for", "read_answer"]
-
 Complete: TypeAlias = Callable[[str], Awaitable[str]]
 """A model as a plain function: a prompt in, the text of its answer out."""
 MAX_SHOWN_CHARS: Final = 20_000

@@ -10,8 +10,6 @@ from holdfast.permissions.protected import is_secret, protected_by
 if TYPE_CHECKING:
     from holdfast.permissions.context import PermissionContext, PermissionMode
 
-__all__ = ["TABLE", "Cell", "Row", "cell", "guard_of_write", "row_of_read", "row_of_write", "table_row"]
-
 Row = Literal[
     "free",
     "read outside",

@@ -11,8 +11,6 @@ from typing import Final, NamedTuple, Protocol
 
 from holdfast.lib import posix
 
-__all__ = ["NULL_DEVICE", "Disk", "LiveDisk", "NoDisk", "PathFacts", "absolute_path", "is_inside", "probe_folding"]
-
 MAX_PATH_BYTES: Final = 4_096
 _MAX_LINKS: Final = 40
 _KERNEL_ROOTS: Final = ("/proc", "/sys", "/dev")

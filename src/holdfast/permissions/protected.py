@@ -11,8 +11,6 @@ from typing import Final
 
 from holdfast.permissions.rules.path_index import Filed, PathIndex
 
-__all__ = ["PROTECTED_NAMES", "is_secret", "protected_by"]
-
 _PROTECTED_DIRECTORIES: Final = (
     *(".git", ".config/git", ".vscode", ".idea", ".husky", ".cargo", ".devcontainer", ".yarn", ".mvn"),
     *(".claude", ".holdfast", ".agents/skills", ".config/holdfast", ".local/state/holdfast", ".config/fish", ".direnv"),
@@ -46,17 +44,8 @@ _SECRETS: Final = (
     *(".pypirc", ".htpasswd", ".vault-token", ".dockercfg", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"),
     *("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
     *("credentials", "credentials.json", "credentials.db", "*credentials*.json", "secrets.*", "secret.*", ".secret*"),
-    *(
-        "*secret*.json",
-        "*secret*.y*ml",
-        "*secret*.toml",
-        "*secrets*",
-        "token",
-        "tokens",
-        "*.token",
-        "*_token",
-        "*-token",
-    ),
+    *("*secret*.json", "*secret*.y*ml", "*secret*.toml", "*secrets*", "token", "tokens", "*.token", "*_token"),
+    "*-token",
     *("token.json", "*token*.json", "passwords*", "*password*.txt", "service-account*.json", "*.tfstate", "*.tfvars"),
     *("*_history", ".*history", ".lesshst", ".viminfo"),
     *("**/.ssh/**", "**/.gnupg/**", "**/.aws/**", "**/.azure/**", "**/.kube/**", "**/.docker/config.json"),

@@ -11,8 +11,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-__all__ = ["WebRefusal", "WebTarget", "address_problem", "canonical_host", "check_url", "host_problem"]
-
 _BAD_PORTS: Final = frozenset({
     0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
     110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 445, 465, 512, 513, 514, 515, 526, 530,

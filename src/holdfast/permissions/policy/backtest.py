@@ -15,8 +15,6 @@ from holdfast.permissions.decision import STRICTNESS, Decision, HookOpinion, Ste
 from holdfast.permissions.rules.grammar import Behavior, Rule
 from holdfast.permissions.tool_facts import KNOWN_TOOLS, facts_from_input
 
-__all__ = ["Comparison", "RecordedCall", "compare", "old_verdict"]
-
 
 class RecordedCall(NamedTuple):
     """One call as a session's journal has it."""

@@ -17,8 +17,6 @@ from holdfast.permissions.rules.grammar import Behavior, Rule, RuleProblem, Rule
 from holdfast.permissions.shell.judge.verdict import only_reads
 from holdfast.permissions.tool_facts import ALIASES, facts_from_input
 
-__all__ = ["CaseResult", "judge", "run_case"]
-
 _BEHAVIORS: Final[tuple[Behavior, ...]] = ("allow", "ask", "deny")
 _SHELL: Final = frozenset({"Bash", "Monitor", "PowerShell"})
 _KEYS: Final = ("tool", "input", "command", "rules", "mode", "cwd", "project_root", "expect", "read_only")

@@ -10,11 +10,10 @@ from holdfast.contract import QuestionBrief, QuestionPart, UsageError
 from holdfast.permissions.classifier import DeterministicClassifier, Risk, Seen
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.decision import Decision, Step, decide, survey
-from holdfast.permissions.facts import CallFacts, look
+from holdfast.permissions.facts import CallFacts, ShellPart, ShellVerdict, look
 from holdfast.permissions.policy.suggest import suggest_rules_for
 from holdfast.permissions.rules.grammar import Rule, RuleSource
 from holdfast.permissions.tool_facts import ALIASES, facts_from_input
-from holdfast.permissions.verdicts import ShellPart, ShellVerdict
 
 _LOOSER: Final = ("default", "acceptEdits", "bypassPermissions")
 

@@ -14,8 +14,6 @@ from holdfast.permissions.policy.suggest import for_this_session, suggest_rules_
 from holdfast.permissions.rules.grammar import Rule, RuleSource
 from holdfast.permissions.tool_facts import ALIASES
 
-__all__ = ["Lesson", "learn", "reach_of"]
-
 _EXAMPLES: Final = 3
 _WHOLE_TEXT: Final = "Bash(= "
 

@@ -11,8 +11,6 @@ from holdfast.permissions.rules.path_patterns import PathRule, sample_path
 from holdfast.permissions.shell.judge.rule_words import is_too_wide_command
 from holdfast.permissions.web import host_problem
 
-__all__ = ["Finding", "lint"]
-
 FindingKind = Literal["malformed", "ignored", "unknown tool", "duplicate", "shadowed", "never matches", "too wide"]
 
 

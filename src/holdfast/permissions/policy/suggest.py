@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.text.analysis import Analysis
     from holdfast.permissions.shell.words.parts import Part
 
-__all__ = ["for_this_session", "suggest_rules_for"]
-
 _MAX_WHOLE_CHARS: Final = 4_000
 _MAX_OFFERED: Final = 8
 

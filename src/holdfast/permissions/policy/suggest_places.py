@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from holdfast.permissions.facts import CallFacts
     from holdfast.permissions.shell.text.analysis import Analysis
 
-__all__ = ["anchored", "move_rules", "read_rules", "write_rules"]
-
 _GLOB_CHARACTERS: Final = re.compile(r"([\\*?\[\]!#])")
 _TEMPORARY: Final = ("/tmp", "/var/tmp")  # noqa: S108 - where programs keep what nobody needs later
 _MAX_LEVELS: Final = 64

@@ -23,8 +23,6 @@ from holdfast.permissions.rules.path_patterns import PathRule, climb, sample_nam
 if TYPE_CHECKING:
     from holdfast.permissions.rules.command_index import RuleIndex
 
-__all__ = ["RuleBook", "Wholes"]
-
 _Key = tuple[Behavior, str]
 _MCP: Final = "mcp__"
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "on", "1"})

@@ -3,6 +3,8 @@
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.permissions.rules.globs import wild_match
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -89,22 +91,6 @@ def _pattern(text: str) -> tuple[str, bool]:
             compound = compound or char in _OPERATORS
             out.append(_STAR if char == "*" else char)
     return "".join(out).rstrip(GAP), compound
-
-
-def wild_match(pieces: tuple[str, ...], text: str) -> bool:
-    """Match literal pieces in order with anything between them, without backtracking."""
-    first, last = pieces[0], pieces[-1]
-    if len(pieces) == 1:
-        return text == first
-    if len(text) < len(first) + len(last) or not text.startswith(first) or not text.endswith(last):
-        return False
-    position, end = len(first), len(text) - len(last)
-    for piece in pieces[1:-1]:
-        found = text.find(piece, position, end)
-        if found < 0:
-            return False
-        position = found + len(piece)
-    return True
 
 
 def find_wild(rules: "list[tuple[tuple[str, ...], BashRule]]", text: str) -> BashRule | None:

@@ -3,34 +3,34 @@
 from typing import NamedTuple
 
 
+def wild_match(pieces: tuple[str, ...], text: str) -> bool:
+    """Match literal pieces in order with anything between them, without backtracking."""
+    first, last = pieces[0], pieces[-1]
+    if len(pieces) == 1:
+        return text == first
+    if len(text) < len(first) + len(last) or not text.startswith(first) or not text.endswith(last):
+        return False
+    position, end = len(first), len(text) - len(last)
+    for piece in pieces[1:-1]:
+        found = text.find(piece, position, end)
+        if found < 0:
+            return False
+        position = found + len(piece)
+    return True
+
+
 class StarGlob:
     """A compiled pattern; everything but `*` is literal."""
 
-    __slots__ = ("_head", "_middle", "_tail", "literal", "text")
+    __slots__ = ("_pieces", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        head, *rest = text.split("*")
-        self.literal = not rest
-        self._head = head
-        self._tail = rest.pop() if rest else ""
-        self._middle = tuple(part for part in rest if part)
+        self._pieces = tuple(text.split("*"))
 
     def matches(self, text: str) -> bool:
         """Whether the whole text fits."""
-        if self.literal:
-            return text == self.text
-        if len(text) < len(self._head) + len(self._tail) or not text.startswith(self._head):
-            return False
-        if not text.endswith(self._tail):
-            return False
-        position, stop = len(self._head), len(text) - len(self._tail)
-        for part in self._middle:
-            found = text.find(part, position, stop)
-            if found < 0:
-                return False
-            position = found + len(part)
-        return True
+        return wild_match(self._pieces, text)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StarGlob) and self.text == other.text

@@ -17,8 +17,6 @@ from holdfast.lib.spelling import did_you_mean
 from holdfast.permissions.rules.globs import DomainRule, StarGlob, compile_domain
 from holdfast.permissions.rules.path_patterns import PathRule, compile_path_rule
 
-__all__ = ["Behavior", "Form", "Rule", "RuleProblem", "RuleSource", "compile_rule", "parse_rule", "parse_rules"]
-
 Behavior = Literal["allow", "ask", "deny"]
 _BEHAVIORS = frozenset({"allow", "ask", "deny"})
 ProblemKind = Literal["malformed", "ignored", "unknown tool"]

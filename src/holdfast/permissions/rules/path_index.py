@@ -10,8 +10,6 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 from holdfast.lib.gitignore import Pattern, Shape, as_bytes_text, fold_case
 from holdfast.permissions.rules.path_patterns import climb, pattern_of, relative_to
 
-__all__ = ["Filed", "PathIndex"]
-
 _T = TypeVar("_T")
 _V = TypeVar("_V")
 _MAX_ANSWERS: Final = 2_048

@@ -13,8 +13,6 @@ import msgspec
 from holdfast.permissions.paths import is_inside
 from holdfast.permissions.rules.grammar import PATH_TOOLS, Rule
 
-__all__ = ["FOLDER", "in_every_worktree", "in_worktree", "moved"]
-
 FOLDER = ".holdfast/worktrees"
 """Where our worktrees are, below the checkout; each is a directory of this one."""
 _SPECIAL = frozenset("*?[]\\!")
@@ -31,14 +29,7 @@ def moved(path: str, place: tuple[str, str] | None) -> str:
 
 
 def in_worktree(rules: Iterable[Rule], checkout: str, worktree: str, *, home: str) -> Iterator[Rule]:
-    """The rules, and behind each that is about the checkout by its place the same for the worktree.
-
-    Args:
-        rules: Every rule.
-        checkout: What the worktree stands for.
-        worktree: Where it is.
-        home: What `~` means in a rule.
-    """
+    """The rules, and behind each that is about the checkout by its place the same for the worktree."""
     for rule in rules:
         yield rule
         twin = _twin(rule, checkout, worktree, home) if rule.tool in PATH_TOOLS and rule.content else None

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.permissions.shell.programs.inspect import inspect_command
-from holdfast.permissions.shell.programs.parsers.sed import SedFiles, sed_backups, sed_files
+from holdfast.permissions.shell.programs.parsers.sed import ScriptFiles, sed_backups, sed_files
 from holdfast.permissions.shell.words.quoting import known_literal
 
 
@@ -25,7 +25,7 @@ def test_the_files_of_a_script_are_those_of_its_w_commands(script: str, writes: 
 
 def test_reads_and_commands_are_told() -> None:
     refusal = "command 'r' is not read-only"
-    assert sed_files("r a\nR b\n1e touch c") == SedFiles(("a", "b"), (), ("touch c",), refusal=refusal)
+    assert sed_files("r a\nR b\n1e touch c") == ScriptFiles(("a", "b"), (), ("touch c",), refusal=refusal)
 
 
 @pytest.mark.parametrize("script", ["{p", "s/a/b", "k", "b a b", "s/a/b/q"])

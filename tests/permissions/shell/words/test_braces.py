@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from holdfast.permissions.shell.words.braces import MAX_WORDS, brace_words
 from holdfast.permissions.shell.words.expansion import spread
+from holdfast.permissions.shell.words.patterns import MAX_BRACE_WORDS, brace_words
 
 FORMS = [
     "a", "a{b,c}", "{a,b}c", "{a,b}{c,d}", "a{b,{c,d}}e", "a{b,}", "{,a}b", "n{1..3}", "n{3..1}", "n{01..03}",
@@ -51,7 +51,7 @@ def test_too_many_words_are_not_told(form: str) -> None:
 def test_as_many_words_as_are_followed_are_told() -> None:
     found = brace_words("{1..256}")
     assert found is not None
-    assert len(found) == MAX_WORDS
+    assert len(found) == MAX_BRACE_WORDS
 
 
 ODD = [

@@ -4,8 +4,7 @@ import subprocess
 
 import pytest
 
-from holdfast.permissions.shell.words.braces import brace_words
-from holdfast.permissions.shell.words.patterns import fits, matches_text, takes_all
+from holdfast.permissions.shell.words.patterns import brace_words, fits, matches_text, takes_all
 
 BASH = shutil.which("bash") or "/bin/bash"
 FORMS = [

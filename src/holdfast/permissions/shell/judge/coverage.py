@@ -1,27 +1,19 @@
 """Which Bash rules speak to a command: deny and ask to any part of it, allow to all of it."""
 
 import posixpath
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from holdfast.permissions.rules.command_index import GAP, BashRule, RuleIndex, wild_match
 from holdfast.permissions.shell.judge.rule_words import named_with_variables, names_settings, names_whole
 from holdfast.permissions.shell.programs.options import FRONTS, after_global_options, subcommand_places
 from holdfast.permissions.shell.programs.program import having
-from holdfast.permissions.shell.text.emit import TRUSTED_DIRECTORIES, safe_environment
-from holdfast.permissions.shell.words.parts import SHELL_CWD
+from holdfast.permissions.shell.programs.wrappers import safe_environment
+from holdfast.permissions.shell.text.analysis import Analysis
+from holdfast.permissions.shell.text.emit import TRUSTED_DIRECTORIES
+from holdfast.permissions.shell.words.parts import SHELL_CWD, Part, Redirect
 from holdfast.permissions.shell.words.quoting import known_literal
 from holdfast.permissions.shell.words.word import names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Part, Redirect
-
-__all__ = [
-    "Coverage", "Hit", "allowed", "allowed_environment", "ask_matches", "deny_matches", "named_environment",
-    "possible_match", "unnamed_readers",
-]  # fmt: skip
 
 _ALLOW_ENVIRONMENT: Final = names(
     "CI FORCE_COLOR CLICOLOR CLICOLOR_FORCE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE NODE_ENV"

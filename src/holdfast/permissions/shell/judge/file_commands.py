@@ -6,23 +6,17 @@ but `mkdir`, `touch`, `mv` and `cp` counts.
 
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
+from holdfast.permissions.context import PermissionContext
+from holdfast.permissions.facts import Sight
 from holdfast.permissions.modes import row_of_read, row_of_write
-from holdfast.permissions.paths import LiveDisk, is_inside
+from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
 from holdfast.permissions.shell.programs.operands import is_plain_file_command
 from holdfast.permissions.shell.programs.parsers.sed import edits_in_place
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast.permissions.context import PermissionContext
-    from holdfast.permissions.facts import Sight
-    from holdfast.permissions.paths import PathFacts
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Part
-
-__all__ = ["only_edits"]
+from holdfast.permissions.shell.text.analysis import Analysis
+from holdfast.permissions.shell.words.parts import Part
 
 _EXECUTABLE: Final = 0o111
 _PLAIN_REDIRECTS: Final = frozenset({"write", "dup", "heredoc", "herestring"})
@@ -31,14 +25,7 @@ _PLAIN_REDIRECTS: Final = frozenset({"write", "dup", "heredoc", "herestring"})
 def only_edits(
     analysis: "Analysis", sight: "Sight", context: "PermissionContext", redirected: "Sequence[PathFacts]"
 ) -> bool:
-    """Whether a text only makes, touches, moves, copies, fills or rewrites ordinary files inside.
-
-    Args:
-        analysis: the text.
-        sight: what it reads and writes.
-        context: under which it is judged.
-        redirected: what its redirects write.
-    """
+    """Whether a text only makes, touches, moves, copies, fills or rewrites ordinary files inside."""
     if analysis.doubt or analysis.assigned or not sight.writes:
         return False
     live = isinstance(context.disk, LiveDisk)

@@ -4,18 +4,13 @@ Rules have the shape of Bash rules; names are compared without case and common a
 """
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast.permissions.classifier import Risk
+from holdfast.permissions.context import PermissionContext
+from holdfast.permissions.facts import CallFacts, ShellPart, ShellVerdict
 from holdfast.permissions.rules.globs import StarGlob
-from holdfast.permissions.verdicts import ShellPart, ShellVerdict
-
-if TYPE_CHECKING:
-    from holdfast.permissions.context import PermissionContext
-    from holdfast.permissions.facts import CallFacts
-    from holdfast.permissions.rules.grammar import Behavior, Rule
-
-__all__ = ["judge_powershell"]
+from holdfast.permissions.rules.grammar import Behavior, Rule
 
 _SEPARATORS = re.compile(r"[;|&\r\n(){}]+")
 _DYNAMIC: Final = frozenset(";|&\r\n(){}<>$`@\"'#%[]")

@@ -1,17 +1,13 @@
 """What the words of a command rule leave open, and variables in front of a command, there and in a rule."""
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
-from holdfast.permissions.rules.command_index import GAP
+from holdfast.permissions.rules.command_index import GAP, BashRule, RuleIndex
 from holdfast.permissions.shell.programs.program import having, runs_code, told, words_told
 from holdfast.permissions.shell.programs.wrappers import is_assignment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from holdfast.permissions.rules.command_index import BashRule, RuleIndex
-    from holdfast.permissions.shell.words.parts import Part
+from holdfast.permissions.shell.words.parts import Part
 
 _RUNS_ANYTHING: Final = having("runs-anything", "privilege", "fetches") | frozenset(
     (*told("wraps"), *(name for name, words in words_told("runs").items() if not words))

@@ -9,10 +9,22 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.classifier import Risk
-from holdfast.permissions.facts import CallFacts, Sight
+from holdfast.permissions.context import PermissionContext
+from holdfast.permissions.facts import CallFacts, ShellPart, ShellVerdict, Sight
 from holdfast.permissions.matching import grant_of
 from holdfast.permissions.modes import guard_of_write, row_of_read, row_of_write
 from holdfast.permissions.paths import NULL_DEVICE, LiveDisk, PathFacts, is_inside
+from holdfast.permissions.rules.command_index import RuleIndex
+from holdfast.permissions.rules.grammar import Rule
+from holdfast.permissions.shell.judge.coverage import (
+    Hit,
+    allowed,
+    ask_matches,
+    deny_matches,
+    possible_match,
+    unnamed_readers,
+)
+from holdfast.permissions.shell.judge.file_commands import only_edits
 from holdfast.permissions.shell.judge.powershell import judge_powershell
 from holdfast.permissions.shell.judge.rule_words import is_too_wide_command
 from holdfast.permissions.shell.programs.facts import opens_for_reading
@@ -27,22 +39,20 @@ from holdfast.permissions.shell.programs.operands import (
 from holdfast.permissions.shell.reach.directories import links_behind, links_out_of, rule_below, rule_inside
 from holdfast.permissions.shell.reach.git_index import removes_tracked
 from holdfast.permissions.shell.reach.git_tracked import named_by_git, tracked_rule
+from holdfast.permissions.shell.reach.known_here import with_facts
 from holdfast.permissions.shell.reach.read_names import ReadNames
 from holdfast.permissions.shell.reach.searches import FOLLOWERS, follows, reaches
 from holdfast.permissions.shell.reach.written_forms import through_links, written_forms
+from holdfast.permissions.shell.risk.classes import high_risk
+from holdfast.permissions.shell.risk.outward import only_looks, writes_scratch
+from holdfast.permissions.shell.risk.removals import critical_removal
+from holdfast.permissions.shell.text.analysis import Analysis, analyse
 from holdfast.permissions.shell.words.expansion import dynamic_words, patterns_of, placed
-from holdfast.permissions.verdicts import ShellPart, ShellVerdict
+from holdfast.permissions.shell.words.parts import Part, Redirect
 
 if TYPE_CHECKING:
     from holdfast.contract import Effects
-    from holdfast.permissions.context import PermissionContext
-    from holdfast.permissions.rules.command_index import RuleIndex
-    from holdfast.permissions.rules.grammar import Rule
-    from holdfast.permissions.shell.judge.coverage import Hit
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Part, Redirect
 
-__all__ = ["ShellPart", "ShellVerdict", "is_judged_by_words", "judge_shell", "only_reads"]
 
 TEMPORARY: Final = ("/tmp", "/var/tmp", NULL_DEVICE)  # noqa: S108 - where programs keep what nobody needs later
 _UNHELD: Final = (None, None, "", False)
@@ -54,13 +64,8 @@ def judge_shell(call: CallFacts, context: "PermissionContext") -> ShellVerdict:
     if call.tool == "PowerShell":
         return judge_powershell(call, context)
     # The analysis brings a parser and its tables: nothing of it is loaded before the first command.
-    from holdfast.permissions.shell.risk.removals import critical_removal  # noqa: PLC0415 - loaded only where it is used
-    from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - loaded only where it is used
-
     analysis = analyse(call.subject.value, cwd=call.cwd)
     if not analysis.read_only and isinstance(context.disk, LiveDisk):
-        from holdfast.permissions.shell.reach.known_here import with_facts  # noqa: PLC0415 - loaded only where it is used
-
         analysis = with_facts(analysis, call.cwd)
     seen = _Seen(call, context, analysis)
     denied, asked, doubt, doubts_files = seen.held() if context.book.holds_back else _UNHELD
@@ -88,8 +93,6 @@ def only_reads(call: CallFacts) -> bool:
     """Whether the command of a call is proven to change nothing; the analysis is remembered."""
     if call.tool == "PowerShell":
         return False
-    from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - loaded only where it is used
-
     return analyse(call.subject.value, cwd=call.cwd).read_only
 
 
@@ -100,8 +103,6 @@ def is_judged_by_words(tool: str, command: str, effects: "Effects", *, cwd: str)
     if tool == "PowerShell" or "~" in command:
         return False
     # What the tool says of itself is not enough: the decision goes by the text.
-    from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - loaded only where it is used
-
     analysis = analyse(command, cwd=cwd)
     return analysis.read_only and not analysis.effects.touches
 
@@ -216,8 +217,6 @@ class _Seen:
 
     def held(self) -> "tuple[Rule | None, Rule | None, str, bool]":
         """The deny and the ask rule for some part, why a rule might be meant unseen, and if only one for files is."""
-        from holdfast.permissions.shell.judge.coverage import ask_matches, deny_matches, possible_match  # noqa: PLC0415
-
         book, analysis = self._context.book, self._analysis
         deny, ask = (book.shell_index(behavior, "Bash") for behavior in ("deny", "ask"))
         denied, asked = deny_matches(deny, analysis), ask_matches(ask, analysis)
@@ -287,8 +286,6 @@ class _Seen:
 
     def granted(self) -> "tuple[Rule | None, tuple[str, ...]]":
         """The rule that covers the whole command, or what the rules leave open."""
-        from holdfast.permissions.shell.judge.coverage import allowed  # noqa: PLC0415 - loaded only where it is used
-
         if not self._allow.rules and not self._analysis.redirects:
             return None, ()
         if self._analysis.read_only:
@@ -331,8 +328,6 @@ class _Seen:
         """Whether it does no more than an edit of ordinary files inside the working directories."""
         if self._analysis.doubt or self._analysis.assigned or not self.sight.writes:
             return False
-        from holdfast.permissions.shell.judge.file_commands import only_edits  # noqa: PLC0415 - loaded only where it is used
-
         redirected = self._looked(self._redirected("write", self._analysis.redirects))
         return only_edits(self._analysis, self.sight, self._context, redirected)
 
@@ -340,16 +335,12 @@ class _Seen:
         """Whether it most likely only looks, although nothing proves it: a question in plan mode, not a no."""
         if self._context.effective_mode != "plan" or self._analysis.read_only:
             return False
-        from holdfast.permissions.shell.risk.outward import only_looks  # noqa: PLC0415 - loaded only where it is used
-
         return only_looks(self._analysis)
 
     def unlisted_reads(self) -> tuple[PathFacts, ...]:
         """Reads outside by parts that no allow rule names: the path layer's question."""
         if not self._analysis.effects.touches:
             return ()
-        from holdfast.permissions.shell.judge.coverage import unnamed_readers  # noqa: PLC0415 - loaded only where it is used
-
         readers = unnamed_readers(self._allow, self._analysis)
         found = dict.fromkeys(path for part in readers for path in self._reads_of(part))
         found.update(dict.fromkeys(self._redirected("read", self._analysis.redirects)))
@@ -357,8 +348,6 @@ class _Seen:
 
     def risk(self) -> Risk:
         """The word of our own classifier."""
-        from holdfast.permissions.shell.risk.classes import high_risk  # noqa: PLC0415 - loaded only where it is used
-
         reason = high_risk(self._analysis, cwd=self._call.cwd)
         if reason is None and self._live and removes_tracked(self._forms.parts, self._call.cwd):
             reason = "tracked-tree: removes files that are under version control"
@@ -370,8 +359,6 @@ class _Seen:
 
     def _scratch(self) -> tuple[PathFacts, ...]:
         """What redirects and `tee` write among temporary files: plain files, under their own names."""
-        from holdfast.permissions.shell.risk.outward import writes_scratch  # noqa: PLC0415 - loaded only where it is used
-
         told = [path for part in self._forms.parts if writes_scratch(part) for path in self._writes_of(part)]
         found = self._looked((*told, *self._redirected("write", self._analysis.redirects)))
         return tuple(path for path in found if path.given == path.target and is_inside(path.target, TEMPORARY))
@@ -391,7 +378,5 @@ def _rule(hit: "Hit | None") -> "Rule | None":
 
 
 def _origin(origin: object) -> "Rule":
-    from holdfast.permissions.rules.grammar import Rule  # noqa: PLC0415 - the class, only to be sure
-
     assert isinstance(origin, Rule)
     return origin

@@ -6,20 +6,18 @@
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
+from holdfast.permissions.shell.programs.builtins import BUILTINS
 from holdfast.permissions.shell.programs.operands import inside, option_values, spellings
+from holdfast.permissions.shell.programs.parsers.awk import awk_files, program_refusal
 from holdfast.permissions.shell.programs.parsers.git import git_front
+from holdfast.permissions.shell.programs.parsers.sed import ScriptFiles, script_of, script_refusal, sed_files
 from holdfast.permissions.shell.programs.program import git_having, having, is_interpreter, names_of, told, words_told
+from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.quoting import known_literal, rough_pieces
 from holdfast.permissions.shell.words.word import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from holdfast.permissions.shell.programs.parsers.awk import AwkFiles
-    from holdfast.permissions.shell.programs.parsers.sed import SedFiles
-    from holdfast.permissions.shell.words.parts import Part
 
 _AWK: Final = names_of("awk")
 SCRIPTED: Final = names_of("sed") | _AWK
@@ -121,17 +119,14 @@ def writes_untold(part: "Part") -> bool:
     return (opened := _opened_by_script(part)) is not None and not opened.understood
 
 
-def _opened_by_script(part: "Part") -> "AwkFiles | SedFiles | None":
+def _opened_by_script(part: "Part") -> "ScriptFiles | None":
     """What the script of a command does that is not proven to read; None where there is no script."""
     if part.refusal is None or part.name not in SCRIPTED:
         return None
-    from holdfast.permissions.shell.programs.parsers.awk import awk_files  # noqa: PLC0415 - few programs come here
-    from holdfast.permissions.shell.programs.parsers.sed import SedFiles, script_of, sed_files  # noqa: PLC0415 - see above
-
     if part.name in _AWK:
         return awk_files(part.argv[1:])
     script = script_of(part.argv[1:])
-    return SedFiles(understood=script is not None) if not script else sed_files(script)
+    return ScriptFiles(understood=script is not None) if not script else sed_files(script)
 
 
 _SED: Final = names_of("sed")
@@ -200,9 +195,6 @@ def _may_start(name: str, text: str) -> bool:
 
 
 def _scripts(part: "Part") -> "Iterator[str]":
-    from holdfast.permissions.shell.programs.parsers.awk import program_refusal  # noqa: PLC0415 - the tables are heavy
-    from holdfast.permissions.shell.programs.parsers.sed import script_refusal  # noqa: PLC0415 - see above
-
     is_sed = part.name in _SED
     refusal = script_refusal if is_sed else program_refusal
     for word in part.argv[1:]:
@@ -229,8 +221,6 @@ def named_in_program(part: "Part") -> "Iterator[str]":
     """The files that the words of a command may name inside a program, or where its table does not look."""
     if part.refusal is None:
         return
-    from holdfast.permissions.shell.programs.builtins import BUILTINS  # noqa: PLC0415 - the tables load with the first command
-
     name = part.name
     texts = [word.text for word in part.argv[1:] if word.static]
     if not part.cover and name not in _OTHERWISE and name not in BUILTINS:

@@ -1,15 +1,11 @@
 """Which built-in commands of bash only look, with which arguments."""
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
-from holdfast.permissions.shell.words.word import names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from holdfast.permissions.shell.programs.facts import CommandFacts
-    from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.programs.facts import CommandFacts
+from holdfast.permissions.shell.words.word import Word, names
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CERTAIN_PIECE: Final = r"""[A-Za-z0-9_./,:=@%+*?~^-]|'[^']*'|"[^"$`\\]*\""""
@@ -85,6 +81,16 @@ def _never(reason: str) -> "Callable[[Sequence[Word]], str | None]":
         return reason
 
     return refuse
+
+
+def _only(pattern: str, reason: str) -> "Callable[[Sequence[Word]], str | None]":
+    """A judge of a built-in that only looks while each of its words is certain and fits."""
+    fits = re.compile(pattern, re.DOTALL).fullmatch
+
+    def judge(args: "Sequence[Word]") -> str | None:
+        return None if all(word.static and fits(word.text) for word in args) else reason
+
+    return judge
 
 
 def settable(name: str) -> bool:
@@ -208,40 +214,6 @@ def _set(args: "Sequence[Word]") -> str | None:
     return None if not args[-1].text.endswith("o") else "it prints or changes how the shell works"
 
 
-def _ulimit(args: "Sequence[Word]") -> str | None:
-    if all(word.static and re.fullmatch(r"-[a-zA-Z]+", word.text) for word in args):
-        return None
-    return "it changes limits"
-
-
-def _umask(args: "Sequence[Word]") -> str | None:
-    return None if all(word.static and word.text in ("-S", "-p") for word in args) else "it changes the umask"
-
-
-def _jobs(args: "Sequence[Word]") -> str | None:
-    if all(word.static and re.fullmatch(r"-[lnprs]+", word.text) for word in args):
-        return None
-    return "jobs may run a command"
-
-
-def _wait(args: "Sequence[Word]") -> str | None:
-    if all(
-        word.static and (word.text.isdecimal() or word.text in ("-n", "-f") or word.text[:1] == "%") for word in args
-    ):
-        return None
-    return "an argument of wait is not known"
-
-
-_COMPGEN: Final = frozenset({"-a", "-b", "-c", "-k", "-d", "-f", "-u", "-g"})
-
-
-def _compgen(args: "Sequence[Word]") -> str | None:
-    for word in args:
-        if not word.static or (word.text.startswith("-") and word.text not in _COMPGEN):
-            return "compgen may run code"
-    return None
-
-
 def _kill(args: "Sequence[Word]") -> str | None:
     if args and args[0].static and args[0].text in ("-l", "-L"):
         return None
@@ -256,12 +228,6 @@ def _command(args: "Sequence[Word]") -> str | None:
 
 def _lookup(args: "Sequence[Word]") -> str | None:
     return None if args[0].text in ("-v", "-V") else "an argument of command is not known"
-
-
-def _plain_words(args: "Sequence[Word]") -> str | None:
-    if all(word.static and not word.text.startswith("-") for word in args):
-        return None
-    return "an option is not known"
 
 
 _SETS: Final = "it sets or prints variables of the shell"
@@ -282,14 +248,14 @@ BUILTINS: Final["Mapping[str, Callable[[Sequence[Word]], str | None]]"] = {
     "test": _test,
     "[": _bracket,
     "set": _set,
-    "ulimit": _ulimit,
-    "umask": _umask,
-    "jobs": _jobs,
-    "wait": _wait,
-    "compgen": _compgen,
+    "ulimit": _only("-[a-zA-Z]+", "it changes limits"),
+    "umask": _only("-[Sp]", "it changes the umask"),
+    "jobs": _only("-[lnprs]+", "jobs may run a command"),
+    "wait": _only(r"\d+|-[nf]|%.*", "an argument of wait is not known"),
+    "compgen": _only("-[abckdfug]|(?!-).*", "compgen may run code"),
     "kill": _kill,
     "command": _command,
-    "help": _plain_words,
+    "help": _only("(?!-).*", "an option is not known"),
     "hash": _never("it changes what command names mean"),
 }
 """By name: why the built-in with these arguments is not read-only, or None."""

@@ -1,13 +1,11 @@
 """What is known before anything runs: of one simple command, and of a whole text."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from holdfast.permissions.shell.programs.program import roles_of
 from holdfast.permissions.shell.words.expansion import placed
-
-if TYPE_CHECKING:
-    from holdfast.permissions.shell.words.parts import Part, Redirect
+from holdfast.permissions.shell.words.parts import Part, Redirect
 
 
 class CommandFacts(NamedTuple):

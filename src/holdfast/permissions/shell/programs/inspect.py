@@ -1,20 +1,17 @@
 """What one call of an external program does: by its option table, by a parser of its own, or by its kind."""
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.options import Scan, scan
 from holdfast.permissions.shell.programs.parsers.git import git_subcommand
 from holdfast.permissions.shell.programs.program import PROGRAMS, Program, by_subcommand, known, told
 from holdfast.permissions.shell.programs.tool_table import TOOLS, Tool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.words.word import Word
 
 _BY_ROLE: Final = {
     "privilege": "privilege", "kills": "process", "system": "system-change", "devices": "system-change",

@@ -5,40 +5,20 @@ a directory removes what is in it. Nothing is allowed because of these names.
 """
 
 import posixpath
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase, matching_paths
+from holdfast.permissions.shell.programs.builtins import BUILTINS
+from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES
 from holdfast.permissions.shell.programs.parsers.find import WRITING, narrows, runs_of, starts_of
+from holdfast.permissions.shell.programs.parsers.finders import late_actions
 from holdfast.permissions.shell.programs.program import PROGRAMS, having, names_of, told
 from holdfast.permissions.shell.words.expansion import patterns_of
+from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.patterns import WILD
-from holdfast.permissions.shell.words.word import has_option, values_given
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from holdfast.permissions.shell.words.parts import Part
-    from holdfast.permissions.shell.words.word import Word
-
-__all__ = [
-    "SURE_READERS",
-    "Landing",
-    "changes_by_words",
-    "changes_untold",
-    "deep_changes",
-    "inside",
-    "is_plain_file_command",
-    "is_unlisted",
-    "landing_of",
-    "matching_files",
-    "option_values",
-    "perhaps_named",
-    "perhaps_read",
-    "spares",
-    "spellings",
-    "written_patterns",
-]
+from holdfast.permissions.shell.words.word import Word, has_option, values_given
 
 MAX_MATCHES: Final = 1_000
 _MAXWILD: Final = 2
@@ -59,7 +39,6 @@ _WGET_MANY: Final = (
     *("--recursive", "--mirror", "--page-requisites", "--force-directories", "--input-file", "--content-disposition"),
     "--trust-server-names",
 )
-_BY_URL: Final = ("--remote-name", "--remote-name-all")
 _RSYNC_PATTERNS: Final = ("--exclude", "--include", "--filter")
 _MODES: Final = having("modes")
 _INTO: Final = {name: tuple(text.split()) for name, text in told("into").items()}
@@ -88,9 +67,6 @@ def is_unlisted(part: "Part") -> bool:
         return False
     if part.name in _LOADERS:
         return True
-    from holdfast.permissions.shell.programs.builtins import BUILTINS  # noqa: PLC0415 - the tables load with the first command
-    from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES  # noqa: PLC0415 - see above
-
     return part.name not in TABLES and part.name not in OWN_RULES and part.name not in BUILTINS
 
 
@@ -165,8 +141,6 @@ def _deletes(part: "Part") -> bool:
     """Whether a `find` removes what it finds, or may do so when the shell has expanded its words."""
     if "-delete" in part.texts or part.words is None or part.refusal is None:
         return "-delete" in part.texts
-    from holdfast.permissions.shell.programs.parsers.finders import late_actions  # noqa: PLC0415 - with the first command
-
     return any(not part.argv[at].single for at in late_actions(part.argv, part.texts, paths=False))
 
 

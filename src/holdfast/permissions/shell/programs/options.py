@@ -5,7 +5,8 @@ takes an option that is `unknown` for anything.
 """
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.program import told
@@ -24,9 +25,6 @@ from holdfast.permissions.shell.programs.tool_table import (
 from holdfast.permissions.shell.words.devices import special_read_refusal
 from holdfast.permissions.shell.words.quoting import known_literal
 from holdfast.permissions.shell.words.word import Word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _MAY_BECOME: Final = "a word known only at run time may become an option"
 _SEVERAL: Final = re.compile("[ ,]+")

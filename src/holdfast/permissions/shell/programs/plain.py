@@ -4,7 +4,8 @@ Each judge here either gives exactly what `inspect_command` would give, or None:
 speed alone, so it only ever says that a command is read-only in the plainest forms, or gives a constant.
 """
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.inspect import (
@@ -18,7 +19,7 @@ from holdfast.permissions.shell.programs.inspect import (
 )
 from holdfast.permissions.shell.programs.options import Scan
 from holdfast.permissions.shell.programs.parsers.awk import AWK, program_refusal
-from holdfast.permissions.shell.programs.parsers.find import ALONE, LEADING, WITH_VALUE
+from holdfast.permissions.shell.programs.parsers.find import ALONE, FILE_VALUES, LEADING, WITH_VALUE
 from holdfast.permissions.shell.programs.parsers.git import CHECKS, GIT_NETWORK, GIT_SECOND_WORDS, PATHS, behind_colons
 from holdfast.permissions.shell.programs.parsers.sed import SED, script_refusal
 from holdfast.permissions.shell.programs.program import PROGRAMS, names_of
@@ -33,14 +34,10 @@ from holdfast.permissions.shell.programs.tool_table import (
 )
 from holdfast.permissions.shell.words.quoting import known_literal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 _new_facts: "Callable[[type[CommandFacts], tuple[object, ...]], CommandFacts]" = cast("Any", tuple).__new__
 _MAX_LEARNT: Final = 256
 _PROBE: Final = known_literal("5")
 _PATTERN_OPTIONS: Final = frozenset({"-e", "-f", "--files", "--filename-pattern"})
-_FILE_TESTS: Final = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 _FIND_STARTS: Final = ("-", "(", "!", ",", ")")
 
 # What is known about a word that starts with a dash.
@@ -255,7 +252,7 @@ def _find(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa:
     while at < count:
         text = texts[at]
         at += 1
-        if text in WITH_VALUE and text not in _FILE_TESTS and at < count:
+        if text in WITH_VALUE and text not in FILE_VALUES and at < count:
             if texts[at] in _FIND_STARTING:
                 return None
             at += 1

@@ -13,11 +13,6 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
-__all__ = [
-    "FIELDS", "PROGRAMS", "ROLES", "EntryError", "Program", "by_subcommand", "family", "git_having", "having",
-    "is_interpreter", "known", "names_of", "read_entries", "roles_of", "runs_code", "told", "unversioned", "words_told",
-]  # fmt: skip
-
 ROLES: Final = {
     "archives": "a first word tells it to write the archive named behind it",
     "checker": "a checker or test runner: it runs the project's own code, whoever starts it",
@@ -89,7 +84,7 @@ ROLES: Final = {
 }
 """What a program may be, in a word."""
 FIELDS: Final = {
-    "changes": "its kind, what its operands mean (`write`, `last`, `skip`, `second`; see effects.py), and `network`",
+    "changes": "its kind, what its operands mean (`write`, `last`, `skip`, `second`; see inspect.py), and `network`",
     "chosen-by": "files of a project that choose what it starts",
     "columns": "what its values of the kind `column` may hold",
     "deploys": "subcommands that put something into use; `*`: always",

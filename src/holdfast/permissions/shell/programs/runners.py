@@ -10,6 +10,7 @@ from holdfast.permissions.shell.programs.program import PROGRAMS, having, told, 
 from holdfast.permissions.shell.programs.tool_table import Tool, read_tool
 from holdfast.permissions.shell.programs.wrappers import (
     FED,
+    LATER,
     WRAPPING,
     Inner,
     open_shell,
@@ -20,11 +21,8 @@ from holdfast.permissions.shell.programs.wrappers import (
 )
 from holdfast.permissions.shell.words.word import Word, names
 
-__all__ = ["GIT_MOVES", "GIT_STARTS", "RUNNERS", "STARTERS", "WRAPPERS", "command_start", "starts_another"]
-
 RUNNERS: Final = words_told("runs")
 """Programs that run another command, always or only behind one of these words."""
-_LATER: Final = "the text it runs is not known before it runs"
 
 
 def open_parallel(argv: tuple[Word, ...]) -> Inner:
@@ -59,7 +57,7 @@ def open_runner(argv: tuple[Word, ...]) -> Inner | None:
     start = command_start(name, argv)
     return Inner(
         () if start is None else argv[start:], others, scripts, "it runs another command", "opaque",
-        doubt=_LATER if unknown else "", places=places_of(name, argv), guessed=start is not None,
+        doubt=LATER if unknown else "", places=places_of(name, argv), guessed=start is not None,
     )  # fmt: skip
 
 
@@ -152,7 +150,7 @@ def open_callback(argv: tuple[Word, ...]) -> Inner | None:
         value = Word(glued, static=word.static) if glued else argv[index + 1] if index + 1 < len(argv) else None
         if value is None:
             return None
-        doubt = "" if value.static else _LATER
+        doubt = "" if value.static else LATER
         return Inner(scripts=(value.text,), refusal="it runs text as a command", doubt=doubt)
     return None
 
@@ -195,7 +193,7 @@ def open_alias(argv: tuple[Word, ...]) -> Inner | None:
     if not values:
         return None
     scripts = tuple(word.text.partition("=")[2] for word in values)
-    doubt = "" if all(word.static for word in values) else _LATER
+    doubt = "" if all(word.static for word in values) else LATER
     return Inner(scripts=scripts, refusal="it changes what command names mean", doubt=doubt)
 
 

@@ -15,25 +15,15 @@ Whatever is not there is refused (law L3).
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from holdfast.permissions.shell.programs.program import PROGRAMS, Program, by_subcommand
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
 ANY_NUMBER = 10_000
-PATH_KINDS: Final = {
-    "file": "file",
-    "path": "path",
-    "out": "out",
-    "archive": "file",
-    "place": "path",
-    "unsigned": "path",
-}
+PATH_KINDS: Final = {kind: kind for kind in ("file", "path", "out")} | {"archive": "file", "place": "path"}
 """Kinds of values that name files, and what happens to those."""
 LOOKS: Final = {
     kind: re.compile(pattern, re.DOTALL | re.ASCII)

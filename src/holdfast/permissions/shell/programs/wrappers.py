@@ -22,8 +22,8 @@ UNTOLD: Final = (None,)
 MAX_WORDS: Final = 2_000
 """Of a longer command only short pieces are looked at where any word may start a command."""
 _PIECE: Final = 32
-_ENV_SAFE: Final = ("LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES", "LC_")
-_LATER: Final = "the text it runs is not known before it runs"
+_SAFE_ENVIRONMENT: Final = names("LANG TZ NO_COLOR TERM COLUMNS LINES")
+LATER: Final = "the text it runs is not known before it runs"
 
 
 class Inner(NamedTuple):
@@ -102,6 +102,11 @@ def tails(argv: tuple[Word, ...], start: int, *, options: bool) -> tuple[tuple[W
 def known_zone(zone: str) -> bool:
     """Whether a value of TZ names a zone; one that leads elsewhere is a file that is opened."""
     return zone.lstrip(":")[:1] != "/" and ".." not in zone
+
+
+def safe_environment(name: str) -> bool:
+    """Whether setting this variable for one command only changes how its output looks."""
+    return name in _SAFE_ENVIRONMENT or name.startswith("LC_")
 
 
 def is_assignment(text: str) -> bool:
@@ -241,7 +246,7 @@ def open_env(argv: tuple[Word, ...]) -> Inner:
     if any(word.text.startswith("TZ=") and not known_zone(word.text[3:]) for word in head):
         refusal = refusal or "the time zone may be any file"
     for name in found.assigns:
-        if not name.startswith(_ENV_SAFE) or (name not in _ENV_SAFE and not name.startswith("LC_")):
+        if not safe_environment(name):
             refusal = refusal or f"it sets {name} for the command"
     if not inner:
         refusal = refusal or "it prints the whole environment"
@@ -317,7 +322,7 @@ def open_shell(argv: tuple[Word, ...]) -> Inner | None:
 def _joined(argv: tuple[Word, ...], start: int, refusal: str) -> Inner:
     words = argv[start:]
     script = " ".join(word.text if word.static else word.text + "''" for word in words)
-    doubt = "" if all(word.static for word in words) else _LATER
+    doubt = "" if all(word.static for word in words) else LATER
     return Inner(scripts=(script,) if words else (), refusal=refusal, doubt=doubt)
 
 

@@ -7,17 +7,15 @@ stands nowhere in the command. With a disk at hand a bounded look says whether t
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase
+from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.paths import LiveDisk, is_inside
+from holdfast.permissions.rules.grammar import Rule
 from holdfast.permissions.rules.path_patterns import climb, compile_path_rule
 from holdfast.permissions.shell.reach.searches import Reach
 from holdfast.permissions.shell.words.patterns import WILD, patterns_meet
-
-if TYPE_CHECKING:
-    from holdfast.permissions.context import PermissionContext
-    from holdfast.permissions.rules.grammar import Rule
 
 _IGNORE_FILES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 _MAX_BYTES: Final = 1_000_000
@@ -25,12 +23,7 @@ _UNCLEAR: Final = frozenset("[\\")
 
 
 def is_asked_for(path: str, home: str) -> bool:
-    """Whether a line of the ignore files around a hidden file, or of the user's own, brings it back.
-
-    Args:
-        path: the file, absolute.
-        home: the user's home.
-    """
+    """Whether a line of the ignore files around a hidden file, or of the user's own, brings it back."""
     hidden = [name for name in path.split("/") if name.startswith(".")]
     return any(_may_match(line, name) for line in _lines(path, home) for name in hidden)
 
@@ -80,12 +73,7 @@ class Globber:
         """There was too much to look through: what was found is not all."""
 
     def files(self, pattern: str, directory: str) -> list[str]:
-        """The files behind a pattern, links and directories too.
-
-        Args:
-            pattern: in the syntax of `fnmatch`, relative or absolute.
-            directory: where a relative pattern starts.
-        """
+        """The files behind a pattern, links and directories too."""
         key = (pattern, directory)
         found = self._found.get(key)
         if found is None:
@@ -110,17 +98,13 @@ class Globber:
         hidden = segment.startswith(".")
         if hidden:  # older shells match these too
             yield from (name for name in (".", "..") if fnmatchcase(name, segment))
-        try:
-            with os.scandir(place or "/") as entries:
-                for entry in entries:
-                    self._left -= 1
-                    if self._left < 0:
-                        self.exhausted = True
-                        return
-                    if (hidden or entry.name[0] != ".") and fnmatchcase(entry.name, segment):
-                        yield entry.name
-        except OSError:
-            return
+        for entry in _entries(place or "/"):
+            self._left -= 1
+            if self._left < 0:
+                self.exhausted = True
+                return
+            if (hidden or entry.name[0] != ".") and fnmatchcase(entry.name, segment):
+                yield entry.name
 
 
 MAX_ENTRIES: Final = 2_000
@@ -264,24 +248,14 @@ def _files(directory: str) -> Iterator[str]:
     """Every file below, links not followed; directories count too, so that the bound holds for them."""
     pending = [directory]
     while pending:
-        here = pending.pop()
-        try:
-            with os.scandir(here) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append(entry.path)
-                    yield entry.path
-        except OSError:
-            continue
+        for entry in _entries(pending.pop()):
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            yield entry.path
 
 
 def links_behind(pattern: str, directory: str) -> list[str] | None:
-    """The links among what a pattern matches, or None when there is too much to look through.
-
-    Args:
-        pattern: a file pattern as the shell expands it, relative or absolute.
-        directory: where a relative pattern starts.
-    """
+    """The links among what a pattern matches, or None when there is too much to look through."""
     places, found, left = ["/" if pattern.startswith("/") else directory], list[str](), MAX_LISTED
     segments = [segment for segment in pattern.split("/") if segment]
     for number, segment in enumerate(segments):
@@ -306,12 +280,7 @@ def links_behind(pattern: str, directory: str) -> list[str] | None:
 
 
 def links_out_of(directory: str, passed_over: Sequence[str] = ()) -> list[str] | None:
-    """The links below a directory that lead out of it, or None when there is too much to look through.
-
-    Args:
-        directory: a directory, resolved.
-        passed_over: names of directories that are left out.
-    """
+    """The links below a resolved directory that lead out of it; None when there is too much to look through."""
     found, pending, left = list[str](), [directory], MAX_FOLLOWED
     while pending:
         for entry in _entries(pending.pop()):

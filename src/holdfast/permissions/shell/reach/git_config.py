@@ -8,15 +8,12 @@ can switch off, and `git_config_refusal` finds what they cannot.
 import os
 import re
 import stat
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from holdfast.lib.git_config_text import ConfigUnreadableError, parse_config
-from holdfast.permissions.shell.programs.parsers.git import starts_gpg
+from holdfast.permissions.shell.programs.tool_table import GIT_READS, LOOKS
 from holdfast.permissions.shell.reach.git_index import gitlinks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 _SETTINGS = {
     "core.fsmonitor": "false",
@@ -146,8 +143,6 @@ _HEAD = re.compile(r"ref: ?refs/[^\s]|[0-9a-f]{40}")
 
 @cache
 def _commands() -> frozenset[str]:
-    from holdfast.permissions.shell.programs.tool_table import GIT_READS  # noqa: PLC0415 - only where there is an alias
-
     return frozenset(name.split(" ")[0] for name in GIT_READS)
 
 
@@ -264,7 +259,7 @@ def _key_refusal(key: str, value: str) -> str | None:
     if key == "core.fsmonitor":
         return None if value.lower() in _BOOLEAN else named
     if section == "pretty" or key in ("format.pretty", "branch.sort", "tag.sort"):
-        return named if starts_gpg(value) else None
+        return None if LOOKS["form"].fullmatch(value) else named
     if key == "core.sshcommand":
         return None if _plain_ssh(value) else named
     if section == "alias":

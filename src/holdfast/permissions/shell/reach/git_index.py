@@ -8,16 +8,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.lib.git_config_text import ConfigUnreadableError
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.shell.programs.parsers.find import removes, starts_of
+from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.patterns import WILD
 from holdfast.permissions.shell.words.word import has_option
-
-if TYPE_CHECKING:
-    from holdfast.permissions.shell.words.parts import Part
 
 _HASH: Final = re.compile(r"(?:.*-g)?([0-9a-fA-F]{4,64})(?:\^\{[^}]*\})?", re.DOTALL)
 _COMMITS: Final = (b"commit ", b"tag ")
@@ -26,12 +24,7 @@ _MAX_LOG_BYTES: Final = 4_000_000
 
 
 def may_be_blob(word: str, git_dir: str) -> bool:
-    """Whether a word is a hash, perhaps shortened, that is not known to be a commit's.
-
-    Args:
-        word: an operand of a git command.
-        git_dir: the repository.
-    """
+    """Whether a word is a hash, perhaps shortened, that is not known to be a commit's."""
     found = _HASH.fullmatch(word)
     if found is None:
         return False
@@ -211,7 +204,6 @@ def top_of(directory: str) -> str | None:
 
 def _is_passed_by(dot_git: str) -> bool:
     """Whether git goes on to the folder above: a directory by that name need not be a repository."""
-    from holdfast.lib.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
     from holdfast.permissions.shell.reach.git_config import is_git_directory  # noqa: PLC0415 - as below
 
     try:
@@ -277,10 +269,6 @@ def _named_by(patterns: list[str]) -> "Callable[[str], bool]":
 
 
 def _holds_tracked(path: str, fits: "Callable[[str], bool]") -> bool:
-    from holdfast.lib.git_config_text import (  # noqa: PLC0415 - few come here
-        ConfigUnreadableError,
-    )
-
     place = os.path.realpath(path)
     top = top_of(place) if os.path.isdir(place) else None
     if top is None:

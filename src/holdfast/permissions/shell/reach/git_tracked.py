@@ -9,24 +9,22 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from holdfast.lib.git_config_text import ConfigUnreadableError
 from holdfast.lib.name_glob import fnmatchcase
+from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.paths import is_inside
+from holdfast.permissions.rules.grammar import Rule
 from holdfast.permissions.shell.programs.parsers.git import EXCLUDES, UNKNOWN, GitCall, behind_colons, git_call
 from holdfast.permissions.shell.programs.program import by_subcommand, git_having, told
 from holdfast.permissions.shell.reach.directories import Held, held_rules, rule_below
-from holdfast.permissions.shell.reach.git_index import may_be_blob, top_of
+from holdfast.permissions.shell.reach.git_config import git_directory
+from holdfast.permissions.shell.reach.git_index import may_be_blob, top_of, tracked_names
 from holdfast.permissions.shell.reach.searches import Reach
+from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.patterns import WILD, longest_literal
 from holdfast.permissions.shell.words.word import names
-
-if TYPE_CHECKING:
-    from holdfast.permissions.context import PermissionContext
-    from holdfast.permissions.rules.grammar import Rule
-    from holdfast.permissions.shell.words.parts import Part
-
-__all__ = ["named_by_git", "top_of", "tracked_rule"]
 
 _PATCHES: Final = git_having("prints-content")
 """Subcommands that print content unless an option says otherwise."""
@@ -59,12 +57,7 @@ _MAX_SETTINGS: Final = 1_000_000
 
 
 def named_by_git(part: "Part", directory: str) -> Iterator[str]:
-    """Absolute paths of the files that a git command names from the top of its repository or inside an option.
-
-    Args:
-        part: the command.
-        directory: where it runs.
-    """
+    """Absolute paths of the files that a git command names from the top of its repository or inside an option."""
     call = git_call(part)
     directory = posixpath.join(directory, call.moved)
     words = (*call.operands, *call.pathspecs)
@@ -95,14 +88,7 @@ def _ranged(part: "Part") -> Iterator[str]:
 
 
 def tracked_rule(part: "Part", directory: str, context: "PermissionContext", cwd: str) -> "tuple[Rule, str] | None":
-    """A Read rule that asks or denies about a tracked file whose content the command may print, and that file.
-
-    Args:
-        part: a git command.
-        directory: where it runs.
-        context: the rules.
-        cwd: the directory that rules without an anchor start from.
-    """
+    """A Read rule that asks or denies about a tracked file that git may print in this directory, and that file."""
     call = git_call(part)
     if not _prints(call) and not (call.name == "stash show" and _shows_patches(part, directory, context.home)):
         return None
@@ -214,9 +200,6 @@ def _names_content(call: GitCall, directory: str, top: str) -> bool:
     """Whether an operand may be the hash of content, which is printed whatever the paths are."""
     if call.name not in _TAKES_CONTENT or not call.operands:
         return False
-    from holdfast.lib.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
-    from holdfast.permissions.shell.reach.git_config import git_directory  # noqa: PLC0415 - with the first command
-
     try:
         git_dir = git_directory(top, f"{top}/.git")
     except (ConfigUnreadableError, OSError):
@@ -266,10 +249,6 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _tracked(top: str, context: "PermissionContext", cwd: str) -> "tuple[tuple[str, Rule], ...]":
-    from holdfast.lib.git_config_text import ConfigUnreadableError  # noqa: PLC0415 - same
-    from holdfast.permissions.shell.reach.git_config import git_directory  # noqa: PLC0415 - with the first command
-    from holdfast.permissions.shell.reach.git_index import tracked_names  # noqa: PLC0415 - same
-
     held = [one for one in held_rules(context, cwd) if is_inside(one.start, (top,)) or is_inside(top, (one.start,))]
     if not held:
         return ()

@@ -8,16 +8,14 @@ is compressed, whatever its name. Files are read, nothing runs (law L9).
 """
 
 import os
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from holdfast.permissions.shell.programs.inspect import HERE
 from holdfast.permissions.shell.programs.program import family, words_told
 from holdfast.permissions.shell.programs.runners import GIT_MOVES
 from holdfast.permissions.shell.text.analysis import Analysis, analyse
 from holdfast.permissions.shell.words.parts import SHELL_CWD
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _NAMES: Final = frozenset(name.partition(" ")[0] for name in HERE)
 _NO_REPOSITORY: Final = ""

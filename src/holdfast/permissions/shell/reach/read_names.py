@@ -6,12 +6,16 @@ that the rules are held against. Where no name can be told, the reason is told i
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from holdfast.lib.name_glob import fnmatchcase
-from holdfast.permissions.paths import LiveDisk
+from holdfast.permissions.context import PermissionContext
+from holdfast.permissions.facts import Sight
+from holdfast.permissions.paths import LiveDisk, PathFacts
 from holdfast.permissions.shell.programs.arguments import PROGRAM_FIRST, named_in_program, opens_untold
+from holdfast.permissions.shell.programs.builtins import BUILTINS
 from holdfast.permissions.shell.programs.facts import opens_for_reading
 from holdfast.permissions.shell.programs.operands import (
     SURE_READERS,
@@ -22,19 +26,11 @@ from holdfast.permissions.shell.programs.operands import (
 )
 from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.reach.directories import Globber, held_rules
+from holdfast.permissions.shell.text.analysis import Analysis
 from holdfast.permissions.shell.words.expansion import dynamic_words, is_expanded, placed, spread, told_by
+from holdfast.permissions.shell.words.parts import Cwds, Part, Redirect
 from holdfast.permissions.shell.words.patterns import is_wild, merged_names, named_by
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from holdfast.permissions.context import PermissionContext
-    from holdfast.permissions.facts import Sight
-    from holdfast.permissions.paths import PathFacts
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Cwds, Part, Redirect
-
-__all__ = ["ReadNames", "leads_into_process"]
+from holdfast.permissions.shell.words.values import Values
 
 _OPERATOR: Final = re.compile(r"(?:\{\w+\}|[0-9]+)?<>?\s*")
 _MARKED: Final = re.compile(r"(?:-[A-Za-z]|[^=\s]*=)?[\"']?@")
@@ -51,13 +47,7 @@ _OWN_INPUT: Final = re.compile(r"/dev/std(?:in|out|err)\Z|(?:/dev|/proc/self|/pr
 
 
 class ReadNames:
-    """The names that one command may read, as far as the text and the disk tell.
-
-    Args:
-        analysis: the command.
-        context: whose rules and whose disk count.
-        cwd: where the command starts.
-    """
+    """The names that one command may read, as far as the text and the disk tell."""
 
     def __init__(self, analysis: "Analysis", context: "PermissionContext", cwd: str) -> None:
         self._analysis, self._context, self._cwd = analysis, context, cwd
@@ -100,8 +90,6 @@ class ReadNames:
 
     def _values(self, form: str) -> "Iterator[str]":
         """What the text itself puts in the place of an expansion; without quotes it may become several words."""
-        from holdfast.permissions.shell.words.values import Values  # noqa: PLC0415 - only where the text gives values
-
         values = Values(self._analysis.values, self._context.home, self._cwd)
         for text, guessed in values.spellings(form, static=False):
             words = [] if guessed else text.split()
@@ -152,11 +140,7 @@ class ReadNames:
         return False
 
     def doubt(self, sight: "Sight") -> str:
-        """Why a rule about files may be meant although no name tells; empty when none can be.
-
-        Args:
-            sight: what the command names, resolved.
-        """
+        """Why a rule about files may be meant although no name tells; empty when none can be."""
         if not self._context.book.holds_reads:
             return _process_road((*sight.writes, *sight.changed))
         return self._read_doubt() or _process_road((*sight.reads, *sight.covered, *sight.writes, *sight.changed))
@@ -234,8 +218,6 @@ def _target(redirect: "Redirect") -> str:
 
 def _extent(part: "Part") -> int:
     """How many of the words of a command may be files that it reads."""
-    from holdfast.permissions.shell.programs.builtins import BUILTINS  # noqa: PLC0415 - the tables load with the first command
-
     if part.reads_unknown or is_unlisted(part):
         return _EVERY_WORD
     if part.cover or part.name in _NAMES_ONLY or part.name in BUILTINS:

@@ -9,22 +9,18 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.permissions.rules.path_patterns import alternatives
+from holdfast.permissions.shell.programs.inspect import TABLES
+from holdfast.permissions.shell.programs.options import Scan, scan
 from holdfast.permissions.shell.programs.parsers.find import RUNS
 from holdfast.permissions.shell.programs.parsers.git import EXCLUDES, git_call
 from holdfast.permissions.shell.programs.program import family, having, names_of
+from holdfast.permissions.shell.text.analysis import Analysis
 from holdfast.permissions.shell.words.expansion import literal_words
-from holdfast.permissions.shell.words.word import has_option
-
-if TYPE_CHECKING:
-    from holdfast.permissions.shell.programs.options import Scan
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Part
-    from holdfast.permissions.shell.words.word import Word
-
-__all__ = ["FOLLOWERS", "Reach", "follows", "reaches"]
+from holdfast.permissions.shell.words.parts import Part
+from holdfast.permissions.shell.words.word import Word, has_option
 
 _GREPS: Final = names_of("grep")
 _SEARCHERS: Final = having("searches-here")
@@ -105,9 +101,6 @@ def follows(part: "Part") -> bool:
 
 def _scan(part: "Part") -> "Scan":
     # The tables load with the first command.
-    from holdfast.permissions.shell.programs.inspect import TABLES  # noqa: PLC0415 - see above
-    from holdfast.permissions.shell.programs.options import scan  # noqa: PLC0415 - see above
-
     return scan(TABLES[part.name], literal_words(part.words, part.texts))
 
 

@@ -8,26 +8,24 @@ Deny and ask rules and protected paths are held against all of them; nothing is 
 
 import os
 import posixpath
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase
+from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.paths import LiveDisk
 from holdfast.permissions.protected import PROTECTED_NAMES, protected_by
 from holdfast.permissions.shell.programs.arguments import SCRIPTED, TELLING, handed_texts, outputs_of, writes_untold
+from holdfast.permissions.shell.programs.inspect import inspect_command
 from holdfast.permissions.shell.programs.operands import changes_by_words, landing_of, matching_files
-from holdfast.permissions.shell.words.braces import brace_words
-from holdfast.permissions.shell.words.patterns import WILD, named_by
+from holdfast.permissions.shell.text.analysis import Analysis, analyse
+from holdfast.permissions.shell.text.surroundings import START
+from holdfast.permissions.shell.words.parts import Cwds, Part, Redirect
+from holdfast.permissions.shell.words.patterns import WILD, brace_words, named_by
 from holdfast.permissions.shell.words.quoting import known_literal
 from holdfast.permissions.shell.words.values import Values
 from holdfast.permissions.shell.words.word import has_option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from holdfast.permissions.context import PermissionContext
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Cwds, Part, Redirect
 
 _MAX_CHAIN: Final = 4
 _MAX_NAMES: Final = 64
@@ -47,14 +45,7 @@ class MadeLink(NamedTuple):
 def links_made(
     parts: "Sequence[Part]", redirects: "Sequence[Redirect]", cwd: str, is_dir: "Callable[[str], bool | None]"
 ) -> tuple[MadeLink, ...]:
-    """The links that commands make, as far as the text tells.
-
-    Args:
-        parts: the commands.
-        redirects: the redirects of the text.
-        cwd: where the text starts.
-        is_dir: whether a path is a directory; None when nobody knows.
-    """
+    """The links that commands make, as far as the text tells."""
     makers = [part for part in parts if makes_links(part)]
     if not makers:
         return ()
@@ -227,9 +218,6 @@ class _Finder:
 
     def _handed(self, text: str, outer: "Part", depth: int) -> "Iterator[Part]":
         """The commands of a text that a command runs, where it runs."""
-        from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - the parser loads with the first text
-        from holdfast.permissions.shell.text.surroundings import START  # noqa: PLC0415 - see above
-
         inner = analyse(text)
         for part in inner.parts:
             placed = part._replace(cwds=outer.cwds) if part.cwds == START else part
@@ -241,8 +229,6 @@ class _Finder:
 
     def _expanded(self, part: "Part") -> "Part":
         """A command with what the shell may make of its words."""
-        from holdfast.permissions.shell.programs.inspect import inspect_command  # noqa: PLC0415 - tables are heavy
-
         words, texts = [part.argv[0]], [part.texts[0]]
         for word, form in zip(part.argv[1:], part.texts[1:], strict=True):
             names = None if word.static else self._names(form, part)

@@ -1,7 +1,8 @@
 """The deterministic classifier of `auto` mode: which commands are too risky to run unasked, by named class."""
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
 
 from holdfast.permissions.shell.programs.options import subcommand_places
 from holdfast.permissions.shell.programs.program import by_subcommand, having, roles_of, runs_code, told, words_told
@@ -14,13 +15,9 @@ from holdfast.permissions.shell.risk.outward import (
     stays_here,
 )
 from holdfast.permissions.shell.risk.removals import critical_removal
+from holdfast.permissions.shell.text.analysis import Analysis
+from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.word import has_option, names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Part
 
 
 class Risk(NamedTuple):

@@ -1,22 +1,14 @@
 """What reaches beyond the project: deploys, migrations, containers that get the host, requests that carry output."""
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from holdfast.permissions.shell.programs.options import after_global_options
 from holdfast.permissions.shell.programs.program import having, roles_of, words_told
+from holdfast.permissions.shell.text.analysis import Analysis
+from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.word import is_secret, names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Part
-
-__all__ = [
-    "builds_request", "deploys", "only_looks", "opens_container", "posts", "shows_secret", "stays_here",
-    "writes_scratch",
-]  # fmt: skip
 
 _DEPLOYS: Final = words_told("deploys")
 """Programs that put something into use, and the words with which they do; none: always."""

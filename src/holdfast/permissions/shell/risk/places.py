@@ -1,18 +1,14 @@
 """Places that matter when something is removed, such as the root, homes and `.git`, and where a removal may run."""
 
 import posixpath
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
-from holdfast.permissions.shell.words.parts import SHELL_CWD
+from holdfast.permissions.shell.text.analysis import Analysis
+from holdfast.permissions.shell.words.parts import SHELL_CWD, Part
 from holdfast.permissions.shell.words.patterns import covers, fits, is_wild, takes_all
 from holdfast.permissions.shell.words.values import MOVED, Values
 from holdfast.permissions.shell.words.word import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Part
 
 SYSTEM: Final = names(
     "bin boot dev etc home lib lib32 lib64 media mnt opt proc root sbin srv sys usr var Users Library System"
@@ -38,13 +34,7 @@ class _Step(NamedTuple):
 
 
 class Places:
-    """Judges paths, also those with wildcards.
-
-    Args:
-        cwd: the directory the text starts in, when that is known.
-        home: the user's home.
-        dotted: whether wildcards match a leading dot.
-    """
+    """Judges paths, also those with wildcards."""
 
     __slots__ = ("_cwd", "_dotted", "_here", "_home", "_homes")
 
@@ -54,13 +44,7 @@ class Places:
         self._homes = _parts(home)
 
     def judge(self, text: str, base: str | None, *, wild: bool) -> str | None:
-        """Say what matters about removing a path, or None.
-
-        Args:
-            text: the path.
-            base: the directory it is seen from, when that is known.
-            wild: whether wildcards in it are expanded.
-        """
+        """Say what matters about removing a path, or None."""
         folder, _, last = text.rstrip("/").rpartition("/")
         whole = takes_all(last) if wild else last in _ALL_LITERAL
         while whole and wild and folder.rpartition("/")[2] == "**":
@@ -163,13 +147,7 @@ _SEARCHED: Final = "CDPATH"
 
 
 class Ground:
-    """What a command's removals are judged by: values, places, and the directories that it moves between.
-
-    Args:
-        analysis: the command.
-        home: the user's home.
-        cwd: the directory it starts in, when that is known.
-    """
+    """What a command's removals are judged by: values, places, and the directories that it moves between."""
 
     __slots__ = ("_analysis", "_cwd", "_home", "_moved", "_searched", "places", "values")
 

@@ -3,7 +3,8 @@
 import os
 import posixpath
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Container, Iterator
+from typing import Final
 
 from holdfast.permissions.shell.programs.parsers.find import (
     Target,
@@ -18,15 +19,10 @@ from holdfast.permissions.shell.programs.parsers.find import (
 from holdfast.permissions.shell.programs.parsers.finders import late_actions
 from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.risk.places import EVEN_IN_PART, SYSTEM, Ground
-from holdfast.permissions.shell.words.values import FROM_STDIN, STDIN, Spelling
+from holdfast.permissions.shell.text.analysis import Analysis, analyse
+from holdfast.permissions.shell.words.parts import Part
+from holdfast.permissions.shell.words.values import FROM_STDIN, STDIN, Spelling, Values
 from holdfast.permissions.shell.words.word import has_option
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-
-    from holdfast.permissions.shell.text.analysis import Analysis
-    from holdfast.permissions.shell.words.parts import Part
-    from holdfast.permissions.shell.words.values import Values
 
 _QUOTING: Final = b"'\"\\"
 _NAMES: Final = (
@@ -109,12 +105,7 @@ _MAX_SCRIPTS: Final = 64
 
 
 def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | None:
-    """Say which removal must always be asked about, or None.
-
-    Args:
-        analysis: the command.
-        cwd: the directory it starts in; without it, only `.` and `..` and absolute paths are judged.
-    """
+    """Which removal must always be asked about; without `cwd` only `.`, `..` and absolute paths are judged."""
     ground: Ground | None = None
     for number, part in enumerate(analysis.parts):
         hidden = not part.name and part.dynamic_name
@@ -140,8 +131,6 @@ def critical_removal(analysis: "Analysis", *, cwd: str | None = None) -> str | N
 
 def _by_lines(analysis: "Analysis", cwd: str | None) -> str | None:
     """What a line of a doubted text removes when it is read alone: the text may have been cut at the wrong places."""
-    from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - it is what called for this
-
     lines = dict.fromkeys(line.strip() for line in analysis.command.split("\n"))
     suspects = [line for line in lines if rough_removal(line)]
     if len(suspects) > _MAX_SCRIPTS:
@@ -151,8 +140,6 @@ def _by_lines(analysis: "Analysis", cwd: str | None) -> str | None:
 
 def _told(analysis: "Analysis", number: int, ground: Ground, cwd: str | None) -> str | None:
     """What a script removes that a variable or a pipe hands to a shell, or None."""
-    from holdfast.permissions.shell.text.analysis import analyse  # noqa: PLC0415 - it is what called for this
-
     told = (script.strip(" ;&|") for script in told_scripts(analysis, number, ground.values))
     scripts = dict.fromkeys(script for script in told if rough_removal(script))
     scripts.pop(analysis.command, None)

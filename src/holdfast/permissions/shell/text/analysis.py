@@ -3,14 +3,16 @@
 import logging
 import os
 import time
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.shell.programs.arguments import handed_pieces
 from holdfast.permissions.shell.programs.facts import Effects, effects_of
+from holdfast.permissions.shell.programs.inspect import exit_meaning
 from holdfast.permissions.shell.programs.parsers.git import git_subcommand
 from holdfast.permissions.shell.programs.program import family, having
 from holdfast.permissions.shell.text import syntax as g
@@ -18,14 +20,11 @@ from holdfast.permissions.shell.text.compounds import Script
 from holdfast.permissions.shell.text.handed_on import Guesses, may_be_special, named_by_values, passed_on
 from holdfast.permissions.shell.text.lists import plain_commands
 from holdfast.permissions.shell.text.surroundings import START, Here
-from holdfast.permissions.shell.words.braces import brace_words
 from holdfast.permissions.shell.words.lookalikes import deception
 from holdfast.permissions.shell.words.parts import Part, Redirect
+from holdfast.permissions.shell.words.patterns import brace_words
 from holdfast.permissions.shell.words.quoting import join_lines, rough_pieces
 from holdfast.permissions.shell.words.values import MOVED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 UNSOUND: Final = "the shell analysis gives wrong answers on this Python, so nothing counts as read-only"
 _KNOWN: Final = (
@@ -47,11 +46,7 @@ _sound: bool | None = None
 
 
 def is_sound(read: "Callable[[str, str | None], Analysis]") -> bool:
-    """Whether the known texts get their answers; looked at once, and told once when they do not.
-
-    Args:
-        read: the analysis of a text that starts in a directory.
-    """
+    """Whether the known texts get their answers; looked at once, and told once when they do not."""
     global _sound  # noqa: PLW0603 - one look for the whole process
     if _sound is None:
         _sound = _answers(read)
@@ -224,8 +219,6 @@ class Analysis(_Reading):
             return None
         if last.name in ("test", "["):
             return "the test is false" if code == 1 else None
-        from holdfast.permissions.shell.programs.inspect import exit_meaning  # noqa: PLC0415 - tables are heavy
-
         return exit_meaning(last.name, last.argv[1:], code)
 
 

@@ -7,6 +7,7 @@ from holdfast.permissions.shell.programs.wrappers import known_zone
 from holdfast.permissions.shell.text import syntax as g
 from holdfast.permissions.shell.text.redirects import RedirectReader
 from holdfast.permissions.shell.text.word_reader import UNSURE, Variable, gives_hashes
+from holdfast.permissions.shell.words.devices import special_read_refusal
 from holdfast.permissions.shell.words.quoting import utf8
 from holdfast.permissions.shell.words.values import PERHAPS_EMPTY
 from holdfast.permissions.shell.words.word import Word, is_secret, names
@@ -14,6 +15,7 @@ from holdfast.settings.steering import is_steering_variable
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
 
 _SEQ: Final = re.compile(
     r"\$\(seq(?: -?[0-9]+){1,3}\)|`seq(?: -?[0-9]+){1,3}`|\{-?[0-9]+\.\.-?[0-9]+(?:\.\.-?[0-9]+)?\}"
@@ -157,8 +159,6 @@ class AssignmentReader(RedirectReader):
 
     def no_special_file(self, word: Word) -> None:
         """Refuse a value that is a device or a process's environment: it would be read by another name."""
-        from holdfast.permissions.shell.words.devices import special_read_refusal  # noqa: PLC0415 - tables are heavy
-
         reason = special_read_refusal(word) if word.text.startswith(("/", "~", "..")) else None
         if reason is not None:
             self.refuse(reason)

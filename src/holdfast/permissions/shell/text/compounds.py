@@ -1,6 +1,7 @@
 """Loops, tests, cases, functions and declarations; and the table of which node is read how."""
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.permissions.shell.programs.builtins import COUNT
@@ -9,15 +10,13 @@ from holdfast.permissions.shell.text.assignments import LoopValues, safe_variabl
 from holdfast.permissions.shell.text.redirects import BLANK, SAME_LINE
 from holdfast.permissions.shell.text.walk import Walker
 from holdfast.permissions.shell.text.word_reader import LENGTH, UNSURE, Variable
+from holdfast.permissions.shell.words.parts import Redirect
 from holdfast.permissions.shell.words.quoting import literal, utf8
 from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tree_sitter import Node
 
-    from holdfast.permissions.shell.words.parts import Redirect
 
 _COUNTER_START: Final = re.compile(r"(?:\A|,)\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*-?[0-9]+\s*(?=,|\Z)")
 _MOVES: Final = re.compile(r"(?<!%)\b(?:cd|pushd|popd)\b")  # `%cd` is a date of git

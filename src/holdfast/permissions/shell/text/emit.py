@@ -1,7 +1,8 @@
 """Judge each simple command as it is found, and what it starts in turn."""
 
 import posixpath
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
 
 from holdfast.permissions.shell.programs.builtins import (
     BUILTINS,
@@ -23,6 +24,7 @@ from holdfast.permissions.shell.programs.wrappers import (
     XARGS_DEFAULT,
     Inner,
     is_assignment,
+    safe_environment,
 )
 from holdfast.permissions.shell.text.handed_on import Begun, Guesses, start_each
 from holdfast.permissions.shell.text.surroundings import CHANGING, SOMEWHERE, START, Surroundings
@@ -30,21 +32,11 @@ from holdfast.permissions.shell.text.word_reader import UNSURE
 from holdfast.permissions.shell.words.devices import path_refusal
 from holdfast.permissions.shell.words.parts import Part, Redirect
 from holdfast.permissions.shell.words.quoting import known_literal, utf8
+from holdfast.permissions.shell.words.word import Word
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from holdfast.permissions.shell.words.word import Word
-
-SAFE_ENVIRONMENT: Final = frozenset({"LANG", "TZ", "NO_COLOR", "TERM", "COLUMNS", "LINES"})
 TRUSTED_DIRECTORIES: Final = frozenset({"/bin", "/usr/bin", "/usr/local/bin"})
 """Where a program named by its path is the one that its bare name means."""
 _KERNEL: Final = ("/dev", "/proc")
-
-
-def safe_environment(name: str) -> bool:
-    """Whether setting this variable for one command only changes how its output looks."""
-    return name in SAFE_ENVIRONMENT or name.startswith("LC_")
 
 
 _NO_FACTS: Final = CommandFacts(None)

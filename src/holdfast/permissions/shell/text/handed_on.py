@@ -6,19 +6,20 @@ at every word and every text; but that a file name is no known command says noth
 """
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.programs.wrappers import MAX_WORDS, Inner
-from holdfast.permissions.shell.words.quoting import ansi_c, home, known_literal
+from holdfast.permissions.shell.words.devices import path_refusal, special_read_refusal
+from holdfast.permissions.shell.words.parts import Cwds, Part, Redirect
+from holdfast.permissions.shell.words.quoting import QUOTES, ansi_c, home, known_literal
 from holdfast.permissions.shell.words.values import Values
+from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from holdfast.permissions.shell.text.emit import Emitter
-    from holdfast.permissions.shell.words.parts import Cwds, Part, Redirect
-    from holdfast.permissions.shell.words.word import Word
+
 
 Begun: TypeAlias = "dict[tuple[tuple[Word, ...] | str, Cwds, bool], bool]"
 """Words and texts that were looked at, from where, and with more words to come; True for those that were guesses."""
@@ -100,7 +101,6 @@ def _guess(emitter: "Emitter", inner: Inner, texts: "Sequence[str]", source: str
 
 _SPECIAL: Final = re.compile(r"proc|environ\b|dev(?!/null)|\s\"?'?/(?:[\s\"';|)]|$)")
 _PATTERN: Final = frozenset("*?[{")
-_QUOTING: Final = str.maketrans("", "", "'\"\\")
 _SPELLED: Final = re.compile(r"\\(?:0*[1-7][0-7]|[xuU][0-9A-Fa-f])")
 """A character that `printf '/pr\\157c'` writes by its number."""
 _LONG_OCTAL: Final = re.compile(r"\\0(?=[0-7]{3})")
@@ -119,21 +119,14 @@ def may_be_special(command: str) -> bool:
     """Whether the text holds something without which nothing is the name of a device or of a process."""
     if ("/" in command and not _PATTERN.isdisjoint(command)) or _SPECIAL.search(command) is not None:
         return True
-    bare = command.translate(_QUOTING)  # `/pr''oc` is a name too
+    bare = command.translate(QUOTES)  # `/pr''oc` is a name too
     return bare != command and (_SPECIAL.search(bare) is not None or _SPELLED.search(command) is not None)
 
 
 def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
-    """Why a device or the environment of a process may be read by a name that arrives at run time, or "".
-
-    Args:
-        parts: commands, of which at least one reads files whose names the text does not tell.
-        inputs: what the text itself gives to standard input.
-    """
+    """Why a device or the environment of a process may be read by a name that arrives at run time, or ""."""
     for part in parts:
         for word in _leading_out(part):
-            from holdfast.permissions.shell.words.devices import special_read_refusal  # noqa: PLC0415 - heavy
-
             reason = special_read_refusal(word, recursive=part.name in _LISTING)
             if reason is not None:
                 return f"{reason}, and its name is passed on"
@@ -141,10 +134,8 @@ def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
         if reason is not None:
             return f"{reason}, and its name is passed on"
     for given in inputs:
-        from holdfast.permissions.shell.words.devices import path_refusal  # noqa: PLC0415 - heavy
-
         for text in given.split():
-            reason = path_refusal(text.translate(_QUOTING))  # xargs removes quotes too
+            reason = path_refusal(text.translate(QUOTES))  # xargs removes quotes too
             if reason is not None:
                 return f"{reason}, and its name is passed on"
     return ""
@@ -152,8 +143,6 @@ def passed_on(parts: "Sequence[Part]", inputs: "Sequence[str]") -> str:
 
 def named_by_values(parts: "Sequence[Part]", values: "Mapping[str, Sequence[str]]") -> str:
     """Why a device or the environment of a process is read by a name that the text itself puts together, or ""."""
-    from holdfast.permissions.shell.words.devices import path_refusal  # noqa: PLC0415 - heavy
-
     known = Values(values, home() or "~", None)
     for part in parts:
         for word, form in zip(part.words or (), part.texts, strict=False):
@@ -172,12 +161,10 @@ def _held_inside(part: "Part") -> str | None:
         return "it spells the name of a device or of a process by numbers"
     for at, form in enumerate(part.texts[1:], start=1):
         unknown = part.words is not None and not part.words[at].static
-        if unknown and "environ" in form and form.translate(_QUOTING).endswith("/environ"):
+        if unknown and "environ" in form and form.translate(QUOTES).endswith("/environ"):
             return "a file 'environ' in a directory known only at run time may be the environment of a process"
         if "dev/" not in form and "proc/" not in form:
             continue
-        from holdfast.permissions.shell.words.devices import path_refusal  # noqa: PLC0415 - heavy
-
         word = None if part.words is None else part.words[at]
         named = _INSIDE.findall(form if word is None else word.text)
         if word is not None and not word.static and word.text[:1] != "/":
@@ -211,5 +198,5 @@ def _leading_out(part: "Part") -> "list[Word]":
     They are given without quotes: xargs removes those that the shell leaves.
     """
     words = list(map(known_literal, part.texts[1:])) if part.words is None else part.words[1:]
-    bare = [word._replace(text=word.text.translate(_QUOTING)) for word in words]
+    bare = [word._replace(text=word.text.translate(QUOTES)) for word in words]
     return [word for word in bare if word.text[:1] == "/" or ".." in word.text]

@@ -6,6 +6,7 @@ walk of the tree finds.
 """
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from holdfast.permissions.shell.text import syntax as g
@@ -14,9 +15,8 @@ from holdfast.permissions.shell.words.quoting import certain_texts
 from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from tree_sitter import Node
+
 
 _MAX_CHARS: Final = 1_000
 _MAX_COMMANDS: Final = 64

@@ -1,6 +1,7 @@
 """Redirects, here-documents and here-strings; and how the children of a node are gone through."""
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from holdfast.permissions.shell.text import syntax as g
@@ -9,13 +10,11 @@ from holdfast.permissions.shell.text.surroundings import START
 from holdfast.permissions.shell.text.word_reader import SAFE_EXPANSION
 from holdfast.permissions.shell.words.parts import Redirect
 from holdfast.permissions.shell.words.quoting import literal, utf8
+from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tree_sitter import Node
 
-    from holdfast.permissions.shell.words.word import Word
 
 BLANK: Final = " \t\n"
 SAME_LINE: Final = " \t"

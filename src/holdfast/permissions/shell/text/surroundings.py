@@ -1,9 +1,11 @@
 """What surrounds a command: the directories it may run in, the arguments and variables it may see."""
 
 import posixpath
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from holdfast.permissions.shell.programs.builtins import FILLS, GOES
+from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.parsers.find import printed_by, teller_of, tells_below
 from holdfast.permissions.shell.text.word_reader import UNSURE, Reader
 from holdfast.permissions.shell.words.parts import SHELL_CWD, Cwds, Part
@@ -14,12 +16,7 @@ from holdfast.permissions.shell.words.values import (
     SOMETHING,
     STDIN,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast.permissions.shell.programs.facts import CommandFacts
-    from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.words.word import Word
 
 START: Final[Cwds] = (SHELL_CWD,)
 Here = frozenset[str]

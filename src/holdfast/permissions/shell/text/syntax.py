@@ -1,24 +1,19 @@
 """One grammar for shell text: tree-sitter-bash, loaded on first use, with limits that fail closed."""
 
 import re
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from holdfast.permissions.shell.words.word import names
 
+if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
 
-_ONE_LINE: Final = frozenset(
-    {
-        "command",
-        "declaration_command",
-        "unset_command",
-        "file_redirect",
-        "herestring_redirect",
-        "redirected_statement",
-        "variable_assignments",
-    }
+
+_ONE_LINE: Final = names(
+    "command declaration_command unset_command file_redirect herestring_redirect redirected_statement"
+    " variable_assignments"
 )
 """What ends with its line for the shell, unless a quote or a bracket is open."""
 _DOCUMENT: Final = "heredoc_redirect"
@@ -27,14 +22,7 @@ _ROUNDS: Final = 4
 
 
 def lines_apart(view: str, data: bytes, tree: "Tree", parse: "Callable[[bytes], Tree]") -> "Tree":
-    """Parse again with a `;` at each end of a line that the grammar passed over, for which the shell ends a command.
-
-    Args:
-        view: the text, a character for each byte.
-        data: what was parsed. Only blanks of it change, so that places in the tree still are places in the text.
-        tree: what came out.
-        parse: the parser.
-    """
+    """Parse again with a `;` at each end of a line that the grammar passed over, for which the shell ends a command."""
     for _ in range(_ROUNDS):
         places = list(_passed_over(view, tree.root_node))
         if not places:
@@ -133,6 +121,10 @@ MAX_DEPTH: Final = 120
     SUBSCRIPT,
 ) = range(47)
 
+_TOKENS: Final = names(
+    "; & && || | |& ( ) { } (( )) [[ ]] [ ] for select in while until do done if then fi elif else case"
+    " esac function ! declare typeset export readonly local unset"
+)
 _BY_NAME: Final = {
     "word": WORD,
     "number": WORD,
@@ -179,15 +171,7 @@ _BY_NAME: Final = {
     "program": PROGRAM,
     "array": ARRAY,
     "subscript": SUBSCRIPT,
-    **dict.fromkeys(
-        [";", "&", "&&", "||", "|", "|&", "(", ")", "{", "}", "((", "))", "[[", "]]", "[", "]"],
-        TOKEN,
-    ),
-    **dict.fromkeys(
-        ["for", "select", "in", "while", "until", "do", "done", "if", "then", "fi", "elif", "else", "case", "esac"],
-        TOKEN,
-    ),
-    **dict.fromkeys(["function", "!", "declare", "typeset", "export", "readonly", "local", "unset"], TOKEN),
+    **dict.fromkeys(_TOKENS, TOKEN),
 }
 
 
@@ -247,21 +231,9 @@ def parse(data: bytes) -> "Tree":
 
 
 _TIMED: Final = re.compile(r"(?<![^\s;&({])(time(?: -p)?)[ \t]+(?=\(|\{\s|\[\[\s|!\s|(?:for|while|until|if|case)\s)")
-_BODIES: Final = frozenset(
-    {
-        "program",
-        "list",
-        "compound_statement",
-        "subshell",
-        "do_group",
-        "if_statement",
-        "elif_clause",
-        "else_clause",
-        "while_statement",
-        "case_item",
-        "command_substitution",
-        "process_substitution",
-    }
+_BODIES: Final = names(
+    "program list compound_statement subshell do_group if_statement elif_clause else_clause while_statement"
+    " case_item command_substitution process_substitution"
 )
 
 

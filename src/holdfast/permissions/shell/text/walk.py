@@ -1,20 +1,17 @@
 """Walk the syntax tree once: statements, commands and directories. Unknown syntax is doubted, never skipped."""
 
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from holdfast.permissions.shell.text import syntax as g
-from holdfast.permissions.shell.text.lists import ListReader, Step
+from holdfast.permissions.shell.text.lists import ListReader, PlainCommand, Step
+from holdfast.permissions.shell.words.parts import Redirect
 from holdfast.permissions.shell.words.quoting import certain_texts, known_literal, literal, plain_words, utf8
 from holdfast.permissions.shell.words.word import Word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tree_sitter import Node
-
-    from holdfast.permissions.shell.text.lists import PlainCommand
-    from holdfast.permissions.shell.words.parts import Redirect
 
 
 _VARIABLE_AND_REST: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:[./-][A-Za-z0-9_./-]*)?")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.permissions.shell.text import syntax as g
 from holdfast.permissions.shell.words.quoting import (
     CERTAIN,
+    QUOTES,
     Bare,
     Building,
     ansi_c,
@@ -20,6 +21,7 @@ from holdfast.permissions.shell.words.word import Word, is_secret
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
 
 _REVISION: Final = r"[A-Za-z0-9_@][A-Za-z0-9_./~^@-]*"
 _HASHES: Final = re.compile(
@@ -57,7 +59,6 @@ _BRACED_NAME: Final = re.compile(r"(?<![0-9A-Za-z_#$])\$\{([A-Za-z_][A-Za-z0-9_]
 _BACKTICK_ESCAPE: Final = re.compile(r"\\([$`\\])")
 _VARIABLE: Final = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*!_-])\Z")
 _COUNTS: Final = frozenset("#?$")
-_QUOTING: Final = str.maketrans("", "", "'\"\\")
 _KERNEL_NAMES: Final = re.compile(r"dev|proc|[*?\[$`]")
 _MAX_VALUES: Final = 1_024
 TOO_MANY: Final = "/"
@@ -216,7 +217,7 @@ class Reader:
         rest = self.view[start:end]
         if rest.startswith("}") or not ("," in rest or ".." in rest):
             return False
-        plain = rest.translate(_QUOTING)
+        plain = rest.translate(QUOTES)
         if (plain.startswith("/") or ",/" in plain or "../" in plain) and _KERNEL_NAMES.search(plain):
             self.refuse("an alternative in braces may be a device or a process environment")
         return True

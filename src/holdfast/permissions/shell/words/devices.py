@@ -1,12 +1,8 @@
 """Paths that are no ordinary files: devices, other processes' environment and memory."""
 
 import posixpath
-from typing import TYPE_CHECKING
 
-from holdfast.permissions.shell.words.word import names
-
-if TYPE_CHECKING:
-    from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.words.word import Word, names
 
 _FREE_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/fd/0"})
 _DEVICE_NAMES = (

@@ -5,18 +5,14 @@ exactly (`[[:alpha:]]`), it counts as any character.
 """
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from holdfast.permissions.rules.path_patterns import plain_patterns, search_roads
-from holdfast.permissions.shell.words.braces import brace_words
-from holdfast.permissions.shell.words.patterns import WILD
-from holdfast.permissions.shell.words.quoting import known_literal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from holdfast.permissions.shell.words.parts import Cwds, Part
-    from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.words.parts import Cwds, Part
+from holdfast.permissions.shell.words.patterns import WILD, brace_words
+from holdfast.permissions.shell.words.quoting import QUOTES, known_literal
+from holdfast.permissions.shell.words.word import Word
 
 _MAX_CHARS: Final = 1_024
 _SPECIAL: Final = frozenset("*?[]{},~!^-")
@@ -27,7 +23,6 @@ _ESCAPED: Final = '$`"\\'
 _BRACKET: Final = re.compile(r"\[(?=([!^]?\]?(?:\[[:.=][^\]]*\]|[^\]])*))\1\]")
 _ODD_SET: Final = re.compile(r"\[[:.=]|[\ud800-\ud87f]")
 _HOME: Final = ("${HOME}", "$HOME")
-_QUOTES: Final = str.maketrans("", "", "'\"\\")
 _EXPANDS: Final = ("$", "`", "<(", ">(")
 _NOTHING: Final = "x"
 
@@ -157,7 +152,7 @@ def literal_words(words: "tuple[Word, ...] | None", texts: "Sequence[str]") -> "
 
 def told_by(form: str) -> Told:
     """Read a word as it is written, for what it tells before it is expanded."""
-    text = form.translate(_QUOTES)
+    text = form.translate(QUOTES)
     for name in _HOME:
         if text == name or text.startswith(name + "/"):
             text = "~" + text[len(name) :]
@@ -189,4 +184,4 @@ def patterns_of(part: "Part") -> "Iterator[str]":
     """The file patterns among the arguments, without braces; words with other expansions tell none."""
     for form, word in zip(part.texts, part.argv, strict=False):
         if not word.static and not is_expanded(form):
-            yield from plain_patterns(form.translate(_QUOTES))
+            yield from plain_patterns(form.translate(QUOTES))

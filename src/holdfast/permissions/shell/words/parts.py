@@ -1,12 +1,10 @@
 """What a shell text is made of: every simple command in every nesting, with its redirects."""
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from holdfast.permissions.shell.words.quoting import known_literal, utf8
 from holdfast.permissions.shell.words.word import Word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Cwds = tuple[str, ...] | None
 """The directories a command may run in, relative to the start unless absolute; None = not known."""

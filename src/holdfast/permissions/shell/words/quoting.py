@@ -2,16 +2,16 @@
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable
+from typing import Any, Final, cast
 
 from holdfast.permissions.shell.words.word import Word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PLAIN: Final = re.compile(r"[A-Za-z0-9_./:=@%+,^-]*(?:(?<=[A-Za-z0-9^])~[A-Za-z0-9_./:=@%+,^-]*)*\Z")
 """Unquoted text without a character that the shell treats specially anywhere in a word."""
 
+QUOTES: Final = str.maketrans("", "", "'\"\\")
+"""Takes away what quotes."""
 _CACHE_LIMIT: Final = 4096
 _LITERALS_KEPT: Final = 512
 BRACES: Final = Word("{}", may_be_flag=False)
@@ -147,21 +147,7 @@ _ANSI_WHOLE: Final = re.compile(r"[^'\\]*(?:\\.[^'\\]*)*", re.DOTALL)
 _ANSI: Final = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
-_ANSI_LETTERS: Final = {
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "E": "\x1b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\\": "\\",
-    "'": "'",
-    '"': '"',
-    "?": "?",
-}
+_ANSI_LETTERS: Final = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
 
 
 def ansi_c(source: str) -> str | None:

@@ -3,13 +3,11 @@
 import os
 import posixpath
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
-from holdfast.permissions.shell.words.braces import brace_words
-from holdfast.permissions.shell.words.patterns import is_wild, matches_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from holdfast.permissions.shell.words.patterns import brace_words, is_wild, matches_text
+from holdfast.permissions.shell.words.quoting import QUOTES
 
 _MAX_CHARS: Final = 512
 _CUT: Final = re.compile(r"(%%?|##?)(.*)", re.DOTALL)
@@ -66,7 +64,6 @@ _EXPANSION: Final = re.compile(
 )
 _DEFAULT: Final = re.compile(r":?[-=+](.*)\Z", re.DOTALL)
 _TELLS: Final = re.compile(r"\s*(?:echo|printf)(?:\s+-[neE]+|\s+--)*\s+([^|;&<>]*)\Z")
-_QUOTES: Final = str.maketrans("", "", "'\"\\")
 _HERE: Final = re.compile(
     r"(?:builtin |command )?(?:/usr)?(?:/bin/)?pwd(?: -[LP])?|git rev-parse --show-(?:toplevel|cdup)"
 )
@@ -94,13 +91,7 @@ class Spelling(NamedTuple):
 
 
 class Values:
-    """What variables may hold, by name: every value that the text gives them, wherever it does.
-
-    Args:
-        known: forms as written, by variable.
-        home: what `~` and `$HOME` stand for.
-        cwd: what `$PWD` stands for.
-    """
+    """What variables may hold, by name: every value that the text gives them, wherever it does."""
 
     __slots__ = ("_cwd", "_home", "_known", "_left", "exhausted")
 
@@ -117,7 +108,7 @@ class Values:
         found: list[Spelling] = []
         for word in self._words(form):
             for text, guessed in self._expand(word, ()):
-                found += [Spelling(one, guessed) for one in self._at_home(text.translate(_QUOTES))]
+                found += [Spelling(one, guessed) for one in self._at_home(text.translate(QUOTES))]
         return found
 
     def _words(self, form: str) -> list[str]:
@@ -206,7 +197,7 @@ class Values:
             found = [
                 one
                 for text, _ in self._expand(placed[placed.lastindex or 1], chain)
-                for one in self._at_home(text.translate(_QUOTES))
+                for one in self._at_home(text.translate(QUOTES))
             ]
             return [Spelling(_parent(text) if climb else text, guessed=False) for text in found]
         told = _TELLS.match(command)

@@ -1,17 +1,14 @@
 """awk: what its programs do. Only what computes and prints to standard output is read-only."""
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.options import Scan, scan
+from holdfast.permissions.shell.programs.parsers.sed import ScriptFiles, files_among
 from holdfast.permissions.shell.programs.tool_table import TOOLS
-from holdfast.permissions.shell.words.word import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.words.word import Word, names
 
 AWK = TOOLS["awk"]
 FUNCTIONS = names(
@@ -46,7 +43,6 @@ _CONTINUES = frozenset({",", "&&", "||", "?", ":", "{", "else", "do", ""})
 _DANGLING = names("! ~ !~ = == != < <= > >= + - * / % ^ += -= *= /= %= ^= ** **= $ in function func")
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
 
-_STREAMS: Final = frozenset({"/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null", "-", ""})
 _TEXT: Final = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
 _TARGET: Final = re.compile(
     rf"[ \t]*(?![ \t])(?P<open>\(?)[ \t]*(?P<texts>{_TEXT}(?:[ \t]*{_TEXT})*)[ \t]*(?:\)[ \t]*)?"
@@ -65,16 +61,6 @@ _DUMPS: Final = {"-o": "awkprof.out", "-p": "awkprof.out", "-d": "awkvars.out"}
 
 class ProgramRefusedError(ValueError):
     """The program is not understood."""
-
-
-class AwkFiles(NamedTuple):
-    """What a call opens beyond its operands: files by `<`, by `>` and `>>`, and texts for a shell."""
-
-    reads: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    understood: bool = True
-    """Whether every file that is written has a name in the text."""
 
 
 class AwkProgram:
@@ -234,7 +220,7 @@ def inspect_awk(args: "Sequence[Word]") -> CommandFacts:
         found.refuse(reason)
     for word in files:
         _judge_operand(word, found)
-    opened = AwkFiles() if found.refusal is None else awk_files(args)
+    opened = ScriptFiles() if found.refusal is None else awk_files(args)
     found.reads += opened.reads
     return found.facts()._replace(writes=opened.writes, kind="text")
 
@@ -249,7 +235,7 @@ def _judge_operand(word: "Word", found: "Scan") -> None:
         found.note_path(word, "file")
 
 
-def awk_files(args: "Sequence[Word]") -> AwkFiles:
+def awk_files(args: "Sequence[Word]") -> ScriptFiles:
     """What a call opens beyond the files that it is given to read."""
     found = scan(AWK, args)
     programs, files = found.values("-e"), found.operands
@@ -268,11 +254,7 @@ def awk_files(args: "Sequence[Word]") -> AwkFiles:
         commands += map(_unescaped, _CALLED.findall(word.text))
         reads += map(_unescaped, _READ.findall(word.text))
         understood = understood and not read.untold and (word.static or bool(word.text))
-    return AwkFiles(_files(reads), _files(writes), tuple(dict.fromkeys(commands)), understood)
-
-
-def _files(names: "Iterable[str]") -> tuple[str, ...]:
-    return tuple(name for name in dict.fromkeys(names) if name not in _STREAMS)
+    return ScriptFiles(files_among(reads, "-"), files_among(writes, "-"), tuple(dict.fromkeys(commands)), understood)
 
 
 def _by_options(found: "Scan", files: "Sequence[Word]") -> "Iterator[str]":

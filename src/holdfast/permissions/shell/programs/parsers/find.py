@@ -6,19 +6,15 @@ So are names that one command prints and the next one takes: `find x | xargs rm`
 
 import posixpath
 import re
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.program import having, names_of
+from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.patterns import fits, matches_text
-from holdfast.permissions.shell.words.word import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from holdfast.permissions.shell.words.parts import Part
-    from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.words.word import Word, names
 
 LEADING = names("-H -L -P -O0 -O1 -O2 -O3")
 ALONE = names(
@@ -44,10 +40,9 @@ IN_DIRECTORIES = frozenset({"-execdir", "-okdir"})
 WRITING = {"-fprint": 1, "-fprint0": 1, "-fls": 1, "-fprintf": 2}
 """Actions that write the file named by the first of their values."""
 CHANGES = frozenset({"-delete", *WRITING})
-_FILE_VALUES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
+FILE_VALUES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 READERS = having("reads-regular")
 _REMOVERS = having("deletes")
-_EITHER = frozenset({"-o", "-or", ","})
 _NARROWING: Final = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname")
 _NARROWING_MORE: Final = names(
     "-empty -mtime -mmin -atime -amin -ctime -cmin -size -newer -user -group -perm -nouser -nogroup -inum -samefile"
@@ -83,7 +78,7 @@ def hands_to_readers(argv: "Sequence[Word]") -> bool:
     if not all(map(_PLAIN_START.fullmatch, _start_paths(words)[2])):
         return False
     runs = [at for at, text in enumerate(texts) if text == "-exec"]
-    if len(runs) > 1 and not _EITHER.isdisjoint(texts[first:]):
+    if len(runs) > 1 and not _OR.isdisjoint(texts[first:]):
         return False  # what fails the tests of one may be handed to the other
     return all(_is_reader(texts[at + 1 :]) for at in runs)
 
@@ -101,7 +96,7 @@ def _only_files(tests: "Sequence[str]") -> bool:
         if tests[at - 1 : at] and tests[at - 1] in WITH_VALUE:
             continue  # `-name '('` opens nothing
         depth += {"(": 1, ")": -1}.get(text, 0)
-        if depth == 0 and text in _EITHER:
+        if depth == 0 and text in _OR:
             return False
         typed = text == "-type" and list(tests[at + 1 : at + 2]) == ["f"]
         found = found or (depth == 0 and typed and tests[at - 1 : at] not in (["!"], ["-not"]))
@@ -123,7 +118,7 @@ def inspect_find(args: "Sequence[Word]") -> CommandFacts:
             continue
         if text in WITH_VALUE or text in NEWER:
             at = _take_value(args, at, reasons)
-            if text in _FILE_VALUES or (text in NEWER and not text.endswith("t")):
+            if text in FILE_VALUES or (text in NEWER and not text.endswith("t")):
                 reads.extend(value.text for value in args[at - 1 : at] if value.static)
         elif text in COMMANDS:
             at = _command_end(args, at, reasons)
@@ -243,12 +238,7 @@ def removes(texts: "Sequence[str]") -> bool:
 
 
 def picks_history(texts: "Sequence[str]", *, trees: bool) -> bool:
-    """Whether some alternative that is not pruned asks for `.git` or what is in it.
-
-    Args:
-        texts: the words of the command.
-        trees: whether what it finds is removed with everything below it.
-    """
+    """Whether some alternative that is not pruned asks for `.git` or what is in it; `trees`: all below goes, too."""
     return any(_picks(words, trees=trees) for words in _choices(texts))
 
 

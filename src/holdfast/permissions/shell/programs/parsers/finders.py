@@ -1,7 +1,8 @@
 """What `find` and `fd` start, also by words that are an action only when the shell has expanded them."""
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Container, Iterator, Sequence
+from typing import Final
 
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.rules.path_patterns import alternatives
@@ -18,14 +19,11 @@ from holdfast.permissions.shell.programs.parsers.find import (
 )
 from holdfast.permissions.shell.programs.program import names_of
 from holdfast.permissions.shell.programs.wrappers import UNTOLD, Inner, places_of, tails
+from holdfast.permissions.shell.words.quoting import QUOTES
 from holdfast.permissions.shell.words.word import Word
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
 
 _ACTIONS: Final = RUNS | CHANGES
 _ENDS: Final = frozenset({";", "+"})
-_QUOTES: Final = str.maketrans("", "", "'\"\\")
 _EXPANSION: Final = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+")
 _NAMES: Final = re.compile(r"\$\{?(\w+)")
 _ABSOLUTE: Final = re.compile(
@@ -179,7 +177,7 @@ def _may_become(word: "Word", form: str, *, paths: bool) -> bool:
             literal = _EXPANSION.sub("", literal)
         quoted = _is_quoted(form) and "$@" not in form
         return not ("/" in literal and "$" not in literal and "`" not in literal and (quoted or not paths))
-    plain = _SEQUENCE.sub(_any_of, form.translate(_QUOTES))
+    plain = _SEQUENCE.sub(_any_of, form.translate(QUOTES))
     return any(_matches(one) for one in alternatives(plain))
 
 

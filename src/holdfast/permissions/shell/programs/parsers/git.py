@@ -1,31 +1,20 @@
 """A git command taken apart: where it runs, its subcommand, options and paths; and the forms that only look."""
 
 import posixpath
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.options import Scan, front, scan
 from holdfast.permissions.shell.programs.program import PROGRAMS, git_having
 from holdfast.permissions.shell.programs.tool_table import GIT_READS
 from holdfast.permissions.shell.words.expansion import literal_words
+from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.word import Word, names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from holdfast.permissions.shell.words.parts import Part
 
 EXCLUDES = (":!", ":^", ":(exclude")
 """How a path starts that is left out."""
-_SIGNATURE = re.compile(r"%[-+ ]?G|signature")
-
-
-def starts_gpg(form: str) -> bool:
-    """Whether a format asks for a signature: `%G?`, also with the sign that `%+G?` may hold, or `%(signature)`."""
-    return _SIGNATURE.search(form) is not None
 
 
 def behind_colons(word: str) -> Iterator[str]:
@@ -143,9 +132,6 @@ def _taken_apart(given_words: "tuple[Word, ...] | None", texts: tuple[str, ...],
 
 
 def _by_table(name: str, rest: "Sequence[Word]") -> GitCall | None:
-    from holdfast.permissions.shell.programs.options import scan  # noqa: PLC0415 - with the first command
-    from holdfast.permissions.shell.programs.tool_table import GIT_READS  # noqa: PLC0415 - same
-
     key, told = name, rest
     if rest and f"{name} {rest[0].text}" in GIT_READS:
         key, told = f"{name} {rest[0].text}", rest[1:]

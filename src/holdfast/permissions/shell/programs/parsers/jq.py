@@ -1,15 +1,11 @@
 """jq and yq: filters that only look at their input, never at the environment or at other files."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.options import scan
 from holdfast.permissions.shell.programs.tool_table import TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.words.word import Word
 
 JQ = TOOLS["jq"]
 YQ = TOOLS["yq"]

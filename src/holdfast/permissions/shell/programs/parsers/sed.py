@@ -2,18 +2,15 @@
 
 import posixpath
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.options import Scan, scan
 from holdfast.permissions.shell.programs.tool_table import TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from holdfast.permissions.shell.programs.facts import CommandFacts
-    from holdfast.permissions.shell.words.parts import Part
-    from holdfast.permissions.shell.words.word import Word
+from holdfast.permissions.shell.words.parts import Part
+from holdfast.permissions.shell.words.word import Word
 
 SED = TOOLS["sed"]
 _PRINTS: Final = re.compile(r"(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?[pd]\Z")
@@ -44,14 +41,14 @@ class ScriptBrokenError(ValueError):
     """sed itself stops at this script before it runs any of it."""
 
 
-class SedFiles(NamedTuple):
-    """What a script opens: `r` and `R` files, `w` and `W` files, and texts that `e` gives to a shell."""
+class ScriptFiles(NamedTuple):
+    """What a script in a small language opens: files it reads and writes, and texts that it gives to a shell."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     understood: bool = True
-    """Whether it was read to its end, so that nothing else is opened."""
+    """Whether every file that is written has a name in the text."""
     refusal: str = ""
     """Why it does more than print and change what is printed."""
 
@@ -182,7 +179,12 @@ class SedScript:
         return "" if found is None else found[1].rstrip(" \t")
 
 
-def sed_files(script: str) -> SedFiles:
+def files_among(names: "Iterable[str]", *others: str) -> tuple[str, ...]:
+    """The names, each once, without those of the standard streams."""
+    return tuple(name for name in dict.fromkeys(names) if name not in _STREAMS and name not in others)
+
+
+def sed_files(script: str) -> ScriptFiles:
     """What a script does; programs disagree how brackets are read, so that both readings count."""
     runs = [SedScript(script, brackets=brackets) for brackets in ((True, False) if "[" in script else (True,))]
     understood, refusal, broken = False, "", ""
@@ -196,14 +198,10 @@ def sed_files(script: str) -> SedFiles:
             broken = str(problem)
         refusal = refusal or run.refusal
     reads, writes, commands = (
-        tuple(name for name in dict.fromkeys(names) if name not in _STREAMS)
-        for names in (
-            [name for run in runs for name in run.reads],
-            [name for run in runs for name in run.writes],
-            [text for run in runs for text in run.commands],
-        )
+        files_among(name for one in found for name in one)
+        for found in ([run.reads for run in runs], [run.writes for run in runs], [run.commands for run in runs])
     )
-    return SedFiles(reads, writes, commands, understood, refusal or ("" if understood else broken))
+    return ScriptFiles(reads, writes, commands, understood, refusal or ("" if understood else broken))
 
 
 def script_refusal(script: str) -> str | None:
@@ -229,7 +227,7 @@ def inspect_sed(args: "Sequence[Word]") -> "CommandFacts":
     for word in files:
         found.note_path(word, "file")
     writes = _edited(files, found) if found.has("-i") else ()
-    opened = SedFiles()
+    opened = ScriptFiles()
     if not all(word.static for word in scripts):
         found.refuse("the sed script is only known at run time")
     elif reason := script_refusal(script := "\n".join(word.text for word in scripts)):

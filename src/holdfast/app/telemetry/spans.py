@@ -347,7 +347,7 @@ def open_telemetry(environ: Mapping[str, str] | None = None, *, agent_name: str 
     if found.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
     if "opentelemetry.trace" not in sys.modules:  # nobody can have set a provider
-        from holdfast.app.telemetry_export import export_to, is_wanted  # noqa: PLC0415 - rarely needed
+        from holdfast.app.telemetry.export import export_to, is_wanted  # noqa: PLC0415 - rarely needed
 
         if not is_wanted(found) or not export_to(found):
             return None
