@@ -22,6 +22,7 @@ from holdfast.host.web_server import Responder, WebRequest, WebServer
 from holdfast.mcp.auth.badge import AskPerson, NeedsAuthError
 from holdfast.mcp.auth.callback import Callback
 from holdfast.mcp.auth.credentials import Credentials, CredentialStore
+from holdfast.mcp.auth.login import Login
 from holdfast.mcp.auth.network import addresses_for
 from holdfast.settings.mcp_servers import ServerEntry
 from holdfast.testing.started import started
@@ -224,6 +225,23 @@ async def test_only_the_answer_to_this_login_counts() -> None:
         assert (returned.code, returned.iss) == ("2", "x")
     finally:
         await callback.close()
+
+
+async def test_what_is_pasted_may_be_anything() -> None:
+    callback = Callback()
+    callback.expect("https://login.example/authorize?state=mine")
+    assert not callback.give("http://[broken")
+    assert not callback.give("\0")
+    await callback.close()
+
+
+async def test_a_token_that_is_said_to_last_for_ever_is_kept_all_the_same(tmp_path: Path) -> None:
+    flow = pytest.importorskip("holdfast.mcp.auth.flow")
+    kept = store(tmp_path)
+    login = Login("s", "https://host.example/mcp", {}, kept, "key")
+    await flow._Memory(login).set_tokens(flow.OAuthToken(access_token="t", expires_in=10**400))
+    assert store(tmp_path).load("key").access_token == "t"
+    assert not store(tmp_path).load("key").is_over
 
 
 async def test_a_refusal_at_the_login_page_is_told() -> None:

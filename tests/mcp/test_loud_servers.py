@@ -11,10 +11,14 @@ import pytest
 
 from holdfast.contract import FormAnswer
 from holdfast.mcp import records
+from holdfast.mcp.auth.badge import FixedBadge
 from holdfast.mcp.elicitation import form_of, result_of
+from holdfast.mcp.host_transport import HostTransport
+from holdfast.mcp.http import HttpTransport
 from holdfast.mcp.notices import Notices
 from holdfast.mcp.records import Record, Records
 from holdfast.mcp.remote_tool import Listed
+from holdfast.mcp.session import Limits, Session
 from holdfast.mcp.wire import McpError, read_line
 from holdfast.settings.mcp_servers import ServerEntry
 
@@ -132,6 +136,23 @@ async def test_a_bug_of_ours_in_an_answer_ends_the_call_too(kit: Any) -> None:
     async with kit.hub(entry("asks", json.dumps(FORM)), elicit=broken) as hub:
         reply = await kit.call(await kit.connected(hub), "mcp__scene__echo")
         assert "internal error of the client" in reply.content
+
+
+async def test_a_bug_of_ours_in_a_request_leaves_nobody_waiting() -> None:
+    class Broken(FixedBadge):
+        def headers(self) -> dict[str, str]:
+            raise OverflowError("a bug")
+
+    async def ask(name: str, message: Any) -> None:
+        raise OverflowError(name)
+
+    for kind in ("http", "host"):
+        one = Session("s")
+        far = HttpTransport(one, "http://127.0.0.1:9/mcp", Broken("s", {}))
+        one.transport = far if kind == "http" else HostTransport(one, "s", ask)
+        with pytest.raises(McpError, match="our part of the request failed"):
+            await asyncio.wait_for(one.request("tools/list", {}, Limits(60)), 30)
+        await one.close()
 
 
 @pytest.mark.parametrize("scene", ["needs", "visit"])

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -34,7 +35,11 @@ class HostTransport:
             task.add_done_callback(self._telling.discard)
         else:
             self._asking[key] = task
-            task.add_done_callback(lambda _: self._asking.pop(key, None))
+            task.add_done_callback(partial(self._over, key))
+
+    def _over(self, key: int, task: "asyncio.Task[None]") -> None:
+        self._asking.pop(key, None)
+        self._session.ended(key, task)
 
     def abandon(self, key: int) -> bool:
         """The server must be told by a message; what it still answers is not waited for."""

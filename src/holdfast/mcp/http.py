@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -53,7 +54,7 @@ class HttpTransport:
         """Begin the request of a message; its answer comes to the session by itself."""
         if key is not None:
             task = self._tasks[key] = asyncio.create_task(self._ask(message, key, method, params))
-            task.add_done_callback(lambda _: self._tasks.pop(key, None))
+            task.add_done_callback(partial(self._over, key))
             return
         if self._session.meta is not None and method:
             return  # the newer protocol knows no notifications to a server over HTTP
@@ -65,6 +66,10 @@ class HttpTransport:
             raise McpError(f"The MCP server {self._session.name!r} cannot be reached: {error}.") from error
         if method == "notifications/initialized":
             self._listening = asyncio.create_task(self._listen())
+
+    def _over(self, key: int, task: "asyncio.Task[None]") -> None:
+        self._tasks.pop(key, None)
+        self._session.ended(key, task)
 
     def abandon(self, key: int) -> bool:
         """Ending the request tells a newer server; an older one wants a message as well."""

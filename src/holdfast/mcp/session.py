@@ -229,6 +229,13 @@ class Session:
         if waiting is not None and not waiting.answer.done():
             waiting.answer.set_exception(error or McpError(f"The MCP server {self.name!r}: {reason}."))
 
+    def ended(self, key: int, work: "asyncio.Task[None]") -> None:
+        """Work for an answer is over; where it failed by a bug, nobody is left waiting."""
+        error = None if work.cancelled() else work.exception()
+        if error is not None:
+            _log.error("a request to the MCP server %s failed", self.name, exc_info=error)
+            self.fail(key, "our part of the request failed; the log has the details")
+
     def lost(self, reason: str) -> None:
         """The connection is gone."""
         if self.why_lost is not None:

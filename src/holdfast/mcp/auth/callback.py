@@ -54,8 +54,11 @@ class Callback:
 
     def give(self, address: str) -> bool:
         """Take the address where the browser ended, as the user saw it; false when it is no answer."""
-        returned = Returned(urlsplit(address.strip()).query)
-        return self._take(returned)
+        try:
+            query = urlsplit(address.strip()).query
+        except ValueError:
+            return False
+        return self._take(Returned(query))
 
     async def wait(self) -> Returned:
         """The answer.

@@ -32,6 +32,8 @@ __all__ = ["run"]
 _MAX_BYTES = 1 << 20
 _MAX_STEPS = 40
 _SILENT_S = 30.0
+_LONGEST_S = 10 * 365 * 24 * 3600
+"""No token is kept for longer, whatever is said of it: such a number may be none that can be written down."""
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _WELL_KNOWN = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
@@ -89,6 +91,8 @@ class _Memory:
         return _read(OAuthToken, self.kept.token)
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
+        if tokens.expires_in is not None and tokens.expires_in > _LONGEST_S:
+            tokens = tokens.model_copy(update={"expires_in": _LONGEST_S})
         kept = self.kept
         kept.name, kept.url = self._login.name, self._login.url
         kept.token = tokens.model_dump(mode="json", exclude_none=True)
