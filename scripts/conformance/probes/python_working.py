@@ -78,7 +78,8 @@ async def a_stdio_server_is_started_and_an_unknown_one_refused(lab: Lab) -> None
         "@server.tool()\ndef echo(text: str) -> str:\n    return 'echo ' + text\nserver.run('stdio')\n"
     )
     servers = {"echo": {"type": "stdio", "command": sys.executable, "args": [str(script)]}}
-    async with lab.client(mcp_servers=servers, allowed_tools=["mcp__echo__echo"]) as client:
+    patient = json.dumps({"mcp": {"waitMs": 60_000}})  # the machine may be busy, and the library takes long to load
+    async with lab.client(mcp_servers=servers, allowed_tools=["mcp__echo__echo"], settings=patient) as client:
         found = await say(client, call("mcp__echo__echo", text="hi"))
         assert "echo hi" in str(results(found)[0].content), results(found)
         try:
