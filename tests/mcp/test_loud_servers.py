@@ -138,6 +138,13 @@ async def test_a_bug_of_ours_in_an_answer_ends_the_call_too(kit: Any) -> None:
         assert "internal error of the client" in reply.content
 
 
+async def test_a_server_that_never_begins_is_told_with_what_helps(kit: Any) -> None:
+    silent = ServerEntry("scene", {"command": "sleep", "args": ["600"]}, "user")
+    async with kit.hub(silent, startup_s=0.2) as hub:
+        with pytest.raises(McpError, match=r"did not answer initialize.*MCP_TIMEOUT"):
+            await hub.servers["scene"].ensure()
+
+
 async def test_a_bug_of_ours_in_a_request_leaves_nobody_waiting() -> None:
     class Broken(FixedBadge):
         def headers(self) -> dict[str, str]:

@@ -289,6 +289,8 @@ class Session:
         what = f"The MCP server {self.name!r} did not answer {method} within {took:.0f} s"
         quiet = took > limits.idle_s and limits.idle_s < limits.total_s
         hint = f" ({limits.idle_s:.0f} s without progress)" if quiet else ""
+        if method in _NO_CANCEL:
+            return f"{what}. Start it by hand and look, or give it longer: MCP_TIMEOUT, in milliseconds."
         return f"{what}{hint}. Try a smaller step, or set a longer `timeout` for this server."
 
     def _cancel(self, key: int, method: str, reason: str) -> None:
