@@ -1,6 +1,5 @@
 """The command line's front door: answers `--version` before anything is loaded."""
 
-import contextlib
 import os
 import sys
 
@@ -29,7 +28,9 @@ def _explain(error: OSError | MemoryError | ImportError) -> None:
         lacks = "the machine lacks memory or files to start; raise the limits (`ulimit -n`, `ulimit -v`)"
     if lacks is None:
         raise error
-    with contextlib.suppress(OSError):
+    from contextlib import suppress  # noqa: PLC0415 - only for this answer
+
+    with suppress(OSError):
         os.write(2, f"holdfast: {lacks}\n".encode("utf-8", "backslashreplace"))
     sys.exit(1)
 

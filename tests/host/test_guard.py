@@ -293,9 +293,10 @@ def test_the_guard_adds_nothing_heavy_to_the_package() -> None:
     code = """
 import sys, holdfast
 before = set(sys.modules)
-import holdfast.host.guard
+import holdfast.__main__, holdfast.host.guard
 holdfast.host.guard._find_prctl()
 heavy = {"asyncio", "pydantic", "msgspec", "typing", "dataclasses", "subprocess", "threading", "ctypes", "re"}
+heavy |= {"collections", "contextlib", "enum", "functools", "signal", "types"}
 print(sorted(heavy & (set(sys.modules) - before)))
 """
     lean = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"]

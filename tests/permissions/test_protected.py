@@ -1,6 +1,6 @@
 import pytest
 
-from holdfast.permissions.protected import is_secret, protected_by
+from holdfast.permissions.protected import is_protected_directory, is_secret, protected_by
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,24 @@ from holdfast.permissions.protected import is_secret, protected_by
 )
 def test_what_governs_tools_is_protected_by_name_alone(path: str, entry: str | None) -> None:
     assert protected_by(("/p/plain", path)) == entry
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        ("/home/u/.config/holdfast", True),
+        ("/home/u/.CLAUDE", True),
+        ("/p/.claude/worktrees/w/.git", True),
+        ("/p/.claude/worktrees/.holdfast", True),
+        ("/p/.git/config", False),
+        ("/p/.claude/worktrees/w", False),
+        ("/p/not.git", False),
+        ("/p/.bashrc", False),
+    ],
+)
+def test_a_protected_directory_is_told_by_its_own_name_without_the_index(path: str, *, is_one: bool) -> None:
+    assert is_protected_directory(path) is is_one
+    assert not is_one or protected_by((path,)) is not None
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,42 @@ FIRST_CALL = (
     "assert not needless & set(sys.modules), needless & set(sys.modules)\n"
     "told()\n"
 )
+FIRST_COMMAND = (
+    "sys.argv = ['holdfast', 'call', 'Bash', '{\"command\": \"true\"}', '--permission-mode', 'bypassPermissions']\n"
+    "from holdfast.__main__ import _run\n"
+    "assert _run() == 0\n"
+    "needless = {'importlib.metadata', 'importlib.resources', 'tempfile', 'shutil', 'bz2'}\n"
+    "assert 'tree_sitter' in sys.modules\n"
+    "assert not needless & set(sys.modules), needless & set(sys.modules)\n"
+    "told()\n"
+)
+PROMPT = (
+    "import os\n"
+    "from holdfast.tui import early\n"
+    "def begin(words):\n"  # it draws, and everything else is loaded behind it
+    "    told()\n"
+    "    os._exit(0)\n"
+    "early.begin = begin\n"
+    "os.isatty = lambda number: True\n"
+    "sys.argv = ['holdfast']\n"
+    "from holdfast.__main__ import _run\n"
+    "_run()\n"
+)
+SERVER = (
+    "import os\n"
+    "hello = {'protocolVersion': '2025-06-18', 'capabilities': {}, 'clientInfo': {'name': 'a', 'version': '1'}}\n"
+    "asked = [('initialize', hello), ('tools/list', {})]\n"
+    "head = {'jsonrpc': '2.0'}\n"
+    "lines = [{**head, 'id': at, 'method': name, 'params': given} for at, (name, given) in enumerate(asked)]\n"
+    "read, write = os.pipe()\n"
+    "os.write(write, b''.join(json.dumps(line).encode() + b'\\n' for line in lines))\n"
+    "os.close(write)\n"
+    "os.dup2(read, 0)\n"
+    "sys.argv = ['holdfast', 'mcp', 'serve']\n"
+    "from holdfast.__main__ import _run\n"
+    "assert _run() == 0\n"
+    "told()\n"
+)
 LIGHT = ["msgspec", "typing_extensions"]
 TYPED = ["annotated_types", "pydantic", "pydantic_core", "typing_inspection"]
 TOOLS = sorted({*LIGHT, *TYPED})
@@ -84,21 +120,27 @@ def budget_of(code: str, place: Path) -> tuple[int, list[str]]:
         ("sys.argv = ['holdfast', '--version']\nfrom holdfast.__main__ import main\nmain()\ntold()\n", 2, []),
         (RUN.format(words=["--help"]), 10, ["click"]),
         (EDITOR, 30, ["msgspec", "typing_extensions"]),
+        (PROMPT, 12, []),
+        (SERVER, 290, BY_LIBRARY),
         (FIRST_REQUEST, 139, LIGHT),
         (RUN.format(words=["tools"]), 269, BY_LIBRARY),
         (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 278, BY_LIBRARY),
         (RUN.format(words=["exec"]), 270, TOOLS),
         (FIRST_CALL, 272, TOOLS),
+        (FIRST_COMMAND, 361, [*BY_LIBRARY, "tree_sitter"]),
     ],
     ids=[
         "--version",
         "--help",
         "acp to its first answer",
+        "interactive to its prompt",
+        "mcp serve to its list of tools",
         "-p to its first request",
         "tools",
         "call",
         "exec",
         "exec with a first call",
+        "call with a first command",
     ],
 )
 def test_a_command_loads_what_it_needs_and_no_more(tmp_path: Path, code: str, most: int, others: list[str]) -> None:

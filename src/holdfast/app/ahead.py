@@ -17,7 +17,9 @@ import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
+
+import msgspec
 
 from holdfast.agent.history import prompt_blocks
 from holdfast.agent.prompt.build import PromptParts, build_system_prompt
@@ -59,7 +61,7 @@ _SERVICES = ("SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY")
 """Variables that change what is offered, and which the list rendered at build time does not know."""
 
 
-class Ahead(NamedTuple):
+class Ahead(msgspec.Struct, frozen=True):
     """What was made on the way to the first request; the agent goes on with it."""
 
     rights: Rights

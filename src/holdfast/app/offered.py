@@ -6,7 +6,7 @@ entry is copied as the bytes it has there, so that the list is the one that the 
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -42,7 +42,7 @@ def rendered() -> list[Rendered]:
         return msgspec.json.decode(file.read(), type=list[Rendered])
 
 
-class Offered(NamedTuple):
+class Offered(msgspec.Struct, frozen=True):
     """The tools of a session."""
 
     names: frozenset[str]

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +14,7 @@ from holdfast.settings import SettingsRoots
 __all__ = ["Place", "look_around", "may_read_of"]
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """What the prompt tells about the place."""
 
     surroundings: Environment

@@ -11,7 +11,7 @@ from holdfast.contract.errors import UsageError
 from holdfast.host.programs import own_places
 from holdfast.lib.positions import Json
 from holdfast.permissions import PermissionContext, Rule, RuleSource
-from holdfast.permissions.protected import protected_by
+from holdfast.permissions.protected import is_protected_directory, protected_by
 from holdfast.permissions.rules.grammar import Behavior, RuleProblem, parse_rules
 from holdfast.registry.names import ALIASES, BUILTIN_NAMES
 from holdfast.settings import CommandLine, Request, Settings, SettingsRoots, TrustStore, parse_setting_sources
@@ -186,6 +186,11 @@ def _working(settings: Settings) -> tuple[str, ...]:
     return (settings.cwd, *(entry.directory for entry in settings.directories))
 
 
+def _needs_words(place: str) -> bool:
+    """Whether a directory is not protected by its name. The index of those names is not made for usual places."""
+    return not is_protected_directory(place) and protected_by((place,)) is None
+
+
 def _context(settings: Settings, rules: list[Rule], roots: SettingsRoots) -> PermissionContext:
     return PermissionContext.started_in(
         settings.cwd,
@@ -194,7 +199,7 @@ def _context(settings: Settings, rules: list[Rule], roots: SettingsRoots) -> Per
         working_directories=_working(settings),
         # The usual places are protected by their names; these are where the user's variables have put them.
         # What we run ourselves must not change unasked either.
-        governing=[*own_places(), *(place for place in roots.directories() if protected_by((place,)) is None)],
+        governing=[*own_places(), *filter(_needs_words, roots.directories())],
         project_root=settings.root,
         worktrees_of=settings.root if os.path.isdir(os.path.join(settings.root, ".holdfast", "worktrees")) else None,
         home=roots.home,

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.contract import Tool
 from holdfast.events import Event
@@ -33,8 +34,7 @@ __all__ = ["ShellChoices", "ShellKit"]
 _AUTOMATIC_BACKGROUND_S = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class ShellChoices:
+class ShellChoices(msgspec.Struct, frozen=True):
     """What a session may choose about its shell."""
 
     session_directory: str | None = None

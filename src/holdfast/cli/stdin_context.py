@@ -7,7 +7,9 @@ import select
 import stat
 import threading
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 __all__ = ["LIMIT_BYTES", "Piped", "join_prompt", "piped_in", "read_piped"]
 
@@ -17,7 +19,7 @@ PATIENCE_S = 3.0
 _CHUNK_BYTES = 1 << 16
 
 
-class Piped(NamedTuple):
+class Piped(msgspec.Struct, frozen=True):
     """What standard input held."""
 
     text: str = ""

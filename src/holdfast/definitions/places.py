@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import msgspec
 
 from holdfast.settings.sources import CHOOSABLE_SOURCES, EXISTING_FOLDER, NATIVE_FOLDER, SettingsRoots, SourceKind
 
@@ -22,7 +24,7 @@ FOREIGN_FOLDERS: Final = frozenset(
 _MAX_DEPTH: Final = 64
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """A directory that may hold definitions."""
 
     directory: str
@@ -33,7 +35,7 @@ class Place(NamedTuple):
     """Whose it is: it stands before the names of what is here."""
 
 
-class Where(NamedTuple):
+class Where(msgspec.Struct, frozen=True):
     """What decides where to look."""
 
     cwd: str

@@ -5,8 +5,9 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
+
+import msgspec
 
 from holdfast.events import encode_json
 from holdfast.hooks.answers import HookAnswer, HookFailed, read_output
@@ -34,8 +35,7 @@ _MARK = b"\0holdfast-variables\0"
 _SHOW_VARIABLES = "env -0; printf '\\0holdfast-variables\\0'; set -a; . \"$1\" >&2; env -0"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandHandler:
+class CommandHandler(msgspec.Struct, frozen=True):
     """A command as it is configured."""
 
     command: str
@@ -50,7 +50,7 @@ class CommandHandler:
     """Put before what it found, for the model."""
     rewake_summary: str = ""
     """Shown to the user in place of what it found."""
-    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    variables: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """More for its environment, such as where its plugin is."""
     is_as_approved: Callable[[], bool] | None = None
     """Asked before each run: what would run is still what the user approved."""
@@ -74,13 +74,12 @@ class Confine(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Surroundings:
+class Surroundings(msgspec.Struct):
     """What commands see of the session."""
 
     project_dir: str = ""
     config_dir: str = ""
-    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    given: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     """Variables of the settings, which every command sees."""
     env_file: Callable[[str], str | None] | None = None
     """Names the file in which a hook leaves variables for later commands; each has one of its own."""

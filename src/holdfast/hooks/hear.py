@@ -7,9 +7,10 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
+
+import msgspec
 
 from holdfast.events import Event, HookRan, HookStarted
 from holdfast.hooks.answers import HookAnswer, HookBehavior, HookFailed
@@ -23,8 +24,7 @@ _MAX_REASON_CHARS = 2_000
 _STRICTNESS: dict[str, int] = {"allow": 0, "ask": 1, "defer": 2, "deny": 3}
 
 
-@dataclass(slots=True)
-class Verdict:
+class Verdict(msgspec.Struct):
     """What all hooks said together."""
 
     behavior: HookBehavior | None = None
@@ -32,17 +32,17 @@ class Verdict:
     updated_input: Mapping[str, Any] | None = None
     allows_updated: bool = False
     """Who changed the input allows it so; the others have seen it as it came."""
-    contexts: list[str] = field(default_factory=list[str])
+    contexts: list[str] = msgspec.field(default_factory=list[str])
     stop: str | None = None
     """The run ends, and why."""
-    messages: list[str] = field(default_factory=list[str])
+    messages: list[str] = msgspec.field(default_factory=list[str])
     """For the user."""
     updated_output: Any = None
     updates: tuple[Any, ...] = ()
     interrupts: bool = False
     retry: bool = False
-    more: dict[str, Any] = field(default_factory=dict[str, Any])
-    warnings: list[str] = field(default_factory=list[str])
+    more: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    warnings: list[str] = msgspec.field(default_factory=list[str])
 
     @property
     def blocks(self) -> bool:

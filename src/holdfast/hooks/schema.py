@@ -1,7 +1,6 @@
 """From configured entries to hooks: each field checked, what does not count said, and a broken gate kept as one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -44,8 +43,7 @@ class Runner(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Handlers:
+class Handlers(msgspec.Struct):
     """Who runs which type of handler. A type that nobody runs is said and off; as a gate it has failed."""
 
     command: CommandRunner

@@ -8,16 +8,21 @@ This file imports nothing heavy and must stay so: the guard's memory is what is 
 """
 
 import os
-import signal
 import sys
-from collections.abc import Callable
-from types import FrameType
 
 from holdfast.host import tree
 
 TYPE_CHECKING = False  # `typing` would cost the guard a megabyte
 if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+    from types import FrameType
     from typing import Any, NoReturn
+
+    Prctl = Callable[[int, int], int]
+else:
+    # The C half of `signal`: the other makes enums, and loads with them a fifth of what the guard would hold.
+    import _signal as signal
 
 _GIVE_UP_S = 10.0
 
@@ -82,7 +87,7 @@ def guarantees() -> list[Guarantee]:
     ]
 
 
-def run_guarded(program: Callable[[], int]) -> int:
+def run_guarded(program: "Callable[[], int]") -> int:
     """Run the program under a guard and return its exit code; the guard's side never returns.
 
     Where the system has no subreaper or no /proc the program runs directly, and `guarantees` says so.
@@ -120,10 +125,7 @@ def _found_terminal() -> "list[Any] | None":
     return as_it_is()
 
 
-Prctl = Callable[[int, int], int]
-
-
-def _find_prctl() -> Prctl | None:
+def _find_prctl() -> "Prctl | None":
     if not sys.platform.startswith("linux"):
         return None
     try:
@@ -150,7 +152,7 @@ def _is_closed_to_others() -> bool:
 # -- the program's side
 
 
-def _become_program(prctl: Prctl, guard: int) -> None:
+def _become_program(prctl: "Prctl", guard: int) -> None:
     global _guard_pid  # noqa: PLW0603 - a fact about this process, as its pid is
     _guard_pid = guard
     signal.signal(_guard_death_signal(), _guard_died)
@@ -167,7 +169,7 @@ def _guard_death_signal() -> int:
     return int(signal.SIGRTMAX) - 1
 
 
-def _guard_died(_signal_number: int, _frame: FrameType | None) -> None:
+def _guard_died(_signal_number: int, _frame: "FrameType | None") -> None:
     global _is_closing  # noqa: PLW0603 - a fact about this process
     if _guard_pid is None or os.getppid() == _guard_pid:
         return  # somebody else sent it
@@ -176,7 +178,7 @@ def _guard_died(_signal_number: int, _frame: FrameType | None) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _hung_up(signal_number: int, frame: FrameType | None) -> None:
+def _hung_up(signal_number: int, frame: "FrameType | None") -> None:
     # The kernel sends SIGHUP to a stopped group that its guard's death has orphaned, and it comes before the death
     # signal: dying at once would leave the descendants. With the guard alive this is the default action.
     _guard_died(signal_number, frame)
@@ -184,7 +186,7 @@ def _hung_up(signal_number: int, frame: FrameType | None) -> None:
     os.kill(os.getpid(), signal.SIGHUP)
 
 
-def _continued(_signal_number: int, _frame: FrameType | None) -> None:
+def _continued(_signal_number: int, _frame: "FrameType | None") -> None:
     # Whoever continues only the program must not leave a stopped guard behind.
     if is_guarded():
         os.kill(os.getppid(), signal.SIGCONT)
@@ -193,7 +195,7 @@ def _continued(_signal_number: int, _frame: FrameType | None) -> None:
 # -- the guard's side
 
 
-def _stand_guard(prctl: Prctl, child: int, found: "list[Any] | None") -> "NoReturn":
+def _stand_guard(prctl: "Prctl", child: int, found: "list[Any] | None") -> "NoReturn":
     _let_go_of_files()
     # The guard holds the same environment as the program; nobody of this user may read it there, and it dumps no core.
     prctl(_PR_SET_DUMPABLE, 0)

@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
+import msgspec
+
 from holdfast.host.http_errors import HttpError
 from holdfast.host.http_request import Head, plain_bytes
 from holdfast.host.http_wire import Addresses, Connect, Route, Wire, basic, connect
@@ -200,7 +202,7 @@ class _Connection:
         self._wire.abort()
 
 
-class _Lease(NamedTuple):
+class _Lease(msgspec.Struct, frozen=True):
     """A connection that is used, and where it goes afterwards."""
 
     client: HttpClient

@@ -1,7 +1,8 @@
 """The head of a request, and the bytes of one that is plain: those leave before the protocol is loaded."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+import msgspec
 
 __all__ = ["Head", "plain_bytes"]
 
@@ -10,7 +11,7 @@ _STEERING = frozenset({"connection", "expect", "te", "trailer", "transfer-encodi
 """Headers that say how the protocol goes on."""
 
 
-class Head(NamedTuple):
+class Head(msgspec.Struct, frozen=True):
     """What a request asks for."""
 
     method: str

@@ -9,8 +9,10 @@ import os
 import ssl
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 from holdfast.host.http_errors import HttpError
 
@@ -33,7 +35,7 @@ class Connect(Protocol):
         ...
 
 
-class Route(NamedTuple):
+class Route(msgspec.Struct, frozen=True):
     """Where a connection leads; two requests of one route can share it."""
 
     is_tls: bool

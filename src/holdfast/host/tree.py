@@ -1,9 +1,14 @@
 """Look at the process table and end what must not stay. Imports nothing heavy: the guard and the sidecar live on it."""
 
 import os
-import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+
+TYPE_CHECKING = False  # see guard.py
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable, Iterable, Iterator
+else:
+    import _signal as signal
 
 Table = dict[int, "Entry"]
 
@@ -84,7 +89,7 @@ def children_of(table: Table) -> dict[int, list[Entry]]:
     return children
 
 
-def descendants(table: Table, roots: Iterable[int]) -> list[Entry]:
+def descendants(table: Table, roots: "Iterable[int]") -> list[Entry]:
     """Everything below the given processes, not they themselves."""
     children = children_of(table)
     waiting = list(roots)
@@ -163,7 +168,7 @@ def send_group(group: int, signal_number: int) -> bool:
     return True
 
 
-def ending(find: Callable[[], list[Entry]], *, give_up_s: float, reap: Callable[[], None]) -> Iterator[float]:
+def ending(find: "Callable[[], list[Entry]]", *, give_up_s: float, reap: "Callable[[], None]") -> "Iterator[float]":
     """Kill what `find` finds, again and again, until two scans in a row are empty; yields how long to pause.
 
     What forks while we look is found by the next scan, so this ends when nothing is left or the time is over
@@ -183,7 +188,7 @@ def ending(find: Callable[[], list[Entry]], *, give_up_s: float, reap: Callable[
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
 
-def reap_adopted(pids: Iterable[int]) -> None:
+def reap_adopted(pids: "Iterable[int]") -> None:
     """Collect those that became our own children when their parents died; not for children of our own."""
     for pid in pids:
         try:

@@ -13,10 +13,11 @@ import hashlib
 import os
 import stat as st
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
 from threading import Thread
 from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
 
 from holdfast.lib import exchange
 from holdfast.lib.handles import NotRegularFileError, directory_handle, kind_of, open_regular_at
@@ -79,8 +80,7 @@ class FileChangedError(OSError):
         return f"{self.filename!r} {self.strerror}; nothing was changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """What a write left on disk."""
 
     path: str
@@ -138,13 +138,11 @@ def write_atomic(
         raise WriteFailedError(error, real, landed=progress.landed) from error
 
 
-@dataclass(slots=True)
-class _Progress:
+class _Progress(msgspec.Struct):
     landed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(msgspec.Struct, frozen=True):
     directory: int
     name: str
     real: str

@@ -11,8 +11,9 @@ import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from holdfast.lib.atomic import write_atomic
 from holdfast.lib.handles import regular_file
@@ -28,8 +29,7 @@ _LOG = "changes.jsonl"
 _LINKED_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One file changed by one call."""
 
     call: str
@@ -79,8 +79,9 @@ class CheckpointStore:
     def record(self, change: Change) -> None:
         """Add one change to the log, in a single write that a crash leaves whole or absent."""
         os.makedirs(self._home, mode=0o700, exist_ok=True)
-        stamped = change if change.time_s else replace(change, time_s=time.time())
-        line = json.dumps(asdict(stamped), separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+        stamped = change if change.time_s else msgspec.structs.replace(change, time_s=time.time())
+        said = json.dumps(msgspec.structs.asdict(stamped), separators=(",", ":"))
+        line = said.encode("utf-8", "surrogatepass") + b"\n"
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         log = os.open(os.path.join(self._home, _LOG), flags, 0o600)
         try:
@@ -94,7 +95,7 @@ class CheckpointStore:
 
     def forget(self, change: Change) -> None:
         """Note that a change does not stand any more: it was taken back, or never came about."""
-        self.record(replace(change, undone=True, time_s=0.0))
+        self.record(msgspec.structs.replace(change, undone=True, time_s=0.0))
 
     def changes(self) -> list[Change]:
         """Return the changes that can still be taken back, oldest first."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.lib.text import UTF8, Encoding
 
@@ -16,8 +17,7 @@ _MAX_ALIGNED_LINES = 3_000
 _MAX_ALIGNED_PRODUCT = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """Bytes `start:end` of the old content, and what stands there in the new one."""
 
     start: int
@@ -25,8 +25,7 @@ class Span:
     new: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(msgspec.Struct, frozen=True):
     """One place that changed, with context; the numbers count lines from 1, as in a unified diff."""
 
     old_start: int

@@ -7,8 +7,9 @@ exactly one place, and the file's own style stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.lib.diff import Span
 from holdfast.lib.lenient import LEVELS, Level, find_lenient
@@ -37,8 +38,7 @@ class EditAmbiguousError(ValueError):
         self.forgiven = forgiven
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Where to change what, in content that is UTF-8 without byte order mark."""
 
     spans: tuple[Span, ...]
@@ -148,8 +148,7 @@ def line_at(data: bytes, position: int) -> int:
     return data.count(b"\n", 0, position) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Editable:
+class Editable(msgspec.Struct, frozen=True):
     """A file's content in the form the edit works on, and the way back to its own bytes."""
 
     raw: bytes

@@ -10,7 +10,9 @@ git compares bytes, so text that is not ASCII is matched as its UTF-8 bytes (`?`
 import unicodedata
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from holdfast.lib.wildmatch import Item, NeverMatchesError, Segment, read_item, read_segment
 
@@ -108,7 +110,7 @@ class _Alternative:
         return end
 
 
-class Shape(NamedTuple):
+class Shape(msgspec.Struct, frozen=True):
     """What an index may know about a pattern without running it: what every matching path contains."""
 
     directory: tuple[str, ...] = ()

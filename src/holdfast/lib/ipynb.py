@@ -4,9 +4,10 @@ import json
 import re
 import secrets
 from collections.abc import Generator
-from dataclasses import dataclass
 from json.decoder import JSONDecoder
 from typing import Any, cast
+
+import msgspec
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _INDEX_FORM = re.compile(r"(?:cell-)?(\d{1,9})")
@@ -17,8 +18,7 @@ class BrokenNotebookError(ValueError):
     """The text is no notebook we can read; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """One cell and where it stands in the text."""
 
     start: int
@@ -38,8 +38,7 @@ class Cell:
         return joined(self.data.get("source", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Notebook:
+class Notebook(msgspec.Struct, frozen=True):
     """A parsed notebook."""
 
     text: str

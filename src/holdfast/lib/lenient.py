@@ -7,9 +7,10 @@ at the speed of a byte search, and only there are lines compared, so a large fil
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+import msgspec
 
 _MAX_PLACES = 2_000
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -41,8 +42,7 @@ LEVELS = tuple(Level)
 _RANKS = {level: rank for rank, level in enumerate(LEVELS)}
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedLine:
+class MatchedLine(msgspec.Struct, frozen=True):
     """The part of one file line that belongs to a match."""
 
     text: str
@@ -50,8 +50,7 @@ class MatchedLine:
     """The line's own line end; empty at the end of the file and after the last part."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """A place that equals the wanted text but for what was forgiven."""
 
     start: int
@@ -75,15 +74,13 @@ class Segment(NamedTuple):
     trail: str
 
 
-@dataclass(frozen=True, slots=True)
-class _FileLine:
+class _FileLine(msgspec.Struct, frozen=True):
     start: int
     text: str
     end: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
+class _Fit(msgspec.Struct, frozen=True):
     """Where a segment lies in a file line, in characters."""
 
     start: int

@@ -6,9 +6,10 @@ import os
 import sys
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,16 +46,15 @@ class Scan:
             raise ScanStoppedError("the request was cancelled")
 
 
-@dataclass(slots=True)
-class LineIndex:
+class LineIndex(msgspec.Struct):
     """How many line ends there are before each block of one state of a file, as far as it was scanned."""
 
     end: bytes
     """What ends a line, one byte."""
     total: int | None = None
     """Lines in the file, once its end was seen."""
-    _before: array[int] = field(default_factory=lambda: array("Q", [0]))
-    _lock: Lock = field(default_factory=Lock)
+    _before: array[int] = msgspec.field(default_factory=lambda: array("Q", [0]))
+    _lock: Lock = msgspec.field(default_factory=Lock)
     """Two threads may look into one file at once; the counts must be added in order."""
 
     @property

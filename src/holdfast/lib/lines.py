@@ -9,9 +9,10 @@ from __future__ import annotations
 import codecs
 import os
 from collections import OrderedDict
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from holdfast.lib.line_index import LineIndex, Scan, ScanStoppedError, after_nth
 from holdfast.lib.text import UTF8, Encoding
@@ -30,8 +31,7 @@ _KEPT_INDEXES = 16
 _MAX_COUNTED_REST_BYTES = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """Consecutive lines of a file."""
 
     first: int
@@ -193,8 +193,7 @@ def _window_of_stream(chunks: Generator[bytes], first: int, limit: int, end: byt
     return Window(first, lines, overlong, 0, stop, total, ended=ended)
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(msgspec.Struct, frozen=True):
     """Lines formatted for reading."""
 
     text: str

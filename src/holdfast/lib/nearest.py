@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
+
+import msgspec
 
 _MAX_WORDS = 12
 _MAX_PLACES_PER_WORD = 40
@@ -25,8 +26,7 @@ _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 _VISIBLE: Final = str.maketrans({" ": "·", "\t": "→   ", "\r": "␍", "\u00a0": "⍽"})
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """The closest place."""
 
     first_line: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal
+
+import msgspec
 
 from holdfast.lib.coding_lines import coding_line
 from holdfast.lib.legacy import guess
@@ -52,8 +53,7 @@ class NotEncodableError(ValueError):
         self.character = character
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(msgspec.Struct, frozen=True):
     """How text is stored in a file."""
 
     codec: str
@@ -274,8 +274,7 @@ def newline_of(data: bytes | memoryview, encoding: Encoding = UTF8) -> Newline:
     return found[0] if len(found) == 1 else "mixed"
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
+class TextFile(msgspec.Struct, frozen=True):
     """Content as text together with all that is needed to store it again."""
 
     text: str

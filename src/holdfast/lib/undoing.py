@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from holdfast.lib.atomic import ABSENT, Absent, FileChangedError, WriteFailedError, Written, lockable, write_atomic
 from holdfast.lib.handles import directory_handle, open_regular_at, regular_file
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Restored", "UndoRefusedError", "chunks", "restore_all"]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What to do with one file: from the content it must have now to the one it had then."""
 
     path: str
@@ -35,8 +35,7 @@ class Plan:
     """Where the earlier content is kept; none if there was no file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(msgspec.Struct, frozen=True):
     """One file that was brought back."""
 
     path: str
@@ -51,8 +50,7 @@ class UndoRefusedError(Exception):
         self.reasons = tuple(reasons)
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
+class _Done(msgspec.Struct, frozen=True):
     """A file that was brought back, and what it takes to go back on that."""
 
     plan: Plan

@@ -1,7 +1,7 @@
 """The body of a request to the Messages API, put together as bytes: the tool list goes in as it is given."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -19,7 +19,7 @@ _REMOTE_PREFIX = "mcp__"
 _LATER = b'"defer_loading":true'
 
 
-class BodyChoices(NamedTuple):
+class BodyChoices(msgspec.Struct, frozen=True):
     """What stays the same for all requests of a model."""
 
     model: str

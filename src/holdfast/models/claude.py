@@ -1,7 +1,9 @@
 """What each Claude model takes, by family and version. Checked against the provider's pages on 2026-11-15."""
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from holdfast.models.interface import Effort
 
@@ -20,7 +22,7 @@ _LARGEST_BUDGET = 31_999
 _LEAST_BUDGET = 1_024
 
 
-class ClaudeTraits(NamedTuple):
+class ClaudeTraits(msgspec.Struct, frozen=True):
     """What a request to the model may say."""
 
     context_window: int = 200_000

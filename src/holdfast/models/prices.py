@@ -1,13 +1,13 @@
 """What a usage costs at a price, in US dollars."""
 
-from typing import NamedTuple
+import msgspec
 
 from holdfast.models.interface import Usage
 
 __all__ = ["Price", "usage_cost_usd"]
 
 
-class Price(NamedTuple):
+class Price(msgspec.Struct, frozen=True):
     """Dollars for a million tokens."""
 
     input: float

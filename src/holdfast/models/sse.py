@@ -1,6 +1,8 @@
 """Server-sent events from bytes that come in any pieces. Linear time, bounded size, no decoding of text."""
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+import msgspec
 
 __all__ = ["EventSplitter", "EventTooLarge", "ServerEvent", "Splitter"]
 
@@ -11,7 +13,7 @@ class EventTooLarge(ValueError):
     """One event has more bytes than are taken."""
 
 
-class ServerEvent(NamedTuple):
+class ServerEvent(msgspec.Struct, frozen=True):
     """One event: its name, empty where it has none, and its data with lines joined by a newline."""
 
     name: bytes

@@ -36,6 +36,7 @@ _HINTS: Final = tuple(
     )
 )
 """Every protected path contains one of these; most paths contain none and need no further look."""
+_DIRECTORY_ENDS: Final = tuple(f"/{name}" for name in _PROTECTED_DIRECTORIES)
 _FREE: Final = (".claude/worktrees", ".holdfast/worktrees")
 """Our own worktrees hold ordinary project files; what is protected inside them stays so."""
 
@@ -105,6 +106,11 @@ def _protected_entry(path: str) -> str | None:
         if found and tail:
             path = f"{head}/{tail}".rstrip("/")
     return _find(_protected(), path)
+
+
+def is_protected_directory(path: str) -> bool:
+    """Whether an absolute path is itself one of the protected directories: told at once, without the index."""
+    return _plain(path).endswith(_DIRECTORY_ENDS)
 
 
 def is_secret(names: Iterable[str]) -> bool:

@@ -1,7 +1,9 @@
 """Which tools a model is told by name only, until ToolSearch loads them. The tools that are told first never change."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from holdfast.registry.names import chosen_names
 
@@ -16,7 +18,7 @@ _DEFAULT_PERCENT = 10.0
 _TOLD_NAMES = 400
 
 
-class SearchMode(NamedTuple):
+class SearchMode(msgspec.Struct, frozen=True):
     """What `ENABLE_TOOL_SEARCH` says."""
 
     kind: Literal["on", "auto", "off"] = "on"

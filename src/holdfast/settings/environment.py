@@ -6,14 +6,15 @@ Environment variables are not a level of the settings: nothing here changes a ru
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
+
+import msgspec
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 _DAY_MS = 24 * 60 * 60 * 1000
 
 
-class Variable(NamedTuple):
+class Variable(msgspec.Struct, frozen=True):
     """A variable: our name (with `HOLDFAST_` before it), the original name, and what values make sense."""
 
     name: str

@@ -5,7 +5,9 @@ mistake: where it would hide a rule or a gate it stops the start, elsewhere it i
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from holdfast.lib.positions import Node, Object
 from holdfast.lib.spelling import nearest_name
@@ -86,7 +88,7 @@ _GATES: Final = frozenset(
 ) - {*_LOOSENS, "permissions.defaultMode"}
 
 
-class Misspelt(NamedTuple):
+class Misspelt(msgspec.Struct, frozen=True):
     """A key that does not count."""
 
     key: str

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -81,7 +81,7 @@ def _words(parts: PromptParts) -> frozenset[str]:
     return (parts.tools & _named_tools()) | said
 
 
-class _Line(NamedTuple):
+class _Line(msgspec.Struct, frozen=True):
     text: str
     needs: tuple[tuple[str, ...], ...] = ()
     """All of these must hold; one holds when any of its words is there, or a word with `!` is not."""

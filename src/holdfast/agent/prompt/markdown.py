@@ -5,7 +5,9 @@ Only as much Markdown as that needs. Every pass is linear in the length of the t
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 __all__ = ["Markdown", "expand_braces", "read_markdown", "without_code_spans"]
 
@@ -19,7 +21,7 @@ _TICKS: Final = re.compile(r"`+")
 _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@((?:\\ |[^\s\\])+)")
 
 
-class Markdown(NamedTuple):
+class Markdown(msgspec.Struct, frozen=True):
     """What an instruction file says."""
 
     text: str

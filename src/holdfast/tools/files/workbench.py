@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from holdfast.contract import FileRead, Preview, ToolContext, ToolFailed
 from holdfast.contract.roles import OpenBuffers
@@ -27,8 +28,7 @@ SHOWN_SPANS = 200
 """Further places of one edit are in no diff."""
 
 
-@dataclass(frozen=True, slots=True)
-class Current:
+class Current(msgspec.Struct, frozen=True):
     """A file about to be changed, held open so that nobody can pass another one off as it."""
 
     handle: int | None

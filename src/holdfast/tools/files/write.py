@@ -1,10 +1,10 @@
 """Create a file or replace all of it. The text the model reads is in write.md, beside this file."""
 
 import asyncio
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
 from pydantic import Field
 
 from holdfast.contract import Args, Effects, Preview, RuleSubject, Tool, ToolContext, ToolFailed, ToolResult
@@ -127,7 +127,7 @@ def _encoding_of(current: Current) -> Encoding:
         found = detect_whole(current.data, declared=partial(declared_charset, current.path)) if current.data else UTF8
     except NotTextError:
         return UTF8
-    return replace(found, damaged=False)
+    return msgspec.structs.replace(found, damaged=False)
 
 
 def _as_utf8(data: bytes, encoding: Encoding) -> bytes:

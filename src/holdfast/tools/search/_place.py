@@ -3,7 +3,8 @@
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+import msgspec
 
 from holdfast.contract import ArgumentsInvalid, ToolFailed
 from holdfast.host.ripgrep import Searched
@@ -15,8 +16,7 @@ _NAMED_UNREAD = 3
 _NAME_CHARS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A directory to search, or one file in it."""
 
     handle: int

@@ -16,9 +16,10 @@ Whatever is not there is refused (law L3).
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from holdfast.permissions.shell.programs.program import PROGRAMS, Program, by_subcommand
 
@@ -55,8 +56,7 @@ class Option(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tool:
+class Tool(msgspec.Struct, frozen=True, eq=False):
     """How one program reads its arguments, and what they mean."""
 
     options: str
@@ -212,7 +212,7 @@ def tool_of(program: Program) -> Tool:
     """How a program reads its words for a proof, as its entry says."""
     fields, kind = program.fields, "git" if program.names[0].startswith("git:") else ""
     read = read_tool(f"{fields.get('table', '')} {fields.get('options', '')}", kind=kind)
-    return replace(read, columns=fields.get("columns", ""), why=fields.get("why", ""))
+    return msgspec.structs.replace(read, columns=fields.get("columns", ""), why=fields.get("why", ""))
 
 
 def _tools() -> "dict[str, Tool]":

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.permissions.shell.words.word import names
 
@@ -189,15 +191,30 @@ def grammar() -> Grammar:
     """Load the grammar once."""
     global _grammar  # noqa: PLW0603 - the lazily loaded grammar is the one piece of module state
     if _grammar is None:
-        import tree_sitter_bash  # noqa: PLC0415 - heavy, loaded on first use
         from tree_sitter import Language, Parser  # noqa: PLC0415 - loaded only where it is used
 
-        language = Language(tree_sitter_bash.language())
+        language = Language(_bash())
         kinds = bytearray(_KIND_NUMBERS)
         for number in range(language.node_kind_count):
             kinds[number] = _BY_NAME.get(language.node_kind_for_id(number) or "", UNKNOWN)
         _grammar = Grammar(Parser(language), bytes(kinds))
     return _grammar
+
+
+def _bash() -> object:
+    """The grammar of bash, from the compiled half of its package.
+
+    The other half only reads texts for editors, and loads twenty modules for it, which a first command would pay.
+    """
+    package = PathFinder.find_spec("tree_sitter_bash")
+    found = package and PathFinder.find_spec("_binding", package.submodule_search_locations)
+    if found is None or found.loader is None:  # the package is made another way
+        import tree_sitter_bash  # noqa: PLC0415 - see above
+
+        return tree_sitter_bash.language()
+    binding: Any = module_from_spec(found)
+    found.loader.exec_module(binding)
+    return binding.language()
 
 
 def ready(command: str) -> tuple[str, bytes]:
