@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import re
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from holdfast.app import all_tools
 from holdfast.app.ahead import AskedAhead, ask_ahead
 from holdfast.app.begin import NEW_SESSION, SessionChoice
+from holdfast.app.build import open_session
 from holdfast.app.options import AgentOptions, Options
 from holdfast.app.start_agent import start_agent
 from holdfast.app.warm import Warming
@@ -24,6 +26,7 @@ from holdfast.registry import Pool
 from holdfast.settings import SettingsRoots, TrustStore
 from holdfast.testing import FakeProvider, FakeTurn, RecordedRequest
 from holdfast.testing.fake_provider import error_turn
+from holdfast.tools.shell.bash import Bash
 
 SETS = {True: 50, False: 150}
 """So many option sets in a trusted folder, where git is asked each time, and in one that is not."""
@@ -273,6 +276,49 @@ def test_after_warming_a_first_command_loads_nothing_of_ours(tmp_path: Path) -> 
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path
     )
     assert done.stdout == "False []\n", done.stderr
+
+
+def test_the_login_shell_is_asked_while_the_model_thinks_and_only_in_a_trusted_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=work, check=True, timeout=20)
+    (home / ".bash_profile").write_text(f"echo asked >> {home}/asked\n")
+    for name, value in {"HOME": str(home), "SHELL": "/bin/bash", "XDG_STATE_HOME": str(tmp_path / "state")}.items():
+        monkeypatch.setenv(name, value)
+
+    async def whole(*, trust: bool | None) -> bool:
+        async with open_session(Options(cwd=str(work), trust=trust), choice=NO_TRACE) as session:
+            warming = Warming(session.executor.pool, session.executor.state.permissions)
+            assert warming._asking is not None
+            await asyncio.wait_for(warming._asking, 30)
+            warming.close()
+        return (home / "asked").exists()
+
+    assert not asyncio.run(whole(trust=False))
+    assert asyncio.run(whole(trust=True))
+
+
+def test_an_end_does_not_wait_for_a_login_shell_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "asked")
+    (tmp_path / ".bash_profile").write_text(f"echo asked > {tmp_path}/asked; sleep 600\n")
+    for name, value in {"HOME": str(tmp_path), "SHELL": "/bin/bash"}.items():
+        monkeypatch.setenv(name, value)
+
+    async def whole() -> None:
+        async with open_session(Options(), choice=NO_TRACE) as session:
+            bash = next(tool for tool in session.executor.pool if isinstance(tool, Bash))
+            bash.environment._is_trusted = lambda: True
+            warming = Warming(session.executor.pool, session.executor.state.permissions)
+            assert await asyncio.to_thread((tmp_path / "asked").read_text) == "asked\n"
+            warming.close()
+        assert not bash.board.processes.running
+
+    asyncio.run(asyncio.wait_for(whole(), 30))
 
 
 def test_warming_ends_with_the_step_that_is_under_way() -> None:

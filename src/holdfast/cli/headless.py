@@ -290,7 +290,7 @@ class Headless:
             tool.serve(agent)
         if self._warming is not None:
             self._warming.close()
-        self._warming = Warming(agent.tools)
+        self._warming = Warming(agent.tools, agent.permissions)
         return agent
 
     async def answer(self, prompt: Content | None, sent: "Sent | None" = None) -> None:
