@@ -40,6 +40,7 @@ class ProcessRegistry:
         os.write(self.fd, header.ljust(_HEADER_BYTES, b"\0"))
         self._slot_of: dict[int, int] = {}
         self._free: list[int] = []
+        self._fresh = iter(range(0))
         self._memory = self._grow()
 
     def _grow(self) -> mmap.mmap:
@@ -48,20 +49,22 @@ class ProcessRegistry:
         os.pwrite(self.fd, bytes(_SLOTS_AT_ONCE * _SLOT_BYTES), size)
         more = range(size, size + _SLOTS_AT_ONCE * _SLOT_BYTES, _SLOT_BYTES)
         memory = mmap.mmap(self.fd, more.stop)
-        self._free.extend(reversed(more))
+        self._fresh = iter(more)
         return memory
 
     def started(self, pid: int) -> None:
         """A process runs now, and has not been waited for yet."""
-        if not self._free:
+        self.ended(pid)  # the number may have come round while its last owner was still in the books
+        slot = self._free.pop() if self._free else next(self._fresh, None)
+        if slot is None:
             try:
                 wider = self._grow()
             except OSError:
                 return  # a full disk must not stop work: the guard or the sidecar's marks still know everyone
             self._memory.close()
             self._memory = wider
-        self.ended(pid)  # the number may have come round while its last owner was still in the books
-        slot = self._slot_of[pid] = self._free.pop()
+            slot = next(self._fresh)
+        self._slot_of[pid] = slot
         # The pid goes in last and out first, so that a slot is whole or empty whenever we may die.
         _SLOT.pack_into(self._memory, slot + 8, tree.ticks_now())
         _SLOT.pack_into(self._memory, slot, pid)

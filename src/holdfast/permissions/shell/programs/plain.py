@@ -5,6 +5,7 @@ speed alone, so it only ever says that a command is read-only in the plainest fo
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, cast
 
 from holdfast.permissions.shell.programs.facts import CommandFacts
@@ -291,7 +292,14 @@ def _awk(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: 
 def _constant(name: str, facts: CommandFacts) -> "Callable[[Sequence[str], bool], CommandFacts | None]":
     """A judge for a program that is never read-only, but for the question for its version."""
     longest = max((len(form.split()) for form in version_forms(name)), default=1) + 1
-    running = RUNNERS.get(name, frozenset[str]())
+    return _never(longest, RUNNERS.get(name, frozenset[str]()), facts)
+
+
+@cache
+def _never(
+    longest: int, running: frozenset[str], facts: CommandFacts
+) -> "Callable[[Sequence[str], bool], CommandFacts | None]":
+    """The same judge for all programs that are alike in this."""
 
     def judge(texts: "Sequence[str]", _piped: bool) -> CommandFacts | None:  # noqa: FBT001 - hot
         return facts if len(texts) > longest and not (running and starts_another(running, texts)) else None

@@ -10,8 +10,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
+from sys import intern
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 ROLES: Final = {
     "archives": "a first word tells it to write the archive named behind it",
@@ -135,9 +136,10 @@ class Program(NamedTuple):
     fields: Mapping[str, str]
 
 
-def read_entries(text: str) -> Iterator[Program]:
-    """Read the entries of a file."""
+def read_entries(text: str, alike: dict[Any, Any] | None = None) -> Iterator[Program]:
+    """Read the entries of a file; what several say alike is kept once, in `alike`."""
     pieces: dict[str, str] = {}
+    alike = {} if alike is None else alike
     for entry in filter(None, _NEXT.split(text.strip("\n"))):
         if entry[0] == "#":
             continue
@@ -150,7 +152,9 @@ def read_entries(text: str) -> Iterator[Program]:
             raise EntryError(f"{head!r}: write `names = roles; field: value; …`")
         said = body.split("; ")
         roles = frozenset(said.pop(0).split() if ":" not in said[0] else ())
-        fields = {name: value.strip() for name, _, value in (one.partition(":") for one in said)}
+        roles = alike.setdefault(roles, roles)
+        parts = (one.partition(":") for one in said)
+        fields = {intern(name): alike.setdefault(value.strip(), value.strip()) for name, _, value in parts}
         unknown = sorted((roles - ROLES.keys()) | {name for name in fields if name.split(" ")[0] not in FIELDS})
         if unknown:
             raise EntryError(f"{head!r}: unknown role or field {unknown[0]!r}; see ROLES and FIELDS in program.py")
@@ -165,10 +169,11 @@ def _piece(pieces: Mapping[str, str], name: str) -> str:
 
 def _read_all() -> dict[str, Program]:
     found: dict[str, Program] = {}
+    alike: dict[Any, Any] = {}
     for entry in os.scandir(os.path.join(os.path.dirname(__file__), "entries")):
         with open(entry.path, encoding="utf-8") as file:
             text = file.read()
-        for program in read_entries(text):
+        for program in read_entries(text, alike):
             for name in program.names:
                 if found.setdefault(name, program) is not program:
                     raise EntryError(f"{name!r} has two entries: all that is known about it belongs into one")

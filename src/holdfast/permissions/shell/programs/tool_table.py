@@ -190,6 +190,10 @@ def find_long(table: Compiled, name: str) -> Option | None:
 @cache
 def read_tool(text: str, *, kind: str = "") -> Tool:
     """Read how words are read: options, and fields of `Tool` among them; of a wrapper, or of a subcommand of git."""
+    return _read_tool(text, kind)
+
+
+def _read_tool(text: str, kind: str, **more: Any) -> Tool:
     words = text.split()
     said: dict[str, Any] = {"options": " ".join(word for word in words if word[0] in "-!+")}
     if kind == "wrapper":
@@ -205,14 +209,14 @@ def read_tool(text: str, *, kind: str = "") -> Tool:
             said[field] = int(value) if value.isdigit() else value.replace(",", " ")
         else:
             said[field.removeprefix("no_")] = not field.startswith("no_")
-    return Tool(**said)
+    return Tool(**{**said, **more})
 
 
 def tool_of(program: Program) -> Tool:
     """How a program reads its words for a proof, as its entry says."""
     fields, kind = program.fields, "git" if program.names[0].startswith("git:") else ""
-    read = read_tool(f"{fields.get('table', '')} {fields.get('options', '')}", kind=kind)
-    return msgspec.structs.replace(read, columns=fields.get("columns", ""), why=fields.get("why", ""))
+    text = f"{fields.get('table', '')} {fields.get('options', '')}"
+    return _read_tool(text, kind, columns=fields.get("columns", ""), why=fields.get("why", ""))
 
 
 def _tools() -> "dict[str, Tool]":
