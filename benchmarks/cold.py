@@ -111,6 +111,20 @@ async def _measure(program: Program, bench: _Bench, found: Figures) -> None:
     _note(found, "memory", talk.pss_mb)
 
 
+async def _take(program: Program, bench: _Bench, found: dict[str, Figures]) -> None:
+    """One round of one program counts as a whole; a peer that fails in one is told and misses it, ours may not fail."""
+    figures: Figures = {}
+    try:
+        await _measure(program, bench, figures)
+    except (RuntimeError, TimeoutError, OSError, LookupError) as error:
+        if program is bench.programs[0]:
+            raise
+        print(f"     {program.name} failed, so this round has no figures of it: {error!r}", file=sys.stderr)
+        return
+    for name, values in figures.items():
+        found.setdefault(program.name, {}).setdefault(name, []).extend(values)
+
+
 def _note(found: Figures, name: str, value: float) -> None:
     found.setdefault(name, []).append(value)
 
@@ -132,7 +146,7 @@ async def _all(*, with_peers: bool) -> dict[str, Figures]:
         for number in range(ROUNDS + 1):
             into: dict[str, Figures] = found if number else {"floor": {}}  # the first round warms the disk
             for program in bench.programs:
-                await _measure(program, bench, into.setdefault(program.name, {}))
+                await _take(program, bench, into)
                 await asyncio.to_thread(_floors, into["floor"], bench)
             mine = into[us.name]
             took, spent = await asyncio.to_thread(first_read, us, bench.place)

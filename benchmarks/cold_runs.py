@@ -14,7 +14,8 @@ from typing import NamedTuple
 from cold_peers import HOLDFAST, Program
 from holdfast.testing import FakeTurn, Pause, RecordedRequest
 
-RUN_S = 60.0
+RUN_S = 300.0
+"""A peer that waits for servers it cannot reach takes half a minute for a talk, and longer on a busy machine."""
 
 
 class Talk:
