@@ -1,4 +1,4 @@
-"""Roads around the rules that an independent attack on the contract found, each with its whole class."""
+"""SearchScope around the rules that an independent attack on the contract found, each with its whole class."""
 
 import json
 from pathlib import Path

@@ -229,7 +229,7 @@ def test_a_normalised_call_needs_no_disk_to_be_decided() -> None:
 
 def test_a_search_is_denied_what_a_rule_denies_by_every_road() -> None:
     deny = ["Read(secrets/**)", "Read(.env)", "Read(*.pem)"]
-    roads: list[tuple[str, dict[str, Any]]] = [
+    scope: list[tuple[str, dict[str, Any]]] = [
         ("Read", {"file_path": "secrets/a"}),
         ("Read", {"file_path": "./secrets/../secrets/a"}),
         ("Read", {"file_path": "/proj/sub/.env"}),
@@ -250,7 +250,7 @@ def test_a_search_is_denied_what_a_rule_denies_by_every_road() -> None:
         ("MultiEdit", {"file_path": "secrets/a.py"}),
     ]
     for mode in ("default", "bypassPermissions"):
-        for tool, arguments in roads:
+        for tool, arguments in scope:
             assert judge(tool, arguments, mode=mode, cwd="/proj", deny=deny).behavior == "deny", (tool, arguments)
     assert judge("Grep", {"pattern": "x"}, cwd="/proj", deny=deny).behavior == "allow"
     assert judge("Glob", {"pattern": "**/*.py"}, cwd="/proj", deny=deny).behavior == "allow"

@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.contract import ArgumentsInvalid, PromptFacts, UsageError
 from holdfast.lib.spelling import did_you_mean
-from holdfast.permissions.tool_facts import ALIASES, KNOWN_TOOLS, traits_of
+from holdfast.permissions.tool_facts import ALIASES, KNOWN_TOOLS, kind_of_tool
 
 if TYPE_CHECKING:
     from holdfast.contract import Tool
@@ -51,7 +51,7 @@ def given_input(tool: str, text: str) -> dict[str, Any]:
     """
     _check_name(tool)
     name = ALIASES.get(tool, tool)
-    main = _MAIN.get(name) or next(iter(traits_of(name).fields), None)
+    main = _MAIN.get(name) or next(iter(kind_of_tool(name).fields), None)
     if text.lstrip().startswith("{") or main is None:
         try:
             return to_object(text)
@@ -78,21 +78,19 @@ def check_call(tool: str, raw: Mapping[str, Any]) -> None:
     """
     _check_name(tool)
     name = ALIASES.get(tool, tool)
-    traits = traits_of(name)
-    found = [field for field in traits.fields if raw.get(field) is not None]
+    kind = kind_of_tool(name)
+    found = [field for field in kind.fields if raw.get(field) is not None]
     known = _built_in().get(name)
     offered = frozenset(raw) if known is None else _names_of(known)
     wrong = next((key for key in raw if key not in offered), None)
     if wrong is not None:
         raise UsageError(f"{tool} has no argument {wrong!r}.{did_you_mean(wrong, sorted(offered))}".rstrip("."))
-    if traits.fields and not traits.default and not found:
-        raise UsageError(
-            f"{tool} needs {traits.fields[0]!r}, and the input has {', '.join(map(repr, raw)) or 'nothing'}"
-        )
+    if kind.fields and not kind.default and not found:
+        raise UsageError(f"{tool} needs {kind.fields[0]!r}, and the input has {', '.join(map(repr, raw)) or 'nothing'}")
     for field in found:
         if not isinstance(raw[field], str):
             raise UsageError(f"{field!r} of {tool} is {raw[field]!r}; write a string")
-    if known is not None and not raw.keys() <= set(traits.fields):
+    if known is not None and not raw.keys() <= set(kind.fields):
         _check_values(tool, known, raw)
 
 

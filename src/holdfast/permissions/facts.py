@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from holdfast.contract import Effects, RuleSubject
 from holdfast.permissions.paths import PathFacts
 from holdfast.permissions.rules.grammar import Rule
-from holdfast.permissions.rules.path_patterns import search_roads
+from holdfast.permissions.rules.path_patterns import search_scope
 from holdfast.permissions.web import WebRefusal, WebTarget, check_url
 
 if TYPE_CHECKING:
@@ -90,19 +90,19 @@ def look(call: CallFacts, context: "PermissionContext") -> Sight:
     if kind == "read_path":
         if subject.value:
             reads[subject.value] = None
-        roads = search_roads(call.tool, call.input)
+        scope = search_scope(call.tool, call.input)
         if not reads:
             reads[call.cwd] = None
         base = next(iter(reads))
-        reads.update(dict.fromkeys(_below(base, road) for road in roads.bases))
-        covered = tuple(_below(base, road) for road in roads.witnesses)
+        reads.update(dict.fromkeys(_below(base, name) for name in scope.bases))
+        covered = tuple(_below(base, name) for name in scope.samples)
     elif kind == "edit_path" and subject.value:
         writes[subject.value] = None
     return Sight(_resolved(reads, call, context), _resolved(writes, call, context), _resolved(covered, call, context))
 
 
-def _below(base: str, road: str) -> str:
-    return road if road.startswith(("/", "~")) else f"{base}/{road}"
+def _below(base: str, name: str) -> str:
+    return name if name.startswith(("/", "~")) else f"{base}/{name}"
 
 
 def _resolved(paths: Iterable[str], call: CallFacts, context: "PermissionContext") -> tuple[PathFacts, ...]:
@@ -141,7 +141,7 @@ class ShellVerdict(NamedTuple):
     doubt: str = ""
     """Why a deny or ask rule may be meant although none is seen; then nothing allows it unasked."""
     doubts_files: bool = False
-    """That doubt is about rules for files alone, and about nothing that the files' contents reach by another road."""
+    """That doubt is about rules for files alone, and about nothing that the files' contents reach in another way."""
     file_command: bool = False
     """Only mkdir, touch, mv and cp of plain paths inside the working directories."""
     risk_of: Callable[[], Risk] | None = None

@@ -1,4 +1,4 @@
-"""Which rule speaks to a call: deny and ask rules reach every name and road, allow rules must cover all of it."""
+"""Which rule speaks to a call: deny and ask rules reach every name it has, allow rules must cover all of it."""
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -42,38 +42,22 @@ def path_hits(call: "CallFacts", context: "PermissionContext", sight: "Sight") -
         return Hits(reads=(book.grants_reads,) * len(reads), writes=(book.grants_writes,) * len(writes))
     anchors = _anchors(context, call.cwd)
     held: list[Rule] = []
-    may_read: list[Rule | None] = []
-    may_write: list[Rule | None] = []
-    for path in reads:
-        found, granted = _rules_of(path, book, anchors, _GRANTS_READ)
-        if found:
-            held += [rule for rule in found if rule.tool == "Read"]
-        may_read.append(granted or book.grants_reads)
-    for path in writes:
-        found, granted = _rules_of(path, book, anchors, _GRANTS_WRITE)
-        if found:
-            # A deny on reading a file also keeps it from being edited.
-            held += [rule for rule in found if rule.tool == "Edit" or rule.behavior == "deny"]
-        may_write.append(granted or book.grants_writes)
-    if covered or changed:
-        held += _further(covered, changed, book, anchors)
+
+    def meet(paths: tuple[PathFacts, ...], tool: str, granting: tuple[str, ...] = ()) -> list[Rule | None]:
+        grants: list[Rule | None] = []
+        for path in paths:
+            found, granted = _rules_of(path, book, anchors, granting)
+            if found:
+                # A deny on reading a file also keeps it from being edited.
+                held.extend(rule for rule in found if rule.tool == tool or (tool == "Edit" and rule.behavior == "deny"))
+            grants.append(granted)
+        return grants
+
+    may_read = [granted or book.grants_reads for granted in meet(reads, "Read", _GRANTS_READ)]
+    may_write = [granted or book.grants_writes for granted in meet(writes, "Edit", _GRANTS_WRITE)]
+    meet(covered, "Read")
+    meet(changed, "Edit")
     return Hits(_first(held, "deny"), _first(held, "ask"), tuple(may_read), tuple(may_write))
-
-
-def _further(
-    covered: tuple[PathFacts, ...], changed: tuple[PathFacts, ...], book: "RuleBook", anchors: "_Anchors"
-) -> list[Rule]:
-    """The deny and ask rules about names that a call does not name itself."""
-    held: list[Rule] = []
-    for path in covered:
-        found, _ = _rules_of(path, book, anchors, ())
-        if found:
-            held += [rule for rule in found if rule.tool == "Read"]
-    for path in changed:
-        found, _ = _rules_of(path, book, anchors, ())
-        if found:
-            held += [rule for rule in found if rule.tool == "Edit" or rule.behavior == "deny"]
-    return held
 
 
 def _first(rules: list[Rule], behavior: Behavior) -> Rule | None:

@@ -6,7 +6,7 @@ name as given and the target. Paths that cannot be judged are refused, which is 
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple, Protocol
 
 from holdfast.lib import posix
@@ -63,6 +63,16 @@ def is_inside(path: str, roots: Iterable[str]) -> bool:
         if root in (path, "/") or (path.startswith(root) and path[len(root)] == "/"):
             return True
     return False
+
+
+def and_above(directory: str) -> Iterator[str]:
+    """A directory and those above it, up to the root."""
+    while True:
+        yield directory
+        above = os.path.dirname(directory)
+        if above == directory:
+            return
+        directory = above
 
 
 def _normal(path: str) -> str:

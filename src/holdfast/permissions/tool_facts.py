@@ -14,10 +14,10 @@ from holdfast.contract.permission import SubjectKind
 from holdfast.lib.names import read_path
 from holdfast.permissions.facts import CallFacts
 
-__all__ = ["ALIASES", "KNOWN_TOOLS", "Traits", "facts_from_input", "traits_of"]
+__all__ = ["ALIASES", "KNOWN_TOOLS", "ToolKind", "facts_from_input", "kind_of_tool"]
 
 
-class Traits(NamedTuple):
+class ToolKind(NamedTuple):
     """How one tool is judged."""
 
     kind: SubjectKind = "name"
@@ -29,24 +29,24 @@ class Traits(NamedTuple):
     """The subject when the field is absent; `.` is the working directory."""
 
 
-_SESSION: Final = Traits(read_only=True, session_state=True)
-_TRAITS: Final[Mapping[str, Traits]] = {
-    "Bash": Traits("command", ("command",)),
-    "PowerShell": Traits("command", ("command",)),
-    "Monitor": Traits("command", ("command",)),
-    "Read": Traits("read_path", ("file_path",), read_only=True),
-    "Glob": Traits("read_path", ("path",), read_only=True, default="."),
-    "Grep": Traits("read_path", ("path",), read_only=True, default="."),
-    "LSP": Traits("read_path", ("filePath", "file_path", "path"), read_only=True, default="."),
-    "Write": Traits("edit_path", ("file_path",)),
-    "Edit": Traits("edit_path", ("file_path",)),
-    "MultiEdit": Traits("edit_path", ("file_path",)),
-    "NotebookEdit": Traits("edit_path", ("notebook_path", "file_path")),
-    "WebFetch": Traits("domain", ("url",), read_only=True),
-    "WebSearch": Traits(read_only=True),
-    "Agent": Traits("agent", ("subagent_type",), default="general-purpose"),
-    "Skill": Traits("skill", ("skill", "command"), read_only=True, session_state=True),
-    "SendUserMessage": Traits(read_only=True),
+_SESSION: Final = ToolKind(read_only=True, session_state=True)
+_KINDS: Final[Mapping[str, ToolKind]] = {
+    "Bash": ToolKind("command", ("command",)),
+    "PowerShell": ToolKind("command", ("command",)),
+    "Monitor": ToolKind("command", ("command",)),
+    "Read": ToolKind("read_path", ("file_path",), read_only=True),
+    "Glob": ToolKind("read_path", ("path",), read_only=True, default="."),
+    "Grep": ToolKind("read_path", ("path",), read_only=True, default="."),
+    "LSP": ToolKind("read_path", ("filePath", "file_path", "path"), read_only=True, default="."),
+    "Write": ToolKind("edit_path", ("file_path",)),
+    "Edit": ToolKind("edit_path", ("file_path",)),
+    "MultiEdit": ToolKind("edit_path", ("file_path",)),
+    "NotebookEdit": ToolKind("edit_path", ("notebook_path", "file_path")),
+    "WebFetch": ToolKind("domain", ("url",), read_only=True),
+    "WebSearch": ToolKind(read_only=True),
+    "Agent": ToolKind("agent", ("subagent_type",), default="general-purpose"),
+    "Skill": ToolKind("skill", ("skill", "command"), read_only=True, session_state=True),
+    "SendUserMessage": ToolKind(read_only=True),
     **dict.fromkeys(
         (
             *("TodoWrite", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "TaskOutput", "TaskStop"),
@@ -55,19 +55,19 @@ _TRAITS: Final[Mapping[str, Traits]] = {
         ),
         _SESSION,
     ),
-    "ListMcpResourcesTool": Traits("mcp", read_only=True),
-    "ReadMcpResourceTool": Traits("mcp", read_only=True),
+    "ListMcpResourcesTool": ToolKind("mcp", read_only=True),
+    "ReadMcpResourceTool": ToolKind("mcp", read_only=True),
     **dict.fromkeys(
         (
             *("TeamCreate", "TeamDelete", "SendMessage", "EnterWorktree", "ExitWorktree", "CronCreate"),
             *("CronDelete", "RemoteTrigger", "REPL", "Config"),
         ),
-        Traits(),
+        ToolKind(),
     ),
 }
-KNOWN_TOOLS: Final = frozenset(_TRAITS) | frozenset(ALIASES)
-_OTHER: Final = Traits()
-_MCP: Final = Traits("mcp")
+KNOWN_TOOLS: Final = frozenset(_KINDS) | frozenset(ALIASES)
+_OTHER: Final = ToolKind()
+_MCP: Final = ToolKind("mcp")
 _NETWORK: Final = frozenset({"WebSearch"})
 _SETTINGS: Final = "~/.config/holdfast/settings.json"
 """Where Config writes, unless the user's variables say otherwise; a protected place wherever it is."""
@@ -75,16 +75,16 @@ _SHOWN: Final = frozenset({"WebFetch", "WebSearch"})
 """Tools whose input a classifier may see."""
 
 
-def traits_of(tool: str) -> Traits:
+def kind_of_tool(tool: str) -> ToolKind:
     """The traits of a tool by its canonical name; unknown ones are judged by name and may do anything."""
-    return _TRAITS.get(tool) or (_MCP if tool.startswith("mcp__") else _OTHER)
+    return _KINDS.get(tool) or (_MCP if tool.startswith("mcp__") else _OTHER)
 
 
 def facts_from_input(tool: str, arguments: Mapping[str, Any], cwd: str) -> CallFacts:
     """The facts of a call from its name and input alone."""
     canonical = ALIASES.get(tool, tool)
     names = (canonical, *(alias for alias, target in ALIASES.items() if target == canonical))
-    traits = traits_of(canonical)
+    traits = kind_of_tool(canonical)
     value = next((str(arguments[field]) for field in traits.fields if arguments.get(field)), traits.default)
     if traits.kind in ("read_path", "edit_path"):
         value = read_path(value)
@@ -114,7 +114,7 @@ def _is_look(tool: str, arguments: Mapping[str, Any]) -> bool:
     return tool == "Config" and arguments.get("value") is None
 
 
-def _effects(tool: str, traits: Traits, arguments: Mapping[str, Any], cwd: str) -> Effects:
+def _effects(tool: str, traits: ToolKind, arguments: Mapping[str, Any], cwd: str) -> Effects:
     if tool == "SendUserMessage":
         files: Any = arguments.get("attachments")
         names = cast("list[Any]", files) if isinstance(files, list) else []

@@ -163,35 +163,35 @@ _SAMPLE: Final = "x"
 _WILD: Final = frozenset("*?[{")
 
 
-class Roads(NamedTuple):
+class SearchScope(NamedTuple):
     """Paths relative to the searched directory, or absolute."""
 
     bases: tuple[str, ...] = ()
     """Directories in which the search starts."""
-    witnesses: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
     """Names the search would open, with each wildcard replaced by a sample."""
 
 
-NO_ROADS: Final = Roads()
+NO_SCOPE: Final = SearchScope()
 
 
-def search_roads(tool: str, arguments: Mapping[str, Any]) -> Roads:
-    """The roads of one Glob or Grep call; none for other tools."""
+def search_scope(tool: str, arguments: Mapping[str, Any]) -> SearchScope:
+    """The scope of one Glob or Grep call; none for other tools."""
     if tool == "Glob":
         patterns = (arguments.get("pattern"),)
     elif tool == "Grep":
         patterns = (arguments.get("glob"),)
     else:
-        return NO_ROADS
+        return NO_SCOPE
     bases: dict[str, None] = {}
-    witnesses: dict[str, None] = {_SAMPLE: None}  # a file directly in the searched directory
+    samples: dict[str, None] = {_SAMPLE: None}  # a file directly in the searched directory
     for pattern in patterns:
         for plain in plain_patterns(pattern):
             base = _climbing(plain) if ".." in plain.split("/") else _literal_directory(plain)
             if base:
                 bases[base] = None
-            witnesses.update(dict.fromkeys(_witnesses(plain)))
-    return Roads(tuple(bases), tuple(witnesses))
+            samples.update(dict.fromkeys(_samples_of(plain)))
+    return SearchScope(tuple(bases), tuple(samples))
 
 
 def plain_patterns(pattern: object) -> list[str]:
@@ -234,7 +234,7 @@ def _literal_directory(pattern: str) -> str:
     return directory or ("/" if pattern.startswith("/") else "")
 
 
-def _witnesses(pattern: str) -> list[str]:
+def _samples_of(pattern: str) -> list[str]:
     """Names the pattern matches: wildcards as nothing and as a sample, `**` as nothing and as one directory."""
     lead = "/" if pattern.startswith("/") else ""
     parts = [part for part in pattern.split("/") if part]
@@ -271,7 +271,7 @@ def _sample(part: str, star: str) -> str:
 
 def sample_path(pattern: str) -> str:
     """One relative path that a gitignore pattern matches, for reasoning about patterns by example."""
-    return _witnesses(pattern.strip("/"))[-1]
+    return _samples_of(pattern.strip("/"))[-1]
 
 
 def sample_names(pattern: str) -> list[str]:

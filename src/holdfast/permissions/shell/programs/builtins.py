@@ -272,12 +272,12 @@ def plain_builtins(free: "CommandFacts") -> "dict[str, Callable[[Sequence[str], 
         usual = len(texts) == 3 and texts[1] in _UNARY and texts[1] != "-a" and texts[2] not in _TEST_SIGNS
         return free if usual else None
 
-    none = dict.fromkeys(BUILTINS, _long_road)
+    none = dict.fromkeys(BUILTINS, _leave_open)
     return none | dict.fromkeys(harmless, always) | {"test": test}
 
 
 _TEST_SIGNS: Final = frozenset({"-a", "-o", "(", ")", "!"})
 
 
-def _long_road(_texts: "Sequence[str]", _piped: bool) -> "CommandFacts | None":  # noqa: FBT001 - hot
+def _leave_open(_texts: "Sequence[str]", _piped: bool) -> "CommandFacts | None":  # noqa: FBT001 - hot
     return None

@@ -13,7 +13,7 @@ from holdfast.lib.name_glob import fnmatchcase, matching_paths
 from holdfast.permissions.shell.programs.builtins import BUILTINS
 from holdfast.permissions.shell.programs.inspect import OWN_RULES, TABLES
 from holdfast.permissions.shell.programs.parsers.find import WRITING, narrows, runs_of, starts_of
-from holdfast.permissions.shell.programs.parsers.finders import late_actions
+from holdfast.permissions.shell.programs.parsers.finders import runtime_actions
 from holdfast.permissions.shell.programs.program import PROGRAMS, having, names_of, told
 from holdfast.permissions.shell.words.expansion import patterns_of
 from holdfast.permissions.shell.words.parts import Part
@@ -141,7 +141,7 @@ def _deletes(part: "Part") -> bool:
     """Whether a `find` removes what it finds, or may do so when the shell has expanded its words."""
     if "-delete" in part.texts or part.words is None or part.refusal is None:
         return "-delete" in part.texts
-    return any(not part.argv[at].single for at in late_actions(part.argv, part.texts, paths=False))
+    return any(not part.argv[at].single for at in runtime_actions(part.argv, part.texts, paths=False))
 
 
 def written_patterns(part: "Part") -> "Iterator[str]":

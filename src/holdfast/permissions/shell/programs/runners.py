@@ -162,18 +162,17 @@ def open_source(argv: tuple[Word, ...]) -> Inner | None:
     return Inner(refusal="it runs its input as a script", doubt="it runs its input as a script")
 
 
+_LATER_INPUT: Final = Inner(refusal="it runs a script later", reads_stdin=True, doubt="it runs its input as a script")
+
+
 def open_at(argv: tuple[Word, ...]) -> Inner | None:
     """Give what a later shell will run: its input."""
-    if argv[-1].text == "at":
-        return None
-    return Inner(refusal="it runs a script later", reads_stdin=True, doubt="it runs its input as a script")
+    return None if argv[-1].text == "at" else _LATER_INPUT
 
 
 def open_crontab(argv: tuple[Word, ...]) -> Inner | None:
     """Give what cron will run: its input, when no file or option says otherwise."""
-    if len(argv) > 1 and argv[-1].text != "-":
-        return None
-    return Inner(refusal="it runs a script later", reads_stdin=True, doubt="it runs its input as a script")
+    return None if len(argv) > 1 and argv[-1].text != "-" else _LATER_INPUT
 
 
 def open_hash(argv: tuple[Word, ...]) -> Inner | None:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.context import PermissionContext
-from holdfast.permissions.paths import LiveDisk, is_inside
+from holdfast.permissions.paths import LiveDisk, and_above, is_inside
 from holdfast.permissions.rules.grammar import Rule
 from holdfast.permissions.rules.path_patterns import climb, compile_path_rule
 from holdfast.permissions.shell.reach.searches import Reach
@@ -37,12 +37,7 @@ def _may_match(line: str, name: str) -> bool:
 def _lines(path: str, home: str) -> Iterator[str]:
     """What stands behind `!`; a file too large to be read counts as asking for everything."""
     files = [f"{home}/.config/git/ignore", f"{home}/.gitignore_global"]
-    here = os.path.dirname(path)
-    while True:
-        files += [os.path.join(here, name) for name in _IGNORE_FILES]
-        if here == os.path.dirname(here):
-            break
-        here = os.path.dirname(here)
+    files += [os.path.join(here, name) for here in and_above(os.path.dirname(path)) for name in _IGNORE_FILES]
     for name in filter(os.path.isfile, files):  # a pipe would never end
         try:
             with open(name, "rb") as file:

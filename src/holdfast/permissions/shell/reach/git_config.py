@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from holdfast.lib.git_config_text import ConfigUnreadableError, parse_config
+from holdfast.permissions.paths import and_above
 from holdfast.permissions.shell.programs.tool_table import GIT_READS, LOOKS
 from holdfast.permissions.shell.reach.git_index import gitlinks
 
@@ -169,8 +170,7 @@ class _Inspection:
         self.seen: set[str] = set()
 
     def directory(self, start: str) -> str | None:
-        here = start
-        while True:
+        for here in and_above(start):
             dot_git = os.path.join(here, ".git")
             if os.path.lexists(dot_git):
                 reason = self.repository(here, dot_git, depth=0)
@@ -178,10 +178,7 @@ class _Inspection:
                     return reason
             if _looks_bare(here):
                 return f"{here!r} looks like a bare repository, whose files anyone may have put there"
-            parent = os.path.dirname(here)
-            if parent == here:
-                return None
-            here = parent
+        return None
 
     def repository(self, top: str, dot_git: str, *, depth: int) -> str | None:
         if depth > _MOST_DEPTH or len(self.seen) > _MOST_FILES:

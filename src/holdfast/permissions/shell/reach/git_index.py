@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from holdfast.lib.git_config_text import ConfigUnreadableError
 from holdfast.lib.name_glob import fnmatchcase
+from holdfast.permissions.paths import and_above
 from holdfast.permissions.shell.programs.parsers.find import removes, starts_of
 from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.patterns import WILD
@@ -193,13 +194,8 @@ _ELSE: Final = frozenset(("-o", "-or", "-not", "!", ",", "(", ")", "\\(", "\\)")
 
 def top_of(directory: str) -> str | None:
     """The root of the working tree that a directory lies in."""
-    here = directory
-    while not os.path.lexists(f"{here}/.git") or _is_passed_by(f"{here}/.git"):
-        parent = os.path.dirname(here)
-        if parent == here:
-            return None
-        here = parent
-    return here
+    tops = (here for here in and_above(directory) if os.path.lexists(f"{here}/.git"))
+    return next((here for here in tops if not _is_passed_by(f"{here}/.git")), None)
 
 
 def _is_passed_by(dot_git: str) -> bool:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from holdfast.permissions.paths import and_above
 from holdfast.permissions.shell.programs.inspect import HERE
 from holdfast.permissions.shell.programs.program import family, words_told
 from holdfast.permissions.shell.programs.runners import GIT_MOVES
@@ -57,16 +58,12 @@ def _same_repository(analysis: Analysis, cwd: str) -> "Iterator[str]":
 
 def _repository(directory: str) -> str | None:
     """The directory whose `.git` git comes to first, "" without one; None where a bare repository may be on the way."""
-    here = os.path.realpath(directory)
-    while True:
+    for here in and_above(os.path.realpath(directory)):
         if os.path.lexists(os.path.join(here, ".git")):
             return here
         if os.path.lexists(os.path.join(here, "HEAD")):
             return None
-        above = os.path.dirname(here)
-        if above == here:
-            return _NO_REPOSITORY
-        here = above
+    return _NO_REPOSITORY
 
 
 _FILES: Final = words_told("chosen-by")
@@ -111,7 +108,7 @@ def _compressed(names: "Sequence[str]", directory: str) -> str | None:
 
 
 def _chosen_by(name: str, directory: str) -> str | None:
-    for here in _and_above(os.path.realpath(directory)):
+    for here in and_above(os.path.realpath(directory)):
         for file in sorted(_FILES.get(name, ())):
             if os.path.lexists(os.path.join(here, file)):
                 return f"{os.path.join(here, file)!r} chooses which {name} runs"
@@ -120,15 +117,6 @@ def _chosen_by(name: str, directory: str) -> str | None:
             if os.path.lexists(path) and _names_a_path(path, mark):
                 return f"{path!r} chooses which {name} runs"
     return None
-
-
-def _and_above(directory: str) -> "Iterator[str]":
-    while True:
-        yield directory
-        above = os.path.dirname(directory)
-        if above == directory:
-            return
-        directory = above
 
 
 def _names_a_path(path: str, mark: str) -> bool:

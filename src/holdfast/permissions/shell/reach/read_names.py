@@ -142,8 +142,8 @@ class ReadNames:
     def doubt(self, sight: "Sight") -> str:
         """Why a rule about files may be meant although no name tells; empty when none can be."""
         if not self._context.book.holds_reads:
-            return _process_road((*sight.writes, *sight.changed))
-        return self._read_doubt() or _process_road((*sight.reads, *sight.covered, *sight.writes, *sight.changed))
+            return _through_process((*sight.writes, *sight.changed))
+        return self._read_doubt() or _through_process((*sight.reads, *sight.covered, *sight.writes, *sight.changed))
 
     def _read_doubt(self) -> str:
         if self.all_named and not self._analysis.moves and not self._analysis.redirects:
@@ -202,7 +202,7 @@ def leads_into_process(path: str) -> bool:
     return len(names) > 3 and fnmatchcase("dev", names[0]) and fnmatchcase("fd", names[1])
 
 
-def _process_road(paths: "Sequence[PathFacts]") -> str:
+def _through_process(paths: "Sequence[PathFacts]") -> str:
     for path in paths:
         for name in path.names:
             if name.startswith(_KERNEL) and leads_into_process(name) and not _OWN_INPUT.match(path.given):

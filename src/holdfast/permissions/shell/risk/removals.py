@@ -16,7 +16,7 @@ from holdfast.permissions.shell.programs.parsers.find import (
     teller_of,
     tells_below,
 )
-from holdfast.permissions.shell.programs.parsers.finders import late_actions
+from holdfast.permissions.shell.programs.parsers.finders import runtime_actions
 from holdfast.permissions.shell.programs.program import having
 from holdfast.permissions.shell.risk.places import EVEN_IN_PART, SYSTEM, Ground
 from holdfast.permissions.shell.text.analysis import Analysis, analyse
@@ -77,7 +77,7 @@ _TELLING: Final = having("prints-words")
 _ESCAPES: Final = str.maketrans({"\\": " "})  # `\n` in a format ends a line
 
 
-def told_scripts(analysis: "Analysis", number: int, values: "Values") -> "Iterator[str]":
+def indirect_scripts(analysis: "Analysis", number: int, values: "Values") -> "Iterator[str]":
     """What `x='rm a'; eval $x`, `sh -c "$x"` and `echo 'rm a' | sh` run, as far as the text tells."""
     part = analysis.parts[number]
     if part.words is not None and not all(word.static for word in part.words):
@@ -140,7 +140,7 @@ def _by_lines(analysis: "Analysis", cwd: str | None) -> str | None:
 
 def _told(analysis: "Analysis", number: int, ground: Ground, cwd: str | None) -> str | None:
     """What a script removes that a variable or a pipe hands to a shell, or None."""
-    told = (script.strip(" ;&|") for script in told_scripts(analysis, number, ground.values))
+    told = (script.strip(" ;&|") for script in indirect_scripts(analysis, number, ground.values))
     scripts = dict.fromkeys(script for script in told if rough_removal(script))
     scripts.pop(analysis.command, None)
     if len(scripts) > _MAX_SCRIPTS:
@@ -255,7 +255,9 @@ _ANSWERS: Final = re.compile(
 def _found(part: "Part", values: "Container[str]") -> "Iterator[Target]":
     """Where `find` removes, when it does."""
     words = [word.text for word in part.argv]
-    if not removes(words) and (part.words is None or not any(late_actions(part.argv, part.texts, values, paths=False))):
+    if not removes(words) and (
+        part.words is None or not any(runtime_actions(part.argv, part.texts, values, paths=False))
+    ):
         return
     narrowed = narrows(part.texts)
     if picks_history(part.texts, trees="-delete" not in part.texts):

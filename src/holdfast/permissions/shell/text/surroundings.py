@@ -1,7 +1,7 @@
 """What surrounds a command: the directories it may run in, the arguments and variables it may see."""
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from holdfast.permissions.shell.programs.builtins import FILLS, GOES
@@ -103,10 +103,7 @@ class Surroundings(Reader):
 
     def special_place(self, facts: "CommandFacts") -> str | None:
         """Why reading in the root or among devices and processes is refused, or None."""
-        for directory in self.cwds or ():
-            place = posixpath.normpath(posixpath.join(self.start_cwd or _DEEP, directory))
-            if not place.startswith(_SPECIAL_PLACES) and place not in _ROOTS:
-                continue
+        for place in self._special_places():
             wide = facts.reads_unknown or (facts.kind == "search" and not facts.reads)
             for path in facts.reads:
                 wide = wide or posixpath.normpath(posixpath.join(place, path)) in _ROOTS
@@ -116,11 +113,13 @@ class Surroundings(Reader):
 
     def among_devices(self) -> bool:
         """Whether names without a directory may be those of devices and processes."""
+        return next(self._special_places(), None) is not None
+
+    def _special_places(self) -> "Iterator[str]":
         for directory in self.cwds or ():
             place = posixpath.normpath(posixpath.join(self.start_cwd or _DEEP, directory))
             if place.startswith(_SPECIAL_PLACES) or place in _ROOTS:
-                return True
-        return False
+                yield place
 
     def at_start(self) -> bool:
         """Whether every possible directory is the one the text started in."""

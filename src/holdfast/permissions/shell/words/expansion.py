@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from holdfast.permissions.rules.path_patterns import plain_patterns, search_roads
+from holdfast.permissions.rules.path_patterns import plain_patterns, search_scope
 from holdfast.permissions.shell.words.parts import Cwds, Part
 from holdfast.permissions.shell.words.patterns import WILD, brace_words
 from holdfast.permissions.shell.words.quoting import QUOTES, known_literal
@@ -162,9 +162,9 @@ def told_by(form: str) -> Told:
     if cut >= 0:
         known = text[:cut].rpartition("/")[0]
         return Told((known,) if known.startswith(("/", "~", "..")) else (), unknown=True)
-    roads = search_roads("Glob", {"pattern": text})
-    samples = tuple(name for name in roads.witnesses if name != _NOTHING)
-    bases = roads.bases or ((text,) if text.startswith("~") else ())
+    scope = search_scope("Glob", {"pattern": text})
+    samples = tuple(name for name in scope.samples if name != _NOTHING)
+    bases = scope.bases or ((text,) if text.startswith("~") else ())
     return Told(bases, samples)
 
 

@@ -100,7 +100,7 @@ def may_start(base: str, argv: "Sequence[Word]") -> bool:
 def _open_find(
     argv: "tuple[Word, ...]", texts: "Sequence[str]", values: "Container[str]", *, more: bool
 ) -> Inner | None:
-    late = list(late_actions(argv, texts, values))
+    late = list(runtime_actions(argv, texts, values))
     if not late:
         return Inner(refusal=_REFUSAL) if more else None
     others: list[tuple[Word, ...]] = []
@@ -131,7 +131,7 @@ def _tells_code(form: str, values: "Container[str]") -> bool:
     return "$(" in form or "`" in form or any(name in values for name in _NAMES.findall(form))
 
 
-def late_actions(
+def runtime_actions(
     argv: "Sequence[Word]", texts: "Sequence[str]", values: "Container[str]" = (), *, paths: bool = True
 ) -> "Iterator[int]":
     """Where the words stand that may become an action of `find`.
