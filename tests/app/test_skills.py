@@ -368,6 +368,32 @@ def test_fields_of_a_skill_hold_for_the_agent_that_follows_it(place: Path) -> No
     assert seen.replies[0].data["allowedTools"] == ["Bash(touch *)"]
 
 
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"permission_mode": "plan"},
+        {"permission_mode": "dontAsk"},
+        {"disallowed_tools": ["Bash(touch *)"]},
+        {"settings": '{"permissions": {"ask": ["Bash(touch *)"]}}', "answer": "deny"},
+    ],
+)
+def test_a_yes_to_a_skill_lifts_no_limit_of_the_agent_that_follows_it(place: Path, choices: dict[str, Any]) -> None:
+    skill(Path.home(), "count", "context: fork\nallowed-tools: Bash(touch *) Write")
+    turns = ([use("count")], [bash("touch b.txt"), write("c.txt")], "Three.", "Done.")
+    given: dict[str, Any] = {"answer": "allow", **choices}
+    Scene(place, *turns, **given)
+    assert not (place / "b.txt").exists()
+    assert (place / "c.txt").exists() is ("disallowed_tools" in choices)
+
+
+def test_what_an_agent_was_granted_by_a_skill_ends_with_the_turn(place: Path) -> None:
+    skill(Path.home(), "count", "context: fork\nallowed-tools: Bash(touch *)")
+    later = [{"tool": "Agent", "input": {"description": "d", "prompt": "Touch."}}]
+    turns = ([use("count")], [bash("touch a.txt")], "One.", "Done.", later, [bash("touch b.txt")], "Two.", "Done.")
+    seen = Scene(place, *turns, prompts=("Go.", "Again."), answer="allow")
+    assert [question.tool for question in seen.questions] == ["Skill", "Bash"]
+
+
 def test_what_nobody_agreed_to_an_agent_that_follows_a_skill_has_not(place: Path) -> None:
     skill(Path.home(), "count", "context: fork\nallowed-tools: Bash(touch *)")
     seen = Scene(place, [use("count")], [bash("touch b.txt")], "No.", "Done.")

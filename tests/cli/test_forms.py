@@ -1,6 +1,7 @@
 """Forms in both stdio protocols, with real processes."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,13 +152,31 @@ def test_a_plan_is_approved_over_exec_with_edits_and_picked_rules(start_exec: St
 
 
 def test_a_host_sees_the_plan_in_the_call_and_sends_it_back_changed(start: Start) -> None:
+    asks = [{"tool": "Bash", "prompt": "touch made.txt"}, {"tool": "Bash", "prompt": "look around"}]
     turns = [
         [call("EnterPlanMode")],
         [call("ExitPlanMode")],
+        [call("AskUserQuestion", questions=[QUESTION])],  # while it is open the plan is written
+        [call("ExitPlanMode", allowedPrompts=asks)],
+        [call("Bash", command="touch made.txt")],
+        "Made.",
     ]
-    run = start(*STREAM, "--permission-prompt-tool", "stdio", turns=[*turns, "No plan yet."])
+    run = start(*STREAM, "--permission-prompt-tool", "stdio", turns=turns)
     run.send(prompt("plan it"))
+    seen: list[dict[str, Any]] = []
+    while (question := run.read())["type"] != "control_request":
+        seen.append(question)
+    file = re.findall(r"no plan file: write the plan to '([^']+)'", str(seen))[0]
+    Path(file).write_text("# Plan\nRun `touch made.txt`.\n")
+    run.send(answer_to(question, {"behavior": "deny", "message": "you choose"}))
+    asked = run.read_until("control_request")
+    assert asked["request"]["tool_name"] == "ExitPlanMode"
+    given = asked["request"]["input"]
+    assert (given["plan"], given["planFilePath"]) == ("# Plan\nRun `touch made.txt`.\n", file)
+    run.send(answer_to(asked, {"behavior": "allow", "updatedInput": {**given, "plan": "# Mine\n"}}))
     code, lines, _ = run.finish()
-    results = [line for line in lines if line["type"] == "user"]
-    assert (code, lines[-1]["result"]) == (0, "No plan yet.")
-    assert "there is no plan file" in str(results[-1])
+    approved = next(line["tool_use_result"] for line in lines if "planWasEdited" in str(line.get("tool_use_result")))
+    assert (approved["plan"], approved["planWasEdited"], Path(file).read_text()) == ("# Mine\n", True, "# Mine\n")
+    assert (code, lines[-1]["result"], (start.place / "made.txt").exists()) == (0, "Made.", True)
+    modes = [line.get("permissionMode") for line in [*seen, *lines] if line.get("subtype") == "status"]
+    assert modes == ["plan", "default"]
