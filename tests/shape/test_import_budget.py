@@ -24,6 +24,9 @@ FIRST_REQUEST = (
     "from holdfast.app import ahead\n"
     "class Asked:\n"
     "    def __init__(self, model, request):\n"
+    "        import holdfast.permissions.shell.reach.git_config\n"  # what looks at git, in a trusted repository
+    "        needless = [name for name in sys.modules if name.startswith('holdfast.permissions.shell.programs.')]\n"
+    "        assert not needless, needless\n"
     "        told()\n"
     "        os._exit(0)\n"
     "ahead.AskedAhead = Asked\n"
@@ -122,7 +125,7 @@ def budget_of(code: str, place: Path) -> tuple[int, list[str]]:
         (EDITOR, 30, ["msgspec", "typing_extensions"]),
         (PROMPT, 12, []),
         (SERVER, 292, BY_LIBRARY),
-        (FIRST_REQUEST, 139, LIGHT),
+        (FIRST_REQUEST, 144, LIGHT),
         (RUN.format(words=["tools"]), 269, BY_LIBRARY),
         (RUN.format(words=["call", "Read", '{"file_path": "/etc/hostname"}']), 278, BY_LIBRARY),
         (RUN.format(words=["exec"]), 270, TOOLS),

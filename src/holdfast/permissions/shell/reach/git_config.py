@@ -13,7 +13,6 @@ from functools import cache
 
 from holdfast.lib.git_config_text import ConfigUnreadableError, parse_config
 from holdfast.permissions.paths import and_above
-from holdfast.permissions.shell.programs.tool_table import GIT_READS, LOOKS
 from holdfast.permissions.shell.reach.git_index import gitlinks
 
 _SETTINGS = {
@@ -144,6 +143,8 @@ _HEAD = re.compile(r"ref: ?refs/[^\s]|[0-9a-f]{40}")
 
 @cache
 def _commands() -> frozenset[str]:
+    from holdfast.permissions.shell.programs.tool_table import GIT_READS  # noqa: PLC0415 - only where aliases are set
+
     return frozenset(name.split(" ")[0] for name in GIT_READS)
 
 
@@ -256,6 +257,8 @@ def _key_refusal(key: str, value: str) -> str | None:
     if key == "core.fsmonitor":
         return None if value.lower() in _BOOLEAN else named
     if section == "pretty" or key in ("format.pretty", "branch.sort", "tag.sort"):
+        from holdfast.permissions.shell.programs.tool_table import LOOKS  # noqa: PLC0415 - only where one is set
+
         return None if LOOKS["form"].fullmatch(value) else named
     if key == "core.sshcommand":
         return None if _plain_ssh(value) else named

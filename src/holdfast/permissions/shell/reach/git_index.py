@@ -8,15 +8,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.lib.git_config_text import ConfigUnreadableError
 from holdfast.lib.name_glob import fnmatchcase
 from holdfast.permissions.paths import and_above
-from holdfast.permissions.shell.programs.parsers.find import removes, starts_of
-from holdfast.permissions.shell.words.parts import Part
-from holdfast.permissions.shell.words.patterns import WILD
-from holdfast.permissions.shell.words.word import has_option
+
+if TYPE_CHECKING:
+    from holdfast.permissions.shell.words.parts import Part
 
 _HASH: Final = re.compile(r"(?:.*-g)?([0-9a-fA-F]{4,64})(?:\^\{[^}]*\})?", re.DOTALL)
 _COMMITS: Final = (b"commit ", b"tag ")
@@ -210,6 +209,8 @@ def _is_passed_by(dot_git: str) -> bool:
 
 def removes_tracked(parts: "Iterable[Part]", cwd: str) -> bool:
     """Whether `rm -r` or `find` would take directories with tracked files; what cannot be read counts as such."""
+    from holdfast.permissions.shell.programs.parsers.find import removes  # noqa: PLC0415 - a first request needs none
+
     for part in parts:
         if part.name == "rm":
             removed = _by_rm(part)
@@ -225,6 +226,9 @@ def removes_tracked(parts: "Iterable[Part]", cwd: str) -> bool:
 
 
 def _by_rm(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
+    from holdfast.permissions.shell.words.patterns import WILD  # noqa: PLC0415 - see above
+    from holdfast.permissions.shell.words.word import has_option  # noqa: PLC0415 - see above
+
     if not has_option(part.texts, "rR", "--recursive"):
         return []
     found: list[tuple[str, Callable[[str], bool]]] = []
@@ -241,6 +245,8 @@ def _by_rm(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
 
 
 def _by_find(part: "Part") -> "list[tuple[str, Callable[[str], bool]]]":
+    from holdfast.permissions.shell.programs.parsers.find import starts_of  # noqa: PLC0415 - see above
+
     words = part.texts
     patterns = [two for one, two in pairwise(words) if one in ("-name", "-iname")]
     fits = _fits_all if not patterns or not _ELSE.isdisjoint(words) else _named_by(patterns)
