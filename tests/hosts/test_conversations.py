@@ -143,3 +143,24 @@ def test_a_folder_cannot_switch_the_mirror_on(start: StartHost, place: Path, tmp
     (place / ".claude" / "settings.json").write_text('{"transcripts": {"mirror": true}}')
     start(CLAUDE_CONFIG_DIR=str(tmp_path / "config")).say("SAY hi")
     assert not (tmp_path / "config" / "projects").exists()
+
+
+def test_a_library_that_reads_conversations_itself_finds_them_unless_a_setting_says_no(
+    start: StartHost, tmp_path: Path
+) -> None:
+    config, library = {"CLAUDE_CONFIG_DIR": str(tmp_path / "config")}, {"CLAUDE_AGENT_SDK_VERSION": "1.0"}
+    copies = tmp_path / "config" / "projects"
+
+    def talk(*words: str, greets: bool = True, **env: str) -> None:
+        host = start(*words, **config, **env)
+        if greets:
+            host.control("initialize")
+        assert not [line for line in host.say("SAY hi") if line["type"] == "transcript_mirror"]
+        host.finish()
+
+    talk()
+    talk(greets=False, **library)
+    talk("--settings", '{"transcripts": {"mirror": false}}', **library)
+    assert not copies.exists()
+    talk(**library)
+    assert len(list(copies.glob("*/*.jsonl"))) == 1

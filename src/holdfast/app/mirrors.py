@@ -18,11 +18,15 @@ _KEY = "transcripts.mirror"
 
 
 def wants_mirror(options: Options, rights: Rights) -> bool:
-    """The user or whoever runs the session wants a copy; no folder decides that."""
+    """The user or whoever runs the session wants a copy; no folder switches it on."""
     if options.mirror:
         return True
     origin = rights.settings.where(_KEY)
-    return rights.settings.get(_KEY) is True and origin is not None and not origin.source.is_folder
+    if origin is None:
+        return options.has_reader
+    if rights.settings.get(_KEY) is not True:
+        return False
+    return options.has_reader or not origin.source.is_folder
 
 
 def begin_mirror(opened: "OpenSession", tell: Callable[[str], None]) -> "Mirror | None":

@@ -59,6 +59,8 @@ class Options(NamedTuple):
     """Folders that were named and hold none, each with the reason."""
     mirror: bool = False
     """A copy of the conversation is kept where other programs look for it, and told as it grows."""
+    has_reader: bool = False
+    """The library that runs the session lists and reads conversations itself, there; a setting can say no."""
     tool_aliases: Mapping[str, str] = MappingProxyType({})
     """Names that a model may call, each with the tool that is meant."""
 

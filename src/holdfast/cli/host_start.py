@@ -1,5 +1,6 @@
 """How a session with a host begins: its first request is read, the session started, and the request answered."""
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Opening"]
 
-
+_READER = "CLAUDE_AGENT_SDK_VERSION"
+"""Set by libraries that list, read and delete conversations themselves, where they expect the program to keep them."""
 _NOTHING_PENDING: dict[str, Any] = {"pending_permission_requests": [], "pending_user_dialog_requests": []}
 
 
@@ -40,7 +42,8 @@ class Opening:
         fields = {} if self._request is None else self._request.fields
         wanted = read_initialize(fields, plan.options, plan.agent, self._host.calls)
         if self._request is not None:  # it speaks the whole protocol: it fills in what servers ask for
-            wanted = wanted._replace(options=wanted.options._replace(form_asker=self._host))
+            options = wanted.options._replace(form_asker=self._host, has_reader=_READER in os.environ)
+            wanted = wanted._replace(options=options)
         self._dialogs = wanted.dialogs
         return plan._replace(options=wanted.options, agent=wanted.agent, has_agent_text=wanted.has_agent_text)
 
