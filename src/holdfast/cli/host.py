@@ -235,7 +235,7 @@ class Host:
         for warning in warnings:
             tell(f"initialize: {warning}")
         agent.use_host_hooks(hooks)
-        return answer_initialize(agent, request.fields)
+        return answer_initialize(agent, request.fields, is_again=True)
 
     async def _do(self, request: ControlRequest, agent: "RunningAgent") -> dict[str, Any]:
         """What concerns the prompts that wait is done here; the rest is about the session."""

@@ -1,11 +1,12 @@
 """What a host is told that a session has: commands, agents, models, and what became of its wishes."""
 
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from holdfast.app.choose_model import key_source
 from holdfast.app.commands import offered_commands
 from holdfast.cli.host_commands import ALSO, COMMANDS
+from holdfast.cli.host_manifests import manifest_states
 from holdfast.cli.result_line import bare_model
 from holdfast.cli.session_facts import output_style
 from holdfast.cli.stream_json import COMPATIBLE_VERSION
@@ -19,8 +20,8 @@ Line = dict[str, Any]
 _PROVIDERS = {"anthropic": "firstParty", "bedrock": "bedrock", "vertex": "vertex"}
 
 
-def answer_initialize(agent: "RunningAgent", asked: Line) -> Line:
-    """What a host shows of the session; `asked` is what it wished."""
+def answer_initialize(agent: "RunningAgent", asked: Line, *, is_again: bool = False) -> Line:
+    """What a host shows of the session; `asked` is what it wished, not for the first time if `is_again`."""
     found: Line = {
         "commands": command_list(agent),
         "agents": agent_list(agent),
@@ -37,9 +38,8 @@ def answer_initialize(agent: "RunningAgent", asked: Line) -> Line:
         found["mcp_servers_applied"] = True
     if asked.get("plugins"):
         found["plugins_applied"] = not agent.rights.lost_plugins
-    manifests: Any = asked.get("sdkMcpServerManifests")
-    if isinstance(manifests, dict):
-        found["sdk_mcp_manifests_parked"] = dict.fromkeys(map(str, cast("Line", manifests)), "not_honoured")
+    if (states := manifest_states(asked, is_again=is_again)) is not None:
+        found["sdk_mcp_manifests_parked"] = states
     return found
 
 

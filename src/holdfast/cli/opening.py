@@ -6,6 +6,7 @@ import msgspec
 
 from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.host_calls import HostCalls
+from holdfast.cli.host_manifests import answering_from
 from holdfast.cli.options import tell
 from holdfast.contract import UsageError
 from holdfast.hooks.callback import callback_hooks
@@ -17,10 +18,10 @@ _USED = frozenset({
     "subtype", "hooks", "sdkMcpServers", "jsonSchema", "systemPrompt", "appendSystemPrompt", "agents",
     "supportedDialogKinds", "forwardSubagentText", "mcpServers", "sdkMcpServerConfigs", "skills", "title",
     "toolAliases", "excludeDynamicSections", "planModeInstructions", "appendSubagentSystemPrompt", "plugins",
+    "sdkMcpServerManifests", "sdkMcpServerManifestsOrigin",
 })  # fmt: skip
 _NOTHING_TO_DO = frozenset({
-    "promptSuggestions", "agentProgressSummaries", "perTaskStopAffordance",
-    "sdkMcpServerManifests", "sdkMcpServerManifestsOrigin", "systemPromptSnapshot",
+    "promptSuggestions", "agentProgressSummaries", "perTaskStopAffordance", "systemPromptSnapshot",
 })  # fmt: skip
 """Wishes for extra lines, and for speed; a host that gets none lacks nothing else."""
 Kind = TypeVar("Kind", str, list[Any], dict[str, Any])
@@ -53,7 +54,7 @@ def read_initialize(fields: Line, options: Options, agent: AgentOptions, calls: 
         disallowed_tools=(*options.disallowed_tools, *denies),
         settings=(*options.settings, *([_json({"permissions": {"ask": asks}})] if asks else [])),
         hooks=(*options.hooks, *hooks),
-        ask_host=calls.ask_server,
+        ask_host=answering_from(fields, calls.ask_server),
         mcp_config=(*options.mcp_config, *([_json({"mcpServers": servers})] if servers else [])),
     )
     options = _plugins(fields, options)
