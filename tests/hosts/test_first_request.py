@@ -71,9 +71,28 @@ def test_a_whole_session_is_one_agent(start: StartHost) -> None:
     assert "Did you mean 'pirate'?" in err
 
 
+def test_settings_and_forbidden_tools_may_come_with_the_first_request(start: StartHost, place: Path) -> None:
+    host = start("--initialize-fields", "settings,disallowedTools", "--allowedTools", "Bash")
+    denied = {"permissions": {"deny": ["Bash(touch no)"]}}
+    host.control("initialize", settings=denied, disallowedTools=["Write", "Bash(touch never)"])
+    found = host.say(*(call("Bash", command=f"touch {name}") for name in ("yes", "no", "never")), "SAY x")
+    assert "Write" not in first(found)["tools"]
+    assert [(place / name).exists() for name in ("yes", "no", "never")] == [True, False, False]
+    assert host.finish()[2] == ""
+
+
 @pytest.mark.parametrize(
     "fields",
-    [{"skills": "speak"}, {"title": 7}, {"toolAliases": ["Bash"]}, {"planModeInstructions": {}}],
+    [
+        {"skills": "speak"},
+        {"title": 7},
+        {"toolAliases": ["Bash"]},
+        {"planModeInstructions": {}},
+        {"settings": 3},
+        {"disallowedTools": [7]},
+        {"managedSettings": {"permissions": {}}},
+        {"denyAll": True},
+    ],
 )
 def test_what_cannot_be_meant_is_refused(start: StartHost, fields: dict[str, Any]) -> None:
     host = start()
@@ -109,6 +128,7 @@ def test_the_options_of_hosts_are_taken(start: StartHost, place: Path) -> None:
         (["--max-permissions", "x"], "--max-permissions"),
         (["--restrict-all"], "--restrict-all"),
         (["--modle", "x"], "Did you mean --model?"),
+        (["--initialize-fields=settings,tools"], "tools cannot come with the first request"),
         (["--resume-session-at=x"], "needs a session"),
         (["--resume-drops-turn=x"], "give both"),
     ],

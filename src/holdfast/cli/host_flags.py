@@ -5,7 +5,7 @@ import click
 from holdfast.cli.options import tell
 from holdfast.lib.spelling import nearest_name
 
-__all__ = ["settle_flags"]
+__all__ = ["is_grave", "settle_flags"]
 
 _NOT_DONE = {
     "--channels": 1, "--project-config-root": 1,
@@ -17,6 +17,9 @@ _REFUSED = frozenset({
     "--managed-settings", "--managed-settings-in-initialize", "--sdk-url",
 })  # fmt: skip
 """The host would believe in a limit, a person or a conversation that is not there."""
+_MOVED = "--initialize-fields"
+"""Names options that come with the first request instead of the command line."""
+_MOVABLE = frozenset({"settings", "disallowedTools"})
 _GRAVE = ("permission", "disallow", "restrict", "sandbox", "managed", "deny")
 
 
@@ -43,7 +46,9 @@ def settle_flags(args: list[str], known: frozenset[str]) -> list[str]:
         if name in _ALWAYS_SO:
             continue
         has_value = bool(words) and not words[0].startswith("-")
-        if name in _NOT_DONE:
+        if name == _MOVED:
+            _judge_moved(word.partition("=")[2] if equals else words[0] if has_value else "")
+        elif name in _NOT_DONE:
             has_value = has_value and _NOT_DONE[name] == 1
             tell(f"this version does nothing with {name}")
         else:
@@ -58,8 +63,20 @@ def _takes_value(name: str) -> bool:
     return name in ("--system-prompt", "--append-system-prompt", "--settings", "--mcp-config")
 
 
+def is_grave(name: str) -> bool:
+    """Whether a name that nobody knows here may be meant to limit what may happen."""
+    return any(word in name.lower() for word in _GRAVE)
+
+
+def _judge_moved(names: str) -> None:
+    if lost := sorted(set(names.split(",")) - _MOVABLE - {""}):
+        raise click.UsageError(
+            f"{_MOVED}: {', '.join(lost)} cannot come with the first request here; give it as an option"
+        )
+
+
 def _judge(name: str, known: frozenset[str]) -> None:
-    if name in _REFUSED or any(word in name.lower() for word in _GRAVE):
+    if name in _REFUSED or is_grave(name):
         raise click.UsageError(f"this version cannot do what {name} asks for, and must not start without it")
     near = nearest_name(name[2:], [one[2:] for one in known if one.startswith("--")])
     if near is not None:

@@ -6,6 +6,7 @@ import msgspec
 
 from holdfast.app.options import AgentOptions, Options
 from holdfast.cli.host_calls import HostCalls
+from holdfast.cli.host_flags import is_grave
 from holdfast.cli.host_manifests import answering_from
 from holdfast.cli.options import tell
 from holdfast.contract import UsageError
@@ -18,7 +19,7 @@ _USED = frozenset({
     "subtype", "hooks", "sdkMcpServers", "jsonSchema", "systemPrompt", "appendSystemPrompt", "agents",
     "supportedDialogKinds", "forwardSubagentText", "mcpServers", "sdkMcpServerConfigs", "skills", "title",
     "toolAliases", "excludeDynamicSections", "planModeInstructions", "appendSubagentSystemPrompt", "plugins",
-    "sdkMcpServerManifests", "sdkMcpServerManifestsOrigin",
+    "sdkMcpServerManifests", "sdkMcpServerManifestsOrigin", "settings", "disallowedTools",
 })  # fmt: skip
 _NOTHING_TO_DO = frozenset({
     "promptSuggestions", "agentProgressSummaries", "perTaskStopAffordance", "systemPromptSnapshot",
@@ -57,16 +58,34 @@ def read_initialize(fields: Line, options: Options, agent: AgentOptions, calls: 
         ask_host=answering_from(fields, calls.ask_server),
         mcp_config=(*options.mcp_config, *([_json({"mcpServers": servers})] if servers else [])),
     )
-    options = _plugins(fields, options)
+    options = _limits(fields, _plugins(fields, options))
     agent = _more_words(fields, _agent(fields, agent))
     if aliases := _checked(fields, "toolAliases", dict):
         options = options._replace(tool_aliases={str(name): str(tool) for name, tool in aliases.items()})
     for name in sorted(set(fields) - _USED - _NOTHING_TO_DO):
         if fields[name] not in (None, False, [], {}, ""):
+            if is_grave(name):
+                raise UsageError(f"this version cannot do what {name!r} asks for, and must not start without it")
             tell(f"initialize: this version does nothing with {name!r}")
     kinds: Any = fields.get("supportedDialogKinds")
     dialogs = frozenset(map(str, cast("list[Any]", kinds))) if isinstance(kinds, list) else frozenset[str]()
     return Wanted(options, agent, dialogs, fields.get("forwardSubagentText") is True)
+
+
+def _limits(fields: Line, options: Options) -> Options:
+    """With the settings and the forbidden tools that a host keeps off the command line."""
+    settings: Any = fields.get("settings")
+    if isinstance(settings, dict):
+        settings = _json(cast("Line", settings))
+    if settings is not None and not isinstance(settings, str):
+        raise UsageError(f"settings must be an object or a text, got {settings!r}")
+    denied = _checked(fields, "disallowedTools", list) or []
+    if odd := [rule for rule in denied if not isinstance(rule, str)]:
+        raise UsageError(f"disallowedTools must be a list of rules, got {odd[0]!r}")
+    return options._replace(
+        settings=(*options.settings, *([settings] if settings else [])),
+        disallowed_tools=(*options.disallowed_tools, *denied),
+    )
 
 
 def _plugins(fields: Line, options: Options) -> Options:
