@@ -148,19 +148,19 @@ def test_a_folder_cannot_switch_the_mirror_on(start: StartHost, place: Path, tmp
 def test_a_library_that_reads_conversations_itself_finds_them_unless_a_setting_says_no(
     start: StartHost, tmp_path: Path
 ) -> None:
-    config, library = {"CLAUDE_CONFIG_DIR": str(tmp_path / "config")}, {"CLAUDE_AGENT_SDK_VERSION": "1.0"}
     copies = tmp_path / "config" / "projects"
 
-    def talk(*words: str, greets: bool = True, **env: str) -> None:
-        host = start(*words, **config, **env)
+    def talk(*words: str, library: str = "", greets: bool = True) -> None:
+        named = {"CLAUDE_AGENT_SDK_VERSION": library} if library else {}
+        host = start(*words, CLAUDE_CONFIG_DIR=str(tmp_path / "config"), **named)
         if greets:
             host.control("initialize")
         assert not [line for line in host.say("SAY hi") if line["type"] == "transcript_mirror"]
         host.finish()
 
     talk()
-    talk(greets=False, **library)
-    talk("--settings", '{"transcripts": {"mirror": false}}', **library)
+    talk(library="1.0", greets=False)
+    talk("--settings", '{"transcripts": {"mirror": false}}', library="1.0")
     assert not copies.exists()
-    talk(**library)
+    talk(library="1.0")
     assert len(list(copies.glob("*/*.jsonl"))) == 1
