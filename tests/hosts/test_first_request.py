@@ -71,6 +71,18 @@ def test_a_whole_session_is_one_agent(start: StartHost) -> None:
     assert "Did you mean 'pirate'?" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "thinks"),
+    [(["high"], True), (["max"], True), (["low"], False), (["max", "--thinking", "disabled"], False)],
+)
+def test_great_effort_means_thinking_unless_that_is_switched_off(
+    start: StartHost, words: list[str], *, thinks: bool
+) -> None:
+    found = start("--model", "claude-haiku-4-5", "--effort", *words).say("SAY hi")
+    kinds = [block["type"] for line in found if line["type"] == "assistant" for block in line["message"]["content"]]
+    assert ("thinking" in kinds) is thinks
+
+
 def test_settings_and_forbidden_tools_may_come_with_the_first_request(start: StartHost, place: Path) -> None:
     host = start("--initialize-fields", "settings,disallowedTools", "--allowedTools", "Bash")
     denied = {"permissions": {"deny": ["Bash(touch no)"]}}

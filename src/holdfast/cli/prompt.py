@@ -127,15 +127,19 @@ def _agent_options(given: dict[str, Any]) -> AgentOptions:
     )
     return _for_host(given, "with_host_agent", agent)
 
+_GREAT_EFFORT = ("high", "xhigh", "max")
+
 
 def _thinks(given: dict[str, Any]) -> bool:
-    """Whether the model should think: what the command line says, else the variable that hosts set."""
+    """Whether the model should think: what the command line says, else the variable that hosts set, else great effort."""
     if given["thinking"] is not None:
         return given["thinking"] != "disabled"
     if given["max_thinking_tokens"] is not None:
         return given["max_thinking_tokens"] > 0
     tokens = os.environ.get("MAX_THINKING_TOKENS", "")
-    return tokens.isascii() and tokens.isdigit() and int(tokens) > 0
+    if tokens.isascii() and tokens.isdigit():
+        return int(tokens) > 0
+    return given["effort"] in _GREAT_EFFORT  # some models know nothing else that effort could mean
 
 
 def _text(given: dict[str, Any], name: str) -> str | None:
