@@ -59,7 +59,9 @@ def _model_options(command: Callable[..., Any]) -> Callable[..., Any]:
             shell_complete=complete_models,
             help="Asked while the first is overloaded.",
         ),
-        click.option("--effort", type=click.Choice(EFFORTS), help="How hard the model should try; from `high` on it thinks."),
+        click.option(
+            "--effort", type=click.Choice(EFFORTS), help="How hard the model should try; from `high` on it thinks."
+        ),
         click.option(
             "--thinking",
             type=click.Choice(("adaptive", "enabled", "disabled")),

@@ -127,11 +127,12 @@ def _agent_options(given: dict[str, Any]) -> AgentOptions:
     )
     return _for_host(given, "with_host_agent", agent)
 
+
 _GREAT_EFFORT = ("high", "xhigh", "max")
 
 
 def _thinks(given: dict[str, Any]) -> bool:
-    """Whether the model should think: what the command line says, else the variable that hosts set, else great effort."""
+    """Whether the model should think: the command line says it, else the variable that hosts set, else great effort."""
     if given["thinking"] is not None:
         return given["thinking"] != "disabled"
     if given["max_thinking_tokens"] is not None:

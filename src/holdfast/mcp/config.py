@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from holdfast.host.child_env import is_provider_credential
 from holdfast.lib.visible import visible
@@ -11,7 +11,7 @@ from holdfast.mcp.names import safe_part
 from holdfast.mcp.wire import McpError
 from holdfast.settings.mcp_servers import ServerEntry
 
-__all__ = ["BadServerError", "ServerConfig", "parse_server"]
+__all__ = ["EDITOR_TOOLS", "HOSTED", "BadServerError", "ServerConfig", "parse_server"]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _KINDS = {
@@ -21,13 +21,18 @@ _KINDS = {
     "streamableHttp": "http",
     "sse": "sse",
     "sdk": "sdk",
+    "ws-ide": "ws-ide",
 }
 _DEFAULT_CALL_S = 600.0
 _IDLE_S = 300.0
 _MAX_MS = 24 * 60 * 60 * 1000
 
-Kind = Literal["stdio", "http", "sse", "sdk"]
-"""`sdk`: it lives in the program that started us."""
+Kind = Literal["stdio", "http", "sse", "sdk", "ws-ide"]
+"""`sdk`: it lives in the program that started us; `ws-ide`: in the editor around us."""
+HOSTED: Final = ("sdk", "ws-ide")
+"""Always there when we are, and not what it was the last time."""
+EDITOR_TOOLS: Final = frozenset({"getDiagnostics", "executeCode"})
+"""What a model may use of an editor; its other tools are for the program."""
 
 
 class BadServerError(McpError):
@@ -59,6 +64,9 @@ class ServerConfig(NamedTuple):
     """And so long without a sign of progress."""
     always_load: bool = False
     oauth: Mapping[str, Any] = {}
+    port: int = 0
+    token: str = ""
+    """Where an editor listens, and the word that it wants to be shown."""
     legacy: bool = False
     """`protocol` names an older revision: the newer one is not tried."""
     warnings: tuple[str, ...] = ()
@@ -66,7 +74,7 @@ class ServerConfig(NamedTuple):
     @property
     def target(self) -> str:
         """What is started or connected to, for people."""
-        return self.url or " ".join(self.command)
+        return self.url or " ".join(self.command) or (f"the editor at port {self.port}" if self.port else "")
 
 
 def parse_server(entry: ServerEntry, environ: Mapping[str, str] | None = None) -> ServerConfig:
@@ -94,6 +102,10 @@ def parse_server(entry: ServerEntry, environ: Mapping[str, str] | None = None) -
         if entry.scope != "flag":
             raise _bad(entry, "a server of the type `sdk` lives in the program that starts us, so no file can bring it")
         config = config._replace(always_load=True)
+    elif kind == "ws-ide":
+        if entry.scope != "editor":
+            raise _bad(entry, "a server of the type `ws-ide` lives in an editor, so no file can bring it")
+        config = config._replace(always_load=True, legacy=True, port=raw["port"], token=raw["token"])
     elif kind == "stdio":
         command = raw.get("command")
         if not isinstance(command, str) or not command.strip():

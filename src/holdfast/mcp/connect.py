@@ -149,6 +149,13 @@ async def open_transport(session: Session, config: ServerConfig, around: Surroun
             raise McpError(f"The MCP server {config.name!r} lives in a program that starts us, and none is connected.")
         session.transport = HostTransport(session, config.name, around.ask_host)
         return
+    if config.kind == "ws-ide":
+        from holdfast.mcp.websocket import WebSocketTransport  # noqa: PLC0415 - only in an editor's terminal
+
+        editor = WebSocketTransport(session)
+        await editor.open(config.port, config.token)
+        session.transport = editor
+        return
     await _open_http(session, config, around)
 
 

@@ -15,7 +15,7 @@ from holdfast.lib.visible import visible
 from holdfast.mcp.auth.badge import AskPerson
 from holdfast.mcp.auth.credentials import CredentialStore
 from holdfast.mcp.authenticate import Authenticate
-from holdfast.mcp.config import ServerConfig
+from holdfast.mcp.config import EDITOR_TOOLS, HOSTED, ServerConfig
 from holdfast.mcp.connect import Elicit, Roots, Sampling, Surroundings
 from holdfast.mcp.content import SaveBlob
 from holdfast.mcp.host_transport import AskHost
@@ -30,6 +30,7 @@ from holdfast.mcp.wire import McpError
 __all__ = ["Hub", "HubChoices"]
 
 _log = logging.getLogger(__name__)
+_LATER = {"project": 1, "editor": 2}
 _WAIT_S = 5.0
 _MARK = re.compile(r"<\s*(/?)\s*server", re.IGNORECASE)
 
@@ -112,8 +113,8 @@ class Hub:
             credentials=choices.credentials or CredentialStore(None, "file"),
             ask_login=choices.ask_login,
         )
-        # A folder's server cannot take the name under which rules know one of the user's.
-        for config, key in sorted(servers, key=lambda one: one[0].scope == "project"):
+        # A folder's server cannot take the name under which rules know one of the user's; an editor comes last.
+        for config, key in sorted(servers, key=lambda one: _LATER.get(one[0].scope, 0)):
             self.add(config, key)
 
     def add(self, config: ServerConfig, key: str) -> Server:
@@ -133,8 +134,8 @@ class Hub:
         self._keys.pop(server.label, None)
 
     def _remembered(self, config: ServerConfig, key: str) -> Record:
-        """What is known of a server; one inside the program that started us is that program's own code, always new."""
-        return Record() if config.kind == "sdk" else self._records.load(key)
+        """What is known of a server; one inside the program that started us, or the editor, is always new."""
+        return Record() if config.kind in HOSTED else self._records.load(key)
 
     # For the session.
 
@@ -236,6 +237,8 @@ class Hub:
         made: list[RemoteTool] = []
         quarantined: dict[str, str] = {}
         for listed in server.listed:
+            if server.config.kind == "ws-ide" and listed.name not in EDITOR_TOOLS:
+                continue
             earlier = known.get(listed.name)
             if earlier is not None and earlier.listed == listed:
                 made.append(earlier)
@@ -272,7 +275,7 @@ class Hub:
             server.own_tools = ()
 
     def _keep(self, record: Record, config: ServerConfig) -> None:
-        if config.kind != "sdk":
+        if config.kind not in HOSTED:
             self._records.save(self._keys[config.label], record)
 
     def _notice(self, text: str) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.lib.positions import JsonTextError, decode, parse
+from holdfast.settings.editor import EDITOR_SERVER, PORT, editor_server
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.layout import is_placeholder
 from holdfast.settings.sources import SettingsRoots
@@ -32,7 +33,7 @@ class ServerEntry(NamedTuple):
     name: str
     config: Mapping[str, Any]
     scope: str
-    """`flag`, `local`, `project`, `user`, `managed` or `code`."""
+    """`flag`, `local`, `project`, `user`, `managed`, `code` or `editor`."""
     path: str | None = None
     """The file it stands in."""
 
@@ -101,6 +102,8 @@ def find_servers(
             finding.add_file("managed", path)
     elif not strict:
         finding.add_users(roots, root, scopes, settings)
+        if PORT in os.environ and (editor := editor_server(roots, cwd, os.environ)) is not None:
+            finding.add("editor", {EDITOR_SERVER: editor}, None)
     return ServerList(tuple(finding.entries.values()), tuple(finding.problems))
 
 
