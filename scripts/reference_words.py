@@ -201,6 +201,8 @@ ENVIRONMENT: dict[str, str] = {
     "HOLDFAST_DEBUGGER": "debuggers may attach: the process stays dumpable",
     "CLAUDE_CONFIG_DIR": "where the existing user settings are, instead of `~/.claude`",
     "CLAUDE_CODE_SDK_READS_SESSION_STATE CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "hosts: state lines in stream-json",
+    "CLAUDE_AGENT_SDK_VERSION": "hosts: the library reads conversations itself, so a copy is kept for it",
+    "CLAUDE_CODE_SSE_PORT CLAUDE_CODE_AUTO_CONNECT_IDE": "where an editor listens; `false`: it is left alone",
     "XDG_CONFIG_HOME XDG_STATE_HOME XDG_CACHE_HOME": "where settings, sessions and logs, and caches are",
     "GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM": "where git's settings are; the sandbox looks there too",
     "NO_COLOR": "no colour",

@@ -45,7 +45,7 @@ class Editor:
         async with serve(self._talk, "127.0.0.1", 0) as server:
             self.port = next(iter(server.sockets)).getsockname()[1]
             self._ready.set()
-            await self._end.wait()
+            await asyncio.wait_for(self._end.wait(), 120)
 
     async def _talk(self, peer: ServerConnection) -> None:
         assert peer.request is not None

@@ -22,7 +22,7 @@ from holdfast.mcp.host_transport import AskHost
 from holdfast.mcp.names import PREFIX, safe_part, tool_names
 from holdfast.mcp.notices import Notices
 from holdfast.mcp.records import Record, Records
-from holdfast.mcp.remote_tool import DEFAULT_RESULT_CHARS, RemoteTool
+from holdfast.mcp.remote_tool import DEFAULT_RESULT_CHARS, Listed, RemoteTool
 from holdfast.mcp.schema import SchemaProblem, check_headers, check_schema
 from holdfast.mcp.server import Server, Told
 from holdfast.mcp.wire import McpError
@@ -236,9 +236,7 @@ class Hub:
         names = tool_names(server.label, (listed.name for listed in server.listed))
         made: list[RemoteTool] = []
         quarantined: dict[str, str] = {}
-        for listed in server.listed:
-            if server.config.kind == "ws-ide" and listed.name not in EDITOR_TOOLS:
-                continue
+        for listed in _usable(server):
             earlier = known.get(listed.name)
             if earlier is not None and earlier.listed == listed:
                 made.append(earlier)
@@ -310,3 +308,8 @@ async def _reached(server: Server) -> bool:
         _log.debug("not waited for: %s", error)
         return False
     return True
+
+
+def _usable(server: Server) -> list[Listed]:
+    """What of a server's tools a model may use."""
+    return [one for one in server.listed if server.config.kind != "ws-ide" or one.name in EDITOR_TOOLS]

@@ -12,7 +12,6 @@ import msgspec
 
 from holdfast.lib.guarded_read import read_guarded
 from holdfast.lib.positions import JsonTextError, decode, parse
-from holdfast.settings.editor import EDITOR_SERVER, PORT, editor_server
 from holdfast.settings.errors import SettingsError
 from holdfast.settings.layout import is_placeholder
 from holdfast.settings.sources import SettingsRoots
@@ -102,9 +101,16 @@ def find_servers(
             finding.add_file("managed", path)
     elif not strict:
         finding.add_users(roots, root, scopes, settings)
-        if PORT in os.environ and (editor := editor_server(roots, cwd, os.environ)) is not None:
-            finding.add("editor", {EDITOR_SERVER: editor}, None)
+        if "CLAUDE_CODE_SSE_PORT" in os.environ:
+            finding.add("editor", _editors(roots, cwd), None)
     return ServerList(tuple(finding.entries.values()), tuple(finding.problems))
+
+
+def _editors(roots: SettingsRoots, cwd: str) -> Mapping[str, Any]:
+    from holdfast.settings.editor import EDITOR_SERVER, editor_server  # noqa: PLC0415 - only in an editor's terminal
+
+    editor = editor_server(roots, cwd, os.environ)
+    return {} if editor is None else {EDITOR_SERVER: editor}
 
 
 def given_servers(value: str, *, cwd: str) -> Mapping[str, Any]:
