@@ -1,7 +1,10 @@
 """Importing costs little: what a program does not use, it does not load."""
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 HEAVY = (
     "mcp",
@@ -68,3 +71,24 @@ def test_a_run_that_calls_no_shell_loads_no_shell_analysis() -> None:
     later = {"holdfast.permissions.shell.text.analysis", "holdfast.tools.shell._run", "pydantic.type_adapter"}
     assert not later & modules
     assert "holdfast.tools.shell.bash" in modules
+
+
+def test_a_prompt_without_stream_json_loads_no_protocol(tmp_path: Path) -> None:
+    script = tmp_path / "model.json"
+    script.write_text(
+        json.dumps([{"blocks": [{"type": "tool_use", "id": "t", "name": "Glob", "input": {"pattern": "*"}}]}, "done"])
+    )
+    code = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print('\\n'.join(sys.modules)))\n"
+        f"sys.argv = ['holdfast', '-p', 'hi', '--model', {f'scripted:{script}'!r}]\n"
+        "from holdfast.__main__ import main\n"
+        "main()"
+    )
+    environ = {**os.environ, "HOME": str(tmp_path)}
+    argv = [sys.executable, "-c", code]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, cwd=tmp_path, env=environ, check=False)
+    modules = done.stdout.split()
+    protocols = ("holdfast.acp", "holdfast.cli.host", "holdfast.cli.stream_input", "holdfast.mcp", "holdfast.tui")
+    assert "holdfast.agent.loop" in modules, done.stderr
+    assert [one for one in modules if one.startswith(protocols)] == []
