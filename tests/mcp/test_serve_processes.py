@@ -23,9 +23,10 @@ def line(id_: int | None, method: str, params: dict[str, Any] | None = None) -> 
 
 
 def test_a_script_that_ends_its_input_gets_all_answers_and_nothing_else(tmp_path: Path) -> None:
-    call = {"name": "Bash", "arguments": {"command": "echo hi"}}
+    call = {"name": "Bash", "arguments": {"command": "python3 -c 'import time; time.sleep(3)'; echo hi"}}
     text = line(1, "initialize", GREETING) + b"\n{broken\n" + line(2, "tools/call", call)
-    done = subprocess.run([*SERVE, "--cwd", str(tmp_path)], input=text, capture_output=True, timeout=60, check=False)
+    argv = [*SERVE, "--cwd", str(tmp_path), "--allowed-tools", "Bash"]
+    done = subprocess.run(argv, input=text, capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     answers = [json.loads(part) for part in done.stdout.splitlines()]
     assert sorted(answer.get("id") or 0 for answer in answers) == [0, 1, 2]

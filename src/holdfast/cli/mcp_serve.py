@@ -15,7 +15,8 @@ from holdfast.mcp.wire import PARSE_ERROR, error_bytes, id_in, read_line
 __all__ = ["serve_stdio"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGINT,)
-_GRACE_S = 2.0
+_GRACE_S = 10.0
+"""Clients that want us gone after they ended our input send a signal; who only reads gets what still works."""
 _STILL_S = 1.0
 
 
