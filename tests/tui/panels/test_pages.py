@@ -73,6 +73,27 @@ def test_rows_live_and_the_choice_stays_inside() -> None:
     assert page.key("enter", 5) is None
 
 
+def test_the_first_row_that_opens_is_chosen_at_first() -> None:
+    rows = [Row([("", "only words")]), Row([("", "opens")], open=lambda: None)]
+    page = ListPage("title", lambda: rows)
+    assert seen(page)[1].endswith("❯ opens")  # noqa: RUF001 - the mark people know
+    page.key("up", 5)
+    assert seen(page)[0].endswith("❯ only words")  # noqa: RUF001 - the same
+
+
+def test_agents_say_what_they_were_started_for() -> None:
+    tree = AgentTree(lambda name, given: name)
+    tree.expect("toolu_1", {"description": "Look at \x1b[2J orders", "prompt": "look"})
+    tree.expect("toolu_2", {"description": "Run the tests", "command": "make"})  # no agent
+    for id_, call in (("a1", "toolu_1"), ("a2", "toolu_2")):
+        tree.take(AgentTold(id_, "Explore", call, CallQueued(f"c{id_}", "Read", {})))
+    inner = {"description": "A part of it", "prompt": "go"}
+    tree.take(AgentTold("a1", "Explore", "toolu_1", CallQueued("toolu_3", "Agent", inner)))
+    tree.take(AgentTold("a3", "Plan", "toolu_3", CallQueued("c3", "Read", {})))
+    wishes = {node.id: node.wish for _, node in tree.rows()}
+    assert wishes == {"a1": "Look at \\x1b[2J orders", "a3": "A part of it", "a2": ""}
+
+
 def test_the_neighbours_of_an_output_are_a_key_away() -> None:
     items = [Kept("first", "one"), Kept("second", "two \x1b[2J")]
     page = output_page(items)

@@ -57,6 +57,7 @@ def _row(depth: int, node: AgentNode, name_style: str) -> Row:
         ("dim", "  " * depth + ("└ " if depth else "")),
         (style, "● "),
         (name_style, node.type),
+        ("", f"  {node.wish}" if node.wish else ""),
         (style, f"  {state}"),
         ("dim", f"  {', '.join(facts)}  {node.steps[-1] if node.steps else ''}"),
     ]
@@ -68,4 +69,5 @@ def _steps(node: AgentNode) -> Page:
         said: list[Line] = [[("", line)] for line in shown_lines(node.said.strip())] if node.said.strip() else []
         return [*([("dim", f"● {step}")] for step in node.steps), [], *said]
 
-    return TextPage(f"{node.type} ({visible(node.id)})", lines, follows=True)
+    wish = f"  {node.wish}" if node.wish else ""
+    return TextPage(f"{node.type} ({visible(node.id)}){wish}", lines, follows=True)

@@ -53,17 +53,21 @@ class Page:
 
 
 class ListPage(Page):
-    """Rows, one of which is chosen. They are asked for anew each time, so that they live."""
+    """Rows, one of which is chosen, at first one that opens. They are asked for anew each time, so that they live."""
 
     def __init__(self, title: str, rows: Callable[[], list[Row]], *, empty: str = "nothing here yet") -> None:
         super().__init__(title)
         self._rows = rows
         self._empty = empty
         self.place = 0
+        self._is_new = True
 
     def view(self, columns: int, rows: int) -> list[Line]:
         """The rows around the chosen one."""
         found = self._rows()
+        if self._is_new:
+            self._is_new = False
+            self.place = next((place for place, row in enumerate(found) if row.open is not None), 0)
         self.place = max(0, min(self.place, len(found) - 1))
         if not found:
             return [[("dim", f"  {self._empty}")]]

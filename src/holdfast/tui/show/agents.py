@@ -1,7 +1,7 @@
 """The agents of a session as a tree: who started whom, what each does now, what it has used."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from holdfast.events import AgentTold, AssistantReplied, CallFinished, CallQueued, RunEnded, TextStreamed
@@ -11,6 +11,7 @@ __all__ = ["AgentNode", "AgentTree"]
 
 _MOST = 200
 _KEPT_STEPS = 500
+_WISH_CHARS = 80
 
 
 class AgentNode:
@@ -19,6 +20,8 @@ class AgentNode:
     def __init__(self, told: AgentTold, parent: "AgentNode | None") -> None:
         self.id = told.agent_id
         self.type = visible(told.agent_type)
+        self.wish = ""
+        """What it was started for, in a few words, safe to show."""
         self.call = told.parent_tool_use_id
         self.parent = parent
         self.children: list[AgentNode] = []
@@ -44,6 +47,16 @@ class AgentTree:
         self._use_of = use_of
         self._by_id: dict[str, AgentNode] = {}
         self._owner_of_call: dict[str, AgentNode] = {}
+        self._wishes: dict[str, str] = {}
+        """By call: what an agent that it may start is for."""
+
+    def expect(self, tool_use_id: str, raw: Mapping[str, Any]) -> None:
+        """A call was made that may start an agent."""
+        wish = raw.get("description")
+        if isinstance(wish, str) and "prompt" in raw:
+            self._wishes[tool_use_id] = visible(wish, limit_chars=_WISH_CHARS)
+            while len(self._wishes) > _MOST:
+                del self._wishes[next(iter(self._wishes))]
 
     @property
     def roots(self) -> list[AgentNode]:
@@ -75,6 +88,7 @@ class AgentTree:
         if isinstance(event, CallQueued):
             node.calls += 1
             self._owner_of_call[event.tool_use_id] = node
+            self.expect(event.tool_use_id, event.input)
             node.steps = [*node.steps[-_KEPT_STEPS:], self._use_of(event.name, event.input)]
         elif isinstance(event, CallFinished) and event.is_error:
             node.steps.append(f"  {visible(event.name)} failed")
@@ -88,6 +102,7 @@ class AgentTree:
     def _add(self, told: AgentTold) -> AgentNode:
         parent = self._owner_of_call.get(told.parent_tool_use_id)
         node = self._by_id[told.agent_id] = AgentNode(told, parent)
+        node.wish = self._wishes.pop(told.parent_tool_use_id, "")
         if parent is not None:
             parent.children.append(node)
         while len(self._by_id) > _MOST:

@@ -211,6 +211,7 @@ class View:
         self._end_thought()
         self._end_text()
         self.calls.queue(event.tool_use_id, event.name, event.input)
+        self.agents.expect(event.tool_use_id, event.input)
 
     def _progressed(self, event: CallProgressed) -> None:
         call = self.calls.find(event.tool_use_id)
