@@ -187,9 +187,10 @@ class Conversation:
         if agent is not None and self._is_busy and agent.is_running:
             from holdfast.tui.commands.run import is_command, runs_beside  # noqa: PLC0415 - with the first line
 
-            if runs_beside(text):
+            is_ours = is_command(self, text)
+            if is_ours and runs_beside(text):
                 self.spawn(self._answer(text))
-            elif is_command(self, text) or text.startswith(("!", "#")):
+            elif is_ours or text.startswith(("!", "#")):
                 self._prompts.put_nowait(text)
                 self.say("dim", f"{prose(text).split(maxsplit=1)[0]} waits until the run has ended")
             else:

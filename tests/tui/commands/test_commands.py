@@ -10,7 +10,7 @@ from tests.tui.talking import Talk, talking
 
 from holdfast.app.begin import SessionChoice
 from holdfast.app.rewind import rewind_points
-from holdfast.tui.commands.run import COMMANDS, is_command, offered_commands
+from holdfast.tui.commands.run import ALIASES, COMMANDS, is_command, offered_commands, runs_beside
 from holdfast.tui.show.recall import recall
 
 WANTED = [
@@ -218,6 +218,23 @@ def test_the_beginning_of_a_command_is_enough_where_it_can_mean_nothing_else(tmp
             assert "theme is not set" in await talk.say("/conf theme")
             assert "did you mean /co" in await talk.say("/co")
             assert "did you mean /status" in await talk.say("/statsu")
+
+    asyncio.run(run())
+
+
+def test_names_that_people_bring_along_mean_ours_unless_somebody_wrote_such_a_command(tmp_path: Path) -> None:
+    assert set(ALIASES.values()) <= set(COMMANDS)
+    assert not set(ALIASES) & set(COMMANDS)
+    (tmp_path / ".claude" / "commands").mkdir(parents=True)
+    (tmp_path / ".claude" / "commands" / "new.md").write_text("Write something new.\n", encoding="utf-8")
+
+    async def run() -> None:
+        async with talking(tmp_path, "Done.") as talk:
+            assert "tokens read" in await talk.say("/usage")
+            assert "theme is not set" in await talk.say("/settings theme")
+            assert runs_beside("/quit")
+            await talk.say("/new")
+            assert "Write something new." in talk.sent()
 
     asyncio.run(run())
 

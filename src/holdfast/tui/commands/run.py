@@ -12,16 +12,30 @@ if TYPE_CHECKING:
     from holdfast.tui.commands.command import SlashCommand
     from holdfast.tui.conversation import Conversation
 
-__all__ = ["COMMANDS", "is_command", "leaves_lines", "offered_commands", "run_command", "runs_beside"]
+__all__ = ["ALIASES", "COMMANDS", "is_command", "leaves_lines", "offered_commands", "run_command", "runs_beside"]
 
 COMMANDS: "dict[str, SlashCommand]" = {
     command.name: command for command in (*looking.COMMANDS, *session.COMMANDS, *setting.COMMANDS, *work.COMMANDS)
 }
 
+ALIASES = {
+    "quit": "exit",
+    "new": "clear",
+    "reset": "clear",
+    "continue": "resume",
+    "checkpoint": "rewind",
+    "usage": "cost",
+    "settings": "config",
+    "approvals": "permissions",
+    "allowed-tools": "permissions",
+    "bashes": "tasks",
+}
+"""What people are used to call some of them. A command that somebody wrote under such a name comes first."""
+
 
 def offered_commands(agent: "RunningAgent | None") -> list[tuple[str, str]]:
     """Every name that can be called, with what it is for: ours first, then what people and servers wrote."""
-    own = sorted((name, command.about) for name, command in COMMANDS.items() if name != "quit")
+    own = sorted((name, command.about) for name, command in COMMANDS.items())
     written = [] if agent is None else commands_of_agent(agent)
     return own + sorted((one.name, one.about) for one in written if one.name not in COMMANDS)
 
@@ -40,20 +54,20 @@ def is_command(talk: "Conversation", text: str) -> bool:
 
 def runs_beside(text: str) -> bool:
     """Whether it need not wait for the end of a run."""
-    command = COMMANDS.get(_name(text))
+    command = _command(_name(text))
     return command is not None and command.beside
 
 
 def leaves_lines(text: str) -> bool:
     """Whether something of it stays among the lines, so that they need its name above them."""
-    command = COMMANDS.get(_name(text))
+    command = _command(_name(text))
     return command is None or not command.is_panel or len(text.split()) > 1
 
 
 async def run_command(talk: "Conversation", text: str) -> None:
     """Do what the command says."""
     name = _name(text)
-    found = COMMANDS.get(name)
+    found = _command(name)
     if found is not None:
         await found.run(talk, text.strip()[len(name) + 1 :].strip())
         return
@@ -65,6 +79,10 @@ async def run_command(talk: "Conversation", text: str) -> None:
     near = begun[:1] or get_close_matches(name, offered, n=1)
     meant = f"did you mean /{near[0]}?" if near else "/help lists them"
     talk.say("warn", f"there is no command {f'/{name}'!r}; {meant}")
+
+
+def _command(name: str) -> "SlashCommand | None":
+    return COMMANDS.get(ALIASES.get(name, name))
 
 
 def _name(text: str) -> str:

@@ -142,5 +142,4 @@ COMMANDS = (
     SlashCommand("undo", "take back the last change to files", _undo),
     SlashCommand("export", "write the conversation to a file, as Markdown or, with .json, as JSON", _export),
     SlashCommand("exit", "leave", _exit, beside=True),
-    SlashCommand("quit", "leave", _exit, beside=True),
 )
