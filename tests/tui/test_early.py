@@ -82,7 +82,7 @@ def test_what_is_pasted_in_the_meantime_comes_as_one_paste(slow: Terminal) -> No
     slow.tmux("set-buffer", "one\ntwo\nthree")
     slow.tmux("paste-buffer", "-p", "-t", "a")
     (slow.place / "go").touch()
-    slow.until(f"{MARK}one\ntwo\nthree\n", "default (shift+tab)")
+    slow.until(f"{MARK}one\n  two\n  three\n", "default (shift+tab)")
 
 
 def test_wrong_use_takes_the_prompt_away_before_it_is_told(slow: Terminal) -> None:
