@@ -7,6 +7,7 @@ run and the disk is not looked at. "saved": the rules that are offered with a qu
 
 import argparse
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -59,7 +60,8 @@ def sessions_of(paths: list[Path]) -> Iterator[Session]:
 def judge(session: Session, mode: str, count: Count) -> None:
     """Judge the calls of a session in order: without any rule, with saved ones, and with kept ones."""
     options: Any = {"working_directories": (session.cwd,), "project_root": session.cwd, "start_directory": session.cwd}
-    plain = saved = PermissionContext(mode, (), home="/home/user", trusted=True, disk=NoDisk(), **options)
+    home = os.environ["HOME"] = _home(session.cwd)  # `~` is theirs, not ours
+    plain = saved = PermissionContext(mode, (), home=home, trusted=True, disk=NoDisk(), **options)
     kept = plain.with_rules(*count.kept.get(session.project, ()))
     for command in session.commands:
         facts = facts_from_input("Bash", {"command": command}, session.cwd)
@@ -77,6 +79,12 @@ def judge(session: Session, mode: str, count: Count) -> None:
             kept = kept.with_rules(*rules)
             if not for_this_session(texts):
                 count.kept.setdefault(session.project, []).extend(rules)
+
+
+def _home(cwd: str) -> str:
+    """Whose session it was, as far as its directory tells."""
+    parts = cwd.split("/")
+    return "/".join(parts[:3]) if parts[1:2] in (["home"], ["Users"]) and len(parts) > 3 else "/home/user"
 
 
 def _saved(facts: CallFacts, context: PermissionContext, count: Count) -> list[Rule]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,24 @@ def test_git_is_hardened_only_when_a_read_only_command_ran_unasked(desk: Any) ->
 
     assert desk.run(work, permission_mode="default", asker=asker) == ("/dev/null", "Exit code 1: the key is not set")
     assert len(asker.questions) == 1
+
+
+def test_git_add_in_accept_edits_starts_no_hook_of_the_repository(desk: Any, tmp_path: Path) -> None:
+    asker = _Yes()
+
+    async def work() -> list[int]:
+        await desk.sh("git init -q . && echo x > a.txt")
+        hook = tmp_path / ".git/hooks/post-index-change"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+        hook.chmod(0o755)
+        asked = [len(asker.questions)]
+        await desk.sh("git add a.txt")
+        return [*asked, len(asker.questions)]
+
+    assert desk.run(work, permission_mode="acceptEdits", asker=asker) == [1, 1]
+    listed = subprocess.run(["git", "ls-files"], cwd=tmp_path, check=True, timeout=30, capture_output=True, text=True)
+    assert (listed.stdout, (tmp_path / "started").exists()) == ("a.txt\n", False)
 
 
 @pytest.mark.parametrize("name", ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"])

@@ -27,6 +27,7 @@ _TAKES_DATA: Final = having("input-is-data")
 _THREE: Final = words_told("offer-deeper")
 _NEVER_SECOND: Final = words_told("offer-never")
 """Subcommands that run other code, publish or destroy: only the very same call is saved."""
+_PLACED_BY: Final = {**words_told("moves"), "git": ("-C",)}
 _TOOL_RUNNERS: Final = {
     name: [() if word == "." else (word,) for word in text.split()] for name, text in told("starts-tools").items()
 }
@@ -95,11 +96,12 @@ def _rule_for(part: "Part") -> str | None:
 
 def _family(part: "Part", words: list[str]) -> str | None:
     name = part.name
-    second = words[1] if len(words) > 1 else ""
+    at = _subcommand_at(part, words)
+    second = words[at] if len(words) > at else ""
     if (name in _EXACT_ONLY and name not in _TWO) or second in _NEVER_SECOND.get(words[0], ()):
         return _exact(part)
     if name in _TWO:
-        return _with_subcommand(part, words)
+        return _with_subcommand(part, words, at)
     return f"{words[0]} *"
 
 
@@ -124,14 +126,20 @@ def _spelled(part: "Part", words: list[str]) -> str | None:
     return " ".join(written)
 
 
-def _with_subcommand(part: "Part", words: list[str]) -> str | None:
-    plain = 1
-    wanted = 3 if words[1:2] and words[1] in _THREE.get(words[0], ()) else 2
+def _subcommand_at(part: "Part", words: list[str]) -> int:
+    """Where the subcommand stands: behind a directory that is named first, as in `git -C dir log`."""
+    moved = len(words) > 3 and words[1] in _PLACED_BY.get(part.name, ()) and part.argv[1].static and part.argv[2].static
+    return 3 if moved and words[2].isprintable() and words[2][:1] not in ("", "-") else 1
+
+
+def _with_subcommand(part: "Part", words: list[str], at: int) -> str | None:
+    plain = at
+    wanted = at + (2 if words[at : at + 1] and words[at] in _THREE.get(words[0], ()) else 1)
     while plain < wanted and plain < len(words) and part.argv[plain].static and _is_subcommand(words[plain]):
         plain += 1
     if plain < wanted:
         return _exact(part)
-    return " ".join(words[:plain]) + " *"
+    return " ".join((*words[:2], *map(_quoted, words[2:at]), *words[at:plain]) if at > 1 else words[:plain]) + " *"
 
 
 def _known_tool(part: "Part", words: list[str]) -> str | None:

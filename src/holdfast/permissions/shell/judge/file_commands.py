@@ -7,48 +7,73 @@ but `mkdir`, `touch`, `mv` and `cp` counts.
 import os
 import stat
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.facts import Sight
 from holdfast.permissions.modes import row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
+from holdfast.permissions.shell.judge.rewriters import rewrites
 from holdfast.permissions.shell.programs.operands import is_plain_file_command
 from holdfast.permissions.shell.programs.parsers.sed import edits_in_place
+from holdfast.permissions.shell.programs.program import names_of
 from holdfast.permissions.shell.text.analysis import Analysis
 from holdfast.permissions.shell.words.parts import Part
 
 _EXECUTABLE: Final = 0o111
+_TEES: Final = names_of("tee")
 _PLAIN_REDIRECTS: Final = frozenset({"write", "dup", "heredoc", "herestring"})
 
 
 def only_edits(
-    analysis: "Analysis", sight: "Sight", context: "PermissionContext", redirected: "Sequence[PathFacts]"
+    analysis: "Analysis", sight: "Sight", context: "PermissionContext", redirected: "Sequence[PathFacts]", cwd: str
 ) -> bool:
     """Whether a text only makes, touches, moves, copies, fills or rewrites ordinary files inside."""
-    if analysis.doubt or analysis.assigned or not sight.writes:
-        return False
     live = isinstance(context.disk, LiveDisk)
-    if live and (analysis.steered_by_files or analysis.uses_git):
-        return False  # a file that the text itself makes may choose what a later command of it starts
     fills = bool(analysis.redirect_writes)
-    edited: list[Part] = []
-    for part in analysis.parts:
-        if part.cwds is None:
-            return False
-        if part.refusal is None or (is_plain_file_command(part) and (_certain(part) or not fills)):
-            continue
-        if not live or not (_only_redirected(part) or edits_in_place(part)):
-            return False
-        edited.append(part)
-    if (fills or edited) and not (live and analysis.only_commands and not _places(analysis)):
+    kinds = {} if analysis.doubt or analysis.assigned else _kinds(analysis, context, cwd, live=live, fills=fills)
+    if "" in kinds or not (sight.writes or ("rewrites" in kinds and not fills)):
+        return False
+    adds = not fills and set(kinds) == {"rewrites"} and all(part.name == "git" for part in kinds["rewrites"])
+    if live and (analysis.steered_by_files or (analysis.uses_git and not adds)):
+        return False  # a file that the text itself makes may choose what a later command of it starts
+    if (fills or set(kinds) - {"places"}) and not (live and analysis.only_commands and not _places(analysis)):
         return False
     if any(row_of_write(path, context) != "edit inside" for path in sight.writes):
         return False
-    named = redirected if not any(part.writes for part in edited) else sight.writes
+    named = sight.writes if any(part.writes for part in kinds.get("edits", ())) else redirected
     if not all(_is_ordinary(path, context) for path in named):
         return False
     return all(row_of_read(path, context) == "free" for path in sight.reads)
+
+
+def _kinds(
+    analysis: "Analysis", context: "PermissionContext", cwd: str, *, live: bool, fills: bool
+) -> "dict[str, list[Part]]":
+    """The commands that do more than read, by what they do; those behind "" do more than an edit."""
+    kinds: dict[str, list[Part]] = {}
+    ordinary = partial(_is_ordinary_name, context)
+    for part in analysis.parts:
+        if part.refusal is None and part.cwds is not None:
+            continue
+        kind = ""
+        if part.cwds is None:
+            pass
+        elif is_plain_file_command(part) and (_certain(part) or not fills):
+            kind = "places"
+        elif live and (_only_redirected(part) or edits_in_place(part) or _tees(part)):
+            kind = "edits"
+        elif live and rewrites(part, cwd, context.roots.working, ordinary, walks=not context.book.holds_edits):
+            kind = "rewrites"
+        kinds.setdefault(kind, []).append(part)
+    return kinds
+
+
+def _tees(part: "Part") -> bool:
+    """Whether `tee` writes files that the text names, and nothing else."""
+    plain = part.name in _TEES and not (part.cover or part.more or part.assigns) and _certain(part)
+    return plain and bool(part.writes) and all(word.static for word in part.argv) and part.argv[0].text == part.name
 
 
 def _places(analysis: "Analysis") -> bool:
@@ -69,6 +94,12 @@ def _only_redirected(part: "Part") -> bool:
     if part.cover or part.more or part.assigns or not _certain(part):
         return False
     return part.only_redirected
+
+
+def _is_ordinary_name(context: "PermissionContext", name: str) -> bool:
+    """The same of a name, which no settings protect and no other file shares."""
+    path = context.disk.look(name, "/", home=context.home)
+    return path.links < 2 and row_of_write(path, context) == "edit inside" and _is_ordinary(path, context)
 
 
 def _is_ordinary(path: "PathFacts", context: "PermissionContext") -> bool:

@@ -326,10 +326,11 @@ class _Seen:
 
     def is_file_command(self) -> bool:
         """Whether it does no more than an edit of ordinary files inside the working directories."""
-        if self._analysis.doubt or self._analysis.assigned or not self.sight.writes:
+        edits = self.sight.writes or self._context.effective_mode == "acceptEdits"
+        if self._analysis.doubt or self._analysis.assigned or not edits:
             return False
         redirected = self._looked(self._redirected("write", self._analysis.redirects))
-        return only_edits(self._analysis, self.sight, self._context, redirected)
+        return only_edits(self._analysis, self.sight, self._context, redirected, self._call.cwd)
 
     def only_looks(self) -> bool:
         """Whether it most likely only looks, although nothing proves it: a question in plan mode, not a no."""

@@ -165,6 +165,9 @@ TABLES: "Mapping[str, Tool]" = {name: tool for name, tool in TOOLS.items() if na
 HERE: "Mapping[str, Tool]" = by_subcommand(TOOLS, "here:")
 """Calls that read no more than what is there, but only with the variables that a session gives them; by their words."""
 
+EDITS: "Mapping[str, Tool]" = by_subcommand(TOOLS, "edits:")
+"""Calls that do no more than rewrite the files they name, or (`git add`) take note of them; by their words."""
+
 
 @cache
 def _own(judge: str) -> "Callable[..., CommandFacts]":
@@ -217,10 +220,21 @@ def inspect_command(name: str, args: "Sequence[Word]", *, stdin_is_data: bool = 
 
 def inspect_here(name: str, args: "Sequence[Word]") -> CommandFacts | None:
     """Return the facts of a call that only reads where a session runs it, or None when this is something else."""
+    return _by_words(HERE, name, args)[1]
+
+
+def inspect_edit(name: str, args: "Sequence[Word]") -> tuple[str, CommandFacts | None]:
+    """Return the words of a call that only rewrites files, with its facts: what it reads it also writes."""
+    return _by_words(EDITS, name, args)
+
+
+def _by_words(tools: "Mapping[str, Tool]", name: str, args: "Sequence[Word]") -> tuple[str, CommandFacts | None]:
     second = f"{name} {args[0].text}" if args and args[0].static else ""
-    tool = HERE.get(second) or HERE.get(name)
-    facts = None if tool is None else _by_table(tool, args[second in HERE :], stdin_is_data=False)
-    return None if facts is None or facts.refusal is not None or any(word.secret for word in args) else facts
+    words = second if second in tools else name
+    tool = tools.get(words)
+    facts = None if tool is None else _by_table(tool, args[words == second :], stdin_is_data=False)
+    passes = facts is not None and facts.refusal is None and not any(word.secret for word in args)
+    return words, facts if passes else None
 
 
 def _by_table(tool: Tool, args: "Sequence[Word]", *, stdin_is_data: bool) -> CommandFacts:

@@ -2,7 +2,8 @@
 
 An entry is `names = roles; field: value; …`, and goes on in indented lines. Names in one entry are judged alike: the
 same program, or programs of which the same is known. `git:log` is a subcommand; `here:pip:list` is a call that only
-reads with the variables of a session (reach/known_here.py). `@name = text` gives a piece of options a name in its file.
+reads with the variables of a session (reach/known_here.py), `edits:black` one that rewrites files and starts nothing
+(judge/rewriters.py). `@name = text` gives a piece of options a name in its file.
 `ROLES` and `FIELDS` say what may stand in an entry; docs/extend/program.md shows how.
 """
 
@@ -95,7 +96,7 @@ FIELDS: Final = {
     "into": "options that name a directory to put files into",
     "judge": "the module and function that read its words, where options alone do not tell",
     "loses": "git: words with which it rewrites or throws away history (`-f*`: what begins so); `*`: always",
-    "looks": "first words with which it only looks; `*`: it always does",
+    "looks": "first words (or two, `pr:view`) with which it only looks; `*`: it always does",
     "moves": "options that move what it starts: into a directory, `lost` somewhere, `kept` here; `away` without any",
     "offer": "the rule to save after a yes: `none`, `exact` (these very words) or `subcommand`; else its name",
     "offer-deeper": "subcommands of which the next word belongs to the rule",
@@ -104,6 +105,7 @@ FIELDS: Final = {
     "operates": "subcommands that change running infrastructure; `*`: all",
     "options": "its options; see options.py",
     "outputs": "options that name a file or directory to write",
+    "passes-over": "directories that it leaves out when it rewrites files",
     "patch-letters": "git: letters of options with which it prints content",
     "publishes": "subcommands that publish",
     "rewrites-with": "words with which it rewrites its operands; none: always",
@@ -111,6 +113,7 @@ FIELDS: Final = {
     "runs-text": "options whose value it runs, besides words with blanks",
     "start": "options between that subcommand and the command it starts, with `before=`, `dashed`, `scripts=`",
     "starts-tools": "subcommands behind which a checker is named; `.`: none is needed",
+    "suffixes": "files that it rewrites in a directory",
     "table": "that options tell all there is to judge, and how it reads them: the fields of `Tool`",
     "version": "besides `--version`, the words that ask for its version, cut by a bar; `not --version` first",
     "why": "why it is never read-only",

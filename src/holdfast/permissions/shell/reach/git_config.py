@@ -70,6 +70,10 @@ UNASKED_ENVIRONMENT: "Mapping[str, str]" = {
     "SYSTEMD_PAGER": "",
     "RIPGREP_CONFIG_PATH": "",
     "GOTOOLCHAIN": "local",
+    "GOPROXY": "off",
+    "GONOPROXY": "none",
+    "GOVCS": "*:off",
+    "GODEBUG": "goindex=0",  # no index is written into the cache
     "PYTHONDONTWRITEBYTECODE": "1",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "NO_UPDATE_NOTIFIER": "1",

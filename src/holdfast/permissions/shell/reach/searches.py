@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from holdfast.permissions.rules.path_patterns import alternatives
 from holdfast.permissions.shell.programs.inspect import TABLES
 from holdfast.permissions.shell.programs.options import Scan, scan
-from holdfast.permissions.shell.programs.parsers.find import RUNS
+from holdfast.permissions.shell.programs.parsers.find import RUNS, hands_on_links
 from holdfast.permissions.shell.programs.parsers.git import EXCLUDES, git_call
 from holdfast.permissions.shell.programs.program import family, having, names_of
 from holdfast.permissions.shell.text.analysis import Analysis
@@ -78,6 +78,8 @@ def reaches(analysis: "Analysis", part: "Part") -> Reach | None:
     owner = analysis.parts[part.parent] if part.parent >= 0 else None
     if owner is not None and name not in _NAMES_ONLY and (started := _started_by(owner)) is not None:
         return started
+    if name == "find" and hands_on_links(part.texts):
+        return _started_by(part)
     if name in _GREPS:
         return _grep(part)
     if name in _SEARCHERS:
@@ -88,7 +90,7 @@ def reaches(analysis: "Analysis", part: "Part") -> Reach | None:
 
 
 def follows(part: "Part") -> bool:
-    """Whether a command goes through directories and follows the links in them."""
+    """Whether a command goes through directories and opens what the links in them lead to."""
     name, texts = part.name, part.texts
     if name in _GREPS:
         return has_option(texts, "R") or any(text.startswith("--der") for text in texts)
@@ -96,7 +98,7 @@ def follows(part: "Part") -> bool:
         return has_option(texts, "L" if name == "rg" else "f") or "--follow" in texts
     if name == "diff":
         return "--no-dereference" not in texts and _recursive(texts)
-    return name == "find" and not _FOLLOWING.isdisjoint(texts)
+    return name == "find" and (not _FOLLOWING.isdisjoint(texts) or hands_on_links(texts))
 
 
 def _scan(part: "Part") -> "Scan":

@@ -45,7 +45,7 @@ _SENDING: Final = re.compile(
     r"-[sSfivkNgG]*(?:[dF]|X(?!GET\Z|HEAD\Z|\Z)).*|--(?:data|json|form|request|upload).*", re.DOTALL
 )
 _LOOKING: Final = words_told("looks")
-"""Programs that only look when this is their first word; none: always."""
+"""Programs that only look when this is their first word, or these are their first two; none: always."""
 _KILLS: Final = re.compile(r"-(?:[^-]*K|-k)")
 """`ss -K` closes connections of others."""
 _SQL_LOOKS: Final = re.compile(r"\s*(?:select\b|explain\b|\.(?:tables|schema)\b)[^;]*;?\s*\Z", re.IGNORECASE)
@@ -75,7 +75,9 @@ def _asks_only(part: "Part") -> bool:
         return not any(map(_KILLS.match, words))
     if part.name == "go" and any(word[:1] == "-" for word in words):
         return False  # `go env -w` writes, `go list -toolexec` starts programs
-    return bool(words[:1] and looks and words[0] in looks)
+    if "forge" in roles_of(part.name) and not {"-w", "--web"}.isdisjoint(words):
+        return False  # it opens a browser
+    return bool(words[:1] and looks and not looks.isdisjoint((words[0], ":".join(words[:2]))))
 
 
 def deploys(part: "Part") -> bool:
@@ -154,6 +156,8 @@ def builds_request(part: "Part", values: "Mapping[str, Sequence[str]]") -> bool:
     """Whether a request carries what another command printed: in its address, a header or its body."""
     if "fetches" not in roles_of(part.name):
         return False
+    if part.more:
+        return True  # what xargs hands on
     told = _filled(values)
     for word, text in zip(part.argv[1:], part.texts[1:], strict=True):
         if word.static or _LOOPBACK.match(text.strip("\"'")):

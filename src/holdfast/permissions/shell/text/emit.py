@@ -228,9 +228,7 @@ class Emitter(Surroundings):
             return base, inner, _NO_FACTS, refusal if only_moves else inner.refusal or refusal
         if inner is not None:
             own = inspect_command(base, (*argv[1:], MORE) if more else argv[1:])
-            # Where it starts is only certain where the text does.
-            moved = None if self.cwds is START else "it runs a command on every file found"
-            return base, inner, own, refusal or moved or own.refusal
+            return base, inner, own, refusal or own.refusal
         if not first.static:
             return base, None, _NO_FACTS, refusal
         args = (*argv[1:], MORE) if more else argv[1:]

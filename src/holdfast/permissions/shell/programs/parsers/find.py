@@ -5,7 +5,6 @@ So are names that one command prints and the next one takes: `find x | xargs rm`
 """
 
 import posixpath
-import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -14,7 +13,7 @@ from holdfast.permissions.shell.programs.facts import CommandFacts
 from holdfast.permissions.shell.programs.program import having, names_of
 from holdfast.permissions.shell.words.parts import Part
 from holdfast.permissions.shell.words.patterns import fits, matches_text
-from holdfast.permissions.shell.words.word import Word, names
+from holdfast.permissions.shell.words.word import Word, has_option, names
 
 LEADING = names("-H -L -P -O0 -O1 -O2 -O3")
 ALONE = names(
@@ -43,6 +42,7 @@ CHANGES = frozenset({"-delete", *WRITING})
 FILE_VALUES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 READERS = having("reads-regular")
 _REMOVERS = having("deletes")
+_REWRITERS = having("in-place")
 _NARROWING: Final = names("-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname")
 _NARROWING_MORE: Final = names(
     "-empty -mtime -mmin -atime -amin -ctime -cmin -size -newer -user -group -perm -nouser -nogroup -inum -samefile"
@@ -58,24 +58,19 @@ _ACTIONS: Final = RUNS | {"-delete", "-print", "-print0"}
 _HISTORY: Final = ".git"
 _INSIDE: Final = ("./.git", "./.git/x", "/x/.git", "/x/.git/x", ".git", ".git/x")
 _FOLLOWS = names("-L -H -follow -delete") | ASKING | IN_DIRECTORIES
-_PLAIN_START = re.compile(r"\.|(?:\./)?(?!\.\.\Z)[^/~-][^/]*")
-"""A name right here: if it is a link, find does not go through it."""
 
 
 def hands_to_readers(argv: "Sequence[Word]") -> bool:
-    """Whether `-exec` only gives regular files to programs that read them; the caller judges both calls as well.
+    """Whether `-exec` only gives what it finds to programs that read it, as `xargs` would; each call is judged as well.
 
-    A link may lead anywhere and a pipe may wait for ever, so `-type f` has to hold for whatever is handed on. A word
-    with more than `{}` in it may become an option.
+    A word with more than `{}` in it may become an option.
     """
     words = argv[1:]
     texts = [word.text for word in words]
     if not all(word.static for word in words) or not _FOLLOWS.isdisjoint(texts) or "-exec" not in texts:
         return False
     first = texts.index("-exec")
-    if not _only_files(texts[:first]) or any("{}" in text and text != "{}" for text in texts):
-        return False
-    if not all(map(_PLAIN_START.fullmatch, _start_paths(words)[2])):
+    if any("{}" in text and text != "{}" for text in texts):
         return False
     runs = [at for at, text in enumerate(texts) if text == "-exec"]
     if len(runs) > 1 and not _OR.isdisjoint(texts[first:]):
@@ -83,10 +78,18 @@ def hands_to_readers(argv: "Sequence[Word]") -> bool:
     return all(_is_reader(texts[at + 1 :]) for at in runs)
 
 
+def hands_on_links(texts: "Sequence[str]") -> bool:
+    """Whether `-exec` may give a link to a program, which then reads what lies elsewhere."""
+    at = texts.index("-exec") if "-exec" in texts else 0
+    return at > 0 and _is_reader(texts[at + 1 :]) and not _only_files(texts[:at])
+
+
 def _is_reader(texts: "Sequence[str]") -> bool:
     """Whether a known reader stands here, and its words end where they seem to: a `+` ends them behind `{}` only."""
     end = next((at for at, text in enumerate(texts) if text in (";", "+")), 0)
-    return end > 1 and texts[0] in READERS and (texts[end] == ";" or texts[end - 1] == "{}")
+    if end < 2 or texts[0] not in READERS or (texts[end] != ";" and texts[end - 1] != "{}"):
+        return False
+    return texts[0] not in _REWRITERS or not has_option(texts[:end], "i", "--in-place")
 
 
 def _only_files(tests: "Sequence[str]") -> bool:
