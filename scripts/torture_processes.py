@@ -187,6 +187,7 @@ def main() -> int:
     if options.victim:
         return victim(options.victim, options.way, options.mode)
     plan = [(way, "guard") for way in WAYS] + [(way, "library") for way in LIBRARY_WAYS]
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the victims would rightly survive it
     if options.way:
         plan = [(options.way, options.mode or "guard")]
         options.rounds = 1
