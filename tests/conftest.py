@@ -6,6 +6,7 @@ A limit for the whole run ends a suite that hangs, with the stacks of all thread
 import asyncio
 import faulthandler
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -44,6 +45,8 @@ _LATER_S = float(os.environ.get("HOLDFAST_SUITE_AFTER_S", "10"))
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set the clock that ends this process, wherever it hangs, with every thread's stack and a status that is not 0."""
+    if hasattr(signal, "SIGHUP"):  # a suite under nohup, or started by a program that ignores it, tests it all the same
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     is_worker = hasattr(config, "workerinput")
     if not is_worker:
         limit_s = float(os.environ.get("HOLDFAST_SUITE_LIMIT_S", _LIMIT_S))
