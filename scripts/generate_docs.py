@@ -87,7 +87,7 @@ def program_page(text: str) -> str:
 def comparison(measured: str) -> str:
     """The rows about peers, out of the page of measurements: nothing is claimed that stands in no run."""
     sections = [f"## {part}".rstrip() for part in measured.split("\n## ")[1:]]
-    peers = [section for section in sections if section.startswith("## peers of ")]
+    peers = [section for section in sections if section.startswith("## Peers of ")]
     conditions = next((line for line in measured.splitlines() if line.startswith("Python ")), "")
     told = "\n\n".join(peers) or "The last run measured no peers; `make bench PEERS=1` does."
     return f"{COMPARED}\n{conditions}\n\n{told}\n"

@@ -22,16 +22,16 @@ _COMMON = 10
 """An option of so many commands is told once."""
 _GENERATED = "Generated from the code by `make docs`."
 _KINDS = {
-    "_string": "text",
+    "_string": "string",
     "_boolean": "true or false",
     "_port": "port",
     "_count": "whole number",
-    "_strings": "list of texts",
-    "_string_or_strings": "text or list",
+    "_strings": "list of strings",
+    "_string_or_strings": "string or list",
     "_object": "object",
     "_flag_or_object": "true, false or object",
     "_mode": "mode",
-    "_text_or_object": "text or object",
+    "_text_or_object": "string or object",
     "_hooks": "object",
     "_env": "object",
 }

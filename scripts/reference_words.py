@@ -66,7 +66,7 @@ SETTINGS: dict[str, tuple[str, str, str]] = {
     "sandbox.filesystem.allowRead": ("none", "places of credentials that are read all the same", '["~/.netrc"]'),
     "sandbox.network.allowedDomains": (
         "none",
-        "hosts that confined commands reach through our proxy",
+        "hosts that confined commands reach, through Holdfast's proxy",
         '["pypi.org", "*.pythonhosted.org"]',
     ),
     "sandbox.network.deniedDomains": ("none", "hosts that they do not reach", '["uploads.example.com"]'),
@@ -98,7 +98,7 @@ SETTINGS: dict[str, tuple[str, str, str]] = {
     "hooks.allowPrivateAddresses": ("false", "a folder's http hooks may call private addresses", "true"),
     "env.scrub": ("`credentials`", "what is taken out of a command's environment", '"allowlist"'),
     "shell.functions": ("false", "functions of your shell's start-up files are known to commands", "true"),
-    "classifier.model": ("none", "a model that is heard in `auto`, besides our own analysis", '"anthropic:haiku"'),
+    "classifier.model": ("none", "a model asked in `auto` mode, besides the built-in analysis", '"anthropic:haiku"'),
     "web.search": ("by key", "which service WebSearch asks: see [the web](../concepts/web.md)", '"brave"'),
     "web.model": ("none", "the small model that summarises long pages", '"anthropic:haiku"'),
     "web.robots": ("false", "WebFetch obeys robots.txt", "true"),
@@ -125,7 +125,7 @@ USED_ELSEWHERE: dict[str, tuple[str, str, str, str]] = {
     "mcp.tokens": ("`file` or `keyring`", "keyring where there is one", "where logins to servers are kept", '"file"'),
     "mcp.roots": ("true or false", "false", "servers are told the directories of the session", "true"),
     "mcp.sampling": (
-        "true or list of texts",
+        "true or list of strings",
         "false",
         "servers may use your model: all, or those that are named; never from a project",
         '["files"]',
@@ -143,13 +143,13 @@ USED_ELSEWHERE: dict[str, tuple[str, str, str, str]] = {
         '"/usr/local/bin/approve"',
     ),
     "claudeMdExcludes": (
-        "list of texts",
+        "list of strings",
         "none",
         "instruction files that are not read: patterns of absolute paths",
         '["/home/me/old/**"]',
     ),
     "agentsMdFallbackNames": (
-        "list of texts",
+        "list of strings",
         "none",
         "names that are read where a folder has no AGENTS.md",
         '["CONTRIBUTING.md"]',

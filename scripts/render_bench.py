@@ -21,11 +21,17 @@ def figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def heading(benchmark: str) -> str:
+    """The name of a benchmark as people write it: `shell_analysis` is "Shell analysis"."""
+    words = benchmark.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
 def page(facts: dict[str, Any]) -> str:
     """The page for one run."""
     lines = [HEAD, f"Python {facts['python']}, {facts['machine']}. {facts.get('conditions', '')}", ""]
     for benchmark, rows in facts["rows"].items():
-        lines += [f"## {benchmark}", "", "| what | ours | reference | | ratio | limit | against |"]
+        lines += [f"## {heading(benchmark)}", "", "| what | Holdfast | reference | | ratio | limit | against |"]
         lines.append("|---|---|---|---|---|---|---|")
         for row in rows:
             mark = " **over**" if row["ratio"] > row["limit"] else ""

@@ -357,7 +357,7 @@ def test_more_agents_than_the_limit_are_refused_with_words(tmp_path: Path):
 
     found = [(reply.is_error, str(reply.content)) for reply in replies(run(scene()), "Agent")]
     assert sorted(is_error for is_error, _ in found) == [False, False, True]
-    assert all("2 agents are at work, which is the limit" in text for is_error, text in found if is_error)
+    assert all("2 agents are running, which is the limit" in text for is_error, text in found if is_error)
 
 
 def test_an_agent_cannot_go_on_with_the_agent_of_another(tmp_path: Path):

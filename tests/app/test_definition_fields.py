@@ -212,7 +212,7 @@ def test_hooks_of_a_folders_definition_need_their_own_approval(place: Path) -> N
     assert question is not None
     shown = [(line.text, line.effect) for line in question.lines if line.kind == "hook"]
     assert shown[0][0].startswith("hooks: PreToolUse: - matcher: Read hooks: - type: command command: touch ran")
-    assert shown[0][1] == "counts when you trust the folder and approve it"
+    assert shown[0][1] == "applies when you trust the folder and approve it"
     roots = SettingsRoots.from_environment()
     TrustStore(roots.state, home=roots.home).trust(question.root, items=question.approvals)
     scene = Scene(place, [start("counter")], [read], "Two.", "Done.")

@@ -26,7 +26,7 @@ def add_up(a: int) -> int:
         ({"builtin_tools": "Read,Bahs"}, "Did you mean 'Bash'?"),
         (
             {"allowed_tools": ["Bsah(git *)"]},
-            "allowed_tools names 'Bsah', and no tool is called so. Did you mean 'Bash'?",
+            "allowed_tools names 'Bsah', and no tool has that name. Did you mean 'Bash'?",
         ),
         ({"allowed_tools": "ad_up"}, "Did you mean 'add_up'?"),
         ({"disallowed_tools": ["bash"]}, "disallowed_tools names 'bash'"),
@@ -95,8 +95,8 @@ def test_parameters_without_a_name_are_told_when_the_tool_is_made() -> None:
         ({"max_budget_usd": float("nan")}, "max_budget_usd must be a number of at least 0, not nan"),
         ({"permission_mode": "acceptedits"}, "Did you mean 'acceptEdits'?"),
         ({"effort": "extreme"}, "there is no effort 'extreme'; use one of low, medium, high, xhigh, max"),
-        ({"model": 3}, "model must be a text such as 'anthropic:sonnet', or a model object, not 3"),
-        ({"fallback_model": 3}, "fallback_model must be a text"),
+        ({"model": 3}, "model must be a string such as 'anthropic:sonnet', or a model object, not 3"),
+        ({"fallback_model": 3}, "fallback_model must be a string"),
         ({"approver": 3}, "approver must be a function, not 3"),
         ({"hooks": [print]}, "hooks must hold Hook objects"),
         ({"history": ["hello"]}, "history[0] must be a message with `role` and `content`"),
@@ -117,7 +117,7 @@ def test_so_is_one_for_a_run_before_anything_is_opened(choices: dict[str, Any], 
     with pytest.raises(UsageError, match=told):
         agent.run("?", **choices)
     for prompt in (None, 3):
-        with pytest.raises(UsageError, match="a text or a list of content blocks"):
+        with pytest.raises(UsageError, match="a string or a list of content blocks"):
             agent.run(prompt)  # pyright: ignore[reportArgumentType]
 
 

@@ -40,7 +40,7 @@ def test_exec_writes_a_form_and_takes_its_answer(start_exec: StartExec) -> None:
     ("answer", "word"),
     [
         ({"action": "accept", "values": {"Which?": "Right"}}, "not a field"),
-        ({"action": "accept", "values": {"Which one?": 7}}, "a text"),
+        ({"action": "accept", "values": {"Which one?": 7}}, "a string"),
         ({"action": "accept", "values": "Right"}, "JSON object"),
         ({"action": "yes"}, "'accept', 'decline' or 'cancel'"),
         ({"action": "accept", "value": {}}, "unknown keys"),

@@ -265,7 +265,7 @@ def test_what_is_odd_about_a_given_agent_is_said_beside_the_output(answer: Print
     given = json.dumps({"helper": {"description": "helps", "prompt": "Help.", "model": "Gemini Ultra", "tols": "Read"}})
     done = answer("hi", "--output-format", output_format, "--agents", given, turns=["hello"])
     assert (done.code, "Gemini" in done.out) == (0, False)
-    assert "helper: model 'Gemini Ultra' is none that is known" in done.err
+    assert "helper: model 'Gemini Ultra' is not a known one" in done.err
     assert "unknown field 'tols'" in done.err
 
 

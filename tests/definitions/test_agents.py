@@ -127,7 +127,7 @@ def test_models_are_known_words_names_and_providers(folders: Any, word: str, mod
 def test_an_unknown_model_word_inherits_with_a_warning(folders: Any) -> None:
     agent = one(folders, "---\nname: a\ndescription: d\nmodel: Claude Sonnet 4.5\n---\nx")
     assert agent.model is None
-    assert "'Claude Sonnet 4.5' is none that is known" in agent.warnings[0]
+    assert "'Claude Sonnet 4.5' is not a known one" in agent.warnings[0]
 
 
 def test_values_that_make_no_sense_are_said_and_left_out(folders: Any) -> None:

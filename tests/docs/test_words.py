@@ -21,6 +21,19 @@ BANNED = {
     r"\bso many (turns|days|sessions|tokens|calls)\b": "at most N …",
     r"\bour own words\b": "the built-in text",
     r"\bthe interactive face\b": "the interactive session",
+    r"\bnot looked at\b|\bis (un)?known and not looked\b": "is ignored, is not read",
+    r"\bcounts? for nothing\b": "has no effect",
+    r"\bcounts? (only )?(from|in) (a policy|skills|the start)\b": "takes effect, is read",
+    r"\b(so that these|which of these|rules) count\b": "apply",
+    r"\bis called so\b": "has that name",
+    r"\bleft in peace\b": "is not asked again",
+    r"\b(agents are|is still|is) at work\b": "is running",
+    r"\b(be|is|give|write) a texts?\b|\b(list|object) of texts\b": "a string, a list of strings",
+    r"\bwhat is no\b|\bis none that\b": "what is not a …",
+    r"\b(which|one|policy that) nobody knows\b": "is unknown",
+    r"\bwaits? for your word\b": "waits for your answer",
+    r"\b(of ours|of us|for us|to us|our (keys|login|proxy|tools|words))\b": "Holdfast's, or leave it out",
+    r"\bwhat is odd\b|\bis in a bad way\b": "problems",
     r"\bBehind (our|the)\b.*\bprompt\b": "added after",
 }
 BANNED_ON_PAGES = BANNED | {r"\bfaces?\b": "interface, terminal, host"}
@@ -34,6 +47,35 @@ def problems(text: str, banned: dict[str, str]) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_page_uses_words_that_engineers_know(page: Path) -> None:
     assert problems(page.read_text("utf-8"), BANNED_ON_PAGES) == []
+
+
+NAMES = (
+    r"\b(A|CI|I|HTTP|JSON|API|MCP|SDK|ACP|OAuth|Python|Holdfast|Linux|macOS|Windows|Claude|Codex|Landlock|Agent|"
+    r"([A-Z][a-z]+){2,})\b"
+)
+
+
+def capitals(text: str) -> Iterator[str]:
+    """Headings and heads of tables that are not in the one style: `# A heading`, `| a column |`."""
+    lines = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE).splitlines()
+    for line, beneath in zip(lines, [*lines[1:], ""], strict=True):
+        plain = re.sub(NAMES, "x", re.sub(r"`[^`]*`", "X", line).replace("# X", "# Code"))
+        if re.match(r"#+ ", line) and not re.fullmatch(r"#+ (\d+\. )?[A-Zx][^A-Z]*", plain.replace(" X", " x")):
+            yield line
+        if re.fullmatch(r"\|[-:| ]+\|", beneath) and re.search(r"\| [A-WYZ]", plain):
+            yield line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_headings_and_heads_of_tables_have_one_style_of_capitals(page: Path) -> None:
+    assert list(capitals(page.read_text("utf-8"))) == []
+
+
+def test_another_style_of_capitals_is_found() -> None:
+    text = (
+        "# A Heading\n\n## lower\n\n| Option | meaning |\n|---|---|\n\n## An MCP server of `Foo`\n\n| a `B` |\n|---|\n"
+    )
+    assert list(capitals(text)) == ["# A Heading", "## lower", "| Option | meaning |"]
 
 
 def messages(path: Path) -> Iterator[tuple[int, str]]:
@@ -90,7 +132,20 @@ def test_the_list_finds_what_it_bans() -> None:
         "'a' is no directory",
         "So many turns with tools.",
         "Instead of our own words.",
+        "is not known and not looked at",
+        "their yes counts for nothing",
+        "args must be a list of texts",
+        "'x' must be a text, got 7",
+        "the agent is still at work",
+        "the network is reached only through our proxy",
     ):
         assert problems(text, BANNED), text
-    for text in ("there is no tool of that name", "it is not a directory", "no key"):
+    for text in (
+        "there is no tool of that name",
+        "it is not a directory",
+        "no key",
+        "it counts lines from 1",
+        "a text file, or text between quotes",
+        "it works with 3 agents",
+    ):
         assert not problems(text, BANNED), text

@@ -53,7 +53,7 @@ class Broken:
         (Broken(), FORM, "could not be put"),
         (Broken(), FORM._replace(source="other"), "not a FormAnswer"),
         (ScriptedAsker(forms=[FormAnswer("accept")]), FORM, "'name' is missing"),
-        (ScriptedAsker(forms=[FormAnswer("accept", {"name": 1})]), FORM, "is a text"),
+        (ScriptedAsker(forms=[FormAnswer("accept", {"name": 1})]), FORM, "is a string"),
         (ScriptedAsker(), FORM, "no answer left"),
     ],
 )

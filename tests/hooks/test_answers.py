@@ -102,7 +102,7 @@ def test_whether_to_go_on_is_true_or_false() -> None:
         read_answer(PreToolUse, {"continue": "false"})
     answer = read_answer(Stop, {"continue": "false"})
     assert not answer.stops
-    assert "not looked at" in answer.warnings[0]
+    assert "which is ignored" in answer.warnings[0]
     assert read_answer(Stop, {"continue": None}).warnings == ()
 
 
@@ -149,6 +149,6 @@ def test_a_word_of_a_gate_that_is_almost_known_is_a_failure_and_a_soft_one_witho
 
 
 def test_a_gate_that_writes_no_text_has_failed() -> None:
-    with pytest.raises(HookFailed, match="no text"):
+    with pytest.raises(HookFailed, match="not text"):
         read_output(PreToolUse, 0, "\ufffd\ufffd{\0}\0", "")
     assert read_output(PostToolUse, 0, "x\0", "").warnings == ()

@@ -282,7 +282,7 @@ def test_the_promise_about_keys_is_told(as_nobody: AsNobody, monkeypatch: pytest
 
     def told() -> int:
         found = {promise.name: promise.holds for promise in guard.guarantees()}
-        os.write(1, str(found["commands cannot read our keys"]).encode())
+        os.write(1, str(found["commands cannot read the keys of Holdfast"]).encode())
         return 0
 
     assert as_nobody(told) == "False"
@@ -308,7 +308,7 @@ def test_without_a_subreaper_the_program_runs_directly(monkeypatch: pytest.Monke
     monkeypatch.setattr(guard, "_find_prctl", lambda: None)
     assert guard.run_guarded(os.getpid) == os.getpid()
     missing = [promise.name for promise in guard.guarantees() if not promise.holds]
-    assert "orphans come back to us" in missing
+    assert "orphaned processes are adopted by Holdfast" in missing
     assert "the guard is running" in missing
 
 

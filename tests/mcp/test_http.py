@@ -205,7 +205,7 @@ async def test_the_time_in_which_a_new_header_is_found_is_not_the_servers(kit: A
 @pytest.mark.parametrize("helper", ["echo no json", "echo '[1]'", "echo '{\"a\": 1}'", "echo broken >&2; exit 3"])
 async def test_a_program_that_prints_something_else_is_told(kit: Any, host: Host, helper: str) -> None:
     async with kit.hub(host.entry(headersHelper=helper)) as hub:
-        with pytest.raises(McpError, match="did not print a JSON object of texts"):
+        with pytest.raises(McpError, match="did not print a JSON object of strings"):
             await hub.servers["web"].ensure()
 
 

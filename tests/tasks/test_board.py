@@ -234,7 +234,7 @@ def test_a_directory_that_is_not_ours_is_refused(tmp_path: Path) -> None:
     (tmp_path / "session").mkdir()
     (tmp_path / "session" / "tasks").symlink_to(tmp_path / "elsewhere")
     places = Places(str(tmp_path / "session"))
-    with pytest.raises(OSError, match="not a directory of ours"):
+    with pytest.raises(OSError, match="not a directory of Holdfast"):
         places.task_file("b00000001")
 
 

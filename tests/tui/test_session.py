@@ -237,7 +237,7 @@ def test_several_questions_are_reviewed_in_one_list_and_a_kept_rule_settles_thos
     terminal.answer("2 more: ", "2")
     shown = terminal.answer("│ url: https://c.example", "1")
     assert "no longer asked: Let WebFetch do this? https://a.example/two: the rule WebFetch(domain:a.example)" in shown
-    shown = terminal.until("refused; the model waits for your word", all_of_it=True)
+    shown = terminal.until("refused; the model waits for your answer", all_of_it=True)
     said = [line.strip() for line in shown.split("\n") if "│ url:" in line or "⎿ you:" in line or "⎿ no longer" in line]
     assert [line.split(" ", 1)[1][:26] for line in said] == [
         "url: https://a.example/one",

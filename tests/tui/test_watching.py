@@ -35,7 +35,7 @@ def test_the_demo_goes_along_where_somebody_says_no_and_stays_until_they_go_on(t
     terminal.open(rows=40)
     terminal.holdfast("demo")
     terminal.answer("Let Bash do this?", "Escape")
-    terminal.until("the model waits for your word", "Write anything, and it goes on", "(shift+tab)")
+    terminal.until("the model waits for your answer", "Write anything, and it goes on", "(shift+tab)")
     terminal.say("/cost")
     terminal.until("tokens read")
     terminal.say("why should it?")

@@ -206,5 +206,5 @@ class AgentServer:
 def _text(params: Fields, name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str) or not value:
-        raise RpcError(INVALID_PARAMS, f"{name} must be a text, got {value!r}")
+        raise RpcError(INVALID_PARAMS, f"{name} must be a string, got {value!r}")
     return value

@@ -214,7 +214,7 @@ class EditorSession:
     def set_option(self, name: str, value: Any) -> list[Fields]:
         """Choose a mode or a model; all options as they are then."""
         if not isinstance(value, str):
-            raise RpcError(INVALID_PARAMS, f"the value of {name!r} must be a text, got {value!r}")
+            raise RpcError(INVALID_PARAMS, f"the value of {name!r} must be a string, got {value!r}")
         if name == "mode":
             self.set_mode(value)
             self.tell({"sessionUpdate": "current_mode_update", "currentModeId": self.agent.mode})

@@ -120,7 +120,7 @@ def _git_lines(git: GitState | None) -> list[str]:
     if git.main_branch:
         lines.append(f"- Main branch: {git.main_branch}")
     if git.status is None:
-        lines.append(f"- Status: not looked at ({git.unknown})")
+        lines.append(f"- Status: unknown ({git.unknown})")
     elif not git.status:
         lines.append("- Status: clean")
     else:

@@ -120,7 +120,7 @@ class Agent(ClosedAtExit, Generic[Deps, Out]):
             disallowed_tools: Rules that deny.
             add_dirs: Further directories the agent may work in.
             settings: Settings on top of the files: a file's path, or JSON text.
-            setting_sources: Which settings files count, of `user,project,local`; `""` for none of them.
+            setting_sources: Which settings files are read, of `user,project,local`; `""` for none of them.
             mcp_config: MCP servers besides those configured: files, or JSON text.
             strict_mcp_config: Only the servers of `mcp_config` and `mcp_servers`.
             mcp_servers: MCP servers given in Python, by name: a configuration as in `.mcp.json`, or a server that
@@ -151,8 +151,8 @@ class Agent(ClosedAtExit, Generic[Deps, Out]):
             hooks: Functions of your own that hear events, such as `Hook("PreToolUse", check, "Bash")`, beside the
                 hooks of the settings.
             on_event: Told about everything that happens in the session, also between runs.
-            trust: True: what the folder brings (instructions, allow rules, directories) counts for this agent; hooks
-                and variables still need the user's approval. False: only its deny and ask rules count. None: as the
+            trust: True: what the folder brings (instructions, allow rules, directories) applies to this agent; hooks
+                and variables still need the user's approval. False: only its deny and ask rules apply. None: as the
                 user said with `holdfast trust`. `RunResult.warnings` names what was left out.
             agents: More types of agents, as `--agents` has them: name to `description`, `prompt`, `tools`, `model`, …
         """

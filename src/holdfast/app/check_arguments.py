@@ -29,7 +29,7 @@ def check_values(given: Mapping[str, Any]) -> None:
     for name in ("model", "fallback_model"):
         model = given.get(name)
         if model is not None and not isinstance(model, str) and not callable(getattr(model, "stream", None)):
-            raise UsageError(f"{name} must be a text such as 'anthropic:sonnet', or a model object, not {model!r}")
+            raise UsageError(f"{name} must be a string such as 'anthropic:sonnet', or a model object, not {model!r}")
     _check_functions(given)
     for number, message in enumerate(given.get("history", ())):
         _check_message(f"history[{number}]", message)
@@ -42,7 +42,7 @@ def check_prompt(prompt: object) -> None:
         UsageError: It is neither a text nor a list of blocks.
     """
     if not isinstance(prompt, str | list):
-        raise UsageError(f"the prompt must be a text or a list of content blocks, not {prompt!r}")
+        raise UsageError(f"the prompt must be a string or a list of content blocks, not {prompt!r}")
 
 
 def check_deps(deps: object, deps_type: object) -> None:

@@ -28,7 +28,7 @@ _MEMORY: Final = """\
 
 The directory {directory} is yours, and what is in it outlasts this conversation. Before you begin, use what you know
 from there. When you learn something that will help next time, write it down there: short notes in files of their own,
-and one line for each in {index}. Keep it true, and take out what is no longer so."""
+and one line for each in {index}. Keep it true, and take out what no longer holds."""
 
 
 class Memory(NamedTuple):

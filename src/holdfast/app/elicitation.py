@@ -75,7 +75,9 @@ class Elicitor:
         patience = self._patience[server]
         async with patience.turn:
             if patience.is_over():
-                return FormAnswer(message=f"the user has refused {_MOST_REFUSALS} times in a row, and is left in peace")
+                return FormAnswer(
+                    message=f"the user has refused {_MOST_REFUSALS} times in a row, and is not asked again"
+                )
             answer = await self._desk.put(form)
             patience.answered(refused=answer.action != "accept")
             return answer

@@ -104,7 +104,7 @@ def _choose(agent: "RunningAgent", configs: Mapping[str, Any]) -> "tuple[Chosen,
     chosen = choose_servers(agent.rights, found)
     errors = {name: f"it is not started: {reason}" for name, reason in chosen.held.items()}
     known = {entry.name for entry in found.entries}
-    missing = "; ".join(found.problems) or "the administrator's list of servers is the only one that counts"
+    missing = "; ".join(found.problems) or "only the administrator's list of servers is used"
     errors |= {name: missing for name in configs if name not in known}
     return chosen, errors
 

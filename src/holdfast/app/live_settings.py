@@ -28,8 +28,8 @@ def apply_settings(agent: "RunningAgent", given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if name not in _LIVE and value not in (None, False):
             raise UsageError(
-                f"{name!r} counts only from the start of a session: give it with --settings. While it runs these can "
-                f"be changed: {', '.join(sorted(_LIVE))}"
+                f"{name!r} takes effect only at the start of a session: give it with --settings. While it runs these "
+                f"can be changed: {', '.join(sorted(_LIVE))}"
             )
     effort = _effort(agent, given)
     merged = _merged(agent.rights.given, {name: value for name, value in given.items() if name in _LIVE})

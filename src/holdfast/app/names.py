@@ -41,12 +41,12 @@ def check_names(options: Options) -> None:
     for name in split_names(options.tools or ()):
         if name not in choosable and not name.startswith("mcp__"):
             meant = did_you_mean(name, sorted(choosable))
-            raise UsageError(f"builtin_tools names {name!r}, and no built-in tool is called so.{meant}")
+            raise UsageError(f"builtin_tools names {name!r}, and no built-in tool has that name.{meant}")
     for behavior, texts in (("allow", options.allowed_tools), ("deny", options.disallowed_tools)):
         option = "allowed_tools" if behavior == "allow" else "disallowed_tools"
         for rule in split_names(texts):
             name = rule.partition("(")[0]
             if name not in known and "*" not in name and not name.startswith("mcp__"):
                 meant = did_you_mean(name, sorted(known))
-                raise UsageError(f"{option} names {name!r}, and no tool is called so.{meant}")
+                raise UsageError(f"{option} names {name!r}, and no tool has that name.{meant}")
             Rule.parse("allow" if behavior == "allow" else "deny", rule, aliases=ALIASES)

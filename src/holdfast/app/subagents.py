@@ -93,7 +93,7 @@ class Subagents:
             return str(error)
         room = self._parts.board.agents
         if room.working >= room.limit:
-            return f"{room.working} agents are at work, which is the limit; wait until one of them is done"
+            return f"{room.working} agents are running, which is the limit; wait until one of them is done"
         return None
 
     def _child(self, task: AgentTask, progress: Callable[[Any], None]) -> Child:
@@ -192,7 +192,7 @@ class Subagents:
             )
         running = self._running(self._parts.names.get(task.name, ""))
         if running:
-            raise ToolFailed(f"an agent named {task.name!r} is at work already; choose another name")
+            raise ToolFailed(f"an agent named {task.name!r} is already running; choose another name")
 
     def _check_tools(self, task: AgentTask) -> None:
         """A name that is none would leave its tool out without a word."""
@@ -223,7 +223,7 @@ class Subagents:
         """An agent of ours that has ended. Those of others know what we may not."""
         agent_id = self._parts.names.get(name, name)
         if self._running(agent_id):
-            raise ToolFailed(f"the agent {name!r} is still at work; wait for its end before you resume it")
+            raise ToolFailed(f"the agent {name!r} is still running; wait for its end before you resume it")
         files = self._parts.files
         if files is None:
             handed: Remembered | None = self._starter.executor.state.conversations.get(agent_id)

@@ -20,7 +20,7 @@ __all__ = ["command"]
 
 @click.group("agents", cls=ListsByDefault)
 def command() -> None:
-    """List the agents that are defined here, show one, or say what is odd about them."""
+    """List the agents that are defined here, show one, or check them for problems."""
 
 
 @command.command("list")
@@ -46,7 +46,7 @@ def list_agents(*, as_json: bool, **given: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @session_options
 def show_agent(name: str, *, as_json: bool, **given: Any) -> int:
-    """Show one agent: its fields, what is odd about it, and what it is told."""
+    """Show one agent: its fields, its problems, and what it is told."""
     found = _found(given).found
     ours = {kind.name: kind for kind in BUILTIN_TYPES}
     agent = found.get(name)
@@ -61,11 +61,11 @@ def show_agent(name: str, *, as_json: bool, **given: Any) -> int:
     return echo_shown(_facts(agent), text, as_json=as_json)
 
 
-@command.command("lint", short_help="Say what is odd about them.")
+@command.command("lint", short_help="Check them and print the problems.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @session_options
 def lint_agents(*, as_json: bool, **given: Any) -> int:
-    """Say what is odd about the agents that are defined here. Exit 1 if anything is."""
+    """Check the agents that are defined here and print their problems. Exit 1 if there are any."""
     found = _found(given)
     odd = [(agent.path, warning) for agent in found.found.values() for warning in agent.warnings]
     odd += [(agent.path, f"it cannot be started: {agent.refusal}") for agent in found.found.values() if agent.refusal]

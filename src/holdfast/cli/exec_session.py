@@ -234,7 +234,7 @@ def _updates(message: dict[str, Any]) -> tuple[PermissionUpdate, ...]:
     """The permission updates of an answer, as a host of `-p` writes them."""
 
     def refuse(reason: str) -> None:
-        raise UsageError(f"a permission update cannot count: {reason}")
+        raise UsageError(f"a permission update is refused: {reason}")
 
     return tuple(read_updates(_either(message, "updated_permissions", "updatedPermissions"), refuse))
 
@@ -256,7 +256,7 @@ def _rules(given: Any, behavior: Literal["allow", "deny"]) -> tuple[str, ...]:
         return ()
     rules = cast("list[Any]", given)
     if not isinstance(given, list) or not all(isinstance(rule, str) for rule in rules):
-        raise UsageError(f"rules must be a list of texts such as 'Bash(git *)', got {given!r}")
+        raise UsageError(f"rules must be a list of strings such as 'Bash(git *)', got {given!r}")
     for rule in rules:
         Rule.parse(behavior, rule)
     return tuple(rules)

@@ -60,7 +60,7 @@ def read_form_response(message: Line, form: Form) -> FormAnswer:
         raise UsageError(f"values must be a JSON object, got {values!r}")
     text = message.get("text")
     if text is not None and not isinstance(text, str):
-        raise UsageError(f"text must be a text, got {text!r}")
+        raise UsageError(f"text must be a string, got {text!r}")
     answer = FormAnswer(action, cast("Line", values or {}), text, str(message.get("message") or ""))
     return check_answer(form, answer)
 
@@ -142,4 +142,4 @@ def _call_answer(said: Line) -> Answer:
 
 
 def _refuse(reason: str) -> None:
-    raise UsageError(f"a permission update cannot count: {reason}")
+    raise UsageError(f"a permission update is refused: {reason}")

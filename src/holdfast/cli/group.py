@@ -17,7 +17,7 @@ _COMMANDS = {
     "acp": ("holdfast.cli.acp", "Work for an editor: the Agent Client Protocol over standard input and output."),
     "agents": ("holdfast.cli.agents", "List, show and lint the agents that are defined here."),
     "call": ("holdfast.cli.call", "Run one tool and print its result."),
-    "completion": ("holdfast.cli.completion", "Print what makes a shell complete our words."),
+    "completion": ("holdfast.cli.completion", "Print the completion script for a shell."),
     "doctor": ("holdfast.cli.doctor", "Check what Holdfast can promise on this machine."),
     "demo": ("holdfast.cli.demo", "Show a whole agent session on a sample project, no key needed."),
     "exec": ("holdfast.cli.exec", "Run tool calls from JSON lines: the executor as a pipe for any language."),
@@ -122,7 +122,7 @@ def _meant(words: list[str]) -> str:
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, "--version", "-V", "-v", message="holdfast %(version)s")
-@click.option("--debug", "-d", is_flag=True, help="Say on standard error what happens inside.")
+@click.option("--debug", "-d", is_flag=True, help="Print debug messages on standard error.")
 def cli(*, debug: bool) -> None:
     """The hands of an AI agent: every tool call typed, permission-checked, concurrent and streaming.
 

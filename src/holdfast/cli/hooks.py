@@ -37,7 +37,7 @@ def command() -> None:
     """List the hooks that hold here, and try what they say to an event."""
 
 
-@command.command("list", short_help="Every hook that counts, and where it comes from.")
+@command.command("list", short_help="Every hook that is active, and where it comes from.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @session_options
 def list_hooks(*, as_json: bool, **given: Any) -> int:

@@ -66,7 +66,7 @@ async def _reload_skills(agent: "RunningAgent", fields: Line) -> Line:
 async def _reload_plugins(agent: "RunningAgent", fields: Line) -> Line:
     """The lists as they are: which plugins there are is settled when a session starts."""
     if fields.get("add_plugins"):
-        raise UsageError("plugins count only from the start of a session: give them with --plugin-dir")
+        raise UsageError("plugins take effect only at the start of a session: give them with --plugin-dir")
     agent.look_for_skills()
     states = await mcp_status(agent, {})
     return {
@@ -113,7 +113,7 @@ def _end_of(path: str) -> tuple[bytes, int]:
 async def _resource(agent: "RunningAgent", fields: Line) -> Line:
     uri = fields.get("uri")
     if not isinstance(uri, str) or not uri:
-        raise UsageError(f"uri must be a text, got {uri!r}")
+        raise UsageError(f"uri must be a string, got {uri!r}")
     server = find_server(agent, str(fields.get("serverName", fields.get("server_name"))))
     try:
         answer = await server.request("resources/read", {"uri": uri})

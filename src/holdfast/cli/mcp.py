@@ -86,7 +86,7 @@ def _row(entry: ServerEntry, held: str, state: str) -> dict[str, str]:
 @click.option("--transport", "-t", type=click.Choice(["stdio", "http", "sse"]), help="How it is reached.")
 @click.option("--env", "-e", multiple=True, metavar="NAME=VALUE", help="A variable of the server.")
 @click.option("--header", "-H", multiple=True, metavar="NAME: VALUE", help="A header, for a URL.")
-@click.option("--client-id", metavar="ID", help="As the login server of a URL knows us.")
+@click.option("--client-id", metavar="ID", help="The client id that the login server knows Holdfast by.")
 @click.option("--client-secret", metavar="TEXT", help="With --client-id; `${NAME}` reads a variable at the start.")
 @click.option("--callback-port", type=click.IntRange(1, 65535), help="Where a login comes back to on this machine.")
 @_scope
@@ -263,7 +263,7 @@ def approve(name: str, *, yes: bool, outside_sandbox: bool, **given: Any) -> int
     return approve_server(_entry(name, given), to_options(given), yes=yes, outside=outside_sandbox)
 
 
-@command.command("serve", short_help="Offer our tools to other programs, as an MCP server.")
+@command.command("serve", short_help="Offer Holdfast's tools to other programs, as an MCP server.")
 @click.option("--transport", "-t", type=click.Choice(["stdio", "http"]), default="stdio", help="Pipes, or an address.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="With http: the address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="With http; 0: any.")
@@ -281,7 +281,7 @@ def serve(
     approver: str | None,
     **given: Any,
 ) -> int:
-    """Offer our tools to any MCP client, with permissions, hooks, limits and the journal on.
+    """Offer Holdfast's tools to any MCP client, with permissions, hooks, limits and the journal on.
 
     \b
     A call that needs permission is put to the client's user, if the client can do that (elicitation), else to the

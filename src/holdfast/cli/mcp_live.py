@@ -178,11 +178,11 @@ def approve_server(entry: ServerEntry, options: Options, *, yes: bool, outside: 
     for name in record.changed:
         click.echo(f"The tool {click.style(visible(name), bold=True)} says something else than when it was first seen:")
         click.echo("\n".join(_difference(record.was.get(name), record.now.get(name))))
-    if not _agrees("Let the changed tools count as they are now?", yes=yes):
+    if not _agrees("Approve the changed tools as they are now?", yes=yes):
         return 1
     accepted = record.accept()
     records.save(key, record)
-    click.echo("1 tool counts again." if len(accepted) == 1 else f"{len(accepted)} tools count again.")
+    click.echo(f"{len(accepted)} {'tool' if len(accepted) == 1 else 'tools'} can be used again.")
     return 0
 
 

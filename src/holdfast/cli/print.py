@@ -124,7 +124,7 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="One prompt as text, or prompts as JSON lines.",
         ),
         click.option("--include-partial-messages", is_flag=True, help="stream-json: also the answer as it grows."),
-        click.option("--include-hook-events", is_flag=True, help="stream-json: also each hook that was heard."),
+        click.option("--include-hook-events", is_flag=True, help="stream-json: also each hook that ran."),
         click.option(
             "--permission-prompts",
             type=click.Choice(("host", "none", "stdio")),
@@ -142,7 +142,7 @@ def _face_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--replay-user-messages", is_flag=True, help="stream-json: also the prompts that were sent."),
         click.option("--agents", metavar="JSON|FILE", help="More types of agents, each with description and prompt."),
         click.option("--verbose", is_flag=True, help="Say on standard error what happens, also without a terminal."),
-        click.option("--debug", "-d", "is_debug", is_flag=True, help="Say on standard error what happens inside."),
+        click.option("--debug", "-d", "is_debug", is_flag=True, help="Print debug messages on standard error."),
     )
     return _with(command, options)
 

@@ -36,7 +36,7 @@ def rights_as_in(transcript: "Transcript", options: Options, place: str) -> "Per
     context = rights.permissions.with_options(readable=(place,))
     if there or not cwd:
         return context
-    click.echo(f"holdfast: {visible(cwd)} is gone, so its own settings and links are not looked at", err=True)
+    click.echo(f"holdfast: {visible(cwd)} is gone, so its own settings and links are not checked", err=True)
     return context.with_options(working_directories=(cwd,), project_root=cwd, start_directory=cwd, disk=NoDisk())
 
 

@@ -19,14 +19,14 @@ __all__ = ["command"]
 
 @click.group("skills", cls=ListsByDefault)
 def command() -> None:
-    """List the skills and commands that are there, show one, or say what is odd about them."""
+    """List the skills and commands that are there, show one, or check them for problems."""
 
 
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @session_options
 def list_skills(*, as_json: bool, **given: Any) -> int:
-    """List every skill and command that counts here."""
+    """List every skill and command that can be used here."""
     rows = [(skill.name, _whose(skill), skill.about) for skill in _library(given)]
     return echo_rows(rows, as_json=as_json, nothing="There are no skills or commands here.")
 
@@ -36,7 +36,7 @@ def list_skills(*, as_json: bool, **given: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @session_options
 def show_skill(name: str, *, as_json: bool, **given: Any) -> int:
-    """Show one skill or command: its fields, what is odd about it, and its text. Nothing in it is run."""
+    """Show one skill or command: its fields, its problems, and its text. Nothing in it is run."""
     library = _library(given)
     skill = library.find(name.removeprefix("/"))
     if skill is None:
@@ -49,11 +49,14 @@ def show_skill(name: str, *, as_json: bool, **given: Any) -> int:
     return echo_shown({**_facts(skill), "commands": commands}, loaded.body, as_json=as_json)
 
 
-@command.command("lint", short_help="Say what is odd about them.")
+@command.command("lint", short_help="Check them and print the problems.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @session_options
 def lint_skills(*, as_json: bool, **given: Any) -> int:
-    """Say what is odd about the skills and commands here, by the open specification too. Exit 1 if anything is."""
+    """Check the skills and commands here, also against the open specification, and print their problems.
+
+    Exit 1 if there are any.
+    """
     library = _library(given)
     odd = [(skill.path, warning) for skill in library for warning in skill.warnings()]
     odd += [(skill.path, f"another is called {skill.name!r}, which counts") for skill in library.hidden]

@@ -122,10 +122,10 @@ def _user(message: Line) -> UserPrompt:
     if isinstance(content, list):
         blocks = cast("list[Any]", content)
         if not blocks or not all(isinstance(block, dict) and "type" in block for block in blocks):
-            raise UsageError("the content of a user message is a text or a list of content blocks, each with a type")
+            raise UsageError("the content of a user message is a string or a list of content blocks, each with a type")
         content = cast("list[dict[str, Any]]", blocks)
     elif not isinstance(content, str) or not content.strip():
-        raise UsageError(f"the content of a user message is a text or a list of content blocks, got {content!r}")
+        raise UsageError(f"the content of a user message is a string or a list of content blocks, got {content!r}")
     sent = {key: value for key, value in message.items() if key not in ("type", "message", "priority")}
     if not isinstance(sent.get("uuid"), str) or not sent["uuid"]:
         sent["uuid"] = new_uuid()

@@ -23,7 +23,7 @@ __all__ = ["command"]
 def command(*, yes: bool, revoke: bool, outside_sandbox: bool, **given: Any) -> int:
     """Show what this folder brings (rules, instructions, hooks, servers), and trust it or take trust back.
 
-    Deny and ask rules of a folder always count. Everything else it brings waits for your word.
+    Deny and ask rules of a folder always apply. Everything else it brings waits until you trust it.
     """
     done = _trust(load_rights(to_options(given)).settings, yes=yes, revoke=revoke)
     if done or revoke or not outside_sandbox:
@@ -49,7 +49,7 @@ def _trust(settings: Settings, *, yes: bool, revoke: bool) -> int:
     for line in question.lines:
         click.echo(f"  {line.place}  {click.style(line.kind, bold=True)}  {line.text}  ({line.effect})")
     if not yes and not _agrees():
-        click.echo("Nothing was changed: its deny and ask rules count, the rest does not.")
+        click.echo("Nothing was changed: its deny and ask rules apply, the rest does not.")
         return 1
     store.trust(settings.root, items=question.approvals)
     click.echo(f"{shown} is trusted. Take it back with: holdfast trust --revoke")
@@ -91,7 +91,7 @@ def _nothing_to_ask(settings: Settings, store: TrustStore, *, yes: bool) -> int:
     return 0
 
 
-def _agrees(question: str = "Trust this folder, so that these count?") -> bool:
+def _agrees(question: str = "Trust this folder, so that these apply?") -> bool:
     """Ask; whoever cannot answer has not agreed."""
     try:
         return click.confirm(question, default=False, err=True)

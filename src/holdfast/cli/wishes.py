@@ -113,7 +113,7 @@ async def _get_settings(agent: "RunningAgent", fields: Line) -> Line:
 async def _rename(agent: "RunningAgent", fields: Line) -> Line:
     title, session_id = fields.get("title"), fields.get("session_id")
     if not isinstance(title, str) or not title.strip():
-        raise UsageError(f"title must be a text, got {title!r}")
+        raise UsageError(f"title must be a string, got {title!r}")
     if session_id not in (None, agent.session_id):
         raise UsageError(f"this is the session {agent.session_id}, not {session_id!r}")
     rename_session(agent, title.strip())

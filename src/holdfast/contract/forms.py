@@ -154,7 +154,7 @@ def _fitting(field: FormField, given: Any) -> Any:
     if field.kind in ("integer", "number"):
         return _number(field, given)
     if not isinstance(given, str):
-        raise ValueError(f"it is a text, got {_shown(given)}")  # noqa: TRY004 - one kind of error for all of them
+        raise ValueError(f"it is a string, got {_shown(given)}")  # noqa: TRY004 - one kind of error for all of them
     if field.kind == "choice":
         return _one(field, given)
     _within(field, len(given), "characters")
@@ -180,7 +180,7 @@ def _several(field: FormField, given: Any) -> list[str]:
         known = {name for choice in field.choices for name in (choice.label, choice.value)}
         given = parts if all(part in known for part in parts) else [given]
     if not isinstance(given, Sequence) or not all(isinstance(one, str) for one in cast("Sequence[Any]", given)):
-        raise ValueError(f"it is a list of texts, got {_shown(given)}")
+        raise ValueError(f"it is a list of strings, got {_shown(given)}")
     found = list(dict.fromkeys(_one(field, one) for one in cast("Sequence[str]", given)))
     _within(field, len(found), "choices")
     return found

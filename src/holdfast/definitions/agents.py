@@ -163,7 +163,7 @@ def read_agent(head: Head, source: Source) -> AgentDefinition | None:
         fields.warnings.append(f"its front matter is not valid YAML ({matter.problem}), so it is read line by line")
     name = fields.text("name") or head.name
     if not fields.text("name"):
-        fields.warnings.append("it has no name, so the file's counts")
+        fields.warnings.append("it has no name, so the file's name is used")
     return _made(name, fields, source, path=head.path, fallback=first_line(matter.body))
 
 
@@ -222,7 +222,7 @@ def _made(
     tools = tool_list(given)
     denied = tool_list(fields.get("disallowedTools", "disallowed-tools", "disallowed_tools") or "none")
     for unknown in (*tools.unknown, *(word for word in denied.unknown if word != "none")):
-        fields.warnings.append(f"it names a tool {visible(unknown, limit_chars=60)!r}, and none is called so")
+        fields.warnings.append(f"it names a tool {visible(unknown, limit_chars=60)!r}, and none has that name")
     refusal = ""
     if tools.names == () and tools.unknown:
         refusal = f"none of the tools that it names is one: {visible(', '.join(tools.unknown), limit_chars=200)}"

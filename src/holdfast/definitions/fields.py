@@ -136,7 +136,7 @@ def model_word(fields: Fields) -> str | None:
     if _MODELS.fullmatch(word.lower()):
         return word.lower()
     fields.warnings.append(
-        f"model {visible(word, limit_chars=60)!r} is none that is known, so the model of whoever uses it counts; "
+        f"model {visible(word, limit_chars=60)!r} is not a known one, so the model of whoever uses it is used; "
         "write sonnet, opus, haiku, inherit, a full name such as claude-sonnet-5, or provider:name"
     )
     return None

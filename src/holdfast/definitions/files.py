@@ -97,7 +97,7 @@ class Scan:
                 for entry in entries:
                     self._left -= 1
                     if self._left < 0:
-                        self._problem(here, "there are too many files, so the rest is not looked at")
+                        self._problem(here, "there are too many files, so the rest is not read")
                         break
                     (directories if entry.is_dir() else self._names_of_files).append(entry.name)
         except OSError as error:

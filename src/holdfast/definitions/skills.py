@@ -183,7 +183,7 @@ class Skill:
         read = (self.model, self.effort, self.shell, self.for_model, self.for_user, self.background, self.hooks)
         del read  # each says in the fields what it could not read
         for word in (*self.allowed_tools.unknown, *self.disallowed_tools.unknown):
-            found.append(f"it names a tool {visible(word, limit_chars=60)!r}, and none is called so")
+            found.append(f"it names a tool {visible(word, limit_chars=60)!r}, and none has that name")
         return list(dict.fromkeys([*found, *self.fields.warnings]))
 
     def _against_specification(self) -> list[str]:
@@ -201,7 +201,7 @@ class Skill:
             found.append("its compatibility has more than 500 characters")
         metadata = fields.mapping("metadata")
         if any(not isinstance(value, str) for value in metadata.values()):
-            found.append("its metadata holds more than texts")
+            found.append("its metadata holds more than strings")
         return found
 
 

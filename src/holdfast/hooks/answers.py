@@ -100,7 +100,7 @@ def _ended(code: int, stderr: str, answer: HookAnswer | None = None) -> HookFail
 def _plain(event: type[HookInput], text: str) -> HookAnswer:
     """Text that does not begin like JSON. A gate's decision behind other text is not read, so that gate has failed."""
     if event.is_gate and "\0" in text:
-        raise HookFailed("it wrote what is no text")
+        raise HookFailed("it wrote something that is not text")
     if event.is_gate and _DECISION_INSIDE.search(text):
         raise HookFailed("it wrote a decision behind other text, where it is not read", is_soft=True)
     if event.__name__ == "WorktreeCreate" and text:
@@ -162,7 +162,7 @@ def _answered(event: type[HookInput], said: Mapping[str, Any]) -> HookAnswer:
 
         sequence = harmless_sequence(said["terminalSequence"])
         if sequence is None:
-            warnings.append("its terminalSequence is none that only notifies or sets a title, and is not sent")
+            warnings.append("its terminalSequence does more than notify or set a title, and is not sent")
         else:
             more["terminalSequence"] = sequence
     warnings += [f"it answered with {name!r}, which does nothing for {event.__name__}" for name in _idle(event, own)]
@@ -176,7 +176,7 @@ def _goes_on(event: type[HookInput], said: Mapping[str, Any], warnings: list[str
         return going is not False
     if event.is_gate:
         raise HookFailed(f"its continue is {going!r}; true and false are known")
-    warnings.append(f"its continue is {going!r} and not looked at; true and false are known")
+    warnings.append(f"its continue is {going!r}, which is ignored; true and false are known")
     return True
 
 

@@ -55,12 +55,12 @@ def callback_hooks(given: object, call: CallBack) -> tuple[list[Hook], list[str]
 def _of_group(event: str, group: Mapping[str, Any], call: CallBack, warnings: list[str]) -> list[Hook]:
     ids, matcher = group.get("hookCallbackIds"), group.get("matcher")
     if not isinstance(ids, list | tuple) or not all(isinstance(one, str) for one in cast("Sequence[Any]", ids)):
-        raise UsageError(f"hooks.{event}: hookCallbackIds must be a list of texts, got {ids!r}")
+        raise UsageError(f"hooks.{event}: hookCallbackIds must be a list of strings, got {ids!r}")
     if matcher is not None and not isinstance(matcher, str):
-        raise UsageError(f"hooks.{event}: the matcher must be a text, got {matcher!r}")
+        raise UsageError(f"hooks.{event}: the matcher must be a string, got {matcher!r}")
     compile_matcher(matcher)
     if unknown := [name for name in group if name not in _KNOWN]:
-        warnings.append(f"hooks.{event}: {', '.join(map(repr, unknown))} is not known and not looked at")
+        warnings.append(f"hooks.{event}: {', '.join(map(repr, unknown))} is unknown and ignored")
     on_failure = _on_failure(event, group.get("onFailure"), warnings)
     timeout_s = _timeout(event, group.get("timeout"))
     return [

@@ -49,7 +49,7 @@ class Hook(NamedTuple):
     may_allow: bool = True
     """Its yes counts. That of a hook which comes with an agent does not: it would be more than its starter may."""
     problem: str = ""
-    """Why it would not start as things were when it was read; empty for one that would, or where nobody knows."""
+    """Why it would not start as things were when it was read; empty for one that would, or where that is unknown."""
 
 
 class Hooks:

@@ -118,7 +118,7 @@ def _checked(said: Any) -> HookAnswer:
     if not isinstance(said, HookAnswer):
         raise HookFailed(f"it answered {said!r}, which is not a HookAnswer")
     if said.behavior is not None and said.behavior not in _STRICTNESS:
-        raise HookFailed(f"it answered {said.behavior!r}, which nobody knows")
+        raise HookFailed(f"it answered {said.behavior!r}, which is not a known answer")
     return said
 
 
@@ -145,7 +145,7 @@ def _add(verdict: Verdict, hook: Hook, answer: HookAnswer) -> None:
         verdict.interrupts = answer.interrupts
     if answer.updated_input is not None and behavior != "deny":
         if verdict.updated_input is not None and verdict.updated_input != answer.updated_input:
-            verdict.warnings.append("several hooks changed the input; the last one in the configuration counts")
+            verdict.warnings.append("several hooks changed the input; the last one in the configuration wins")
         verdict.updated_input = answer.updated_input
         verdict.allows_updated = behavior == "allow"
     if answer.additional_context:

@@ -117,7 +117,7 @@ class _Reader:
         if not EVENTS[entry.event].is_gate:
             self.warn(f"the hook is off: {reason}")
             return None
-        self.warn(f"the gate does not run and counts as one that failed: {reason}")
+        self.warn(f"the gate does not run and is treated as failed: {reason}")
 
         async def fails(event: HookInput) -> HookAnswer | None:
             del event
@@ -151,7 +151,7 @@ class _Reader:
     def _note_fields(self, kind: str) -> None:
         unknown = [name for name in self._raw if name not in _FIELDS[kind] and name not in _COMMON]
         if unknown:
-            self.warn(f"the handler has {', '.join(map(repr, unknown))}, which is not known and not looked at")
+            self.warn(f"the handler has {', '.join(map(repr, unknown))}, which is unknown and ignored")
 
     def _timeout(self, kind: str) -> float | None:
         value: Any = self._raw.get("timeout")
@@ -167,7 +167,7 @@ class _Reader:
         if self._raw.get("once") is not True:
             return False
         if not self._entry.is_of_skill:  # a gate that looks at one call only would wave the next one through
-            self.warn("`once` counts in skills only; the hook runs each time")
+            self.warn("`once` works in skills only; the hook runs each time")
         return self._entry.is_of_skill
 
     def _on_failure(self) -> OnFailure | None:
@@ -183,13 +183,13 @@ class _Reader:
         if value is None and not required:
             return ""
         if not isinstance(value, str) or (required and not value.strip()):
-            raise UsageError(f"its {name} is {value!r}; give a text")
+            raise UsageError(f"its {name} is {value!r}; give a string")
         return value
 
     def _command_handler(self, timeout_s: float | None) -> CommandHandler:
         args: Any = self._raw.get("args")
         if args is not None and (not isinstance(args, tuple) or not all(isinstance(word, str) for word in args)):  # pyright: ignore[reportUnknownVariableType]
-            raise UsageError(f"its args are {args!r}; give a list of texts")
+            raise UsageError(f"its args are {args!r}; give a list of strings")
         shell = self._text("shell") or "bash"
         if shell not in ("bash", "powershell"):
             raise UsageError(f"its shell is {shell!r}; bash and powershell are known")

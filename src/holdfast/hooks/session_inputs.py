@@ -268,7 +268,7 @@ class InstructionsLoaded(HookInput, frozen=True, kw_only=True):
 class ConfigChange(HookInput, frozen=True, kw_only=True):
     """A settings file changed."""
 
-    about: ClassVar[str] = "when a settings file changed, before it counts; a policy file always counts"
+    about: ClassVar[str] = "when a settings file changed, before it applies; a policy file always applies"
     exit_two: ClassVar[ExitTwo] = "blocks"
     matched_by: ClassVar[str] = "source"
     awaited: ClassVar[Waits] = "loop"

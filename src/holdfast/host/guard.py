@@ -75,11 +75,13 @@ def guarantees() -> list[Guarantee]:
     reaper = "" if has_table and _find_prctl() else "no child subreaper here: a daemon that leaves its group can stay"
     unguarded = "" if is_guarded() else "no guard: a sidecar ends what it knows by session, tree and mark"
     handles = "" if hasattr(os, "pidfd_open") else "no pidfd: a thread waits for each process"
-    closed = "" if _is_closed_to_others() else f"commands can read our keys in /proc; is {DEBUGGER} set?"
-    keys = [] if os.geteuid() == 0 else [Guarantee("commands cannot read our keys", closed)]  # root reads everything
+    closed = "" if _is_closed_to_others() else f"commands can read the keys of Holdfast in /proc; is {DEBUGGER} set?"
+    keys = (
+        [] if os.geteuid() == 0 else [Guarantee("commands cannot read the keys of Holdfast", closed)]
+    )  # root reads everything
     return [
         Guarantee("every descendant is found", table),
-        Guarantee("orphans come back to us", reaper),
+        Guarantee("orphaned processes are adopted by Holdfast", reaper),
         Guarantee("the guard is running", reaper or unguarded),
         Guarantee("exits are told by the kernel", handles),
         *keys,

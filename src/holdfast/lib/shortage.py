@@ -13,7 +13,7 @@ _WORDS = {
     errno.ENOMEM: "there is not enough memory; close other programs, or raise the limit (`ulimit -v`), and try again",
     errno.EROFS: "the file system is read-only; choose a place that can be written",
 }
-_NO_PROCESS = "the system starts no more processes or threads for us; raise the limits (`ulimit -u`, `ulimit -v`)"
+_NO_PROCESS = "the system starts no more processes or threads; raise the limits (`ulimit -u`, `ulimit -v`)"
 _ABOUT_A_PLACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 _DEPTH = 20
 

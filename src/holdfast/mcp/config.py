@@ -182,7 +182,7 @@ def _texts(entry: ServerEntry, key: str, value: object) -> Sequence[str]:
         return ()
     items = cast("list[Any]", value)
     if not isinstance(value, list) or not all(isinstance(item, str | int | float) for item in items):
-        raise _bad(entry, f"its `{key}` must be a list of texts")
+        raise _bad(entry, f"its `{key}` must be a list of strings")
     return [str(item) for item in items]
 
 
@@ -190,11 +190,11 @@ def _pairs(entry: ServerEntry, key: str, value: object) -> Mapping[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise _bad(entry, f"its `{key}` must be an object of texts")
+        raise _bad(entry, f"its `{key}` must be an object of strings")
     found = cast("dict[str, Any]", value)
     for name, inner in found.items():
         if not isinstance(inner, str | int | float) or "\0" in name or "\n" in name:
-            raise _bad(entry, f"its `{key}` must be an object of texts")
+            raise _bad(entry, f"its `{key}` must be an object of strings")
     return {name: str(inner) for name, inner in found.items()}
 
 

@@ -80,7 +80,7 @@ class HelpedBadge:
         except (msgspec.MsgspecError, RecursionError) as error:
             said = visible(finished.output.stderr.last_lines(3).strip(), limit_chars=300)
             raise McpError(
-                f"The headersHelper of {config.name!r} did not print a JSON object of texts: {error}."
+                f"The headersHelper of {config.name!r} did not print a JSON object of strings: {error}."
                 + (f" It said: {said}" if said else "")
             ) from error
         self._helped = {name.lower(): value for name, value in found.items()}

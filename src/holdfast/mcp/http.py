@@ -127,7 +127,7 @@ class HttpTransport:
                     await self._badge.renew(refused, self._ask_person if self._session.is_ready else None)
             refused = await self._ask_once(message, key, method, params)
             if refused is not None:
-                self._session.fail(key, f"it refuses our login (HTTP {refused.status}), also after a new one")
+                self._session.fail(key, f"it refuses the login (HTTP {refused.status}), also after a new one")
         except HttpError as error:
             self._session.fail(key, f"it cannot be reached: {error}")
         except McpError as error:

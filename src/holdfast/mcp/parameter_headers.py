@@ -27,7 +27,7 @@ def header_problem(schema: Mapping[str, Any]) -> str:
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
             return f"{_KEY} of {path[-1][:80]!r} is not a header name"
         if part.get("type") not in _TYPES:
-            return f"{_KEY} of {path[-1][:80]!r} is on something else than a text, whole number or boolean"
+            return f"{_KEY} of {path[-1][:80]!r} is on something else than a string, integer or boolean"
         if name.lower() in seen:
             return f"two arguments want the header {name[:80]!r}"
         seen.add(name.lower())

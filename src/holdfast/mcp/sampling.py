@@ -45,7 +45,7 @@ def sample_of(params: Mapping[str, Any]) -> SampleRequest:
     if not 0 < len(listed) <= _MAX_MESSAGES:
         raise _bad(f"messages must be a list of 1 to {_MAX_MESSAGES}")
     if system is not None and not isinstance(system, str):
-        raise _bad("systemPrompt must be a text")
+        raise _bad("systemPrompt must be a string")
     messages = tuple(_message(one) for one in listed)
     stops = _stops(params.get("stopSequences"))
     if sum(len(text) for _, text in messages) + len(system or "") > _MAX_CHARS:

@@ -46,7 +46,7 @@ class SseTransport:
         except HttpError as error:
             raise McpError(f"The MCP server {self._session.name!r} cannot be reached: {error}.") from error
         if refused is not None:
-            raise McpError(f"The MCP server {self._session.name!r} refuses our login (HTTP {refused.status}).")
+            raise McpError(f"The MCP server {self._session.name!r} refuses the login (HTTP {refused.status}).")
 
     async def _post(self, url: str, message: bytes, key: int | None) -> Refused | None:
         headers = {**self._badge.headers(), "content-type": "application/json"}
@@ -80,7 +80,7 @@ class SseTransport:
                 await self._badge.renew(refused, None)
                 refused = await self._read_stream()
             if refused is not None:
-                reason = f"it refuses our login (HTTP {refused.status})"
+                reason = f"it refuses the login (HTTP {refused.status})"
         except HttpError as error:
             reason = f"it cannot be reached: {error}"
         except McpError as error:

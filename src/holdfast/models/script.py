@@ -96,7 +96,7 @@ def parse_turn(raw: Any, where: str = "the turn") -> Turn:
     if isinstance(raw, list | tuple):
         return Turn(blocks=_blocks(raw, where))
     if not isinstance(raw, dict):
-        raise UsageError(f"{where} is {raw!r}; write a text, a list of blocks, or an object with `blocks`")
+        raise UsageError(f"{where} is {raw!r}; write a string, a list of blocks, or an object with `blocks`")
     given = cast("dict[str, Any]", raw)
     if any(key in given for key in (*_KINDS, "type")):  # a turn of one block needs no list
         return Turn(blocks=(_block(given, where),))
@@ -182,7 +182,7 @@ def _block(raw: Any, where: str) -> ScriptedBlock:
     if isinstance(raw, str):
         return ScriptedBlock({"type": "text", "text": raw})
     if not isinstance(raw, dict):
-        raise UsageError(f"{where} is {raw!r}; write a text or an object with `text`, `thinking` or `tool`")
+        raise UsageError(f"{where} is {raw!r}; write a string or an object with `text`, `thinking` or `tool`")
     given = cast("dict[str, Any]", raw)
     pace: dict[str, Any] = {
         "after_s": _seconds(given, "after_s", where),
@@ -196,7 +196,7 @@ def _block(raw: Any, where: str) -> ScriptedBlock:
         raise UsageError(f"{where} has neither `text` nor `thinking` nor `tool`: {given!r}")
     _known(given, _KINDS[kind] | _PACE_KEYS, where)
     if not isinstance(given[kind], str):
-        raise UsageError(f"{where}: `{kind}` is {given[kind]!r}; it must be a text")
+        raise UsageError(f"{where}: `{kind}` is {given[kind]!r}; it must be a string")
     if kind == "tool":
         return ScriptedBlock(_call(given, where), raw=given.get("raw"), **pace)
     block = {"type": kind, kind: given[kind]}
@@ -243,7 +243,7 @@ def _usage(raw: Any, where: str) -> Usage | None:
 def _texts(raw: Any, where: str) -> tuple[str, ...]:
     texts: tuple[Any, ...] = (raw,) if isinstance(raw, str) else tuple(_list(raw, f"{where}: `expect`"))
     if not all(isinstance(text, str) for text in texts):
-        raise UsageError(f"{where}: `expect` is {raw!r}; write a text or a list of texts")
+        raise UsageError(f"{where}: `expect` is {raw!r}; write a string or a list of strings")
     return texts
 
 

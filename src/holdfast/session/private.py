@@ -49,7 +49,7 @@ def open_private_file(directory: int, name: str, flags: int, *, path: str) -> in
         handle = os.open(name, flags | _FILE, 0o600, dir_fd=directory)
     except OSError as error:
         if error.errno in _LINKED or error.errno == errno.ENXIO:
-            raise _unsafe("not a regular file of ours but a link or a special file", path) from error
+            raise _unsafe("not a regular file of Holdfast but a link or a special file", path) from error
         raise
     try:
         found = os.fstat(handle)
@@ -69,7 +69,7 @@ def _open_directory(name: str, path: str, parent: int | None, *, create: bool) -
         handle = os.open(name, _DIRECTORY, dir_fd=parent)
     except OSError as error:
         if error.errno in _LINKED:
-            raise _unsafe("a directory of ours is needed here, not a link or a file", path) from error
+            raise _unsafe("a directory of Holdfast is needed here, not a link or a file", path) from error
         raise
     try:
         _judge_owner(handle, os.fstat(handle), path, 0o700)

@@ -42,7 +42,7 @@ def _of_group(event: str, group: Node, layer: Layer, folder: str) -> Iterator[Ho
         return
     matcher = group.members.get("matcher")
     if matcher is not None and not (isinstance(matcher, Scalar) and isinstance(matcher.value, str | None)):
-        yield _entry(event, None, "its matcher is not text", matcher, layer, folder)
+        yield _entry(event, None, "its matcher is not a string", matcher, layer, folder)
         return
     pattern = matcher.value if isinstance(matcher, Scalar) and isinstance(matcher.value, str) else None
     handlers = group.members.get("hooks")

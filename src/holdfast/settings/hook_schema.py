@@ -67,7 +67,7 @@ def _check_groups(check: Check, event: str, key: str, node: Node) -> None:
             if name not in _GROUP_FIELDS:
                 shown = visible(repr(name), limit_chars=60)
                 meant = _meant(name, _GROUP_FIELDS)
-                check.note(f"{key} has {shown} beside its hooks, which is not known and not looked at{meant}", value)
+                check.note(f"{key} has {shown} beside its hooks, which is unknown and ignored{meant}", value)
         if (matcher := group.members.get("matcher")) is not None:
             _check_matcher(check, event, f"{key}.matcher", matcher)
         handlers = group.members.get("hooks")
@@ -103,7 +103,7 @@ def _check_handler(check: Check, event: str, key: str, node: Node) -> None:
     if kind.value == "command" and not (
         isinstance(command, Scalar) and isinstance(command.value, str) and command.value.strip()
     ):
-        raise check.fail(f"{key}.command", command or node, "a text that can be run")
+        raise check.fail(f"{key}.command", command or node, "a command")
 
 
 def _meant(name: str, known: frozenset[str]) -> str:

@@ -272,7 +272,7 @@ _POLICY_KEYS = ("allowManagedHooksOnly", "allowManagedPermissionRulesOnly")
 
 def _policy_key(document: Document, key: str) -> Problem:
     node = document.root.members[key]
-    return Problem(f"{key} counts only in a policy file", document.kind, document.path, node.line or None)
+    return Problem(f"{key} is read only in a policy file", document.kind, document.path, node.line or None)
 
 
 __all__ = ["FolderItem", "Request", "SettingsError", "candidates", "load", "load_settings", "read_documents"]

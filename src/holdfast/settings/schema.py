@@ -118,7 +118,7 @@ def _count(check: _Check, key: str, node: Node) -> None:
 
 def _strings(check: _Check, key: str, node: Node) -> None:
     if not isinstance(node, Array):
-        raise check.fail(key, node, "a list of texts")
+        raise check.fail(key, node, "a list of strings")
     if len(node.items) > _MAX_ENTRIES:  # none may be left out, and many more would hold up every start
         raise SettingsError(
             f"{key} has {len(node.items):,} entries; at most {_MAX_ENTRIES:,} are read",
@@ -128,14 +128,14 @@ def _strings(check: _Check, key: str, node: Node) -> None:
         )
     for item in node.items:
         if not (isinstance(item, Scalar) and isinstance(item.value, str)):
-            check.note(f"an entry of {key} is {describe(item)}, not a text, and is ignored", item)
+            check.note(f"an entry of {key} is {describe(item)}, not a string, and is ignored", item)
 
 
 def _string_or_strings(check: _Check, key: str, node: Node) -> None:
     if isinstance(node, Array):
         _strings(check, key, node)
     elif not (isinstance(node, Scalar) and isinstance(node.value, str)):
-        raise check.fail(key, node, "a text or a list of texts")
+        raise check.fail(key, node, "a string or a list of strings")
 
 
 def _object(check: _Check, key: str, node: Node) -> None:
@@ -154,7 +154,7 @@ def _mode(check: _Check, key: str, node: Node) -> None:
         if as_mode(node.value) is None:
             near = nearest_name(node.value, MODES)
             meant = "" if near is None else f" (did you mean {near}?)"
-            check.note(f"{key} is {describe(node)}, which is not a mode{meant}; it counts as default", node)
+            check.note(f"{key} is {describe(node)}, which is not a mode{meant}; the mode is default", node)
         return
     _one_of(*MODES, *MODE_ALIASES)(check, key, node)
 
@@ -163,7 +163,7 @@ def _text_or_object(check: _Check, key: str, node: Node) -> None:
     if isinstance(node, Object):
         return
     if not (isinstance(node, Scalar) and isinstance(node.value, str)):
-        raise check.fail(key, node, "a text or an object")
+        raise check.fail(key, node, "a string or an object")
 
 
 def _one_of(*choices: str) -> _Rule:
@@ -348,7 +348,7 @@ def _note_repeated(checker: _Check, node: Node, where: str) -> None:
     if isinstance(node, Object):
         for key, earlier in node.shadowed:
             name = visible(f"{where}{key}", limit_chars=80)
-            checker.note(f"{name} is written twice; only the last one counts (deny and ask rules of all do)", earlier)
+            checker.note(f"{name} is written twice; only the last one is used (deny and ask rules of all do)", earlier)
         for key, inner in node.members.items():
             _note_repeated(checker, inner, f"{where}{key}.")
     elif isinstance(node, Array):

@@ -25,8 +25,8 @@ _MAX_NAMES = 200
 _BROUGHT_FOLDERS = ("agents", "skills", "commands")
 _EFFECTS: dict[Needs, str] = {
     "nothing": "counts already",
-    "trust": "counts when you trust the folder",
-    "approval": "counts when you trust the folder and approve it",
+    "trust": "applies when you trust the folder",
+    "approval": "applies when you trust the folder and approve it",
     "refused": "never counts",
 }
 

@@ -57,7 +57,7 @@ class AgentRoom:
         """
         if self.working >= self.limit:
             raise TooManyTasks(
-                f"{self.working} agents are at work, which is the limit (`agents.maxRunning` in the settings); "
+                f"{self.working} agents are running, which is the limit (`agents.maxRunning` in the settings); "
                 "wait until one of them is done, or do it yourself"
             )
         self.working += 1

@@ -46,7 +46,7 @@ class Places:
                     os.mkdir(path, 0o700)
                 found = os.lstat(path)
                 if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                    raise OSError(f"{path!r} is not a directory of ours; move it away")
+                    raise OSError(f"{path!r} is not a directory of Holdfast; move it away")
             self._made.add(directory)
         return directory
 

@@ -54,7 +54,7 @@ def _whole(found: Found) -> list[Promise]:
         Promise("files are written only where allowed", holds=True),
         Promise("what governs the agent cannot be changed or made", holds=True),
         Promise("what rules and settings hide cannot be read", holds=True),
-        Promise("the network is reached only through our proxy", holds=True),
+        Promise("the network is reached only through Holdfast's proxy", holds=True),
         Promise("other processes cannot be seen or signalled", holds=found.has_proc, detail=proc),
         Promise("no new namespaces, no capabilities, no set-user-id programs", holds=True, detail=users),
         Promise("no link can be put in the way while mounts are made", holds=found.binds_handles, detail=links),

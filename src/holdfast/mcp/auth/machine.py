@@ -77,7 +77,9 @@ def _enterprise(login: Login, memory: TokenStorage, scopes: str | None, client: 
             said = None
         found = cast("dict[str, Any]", said).get("access_token") if isinstance(said, dict) else None
         if not isinstance(found, str):
-            raise McpError(f"the identity provider for {login.name!r} did not vouch for us (HTTP {response.status})")
+            raise McpError(
+                f"the identity provider for {login.name!r} did not accept the client (HTTP {response.status})"
+            )
         return found
 
     return IdentityAssertionOAuthProvider(

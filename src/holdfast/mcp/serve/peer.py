@@ -121,7 +121,7 @@ class Peer:
         elif id_ is None:
             self._hear(message.method, message)
         elif isinstance(id_, float) or id_ in self._open:
-            reason = "a request with this id is still open" if id_ in self._open else "an id is a text or whole number"
+            reason = "a request with this id is still open" if id_ in self._open else "an id is a string or an integer"
             self._refuse(id_, INVALID_REQUEST, reason)
         elif len(self._open) >= _MAX_OPEN:
             self._refuse(id_, INVALID_REQUEST, f"more than {_MAX_OPEN} requests are open; wait for some answers")
@@ -295,7 +295,7 @@ def client_of(params: Mapping[str, Any]) -> Client | None:
     if version is None:
         return None
     if not isinstance(version, str):
-        raise RpcError(INVALID_PARAMS, "the protocol version must be a text")
+        raise RpcError(INVALID_PARAMS, "the protocol version must be a string")
     if version != MODERN:
         supported = {"supported": [MODERN, *LEGACY], "requested": version}
         raise RpcError(UNSUPPORTED_VERSION, f"the protocol version {version[:40]!r} is not known here", supported)

@@ -95,7 +95,7 @@ def _page_range(text: str) -> tuple[int, int | None]:
     first = int(found[1])
     last = first if found[2] is None else int(found[3]) if found[3] else None
     if first < 1 or (last is not None and last < first):
-        raise ArgumentsInvalid(f"`pages` counts from 1 upwards, got {text!r}")
+        raise ArgumentsInvalid(f"`pages` start at 1, got {text!r}")
     if last is not None and last - first >= MAX_PAGES:
         raise ArgumentsInvalid(f"`pages` may name at most {MAX_PAGES} pages a call, got {text!r}; ask in parts")
     return first, last

@@ -121,7 +121,7 @@ class Shelf:
         if found is None:
             raise ToolFailed(
                 f"there is no skill {visible(name, limit_chars=80)!r}.{self.library.nearest(name)} Use a name from the "
-                "list of skills; a skill of a folder counts once the folder is trusted",
+                "list of skills; a skill of a folder can be used once the folder is trusted",
                 error_code=2,
             )
         return found

@@ -92,12 +92,12 @@ async def choose_items(face: Face, question: TrustQuestion) -> tuple[str, ...] |
     body = [part for line in body for part in wrapped(line, face.columns - 1)]
     single = [line for line in question.lines if line.hash in question.approvals]
     options = [
-        Option("No, work here without it; its deny and ask rules count (Esc)", "no"),
+        Option("No, work here without it; its deny and ask rules apply (Esc)", "no"),
         Option("Yes, trust it" + (" and approve all of this" if single else ""), "yes"),
     ]
     if single:
         options.append(Option("Yes, but let me choose what runs programs or sets variables", "some"))
-    menu = Menu("Trust this folder, so that these count?", options, body=body)
+    menu = Menu("Trust this folder, so that these apply?", options, body=body)
     chosen = await face.choose(menu)
     face.commit(wrapped(menu.told(chosen), face.columns - 1))
     if chosen.value == "yes":
@@ -105,7 +105,7 @@ async def choose_items(face: Face, question: TrustQuestion) -> tuple[str, ...] |
     if chosen.value != "some":
         return None
     offers = [Option(f"{line.place}  {line.kind}  {line.text}", line.hash) for line in single]
-    menu = Menu("Which of these count?", [*offers, Option("Done", "done")], has_many=True)
+    menu = Menu("Which of these should apply?", [*offers, Option("Done", "done")], has_many=True)
     marked = await face.choose(menu)
     face.commit(wrapped(menu.told(marked), face.columns - 1))
     return marked.marked if marked.value == "done" else None

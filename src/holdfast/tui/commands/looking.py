@@ -149,6 +149,6 @@ COMMANDS = (
         beside=True,
         is_panel=True,
     ),
-    SlashCommand("hooks", "your hooks, and whether they count here", _hooks, beside=True),
+    SlashCommand("hooks", "your hooks, and whether they are active here", _hooks, beside=True),
     SlashCommand("doctor", "what this machine can promise", _doctor, beside=True),
 )

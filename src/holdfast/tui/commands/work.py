@@ -21,7 +21,10 @@ async def _tasks(talk: "Conversation", rest: str) -> None:
     word, _, task = rest.partition(" ")
     if word == "stop" and task:
         stopped = await agent.stop_task(task.strip())
-        talk.say("ok" if stopped else "warn", f"{visible(task)} {'is stopped' if stopped else 'is not a task of ours'}")
+        talk.say(
+            "ok" if stopped else "warn",
+            f"{visible(task)} {'is stopped' if stopped else 'is not one of the background tasks'}",
+        )
         return
     await talk.face.open(tasks_page(agent))
 

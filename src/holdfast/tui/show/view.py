@@ -262,7 +262,7 @@ class View:
         if event.outcome == "interrupted":
             self.note("warn", "interrupted. What should happen instead?")
         elif event.outcome == "refused":
-            self.note("warn", "refused; the model waits for your word")
+            self.note("warn", "refused; the model waits for your answer")
         elif event.outcome != "success":
             self.note("bad", event.error or event.outcome.replace("_", " "))
 

@@ -197,7 +197,7 @@ class _Finder:
             for text in analysis.pieces[:_MAX_HANDED]:
                 yield from self._handed(text, analysis.parts[0], 0)
             if len(analysis.pieces) > _MAX_HANDED:
-                self._lose("it hands on more texts than are looked at")
+                self._lose("it hands on more words than are checked")
 
     def _forms_of(self, part: "Part", depth: int) -> "Iterator[Part]":
         if part.refusal is None or not part.texts or part.only_redirected:
@@ -212,7 +212,7 @@ class _Finder:
             self._lose(f"{part.name} writes files that its script does not name")
         texts = handed_texts(form)
         if len(texts) > _MAX_HANDED or (texts and depth >= _MAX_DEPTH):
-            self._lose("it hands on more texts than are looked at")
+            self._lose("it hands on more words than are checked")
         for text in texts[:_MAX_HANDED] if depth < _MAX_DEPTH else ():
             yield from self._handed(text, part, depth + 1)
 
