@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 import msgspec
-from scripts.reference_python import cell, first_sentence, python_page
-from scripts.reference_words import ENVIRONMENT, SETTINGS, USED_ELSEWHERE
+from scripts.reference_lines import lines_made
+from scripts.reference_python import cell, first_sentence, python_page, type_cell
+from scripts.reference_words import ENVIRONMENT, LINES, SETTINGS, USED_ELSEWHERE
 
 from holdfast import events
 from holdfast.cli.group import cli
@@ -56,6 +57,7 @@ def pages() -> dict[Path, str]:
         PLACE / "command-line.md": command_page(),
         PLACE / "python.md": python_page(),
         PLACE / "events.md": events_page(),
+        PLACE / "stream-json.md": lines_page(),
         PLACE / "environment.md": environment_page(),
     }
 
@@ -63,16 +65,26 @@ def pages() -> dict[Path, str]:
 def settings_page() -> str:
     """Every key of the settings files."""
     lines = ["# Settings", "", _GENERATED, _FILES]
-    lines += ["| key | type | default | meaning | example |", "|---|---|---|---|---|"]
     known = dict(_leaves(KNOWN, ""))
     _same("settings", set(known), set(SETTINGS))
     _same("settings that are read where they are used", keys_read() - set(known), set(USED_ELSEWHERE))
-    for key, kind in known.items():
-        default, meaning, example = SETTINGS[key]
-        lines.append(f"| `{key}` | {kind} | {default} | {meaning} | {example_cell(example)} |")
-    for key, (kind, default, meaning, example) in USED_ELSEWHERE.items():
-        lines.append(f"| `{key}` | {kind} | {default} | {meaning} | {example_cell(example)} |")
-    return "\n".join(lines) + "\n"
+    rows = {key: (kind, *SETTINGS[key]) for key, kind in known.items()} | USED_ELSEWHERE
+    areas: dict[str, list[str]] = {}
+    for key in rows:
+        areas.setdefault(key.partition(".")[0], []).append(key)
+    alone = [keys[0] for keys in areas.values() if len(keys) == 1]
+    for title, keys in [*((f"`{area}`", keys) for area, keys in areas.items() if len(keys) > 1), ("Others", alone)]:
+        lines += [f"## {title}", "", "| key | type | default | meaning | example |", "|---|---|---|---|---|"]
+        for key in keys:
+            kind, default, meaning, example = rows[key]
+            lines.append(f"| `{key}` | {kind} | {default} | {sentence(meaning)} | {example_cell(example)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def sentence(meaning: str) -> str:
+    """One style of capitals: every meaning in a table is a sentence."""
+    return f"{meaning[0].upper()}{meaning[1:]}{'' if meaning.endswith('.') else '.'}"
 
 
 def example_cell(example: str) -> str:
@@ -139,7 +151,7 @@ def command_page() -> str:
         (141, "nobody reads the output any more"),
         ("128 + n", "ended by the signal n"),
     ):
-        lines.append(f"| {code} | {meaning} |")
+        lines.append(f"| {code} | {sentence(meaning)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -201,9 +213,38 @@ def events_page() -> str:
         kind = getattr(events, name)
         if not (inspect.isclass(kind) and issubclass(kind, events.Event) and kind is not events.Event):
             continue
-        fields = ", ".join(f"`{field}`" for field in kind.__struct_fields__)
+        hints = get_annotations(kind)
+        fields = ", ".join(f"`{field}`: {type_cell(hints[field])}" for field in kind.__struct_fields__)
         about: Any = msgspec.inspect.type_info(kind)
         lines.append(f"| {name} | `{about.tag}` | {cell(first_sentence(kind))} | {fields} |")
+    return "\n".join(lines) + "\n"
+
+
+def get_annotations(kind: type) -> dict[str, str]:
+    """The types of the fields as they are written, also of those that come from a base."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        found |= {name: inspect.formatannotation(value) for name, value in inspect.get_annotations(base).items()}
+    return found
+
+
+def lines_page() -> str:
+    """Every line of stream-json."""
+    made = lines_made()
+    _same("lines", set(made), set(LINES))
+    lines = ["# Lines of stream-json", "", _GENERATED, ""]
+    lines += [
+        "`holdfast -p --output-format stream-json` writes one JSON object a line. Every line has `type`, `session_id`",
+        "and `uuid`; those of `type` `system` have a `subtype`. Lines that answer a prompt with a `uuid` name it in",
+        "`user_message_uuid`. What hosts write (`control_request`), and what they are asked, is on [the page for",
+        "hosts](../hosts.md); the lines of `holdfast exec` are on [the first page](../start.md#one-call-at-a-time).",
+        "",
+        "| line | meaning | fields |",
+        "|---|---|---|",
+    ]
+    for kind, fields in made.items():
+        named = ", ".join(f"`{field}`" for field in fields)
+        lines.append(f"| `{kind}` | {cell(sentence(LINES[kind]))} | {named} |")
     return "\n".join(lines) + "\n"
 
 
@@ -216,7 +257,7 @@ def environment_page() -> str:
     lines += ["", "| variable | meaning |", "|---|---|"]
     _same("variables", _variables(), {name for names in ENVIRONMENT for name in names.split()} & _variables())
     for names, meaning in ENVIRONMENT.items():
-        lines.append(f"| {', '.join(f'`{name}`' for name in names.split())} | {meaning} |")
+        lines.append(f"| {', '.join(f'`{name}`' for name in names.split())} | {sentence(meaning)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -56,11 +57,13 @@ def _named(name: str, value: Any) -> list[str]:
     maker = vars(value).get("__init__") if inspect.isclass(value) else value
     told = _described_parameters(inspect.getdoc(maker) or "")
     if told:
-        rows = [f"| `{argument}` | {cell(meaning)} |" for argument, meaning in told.items()]
-        lines += ["| argument | meaning |", "|---|---|", *rows, ""]
+        rows = [
+            f"| `{argument}` | {_argument(maker, argument)} | {cell(meaning)} |" for argument, meaning in told.items()
+        ]
+        lines += ["| argument | type | default | meaning |", "|---|---|---|---|", *rows, ""]
     if inspect.isclass(value):
         fields = [row for row in _fields(value) if row[0] not in told]
-        rows = [f"| `{field}` | {_type(kind)} | {cell(meaning)} |" for field, kind, meaning in fields]
+        rows = [f"| `{field}` | {type_cell(kind)} | {cell(meaning)} |" for field, kind, meaning in fields]
         lines += ["| field | type | meaning |", "|---|---|---|", *rows, ""] if rows else []
         lines += _members(value)
     return lines
@@ -104,9 +107,27 @@ def _fields(kind: type) -> list[tuple[str, str, str]]:
     return found
 
 
-def _type(annotation: str) -> str:
+def type_cell(annotation: str) -> str:
     """A type in a cell, which a pipe would end."""
-    return f"`{annotation.strip(chr(39)).replace(' | ', ' or ')}`"
+    short = re.sub(
+        r"\b(typing|collections\.abc|holdfast(\.\w+)*)\.(?=[A-Z])", "", annotation.strip("'").replace("~", "")
+    )
+    return f"`{short.replace(' | ', ' or ')}`"
+
+
+def _argument(maker: Any, argument: str) -> str:
+    """The type and the default of an argument, as two cells."""
+    found = inspect.signature(maker).parameters.get(argument.lstrip("*"))
+    if found is None or found.annotation is found.empty:
+        return " | "
+    kind = found.annotation if isinstance(found.annotation, str) else inspect.formatannotation(found.annotation)
+    default = "required" if found.default is found.empty else f"`{_shown(found.default)}`"
+    return f"{type_cell(kind)} | {'' if found.kind is found.VAR_KEYWORD else default}"
+
+
+def _shown(default: Any) -> str:
+    text = repr(default)
+    return "…" if " object at 0x" in text or "<function" in text else text.replace("|", "or")
 
 
 def _signature(value: Any) -> str:

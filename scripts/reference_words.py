@@ -221,3 +221,30 @@ ENVIRONMENT: dict[str, str] = {
     "MCP_SERVER_NAME MCP_SERVER_URL": "set for `headersHelper` programs",
     "HOLDFAST_SESSION HOLDFAST_JOB": "set for commands: marks by which their processes are found and ended",
 }
+
+LINES: dict[str, str] = {
+    "assistant": "what the model said: one line for each block; those of one answer share `message.id` and its `usage`, "
+    "so count each id once. `error` where the provider failed; `agent_…` and `query_…` for an agent that a call started",
+    "conversation_reset": "the conversation begins anew under another id",
+    "result": "the last line of a run: how it went, what it used and cost; `structured_output` with `--json-schema`",
+    "stream_event": "the answer as it grows, in the provider's events; with `--include-partial-messages`",
+    "system/api_retry": "the provider failed and is asked again after a pause",
+    "system/background_tasks_changed": "all tasks that run in the background now",
+    "system/compact_boundary": "the conversation was shortened to a summary here",
+    "system/hook_response": "a hook has answered; with `--include-hook-events`",
+    "system/hook_started": "a hook begins to run; with `--include-hook-events`",
+    "system/informational": "what a hook wants the user to read",
+    "system/init": "the first line of each run: the session, its tools, servers, commands, agents and model",
+    "system/permission_denied": "a call was refused by a rule, a mode or a hook",
+    "system/session_state_changed": "the session is `running`, `requires_action` or `idle`; with "
+    "`CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS`",
+    "system/status": "`compacting`, `requesting`, or null with the new `permissionMode`, or with "
+    "`compact_result` and `compact_error`",
+    "system/task_notification": "a background task, or an agent, has ended",
+    "system/task_progress": "an agent has called a tool",
+    "system/task_started": "an agent, or a task in the background, begins",
+    "system/task_updated": "a background task has changed",
+    "tool_progress": "a call has run for a while",
+    "transcript_mirror": "a copy of what was added to the conversation; with `--session-mirror`",
+    "user": "results of calls, one line for each; with `--replay-user-messages` also prompts (`isReplay`)",
+}

@@ -1,6 +1,7 @@
 """Every setting, option, variable and public name stands on a page of the reference, and what stands there is true."""
 
 import ast
+import inspect
 import json
 import re
 import shlex
@@ -14,6 +15,7 @@ from typing import Any
 import click
 import pytest
 
+from holdfast import Agent
 from holdfast.cli.group import cli
 from holdfast.lib.positions import Object, located
 from holdfast.settings.schema import check, normalised
@@ -60,12 +62,12 @@ def test_every_setting_that_the_code_reads_is_on_the_page() -> None:
 def test_a_setting_or_variable_without_words_stops_the_generation() -> None:
     done = script(
         "\nfor table, page in ((pages.SETTINGS, pages.settings_page), (pages.USED_ELSEWHERE, pages.settings_page),"
-        " (pages.ENVIRONMENT, pages.environment_page)):\n"
+        " (pages.ENVIRONMENT, pages.environment_page), (pages.LINES, pages.lines_page)):\n"
         "    table.pop(next(iter(table)))\n"
         "    try: page()\n"
         "    except SystemExit as error: print(error)\n"
     )
-    assert len(re.findall("says nothing about these", done)) == 3
+    assert len(re.findall("says nothing about these", done)) == 4
 
 
 def commands(group: click.Group, context: click.Context, words: str) -> dict[str, click.Command]:
@@ -93,6 +95,39 @@ def test_every_option_stands_with_its_command_or_among_the_common_ones() -> None
         options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
         missing += [f"{words} {one.opts[0]}" for one in options if f"`{one.opts[0]}`" not in own + common]
     assert missing == []
+
+
+def test_every_line_of_a_session_is_on_the_page_with_its_fields(tmp_path: Path) -> None:
+    page = (REFERENCE / "stream-json.md").read_text("utf-8")
+    told = {
+        kind: set(re.findall(r"`(\w+)`", fields)) | {"type", "subtype", "session_id", "uuid", "user_message_uuid"}
+        for kind, fields in re.findall(r"^\| `([\w/]+)` \| .+ \| (.*) \|$", page, re.MULTILINE)
+    }
+    turns = [
+        [{"tool": "Bash", "input": {"command": "touch x"}}, {"tool": "Glob", "input": {"pattern": "*"}}],
+        [{"tool": "Agent", "input": {"description": "look", "prompt": "look", "subagent_type": "general-purpose"}}],
+        "Looked.",
+        "Done.",
+    ]
+    (tmp_path / "script.json").write_text(json.dumps(turns))
+    options = "--output-format stream-json --verbose --include-partial-messages --permission-mode plan"
+    argv = [sys.executable, "-m", "holdfast", "-p", "hi", "--model", "scripted:script.json", *options.split()]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    kinds = {f"{line['type']}/{line['subtype']}" if line["type"] == "system" else line["type"] for line in lines}
+    assert {"system/init", "assistant", "user", "stream_event", "result", "system/task_started"} <= kinds
+    for line in lines:
+        kind = f"{line['type']}/{line['subtype']}" if line["type"] == "system" else line["type"]
+        dynamic = {"permissionMode"} if kind == "system/status" else set[str]()
+        assert set(line) - told[kind] - dynamic - {"user_message_uuids"} == set(), kind
+
+
+def test_every_argument_of_an_agent_is_told_with_its_type_and_default() -> None:
+    page = (REFERENCE / "python.md").read_text("utf-8")
+    agent = page.partition("\n### `Agent`\n")[2].partition("\n### ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(.+?)` \| `.+?` \| .+ \|$", agent, re.MULTILINE))
+    assert set(rows) == set(inspect.signature(Agent).parameters)
+    assert rows["max_turns"] == "int or None"
 
 
 def promised() -> set[str]:
