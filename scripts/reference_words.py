@@ -223,8 +223,8 @@ ENVIRONMENT: dict[str, str] = {
 }
 
 LINES: dict[str, str] = {
-    "assistant": "what the model said: one line for each block; those of one answer share `message.id` and its `usage`, "
-    "so count each id once. `error` where the provider failed; `agent_…` and `query_…` for an agent that a call started",
+    "assistant": "what the model said: one line for each block; those of one answer share `message.id` and `usage`, so "
+    "count each id once. `error` where the provider failed; `agent_…`, `query_…` for an agent that a call started",
     "conversation_reset": "the conversation begins anew under another id",
     "result": "the last line of a run: how it went, what it used and cost; `structured_output` with `--json-schema`",
     "stream_event": "the answer as it grows, in the provider's events; with `--include-partial-messages`",
