@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from holdfast.cli.models import command
+from holdfast.models.open import ALIASES
 
 SETTINGS = {
     "model": "opus",
@@ -35,6 +36,15 @@ def test_every_model_has_a_window_a_price_and_its_date_and_the_settings_come_fir
     assert (opus["usd_per_million_input"], opus["as_of"], opus["is_chosen"]) == (3, None, True)
     assert (haiku["usd_per_million_input"], haiku["as_of"], haiku["is_chosen"]) == (1, "2026-11-15", False)
     assert rows["ollama:qwen3"]["context_window"] == 40_000
+
+
+def test_what_a_short_name_means_is_listed_also_without_a_price(folder: Path) -> None:
+    rows = {
+        row["name"]: row for row in map(json.loads, CliRunner().invoke(command, ["list", "--json"]).output.splitlines())
+    }
+    assert {f"anthropic:{name}" for name in ALIASES.values()} <= set(rows)
+    newest, older = rows["anthropic:claude-fable-5-2"], rows["anthropic:claude-fable-5"]
+    assert (newest["usd_per_million_input"], older["usd_per_million_input"]) == (None, 10)  # no guess from a neighbour
 
 
 def test_one_provider_is_listed_with_its_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

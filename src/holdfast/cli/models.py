@@ -36,7 +36,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON lines.")
 @session_options
 def list_models(provider: str | None, *, as_json: bool, **given: Any) -> int:
-    """List the models whose prices are known: name, context window, dollars for a million tokens of input and output.
+    """List the models that are known: name, context window, dollars for a million tokens of input and output.
 
     Any other model of a provider works, too: write provider:NAME. Prices and windows of your own stand in the settings
     under modelOptions.
@@ -69,8 +69,9 @@ def _rows(options: Any) -> list[_Row]:
         name = f"{provider_of(known.name)}:{known.name}"
         rows.append(_row(name, known, options))
     listed = {row.name for row in rows}
-    own = [key for key in options or () if ":" in key and provider_of(key) in KEYS and key not in listed]
-    return rows + [_row(name, None, options) for name in own]
+    own = [key for key in options or () if ":" in key and provider_of(key) in KEYS]
+    short = [f"{provider_of(name)}:{name}" for name in ALIASES.values()]
+    return rows + [_row(name, None, options) for name in dict.fromkeys([*short, *own]) if name not in listed]
 
 
 def _row(name: str, known: KnownModel | None, options: Any) -> _Row:
