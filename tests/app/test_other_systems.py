@@ -201,5 +201,5 @@ def test_doctor_says_what_is_missing_as_on_macos(macos: Any) -> None:
     done = macos("doctor", "--json")
     rows = {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
     assert "no /proc" in rows["every descendant is found"]["detail"], done.stderr
-    assert "no pidfd" in rows["exits are told by the kernel"]["detail"]
+    assert "no pidfd" in rows["the kernel reports exits"]["detail"]
     assert rows["ripgrep"]["detail"].endswith("rg")

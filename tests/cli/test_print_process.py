@@ -410,7 +410,7 @@ def test_a_budget_that_cannot_hold_is_said(tmp_path: Path) -> None:
 
     code, out, err = asyncio.run(asyncio.wait_for(scene(), 60))
     assert (code, out) == (0, b"hi\n")
-    assert b"--max-budget-usd cannot hold" in err
+    assert b"--max-budget-usd cannot be enforced" in err
 
 
 def test_trouble_on_standard_error_does_not_stop_the_work(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_no_colour_where_nobody_wants_it(terminal: Terminal) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([Option("Here", "a"), Option("Nowhere (Esc)", "")], "2. Nowhere\nA number and Enter; anything else puts"),
+        ([Option("Here", "a"), Option("Nowhere (Esc)", "")], "2. Nowhere\nA number and Enter; anything else dismisses"),
         (
             [Option("One", "a"), Option("Another (Tab)", "b", wants_text=True)],
             "2. Another\nA number and Enter, or words",

@@ -144,7 +144,7 @@ class EditorAsker:
             call = {"toolCallId": form.tool_use_id or f"{form.id}-{place}", "title": title, "kind": "other", **shown}
             chosen = await choose(self._peer, self.session_id, call, options)
             if chosen is None or chosen == "no":
-                return FormAnswer("cancel", message="the user put the form away")
+                return FormAnswer("cancel", message="the user dismissed the form")
             value = labels[int(chosen)][0]
             values[field.name] = [value] if field.kind == "choices" else value
             was_shown = True
@@ -210,7 +210,7 @@ def _read(form: Form, answer: Any) -> FormAnswer:
     told = as_object(answer)
     action = told.get("action")
     if action == "cancel":
-        return FormAnswer("cancel", message="the user put the form away")
+        return FormAnswer("cancel", message="the user dismissed the form")
     if action != "accept":
         return FormAnswer()
     given = dict(as_object(told.get("content")))

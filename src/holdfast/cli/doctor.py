@@ -50,7 +50,7 @@ class _Row(NamedTuple):
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 _EXTRAS = {
     "media": (("PIL", "pypdfium2", "nbformat"), "large pictures, PDF pages"),
-    "robots": (("protego",), "obedience of WebFetch to robots.txt"),
+    "robots": (("protego",), "robots.txt support of WebFetch"),
     "search": (("ddgs",), "WebSearch without a key"),
     "otel": (("opentelemetry.sdk",), "traces and metrics"),
     "mcp": (("mcp",), "logins to MCP servers"),

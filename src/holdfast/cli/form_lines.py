@@ -124,7 +124,7 @@ def read_control_reply(reply: FormReply, form: Form) -> FormAnswer:
             raise UsageError(f"content must be a JSON object, got {content!r}")
         return check_answer(form, FormAnswer(action, cast("Line", content or {})))
     if said.get("behavior") != "completed":
-        return FormAnswer("cancel", message="the dialog was put away")
+        return FormAnswer("cancel", message="the dialog was dismissed")
     result: Any = said.get("result")
     fields = cast("Line", result) if isinstance(result, dict) else {}
     values = fields.get("values")

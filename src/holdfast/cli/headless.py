@@ -256,7 +256,7 @@ class Headless:
         agent.tell_of_servers(tell)
         if plan.agent.max_budget_usd is not None and agent.model.cost_usd(Usage(1, 1)) is None:
             name = visible(agent.model.name)
-            tell(f"the prices of {name} are not known, so --max-budget-usd cannot hold")
+            tell(f"the prices of {name} are not known, so --max-budget-usd cannot be enforced")
         self.lines = StreamJson(
             facts_of(agent),
             has_partials=plan.has_partials,

@@ -34,7 +34,7 @@ class _Row(NamedTuple):
 
 @click.group("hooks")
 def command() -> None:
-    """List the hooks that hold here, and try what they say to an event."""
+    """List the active hooks, and run them on an event."""
 
 
 @command.command("list", short_help="Every hook that is active, and where it comes from.")

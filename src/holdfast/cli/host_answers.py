@@ -92,7 +92,7 @@ def _judge(key: str, notice: Callable[[str], None]) -> None:
     near = get_close_matches(key.replace("_", "").replace("-", "").lower(), list(plain), n=1, cutoff=_NEAR)
     if near:
         raise UsageError(f"the answer has the key {key!r}; write {plain[near[0]]!r} if that is meant")
-    notice(f"the key {key!r} of a permission answer means nothing here")
+    notice(f"the key {key!r} of a permission answer has no effect here")
 
 
 def _behavior(found: Line) -> str:

@@ -87,7 +87,7 @@ def _begin_log() -> None:
 
 def _explain(error: OSError) -> int:
     """The machine said no where no command knows a better word for it."""
-    logging.getLogger(__name__).debug("the machine said no", exc_info=error)
+    logging.getLogger(__name__).debug("the system refused", exc_info=error)
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -96,13 +96,13 @@ def _explain(error: OSError) -> int:
     lacks = shortage(error)
     if lacks is not None:
         return _give_up(lacks, error)
-    _say(f"{error}; `holdfast doctor` looks at what is needed, `--debug` shows where it happened")
+    _say(f"{error}; `holdfast doctor` checks what is needed, `--debug` shows where it happened")
     return 1
 
 
 def _give_up(lacks: str, error: Exception) -> int:
     """The machine ran out of something at a place that nobody foresaw: one line instead of many."""
-    logging.getLogger(__name__).debug("the machine ran out of something", exc_info=error)
+    logging.getLogger(__name__).debug("a system limit was reached", exc_info=error)
     warnings.simplefilter("ignore", RuntimeWarning)  # what never began is not worth a word now
     sys.unraisablehook = lambda _unraisable: None  # nor is what cannot be taken down in order
     _say(lacks)

@@ -38,7 +38,7 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group("mcp", cls=ListsByDefault)
 def command() -> None:
-    """List, add, look at and call MCP servers. Without a command it lists them.
+    """List, add, inspect and call MCP servers. Without a command it lists them.
 
     \b
     holdfast mcp add everything -- npx -y @modelcontextprotocol/server-everything
@@ -48,7 +48,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--check", is_flag=True, help="Start each server that may start, and say how it does.")
+@click.option("--check", is_flag=True, help="Start each server that may start, and print its state.")
 @_as_json
 @session_options
 def list_servers(*, check: bool, as_json: bool, **given: Any) -> int:
@@ -268,7 +268,7 @@ def approve(name: str, *, yes: bool, outside_sandbox: bool, **given: Any) -> int
 @click.option("--host", default="127.0.0.1", show_default=True, help="With http: the address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="With http; 0: any.")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="With http: it is also reached by this name.")
-@click.option("--new-token", is_flag=True, help="With http: make a new token; the old one is worth nothing any more.")
+@click.option("--new-token", is_flag=True, help="With http: make a new token; the old one becomes invalid.")
 @click.option("--approver", metavar="COMMAND", help="Answers permission questions that a client cannot show.")
 @session_options
 def serve(

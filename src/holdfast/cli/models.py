@@ -119,4 +119,4 @@ def _tell_keys(provider: str | None, chosen: str) -> None:
             found = next((variable for variable in variables if os.environ.get(variable, "").strip()), None)
             missing = f"no key: set {' or '.join(variables)}" if variables else "no key needed"
             click.echo(f"  {name}: {f'key in {found}' if found else missing}")
-    click.echo(f"Asked without --model: {chosen or 'none is chosen'}")
+    click.echo(f"Default model: {chosen or 'none is chosen'}")

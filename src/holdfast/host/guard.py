@@ -83,7 +83,7 @@ def guarantees() -> list[Guarantee]:
         Guarantee("every descendant is found", table),
         Guarantee("orphaned processes are adopted by Holdfast", reaper),
         Guarantee("the guard is running", reaper or unguarded),
-        Guarantee("exits are told by the kernel", handles),
+        Guarantee("the kernel reports exits", handles),
         *keys,
         Guarantee("the kernel caps the number of tasks", "" if cgroup.can_limit() else "only the watchdog counts"),
     ]

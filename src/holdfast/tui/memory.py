@@ -55,7 +55,7 @@ def _add(path: str, note: str) -> None:
     path = os.path.realpath(path)
     if os.path.exists(path):
         if not os.path.isfile(path) or os.path.getsize(path) > _MOST_BYTES:
-            raise UsageError(f"the note was not kept: {path!r} is not text file of a usual size")
+            raise UsageError(f"the note was not kept: {path!r} is not a text file of a usual size")
         with open(path, encoding="utf-8", newline="") as file:
             text = file.read()
     end = "" if not text or text.endswith("\n") else "\n"

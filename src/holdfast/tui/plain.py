@@ -28,7 +28,7 @@ _GLYPHS = {"● ": "tool: ", "? ": "", "✻ ": "note: ", "❯ ": "you: "}  # noq
 _HINT = " (/output)"
 _HOW_ALLOWED = "Permission required: a number and Enter. Other words are a no, and the model is told them"
 _HOW_SAID = "A number and Enter, or words of your own"
-_HOW = "A number and Enter; anything else puts the question away"
+_HOW = "A number and Enter; anything else dismisses the question"
 _HOW_WRITTEN = "Write it, and Enter"
 _HOW_MANY = "The numbers with spaces between them, and Enter"
 

@@ -37,7 +37,7 @@ class FormFiller:
         values: dict[str, Any] = {}
         for number, field in enumerate(form.fields, 1):
             if not await self._field(form, field, values, f" ({number} of {len(form.fields)})"):
-                return FormAnswer("cancel", message="the user put the form away")
+                return FormAnswer("cancel", message="the user dismissed the form")
         if form.kind == "elicitation" and not await self._may_be_sent(form, values):
             return FormAnswer("decline")
         return FormAnswer("accept", values)
@@ -69,7 +69,7 @@ class FormFiller:
             options, title = [Option("Yes", "yes"), Option("No", "no")], "Agree?"
         chosen = await self._put(Menu(title, options, default=1))
         if chosen.value is None:
-            return FormAnswer("cancel", message="the user put it away")
+            return FormAnswer("cancel", message="the user dismissed it")
         return FormAnswer("accept" if chosen.value == "yes" else "decline")
 
     async def _may_be_sent(self, form: Form, values: dict[str, Any]) -> bool:

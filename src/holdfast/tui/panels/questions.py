@@ -29,7 +29,7 @@ class _Questions(ListPage):
     def __init__(
         self, menus: Callable[[], Sequence[Menu]], go: Callable[[Menu], None], clock: Callable[[], float]
     ) -> None:
-        super().__init__("Questions that wait for you", self._found, empty="nobody waits for you any more")
+        super().__init__("Questions that wait for you", self._found, empty="no questions are open")
         self._menus, self._go, self._clock = menus, go, clock
         self._last: list[Menu] = []
         self._changed_at = clock()

@@ -33,7 +33,7 @@ def standing_page(agent: "RunningAgent") -> Page:
     notices = agent.notices()
     if notices:
         lines += [[], [("bold", "what is ignored")], *([("warn", f"  {visible(text)}")] for text in notices)]
-    return TextPage("Where this session stands", lambda: lines)
+    return TextPage("State of this session", lambda: lines)
 
 
 def _marked(rows: list[tuple[bool, str]]) -> list[Line]:
