@@ -46,7 +46,7 @@ _FILES = """
 | `~/.config/holdfast/settings.json`, `~/.claude/settings.json` | yours, for all projects | lowest |
 
 A scalar of a higher file wins; lists are joined. Rules never rank by their file: deny before ask before allow, over all
-of them. `null` means that a key is absent. Unknown keys are kept and ignored; one that nearly is a known key is told.
+of them. `null` means that a key is absent. Unknown keys are kept and ignored; a likely misspelling is reported.
 """
 
 

@@ -12,7 +12,7 @@ HEAD = """# Performance
 Generated from a run of `benchmarks/run.py` by `scripts/render_bench.py`. Every figure stands beside a reference that
 was taken in the same run, in turns with it: the ratio counts, not the milliseconds, which are those of one machine in
 one hour. Everything is measured once; nothing is taken again because it came out badly, and a row over its limit is
-marked. What `cold` measures is told in `benchmarks/cold.py`.
+marked. What `cold` measures is described in `benchmarks/cold.py`.
 """
 
 

@@ -33,6 +33,7 @@ BANNED = {
     r"\b(which|one|policy that) nobody knows\b": "is unknown",
     r"\bwaits? for your word\b": "waits for your answer",
     r"\b(of ours|of us|for us|to us|our (keys|login|proxy|tools|words))\b": "Holdfast's, or leave it out",
+    r"\b(is|are) told (as|in the log)\b|\bmisses are told\b": "is reported",
     r"\bwhat is odd\b|\bis in a bad way\b": "problems",
     r"\bBehind (our|the)\b.*\bprompt\b": "added after",
 }
@@ -137,6 +138,7 @@ def test_the_list_finds_what_it_bans() -> None:
         "args must be a list of texts",
         "'x' must be a text, got 7",
         "the agent is still at work",
+        "the rule is told as malformed",
         "the network is reached only through our proxy",
     ):
         assert problems(text, BANNED), text

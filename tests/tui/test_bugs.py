@@ -55,13 +55,13 @@ def test_a_screen_that_cannot_be_drawn_tells_it_once_and_is_left(terminal: Termi
     terminal.until("One.", "· context ")
     (terminal.place / "broken").touch()
     shown = terminal.until("cannot be drawn any more", "to go on: holdfast --resume", "was 1", all_of_it=True)
-    assert shown.count("an error of ours: the last line; the log has more, and the session goes on") == 1
+    assert shown.count("an error in Holdfast: the last line; the log has more, and the session goes on") == 1
 
 
 def test_keys_leave_a_screen_that_cannot_be_drawn(terminal: Terminal) -> None:
     _broken(terminal)
     (terminal.place / "broken").touch()
-    terminal.until("an error of ours: the last line")
+    terminal.until("an error in Holdfast: the last line")
     terminal.press("C-d")
     terminal.until("was ", lambda text: text.endswith("$"))
 
@@ -69,7 +69,7 @@ def test_keys_leave_a_screen_that_cannot_be_drawn(terminal: Terminal) -> None:
 def test_a_drawing_that_is_mended_goes_on(terminal: Terminal) -> None:
     _broken(terminal)
     (terminal.place / "broken").touch()
-    terminal.until("an error of ours: the last line")
+    terminal.until("an error in Holdfast: the last line")
     (terminal.place / "broken").unlink()
     terminal.say("hello")
     terminal.until("One.", "(shift+tab)")
@@ -101,4 +101,7 @@ def test_each_kind_is_told_once_and_rare_ones_end_nothing(monkeypatch: pytest.Mo
 
     assert "another" in asyncio.run(run())
     assert left == ["left"]
-    assert [words.split(";")[0] for words in told.said] == ["an error of ours: a timer", "an error of ours: another"]
+    assert [words.split(";")[0] for words in told.said] == [
+        "an error in Holdfast: a timer",
+        "an error in Holdfast: another",
+    ]

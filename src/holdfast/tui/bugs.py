@@ -49,9 +49,9 @@ class Bugs:
         if (kind := _kind(error, what)) not in self._known and len(self._known) < _KEPT_KINDS:
             self._known.add(kind)
             logging.getLogger(__name__).error("in the terminal: %s", context.get("message"), exc_info=error)
-            self._teller.say("bad", f"an error of ours: {what}; the log has more, and the session goes on")
+            self._teller.say("bad", f"an error in Holdfast: {what}; the log has more, and the session goes on")
         if self._row == _TOO_MANY:
-            self.farewell = f"the terminal cannot be drawn any more: an error of ours: {what}; the log has more"
+            self.farewell = f"the terminal cannot be drawn any more: an error in Holdfast: {what}; the log has more"
             self._leave()
 
 
