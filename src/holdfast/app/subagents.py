@@ -234,7 +234,7 @@ class Subagents:
         if found is None:  # another process has named it, or another agent has the same name
             agent_id = self._named_before(name) or ""
             if self._running(agent_id):
-                raise ToolFailed(f"the agent {name!r} is still at work; wait for its end before you resume it")
+                raise ToolFailed(f"the agent {name!r} is still running; wait for its end before you resume it")
             found = self._ours(agent_id) if agent_id else None
         if found is None:
             raise ToolFailed(f"there is no agent {name!r} to go on with; give the agentId of one that you have started")
