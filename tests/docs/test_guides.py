@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -117,10 +117,13 @@ def json_blocks() -> Iterator[tuple[Path, str]]:
 def test_settings_on_a_page_are_accepted(page: Path, text: str) -> None:
     """Every block of JSON can be read; what is a settings file has only known keys with values that fit."""
     lines = text.splitlines()
-    found = [json.loads(line) for line in lines] if lines[1:2] and lines[1][:1] in "{[" else [json.loads(text)]
+    found: list[Any] = (
+        [json.loads(line) for line in lines] if lines[1:2] and lines[1][:1] in "{[" else [json.loads(text)]
+    )
     for value in found:
-        if isinstance(value, dict) and set(value) & (set(KNOWN) - {"mcp"}):
-            read = located(value)
+        given = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        if set(given) & (set(KNOWN) - {"mcp"}):
+            read = located(given)
             assert isinstance(read, Object)
             assert check(normalised(read), path=None, strict=True) == []
 
