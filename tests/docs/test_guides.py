@@ -131,4 +131,6 @@ def test_settings_on_a_page_are_accepted(page: Path, text: str) -> None:
 def test_blocks_that_a_shell_reads_are_whole() -> None:
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for text in re.findall(r"^```(?:bash|sh)\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE):
-            assert subprocess.run(["bash", "-n"], input=text, text=True, check=False).returncode == 0, f"{page}: {text}"
+            assert subprocess.run(["bash", "-n"], input=text, text=True, timeout=30, check=False).returncode == 0, (
+                f"{page}: {text}"
+            )
