@@ -21,6 +21,11 @@ def project(tmp_path: Path) -> Path:
     (root / "code/.prettierrc.js").write_text("module.exports = {}\n")
     (root / "data/.prettierrc").write_text('{"semi": false}')
     (root / "data/package.json").write_text('{"devDependencies": {"prettier": "^3"}}')
+    for name in ("shell/run", "shell/.husky/pre-commit", "parsed/a.js", "known/a.js"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("#!/bin/sh\n")
+    (root / "parsed/.prettierrc").write_text('{"overrides": [{"files": "*.js", "options": {"parser": "./x.js"}}]}')
+    (root / "known/.prettierrc").write_text('{"overrides": [{"files": "*.x", "options": {"parser": "babel"}}]}')
     (root / "pack/package.json").write_text('{"prettier": {"\\u0070lugins": ["./x.js"]}}')
     subprocess.run(["git", "init", "-q"], cwd=root, check=True, timeout=30)
     return root
@@ -42,6 +47,8 @@ PASSES = (
     "prettier --write src/a.js",
     "prettier --write 'src/**/*.ts'",
     "prettier --write data/a.js",
+    "prettier --write known/a.js",
+    "echo x > src/new.go && gofmt -w src/new.go",
     "shfmt -w src/new.sh",
     "git add src/a.py",
     "git add -A && git status --short",
@@ -64,6 +71,11 @@ ASKED = (
     "prettier --write code/a.js",  # settings that are code
     "prettier --write code",
     "prettier --write pack/a.js",  # settings that name a plugin
+    "prettier --write parsed/a.js",  # a parser that is a file
+    "echo 'x' > src/prettier.config.js; prettier --write src/a.js",  # settings that it makes itself
+    "tee src/prettier.config.js <<< x && prettier --write src/a.js",
+    "prettier --write src/a.js > src/prettier.config.js",
+    "shfmt -w shell",  # finds programs by their first line
     "prettier --write --plugin=./x.js src/a.js",
     "prettier --write --config x src/a.js",
     "black .github",
@@ -114,6 +126,16 @@ def test_a_program_that_lies_inside_is_asked_about(project: Path, monkeypatch: p
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     assert verdict("black src/a.py", project) == "ask"
     assert verdict("gofmt -w src/a.go", project) == "allow"
+
+
+def test_what_starts_a_formatter_does_not_lie_inside_either(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "bin").mkdir()
+    (project / "bin/node").write_text("#!/bin/sh\n")
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", f"{project / 'bin'}:{path}")
+    assert verdict("prettier --write src/a.js", project) == "ask"
+    monkeypatch.setenv("PATH", f".:{path}")  # wherever the command is
+    assert verdict("black src/a.py", project) == "ask"
 
 
 def test_variables_that_lead_a_formatter_to_other_code_are_asked_about(

@@ -14,7 +14,7 @@ from holdfast.permissions.context import PermissionContext
 from holdfast.permissions.facts import Sight
 from holdfast.permissions.modes import row_of_read, row_of_write
 from holdfast.permissions.paths import LiveDisk, PathFacts, is_inside
-from holdfast.permissions.shell.judge.rewriters import rewrites
+from holdfast.permissions.shell.judge.rewriters import is_steered, rewrites
 from holdfast.permissions.shell.programs.operands import is_plain_file_command
 from holdfast.permissions.shell.programs.parsers.sed import edits_in_place
 from holdfast.permissions.shell.programs.program import names_of
@@ -38,6 +38,8 @@ def only_edits(
     adds = not fills and set(kinds) == {"rewrites"} and all(part.name == "git" for part in kinds["rewrites"])
     if live and (analysis.steered_by_files or (analysis.uses_git and not adds)):
         return False  # a file that the text itself makes may choose what a later command of it starts
+    if (fills or len(kinds) > 1) and any(map(is_steered, kinds.get("rewrites", ()))):
+        return False  # the settings that were looked at may be other ones by then
     if (fills or set(kinds) - {"places"}) and not (live and analysis.only_commands and not _places(analysis)):
         return False
     if any(row_of_write(path, context) != "edit inside" for path in sight.writes):

@@ -5,12 +5,14 @@ What a file is, which settings lie beside it and where the program comes from on
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.permissions.paths import is_inside
 from holdfast.permissions.shell.programs.inspect import inspect_edit
 from holdfast.permissions.shell.programs.program import words_told
 from holdfast.permissions.shell.words.expansion import placed
+from holdfast.permissions.shell.words.word import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,13 +20,22 @@ if TYPE_CHECKING:
     from holdfast.permissions.shell.text.analysis import Analysis
     from holdfast.permissions.shell.words.parts import Part
 
-__all__ = ["only_adds", "rewrites"]
+__all__ = ["is_steered", "only_adds", "rewrites"]
 
 _ADDS: Final = "git add"
 _SUFFIXES: Final = {name: tuple(words) for name, words in words_told("suffixes").items()}
 _LEFT_OUT: Final = words_told("passes-over")
 _CHOSEN_BY: Final = words_told("chosen-by")
 _STEERS: Final = ("PYTHONPATH", "PYTHONHOME", "NODE_PATH", "NODE_OPTIONS")
+_BY_FIRST_LINE: Final = "."
+"""Among its suffixes: a formatter also takes files without one, when their first line names a shell."""
+_STARTS: Final = "node"
+"""What the first line of a formatter's own file may look for on the PATH."""
+_PARSER: Final = re.compile(r'"parser": ("[^"]*"|.)')
+_PARSERS: Final = frozenset(
+    f'"{name}"' for name in names("babel flow typescript css less scss json json5 graphql markdown mdx html vue yaml")
+)
+"""Those that prettier has had for long; it takes any other name for a file to load."""
 _MOST_ENTRIES: Final = 5_000
 _LONGEST_FILE: Final = 100_000
 _NOTHING: Final = frozenset[str]()
@@ -51,14 +62,29 @@ def rewrites(
     words, facts = inspect_edit(part.name, part.argv[1:])
     if facts is None or any(os.environ.get(name) for name in _STEERS):
         return False
-    for entry in os.environ.get("PATH", "").split(os.pathsep):
-        if is_inside(os.path.realpath(entry), roots) and os.path.lexists(os.path.join(entry, part.name)):
-            return False  # on our word nothing is started that lies inside
+    if _lies_inside(part.name, roots):
+        return False
     places = [os.path.join(cwd, path) for path in placed(facts.reads, part.cwds)]
     if words == _ADDS:
         return all(_adds_only(os.path.join(cwd, path), roots) for path in part.cwds or ("",))
     name = f"edits:{words.replace(' ', ':')}"
     return all((walks or os.path.isfile(place)) and _is_fit(place, name, is_ordinary) for place in places)
+
+
+def is_steered(part: "Part") -> bool:
+    """Whether files beside what it rewrites may be code that it loads: none may be made by the same text."""
+    return f"edits:{part.name}" in _CHOSEN_BY
+
+
+def _lies_inside(program: str, roots: tuple[str, ...]) -> bool:
+    """Whether a program, or what starts it, may be one that lies inside: on our word nothing of there is started."""
+    for entry in os.environ.get("PATH", "").split(os.pathsep):
+        if not os.path.isabs(entry):
+            return True  # it means the directory that the command is in
+        started = (os.path.join(entry, name) for name in (program, _STARTS))
+        if is_inside(os.path.realpath(entry), roots) and any(map(os.path.lexists, started)):
+            return True
+    return False
 
 
 def only_adds(analysis: "Analysis") -> bool:
@@ -103,8 +129,12 @@ def _found(place: str, name: str) -> "Iterator[str]":
             yield "/"
             return
         folders[:] = [one for one in folders if one not in _LEFT_OUT.get(name, _NOTHING)]
-        yield from (os.path.join(folder, file) for file in files if file.endswith(_SUFFIXES[name]))
+        yield from (os.path.join(folder, file) for file in files if _is_taken(file, _SUFFIXES[name]))
         yield from (os.path.join(folder, one) for one in folders if os.path.islink(os.path.join(folder, one)))
+
+
+def _is_taken(file: str, suffixes: tuple[str, ...]) -> bool:
+    return file.endswith(suffixes) or (_BY_FIRST_LINE in suffixes and "." not in file)
 
 
 def _and_above(place: str) -> "Iterator[str]":
@@ -114,7 +144,7 @@ def _and_above(place: str) -> "Iterator[str]":
 
 
 def _is_data(path: str) -> bool:
-    """Whether settings of a formatter are missing, or plain JSON that names no plugin and no other settings."""
+    """Whether settings of a formatter are missing, or plain JSON that names no plugin, parser or settings to load."""
     if not os.path.lexists(path):
         return True
     try:
@@ -126,6 +156,7 @@ def _is_data(path: str) -> bool:
             told: Any = json.load(file)
         if path.endswith("package.json"):
             told = told.get("prettier", {})
-        return isinstance(told, dict) and "plugin" not in json.dumps(told, ensure_ascii=False).lower()
+        said = json.dumps(told, ensure_ascii=False)
+        return isinstance(told, dict) and "plugin" not in said.lower() and _PARSERS.issuperset(_PARSER.findall(said))
     except (OSError, ValueError, AttributeError, RecursionError):
         return False
