@@ -85,7 +85,8 @@ def test_deferral_saves_most_of_the_schemas() -> None:
     ],
 )
 def test_the_variable_decides(value: str, kind: str, percent: float) -> None:
-    assert search_mode({"ENABLE_TOOL_SEARCH": value}) == (kind, percent)
+    mode = search_mode({"ENABLE_TOOL_SEARCH": value})
+    assert (mode.kind, mode.percent) == (kind, percent)
 
 
 def test_a_tool_that_was_not_loaded_says_how_when_its_arguments_do_not_fit() -> None:
