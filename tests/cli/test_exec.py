@@ -263,6 +263,42 @@ def test_a_persons_correction_counts_in_both_spellings(start_exec: StartExec, ke
     assert [(start_exec.cwd / name).exists() for name in ("wrong.txt", "right.txt")] == [False, True]
 
 
+def test_a_short_answer_counts_with_its_correction(start_exec: StartExec) -> None:
+    run = start_exec("--ask", "stdio")
+    run.send(use(1, "Write", file_path="wrong.txt", content="x"))
+    asked = run.read()
+    corrected = {"file_path": "right.txt", "content": "x"}
+    run.send({"type": "permission_response", "requestId": asked["request_id"], "allow": True, "input": corrected})
+    assert run.finish()[0] == 0
+    assert [(start_exec.cwd / name).exists() for name in ("wrong.txt", "right.txt")] == [False, True]
+
+
+def test_a_short_no_gives_its_reason(start_exec: StartExec) -> None:
+    run = start_exec("--ask", "stdio")
+    run.send(use(1, "Write", file_path="wrong.txt", content="x"))
+    asked = run.read()
+    said = {"type": "permission_response", "request_id": asked["request_id"], "reason": "not there"}
+    run.send(
+        {**said, "behavior": "allow", "allow": False},
+        {**said, "behavior": "allow", "input": {}, "updatedInput": {"a": 1}},
+    )
+    assert [run.read()["type"] for _ in range(2)] == ["error", "error"]
+    run.send({**said, "allow": False})
+    assert "not there" in run.read()["content"]
+    run.finish()
+
+
+def test_a_no_may_end_the_turn(start_exec: StartExec) -> None:
+    run = start_exec("--ask", "stdio")
+    run.send(use(1, "Write", file_path="a", content="x"), use(2, "Bash", command="touch b"))
+    asked = run.read()
+    said = {"type": "permission_response", "request_id": asked["request_id"], "behavior": "deny", "message": "no"}
+    run.send({**said, "interrupt": True})
+    _, lines, _ = run.finish()
+    assert [line["is_error"] for line in lines if line["type"] == "tool_result"] == [True, True]
+    assert [line["type"] for line in lines].count("permission_request") == 0
+
+
 def test_an_answer_with_a_misspelt_key_is_no_yes(start_exec: StartExec) -> None:
     run = start_exec("--ask", "stdio")
     run.send(use(1, "Write", file_path="wrong.txt", content="x"))

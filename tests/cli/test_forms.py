@@ -85,7 +85,11 @@ def answer_to(asked: dict[str, Any], response: dict[str, Any]) -> dict[str, Any]
     return {"type": "control_response", "response": answer}
 
 
-def test_a_host_answers_the_models_questions_by_the_changed_input(start: Start) -> None:
+@pytest.mark.parametrize(
+    ("yes", "key"),
+    [({"behavior": "allow"}, "updatedInput"), ({"behavior": "allow"}, "updated_input"), ({"allow": True}, "input")],
+)
+def test_a_host_answers_the_models_questions_by_the_changed_input(start: Start, yes: dict[str, Any], key: str) -> None:
     asks = call("AskUserQuestion", questions=[QUESTION])
     run = start(
         *STREAM, "--permission-prompt-tool", "stdio", turns=[[asks], {"blocks": ["Right it is."], "expect": ["r"]}]
@@ -96,7 +100,8 @@ def test_a_host_answers_the_models_questions_by_the_changed_input(start: Start) 
         subtype="can_use_tool", tool_name="AskUserQuestion", input={"questions": [QUESTION]}, tool_use_id=IsStr()
     )
     changed = {**asked["request"]["input"], "answers": {"Which one?": "Right"}}
-    run.send(answer_to(asked, {"behavior": "allow", "updatedInput": changed}))
+    assert asked["request"]["display_name"] == "AskUserQuestion"
+    run.send(answer_to(asked, {**yes, key: changed}))
     code, lines, _ = run.finish()
     results = [line["tool_use_result"] for line in lines if line["type"] == "user"]
     assert (code, lines[-1]["result"], results[0]["answers"]) == (0, "Right it is.", {"Which one?": "r"})
@@ -108,6 +113,8 @@ def test_a_host_answers_the_models_questions_by_the_changed_input(start: Start) 
         {"behavior": "deny", "message": "ask the readme"},
         {"behavior": "maybe"},
         {"behavior": "allow", "updatedInput": {"answers": {"Another?": "x"}}},
+        {"behavior": "allow", "updated_inputs": {"answers": {"Which one?": "Right"}}},
+        {"allow": False, "reason": "ask the readme"},
     ],
 )
 def test_a_hosts_no_and_what_it_cannot_mean_are_a_refusal(start: Start, said: dict[str, Any]) -> None:

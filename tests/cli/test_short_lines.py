@@ -56,3 +56,47 @@ def test_the_input_of_a_call_is_never_cut() -> None:
     call = {"type": "tool_use", "id": "t", "name": "Write", "input": {"content": LONG}}
     line = {"type": "assistant", "message": {"content": [call]}, "note": LONG}
     assert json.loads(short_line(line))["message"]["content"] == [call]
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        ({"subtype": "can_use_tool", "input": {"content": LONG}, "preview": LONG}, ("input",)),
+        (
+            {"subtype": "hook_callback", "input": {"hook_event_name": "PreToolUse", "tool_input": {"a": LONG}}},
+            ("input",),
+        ),
+        ({"subtype": "mcp_message", "message": {"params": {"arguments": {"a": LONG}}}}, ("message",)),
+    ],
+)
+def test_whoever_decides_about_a_call_or_makes_it_sees_all_of_it(asked: dict[str, Any], path: tuple[str, ...]) -> None:
+    found = json.loads(short_line({"type": "control_request", "request_id": "1", "request": asked}))["request"]
+    assert [found[name] for name in path] == [asked[name] for name in path]
+    assert len(json.dumps(found.get("preview", ""))) < LIMIT_BYTES / 10
+
+
+def test_an_input_that_grows_is_never_cut() -> None:
+    delta = {"type": "input_json_delta", "partial_json": LONG}
+    event = {"type": "content_block_delta", "index": 0, "delta": delta}
+    assert json.loads(short_line({"type": "stream_event", "event": event}))["event"]["delta"] == delta
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "user", "message": {"content": [{"type": "text", "text": "x" * 15_000} for _ in range(200)]}},
+        {"type": "control_response", "response": {"commands": [{"name": "x" * 60, "about": "y" * 150}] * 20_000}},
+        {"type": "system", "tools": ["x" * 50] * 50_000},
+    ],
+)
+def test_many_texts_that_are_not_long_fit_too(line: dict[str, Any]) -> None:
+    assert len(short_line(line)) <= LIMIT_BYTES
+
+
+def test_the_copy_of_a_picture_goes_before_the_picture() -> None:
+    data = "x" * 700_000
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    copy = {"type": "image", "file": {"base64": data, "type": "image/png"}}
+    found = json.loads(short_line({**result(picture), "tool_use_result": copy}))
+    assert found["message"]["content"][0]["content"] == [picture]
+    assert found["tool_use_result"]["file"]["base64"] == ""

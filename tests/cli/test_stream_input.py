@@ -154,6 +154,15 @@ def test_a_yes_is_read_in_every_spelling(said: dict[str, Any]) -> None:
     assert answer(**said) == PermissionAnswer("q", Answer("allow", {"a": 1}, "fine"))
 
 
+def test_requests_and_answers_are_read_in_every_spelling() -> None:
+    asked = read({"type": "control_request", "requestId": "r", "request": {"subtype": "x", "dryRun": True, "a_b": 1}})
+    assert (asked.request_id, asked.fields["dry_run"], asked.fields["aB"]) == ("r", True, 1)
+    greeting = read({"type": "control_request", "request": {"subtype": "initialize", "append_system_prompt": "x"}})
+    assert greeting.fields == {"subtype": "initialize", "appendSystemPrompt": "x"}
+    said = {"subtype": "success", "requestId": "q", "response": {"behavior": "allow"}}
+    assert read({"type": "control_response", "response": said}) == PermissionAnswer("q", Answer("allow"))
+
+
 def test_a_key_that_resembles_no_other_is_said_and_the_answer_counts() -> None:
     found = answer(behavior="allow", colour="red")
     assert (found.answer, "'colour'" in found.notices[0]) == (Answer("allow"), True)

@@ -38,7 +38,7 @@ _ANSWER_KEYS = frozenset(
     {
         *("type", "request_id", "requestId", "tool_use_id", "toolUseID", "behavior", "message", "interrupt"),
         *("updated_input", "updatedInput", "updated_permissions", "updatedPermissions", "rules", "destination"),
-        *("allow", "input", "reason"),
+        *("allow", "input", "reason", "decisionClassification", "decision_classification"),
     }
 )
 
@@ -157,7 +157,8 @@ class _Session:
             if not self._session.background(str(message.get("tool_use_id"))):
                 raise UsageError(f"no running call {message.get('tool_use_id')!r} can go on in the background")
         elif kind == "permission_response":
-            self._take_answer(message)
+            if self._take_answer(message):
+                await self._executor.interrupt()
         elif kind == "form_response":
             self._take_form(message)
         else:
@@ -178,27 +179,33 @@ class _Session:
             raise UsageError(f"{error}; it is taken as a no") from error
         self._questions.answer_form(request_id, answer)
 
-    def _take_answer(self, message: dict[str, Any]) -> None:
-        if message.get("behavior") not in ("allow", "deny"):
-            raise UsageError(f"behavior must be 'allow' or 'deny', got {message.get('behavior')!r}")
+    def _take_answer(self, message: dict[str, Any]) -> bool:
+        """Whether it is a no that also ends the turn."""
+        from holdfast.cli.host_answers import read_behavior  # noqa: PLC0415 - with the first answer
+
+        behavior = read_behavior(message)
         request_id = _either(message, "request_id", "requestId")
         if unknown := sorted(set(message) - _ANSWER_KEYS):
             # It may be a misspelt correction: what the person wanted is not known, so it is no yes.
             self._questions.answer(str(request_id), Answer(message=f"the answer has unknown keys {unknown}"))
             raise UsageError(f"the answer has unknown keys {unknown}, so it is taken as a no; known are {_KNOWN_KEYS}")
-        updated: Any = _either(message, "updated_input", "updatedInput")
+        updated: Any = _either(message, "updated_input", "updatedInput", "input")
         if updated is not None and not isinstance(updated, dict):
             raise UsageError(f"updated_input must be a JSON object, got {updated!r}")
+        interrupt = message.get("interrupt")
+        if interrupt is not None and not isinstance(interrupt, bool):
+            raise UsageError(f"interrupt must be true or false, got {interrupt!r}")
         answer = Answer(
-            message["behavior"],
+            behavior,
             cast("dict[str, Any] | None", updated),
-            str(message.get("message") or ""),
-            _rules(message.get("rules"), message["behavior"]),
+            str(_either(message, "message", "reason") or ""),
+            _rules(message.get("rules"), behavior),
             _destination(message.get("destination")),
             _updates(message),
         )
         if not self._questions.answer(str(request_id), answer):
             raise UsageError(f"no open question has the request_id {request_id!r}")
+        return behavior == "deny" and interrupt is True
 
     async def _write_replies(self) -> None:
         while True:
@@ -245,9 +252,12 @@ def _destination(given: Any) -> str:
     return "session" if given is None else str(given)
 
 
-def _either(message: dict[str, Any], ours: str, theirs: str) -> Any:
+def _either(message: dict[str, Any], *names: str) -> Any:
     """A field in snake case, or as programs for other hosts write it."""
-    return message.get(theirs) if message.get(ours) is None else message[ours]
+    found = [message[name] for name in names if message.get(name) is not None]
+    if any(one != found[0] for one in found):
+        raise UsageError(f"the answer says {names[0]!r} twice, and not the same")
+    return found[0] if found else None
 
 
 def _rules(given: Any, behavior: Literal["allow", "deny"]) -> tuple[str, ...]:

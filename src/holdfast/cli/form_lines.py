@@ -3,10 +3,11 @@
 from collections.abc import Container, Sequence
 from typing import Any, NamedTuple, cast
 
-from holdfast.contract import Answer, Form, FormAnswer, UsageError, check_answer, form_to_wire
+from holdfast.cli.options import tell
+from holdfast.contract import Form, FormAnswer, UsageError, check_answer, form_to_wire
 from holdfast.engine.call_hooks import suggested_updates
 from holdfast.engine.forms import from_answer
-from holdfast.permissions.updates import read_updates
+from holdfast.lib.visible import visible
 
 __all__ = [
     "FormReply",
@@ -18,6 +19,7 @@ __all__ = [
 ]
 
 Line = dict[str, Any]
+_TITLE_CHARS = 500
 _KEYS = frozenset({"type", "request_id", "requestId", "action", "values", "content", "text", "message"})
 _ACTIONS = ("accept", "decline", "cancel")
 _ACTION_WORDS = "'accept', 'decline' or 'cancel'"
@@ -97,6 +99,11 @@ def _can_use_tool(form: Form) -> Line:
         "tool_use_id": form.tool_use_id,
         "permission_suggestions": _rules_with_yes(form.details.get("suggestions", ())),
         "decision_reason": form.message,
+        "decision_reason_type": "other",
+        "title": visible(f"{form.source}: {form.message}", limit_chars=_TITLE_CHARS),
+        "display_name": form.source,
+        "description": visible(form.message, limit_chars=_TITLE_CHARS),
+        "requires_user_interaction": True,
     }
 
 
@@ -115,7 +122,9 @@ def read_control_reply(reply: FormReply, form: Form) -> FormAnswer:
         return FormAnswer(message=f"the host could not decide: {reply.error}")
     said = reply.response
     if form.tool_use_id:
-        return check_answer(form, from_answer(form, _call_answer(said)))
+        from holdfast.cli.host_answers import read_host_answer  # noqa: PLC0415 - with the first answer
+
+        return check_answer(form, from_answer(form, read_host_answer(said, tell, _refuse).answer))
     if "mode" in form.details:
         action, content = said.get("action"), said.get("content")
         if action not in _ACTIONS:
@@ -129,16 +138,6 @@ def read_control_reply(reply: FormReply, form: Form) -> FormAnswer:
     fields = cast("Line", result) if isinstance(result, dict) else {}
     values = fields.get("values")
     return check_answer(form, FormAnswer("accept", cast("Line", values) if isinstance(values, dict) else {}))
-
-
-def _call_answer(said: Line) -> Answer:
-    behavior = said.get("behavior")
-    if behavior not in ("allow", "deny"):
-        raise UsageError(f"behavior must be 'allow' or 'deny', got {behavior!r}")
-    updated: Any = said.get("updatedInput")
-    message = str(said.get("message") or "")
-    changed = cast("Line", updated) if isinstance(updated, dict) else None
-    return Answer(behavior, changed, message, updates=tuple(read_updates(said.get("updatedPermissions"), _refuse)))
 
 
 def _refuse(reason: str) -> None:

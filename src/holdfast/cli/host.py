@@ -216,7 +216,8 @@ class Host:
             self._questions.answer_form(reply.request_id, FormAnswer(message=str(error)))
             raise
         self._questions.answer_form(reply.request_id, answer)
-        if reply.response.get("behavior") == "deny" and reply.response.get("interrupt") is True:
+        is_no = reply.response.get("behavior") == "deny" or reply.response.get("allow") is False
+        if is_no and reply.response.get("interrupt") is True:
             self._inbox.put_nowait(_INTERRUPT)
 
     async def _control(self, request: ControlRequest, agent: "RunningAgent") -> None:

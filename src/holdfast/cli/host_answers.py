@@ -1,13 +1,13 @@
 """A program's answer to a permission question: both spellings are read, and what cannot be meant is a refusal."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from holdfast.cli.options import tell
 from holdfast.contract import Answer, UsageError
 from holdfast.permissions.updates import DESTINATIONS, read_updates
 
-__all__ = ["HostAnswer", "read_host_answer", "read_tool_answer"]
+__all__ = ["HostAnswer", "read_behavior", "read_host_answer", "read_tool_answer"]
 
 Line = dict[str, Any]
 _SPELLINGS = {
@@ -31,14 +31,16 @@ class HostAnswer(NamedTuple):
     """A no that also ends the run."""
 
 
-def read_host_answer(said: Line, notice: Callable[[str], None]) -> HostAnswer:
-    """The answer in an object; `notice` hears of keys that mean nothing here.
+def read_host_answer(
+    said: Line, notice: Callable[[str], None], refuse: Callable[[str], None] | None = None
+) -> HostAnswer:
+    """The answer in an object; `notice` hears of keys that mean nothing here, `refuse` of updates that cannot count.
 
     Raises:
         UsageError: It is no answer, or may mean something else than it says, so that it counts as a no.
     """
     found = _spelled(said, notice)
-    behavior = _behavior(found)
+    behavior = read_behavior(found)
     updated = found.get("updatedInput")
     if updated is not None and not isinstance(updated, dict):
         raise UsageError(f"updatedInput must be a JSON object, got {updated!r}")
@@ -48,10 +50,10 @@ def read_host_answer(said: Line, notice: Callable[[str], None]) -> HostAnswer:
     if interrupt is not None and not isinstance(interrupt, bool):
         raise UsageError(f"interrupt must be true or false, got {interrupt!r}")
     answer = Answer(
-        cast("Any", behavior),
+        behavior,
         cast("Line | None", updated),
         str(found.get("message") or ""),
-        updates=tuple(read_updates(updates, lambda why: notice(f"a permission update is ignored: {why}"))),
+        updates=tuple(read_updates(updates, refuse or (lambda why: notice(f"a permission update is ignored: {why}")))),
     )
     return HostAnswer(answer, interrupts=behavior == "deny" and interrupt is True)
 
@@ -95,7 +97,12 @@ def _judge(key: str, notice: Callable[[str], None]) -> None:
     notice(f"the key {key!r} of a permission answer has no effect here")
 
 
-def _behavior(found: Line) -> str:
+def read_behavior(found: Line) -> Literal["allow", "deny"]:
+    """The yes or no of an answer, in either way to write it.
+
+    Raises:
+        UsageError: It says neither, or both.
+    """
     behavior, allow = found.get("behavior"), found.get("allow")
     if allow is not None:
         if not isinstance(allow, bool):
@@ -106,7 +113,7 @@ def _behavior(found: Line) -> str:
         behavior = meant
     if behavior not in ("allow", "deny"):
         raise UsageError(f"behavior must be 'allow' or 'deny', got {behavior!r}")
-    return cast("str", behavior)
+    return behavior
 
 
 def _check_destinations(updates: Any) -> None:

@@ -99,10 +99,13 @@ def read_message(line: bytes, forms: Container[str] = ()) -> Message:
         return _user(message)
     if kind == "control_request":
         request = _object(message.get("request"))
-        return ControlRequest(str(message.get("request_id", "")), str(request.get("subtype", "")), request)
+        is_first = request.get("subtype") == "initialize"
+        fields = {_camel(name): request[name] for name in request} if is_first else _both_spellings(request)
+        return ControlRequest(_request_id(message), str(request.get("subtype", "")), fields)
     if kind == "control_response":
         response = _object(message.get("response"))
-        request_id = str(response.get("request_id", ""))
+        request_id = _request_id(response)
+        response["request_id"] = request_id
         if request_id.startswith("holdfast_"):
             return HostReply(response)
         if request_id in forms:
@@ -112,6 +115,25 @@ def read_message(line: bytes, forms: Container[str] = ()) -> Message:
     if kind in ("keep_alive", "control_cancel_request", "update_environment_variables"):
         return Ignored(str(kind))
     raise UsageError(f"unknown message type {kind!r}; send user, control_request or control_response")
+
+
+def _request_id(message: Line) -> str:
+    return str(message.get("request_id", message.get("requestId", "")))
+
+
+def _both_spellings(fields: Line) -> Line:
+    """The fields of a request, each in snake and in camel case: hosts write either."""
+    found = {spelled(name): fields[name] for spelled in (_camel, _snake) for name in fields}
+    return {**found, **fields}
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def _user(message: Line) -> UserPrompt:

@@ -205,8 +205,17 @@ def test_a_large_picture_is_scaled_down_and_its_size_told(session: Any, read: Re
     shown = Pillow.open(io.BytesIO(image.data))
     assert max(shown.size) <= 1568
     assert shown.size[0] * shown.size[1] <= 1_200_000
-    assert len(image.data) < 3_750_000
+    assert len(image.data) < 700_000
     assert result.data["file"]["dimensions"]["originalWidth"] == 4000
+
+
+def test_a_picture_that_is_not_large_but_heavy_is_made_lighter(session: Any, read: Read, tmp_path: Path) -> None:
+    raw = picture((1000, 1000), "PNG")
+    assert len(raw) > 700_000
+    (tmp_path / "p.png").write_bytes(raw)
+    _, image = session.call(read, file_path="p.png").text
+    assert len(image.data) < 700_000
+    assert Pillow.open(io.BytesIO(image.data)).size == (1000, 1000)
 
 
 def test_a_picture_bomb_and_a_broken_picture_are_refused(session: Any, read: Read, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 MAX_PIXELS = 50_000_000
 MAX_SIDE = 1568
 MAX_AREA = 1_150_000
-MAX_BYTES = 3_750_000
+MAX_BYTES = 700_000
+"""So that a line of 1 MiB has room for it in base64."""
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO")
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 _SIGNATURES = (
@@ -117,7 +118,7 @@ def _encode(picture: "Image", *, photo: bool) -> tuple[bytes, str, tuple[int, in
     out = io.BytesIO()
     if not photo:
         flat.save(out, "PNG")
-        if out.tell() <= MAX_BYTES // 3 or (has_alpha and out.tell() <= MAX_BYTES):
+        if out.tell() <= MAX_BYTES:
             return out.getvalue(), "image/png", flat.size
     opaque = flat.convert("RGB")
     for quality in (85, 70, 50, 30):
